@@ -1,0 +1,2 @@
+//! stack
+fn main() {}

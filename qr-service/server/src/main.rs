@@ -1,0 +1,2 @@
+//! qr-service
+fn main() {}
