@@ -1,0 +1,68 @@
+//! The finished symbol: a square of dark and light modules.
+
+/// Error correction level, ISO/IEC 18004 section 7.5.1: the share of codewords that can be restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// About 7 %.
+    L,
+    /// About 15 %.
+    M,
+    /// About 25 %.
+    Q,
+    /// About 30 %.
+    H,
+}
+
+/// Words of one row: 177 modules at most (version 40).
+pub(crate) const ROW_WORDS: usize = 3;
+/// Rows of the largest symbol.
+pub(crate) const MAX_SIZE: usize = 177;
+
+/// A QR symbol: its version, level and mask, and its modules without the quiet zone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Symbol {
+    pub(crate) version: u8,
+    pub(crate) level: Level,
+    pub(crate) mask: u8,
+    /// Row `y` is words `y * 3 .. y * 3 + 3`; module `x` is bit `x % 64` of word `x / 64`; dark is 1.
+    pub(crate) rows: [[u64; ROW_WORDS]; MAX_SIZE],
+}
+
+impl Symbol {
+    /// Version, 1 to 40.
+    pub fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Error correction level.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Mask pattern reference, 0 to 7.
+    pub fn mask(&self) -> u8 {
+        self.mask
+    }
+
+    /// Modules a side, 21 to 177, without the quiet zone.
+    pub fn size(&self) -> usize {
+        usize::from(self.version) * 4 + 17
+    }
+
+    /// Whether the module in column `x` and row `y` is dark; false outside of the symbol.
+    pub fn is_dark(&self, x: usize, y: usize) -> bool {
+        x < self.size() && y < self.size() && self.rows[y][x / 64] >> (x % 64) & 1 == 1
+    }
+}
+
+impl std::fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "Symbol {}-{:?}, mask {}", self.version, self.level, self.mask)?;
+        for y in 0..self.size() {
+            let row: String =
+                (0..self.size()).map(|x| if self.is_dark(x, y) { "##" } else { "  " }).collect();
+            writeln!(f, "{row}")?;
+        }
+        Ok(())
+    }
+}
