@@ -1,9 +1,10 @@
 //! Text to symbol.
 
-use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, QrSegmentMode, Version};
-
-use crate::segment::{Mode, Segment, segment_optimally};
+use crate::codewords::write_codewords;
+use crate::matrix::{self, Word};
+use crate::segment::{RANGES, Segmentation, segment};
 use crate::symbol::{Level, MAX_SIZE, ROW_WORDS, Symbol};
+use crate::version::{data_codewords, total_codewords};
 
 /// Why a text has no symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,60 +24,68 @@ impl std::fmt::Display for EncodeError {
 impl std::error::Error for EncodeError {}
 
 /// Encodes `text` in the smallest version that holds it at exactly `level` (no boost), over
-/// numeric, alphanumeric and byte segments (UTF-8, no ECI), with the mask of least penalty.
+/// numeric, alphanumeric and byte segments (UTF-8, no ECI), with the mask of least penalty
+/// (ISO/IEC 18004). The empty text has a symbol too, of no segments.
 ///
 /// # Errors
 /// [`EncodeError::TooLong`] where version 40 does not hold the text.
 pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
-    // Header widths change at versions 10 and 27, and with them the best split.
-    for (low, high) in [(1, 9), (10, 26), (27, 40)] {
-        let segments: Vec<QrSegment> = segment_optimally(text.as_bytes(), low)
-            .into_iter()
-            .map(|s| to_qrcodegen(text.as_bytes(), s))
-            .collect();
-        if let Ok(code) = QrCode::encode_segments_advanced(
-            &segments,
-            to_ecc(level),
-            Version::new(low),
-            Version::new(high),
-            None::<Mask>,
-            false,
-        ) {
-            return Ok(from_qrcodegen(&code, level));
+    let text = text.as_bytes();
+    let fits =
+        |range: usize, bits: u32| bits as usize <= 8 * data_codewords(RANGES[range].1, level);
+    let (range, split) = segment(text, fits).ok_or(EncodeError::TooLong)?;
+    let (low, high) = RANGES[range];
+    let version =
+        (low..high).find(|&v| split.bits as usize <= 8 * data_codewords(v, level)).unwrap_or(high);
+    let message = Message { text, split: &split, range, version, level };
+    // Words a line, lines with a border of 8, and codewords with 4 bytes to spare: for the
+    // largest version of each class of sizes.
+    Ok(match version {
+        1..=3 => message.draw::<u32, 4, 1, 40, 80>(),
+        4..=11 => message.draw::<u64, 2, 1, 72, 416>(),
+        12..=27 => message.draw::<u64, 2, 2, 136, 1840>(),
+        _ => message.draw::<u64, 2, 3, 192, 3712>(),
+    })
+}
+
+/// A text on its way to a symbol.
+struct Message<'a> {
+    text: &'a [u8],
+    split: &'a Segmentation,
+    range: usize,
+    version: u8,
+    level: Level,
+}
+
+impl Message<'_> {
+    fn draw<T, const L: usize, const W: usize, const N: usize, const C: usize>(&self) -> Symbol
+    where
+        T: Word<L>,
+    {
+        let mut codewords = [0; C];
+        write_codewords(
+            self.text,
+            self.split,
+            self.range,
+            (self.version, self.level),
+            &mut codewords,
+        );
+        let codewords = &codewords[..total_codewords(self.version)];
+        let (lines, mask) = matrix::draw::<T, L, W, N>(self.version, self.level, codewords);
+        let mut symbol = Symbol {
+            version: self.version,
+            level: self.level,
+            mask,
+            rows: [[0; ROW_WORDS]; MAX_SIZE],
+        };
+        let beyond = !(!0 << (symbol.size() % 64));
+        let size = symbol.size();
+        for (row, line) in symbol.rows.iter_mut().zip(&lines).take(size) {
+            for (word, part) in row.iter_mut().zip(line) {
+                *word = part.to_u64();
+            }
+            row[size / 64] &= beyond;
         }
+        symbol
     }
-    Err(EncodeError::TooLong)
-}
-
-fn to_qrcodegen(text: &[u8], segment: Segment) -> QrSegment {
-    let part = &text[segment.start..segment.end];
-    let ascii = || String::from_utf8_lossy(part);
-    match segment.mode {
-        Mode::Numeric => QrSegment::make_numeric(&ascii()),
-        Mode::Alphanumeric => QrSegment::make_alphanumeric(&ascii()),
-        Mode::Byte => QrSegment::new(
-            QrSegmentMode::Byte,
-            part.len(),
-            part.iter().flat_map(|b| (0..8).rev().map(move |i| b >> i & 1 == 1)).collect(),
-        ),
-    }
-}
-
-fn to_ecc(level: Level) -> QrCodeEcc {
-    match level {
-        Level::L => QrCodeEcc::Low,
-        Level::M => QrCodeEcc::Medium,
-        Level::Q => QrCodeEcc::Quartile,
-        Level::H => QrCodeEcc::High,
-    }
-}
-
-fn from_qrcodegen(code: &QrCode, level: Level) -> Symbol {
-    let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
-    for (y, row) in (0..code.size()).zip(&mut rows) {
-        for (x, i) in (0..code.size()).zip(0..) {
-            row[i / 64] |= u64::from(code.get_module(x, y)) << (i % 64);
-        }
-    }
-    Symbol { version: code.version().value(), level, mask: code.mask().value(), rows }
 }

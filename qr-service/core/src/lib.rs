@@ -6,14 +6,18 @@
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
 
+mod codewords;
 mod encode;
 mod engine;
+mod matrix;
 mod png;
 mod raster;
+mod reed_solomon;
 #[cfg(feature = "reference")]
 mod reference;
 mod segment;
 mod symbol;
+mod version;
 
 pub use encode::{EncodeError, encode};
 pub use engine::{Engine, GenerateError, UnknownEngine};

@@ -1,4 +1,12 @@
 //! Optimal segmentation: the split of a text over modes that takes the fewest bits.
+//!
+//! Only the ends of runs of one character class need looking at: a digit costs at most 4 bits in
+//! numeric mode where it costs at least 5 in alphanumeric, and an alphanumeric character at most
+//! 6 where a byte costs 8, so a segment of a denser mode always gains by taking in the whole run.
+//! Over those runs it is a shortest path with a state a mode.
+
+/// The most characters that any symbol holds: version 40-L, numeric.
+pub(crate) const MAX_TEXT: usize = 7089;
 
 /// A mode of ISO/IEC 18004 section 7.4. Kanji is left out on purpose: UTF-8 bytes that look like
 /// Shift-JIS would decode to something else. ECI headers are never written.
@@ -11,41 +19,46 @@ pub(crate) enum Mode {
 
 const MODES: [Mode; 3] = [Mode::Numeric, Mode::Alphanumeric, Mode::Byte];
 
-/// A run of bytes of the text in one mode, from `start` to `end` (exclusive).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub(crate) mode: Mode,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+/// The characters of alphanumeric mode in the order of their values (table 5).
+const ALPHANUMERIC: &[u8; 45] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
+
+/// Value of each byte in alphanumeric mode; 45 where it has none. Digits are those below 10.
+pub(crate) const ALPHANUMERIC_VALUE: [u8; 256] = {
+    let mut values = [45; 256];
+    let mut i = 0;
+    while i < ALPHANUMERIC.len() {
+        values[ALPHANUMERIC[i] as usize] = i as u8;
+        i += 1;
+    }
+    values
+};
+
+/// The densest mode that takes a byte.
+fn class_of(byte: u8) -> usize {
+    let value = ALPHANUMERIC_VALUE[usize::from(byte)];
+    usize::from(value >= 10) + usize::from(value >= 45)
 }
 
-impl Mode {
-    fn takes(self, byte: u8) -> bool {
-        match self {
-            Mode::Numeric => byte.is_ascii_digit(),
-            Mode::Alphanumeric => {
-                byte.is_ascii_digit() || byte.is_ascii_uppercase() || b" $%*+-./:".contains(&byte)
-            }
-            Mode::Byte => true,
-        }
-    }
+/// The three ranges of versions in which the character count has one width (table 3).
+pub(crate) const RANGES: [(u8, u8); 3] = [(1, 9), (10, 26), (27, 40)];
 
-    /// Bits of mode indicator and character count, by version range (table 3).
-    fn header_bits(self, version: u8) -> u32 {
-        let range = match version {
-            ..10 => 0,
-            10..27 => 1,
-            _ => 2,
-        };
-        4 + match self {
+impl Mode {
+    /// Width of the character count indicator in a range of versions, in bits.
+    pub(crate) fn count_bits(self, range: usize) -> u32 {
+        match self {
             Mode::Numeric => [10, 12, 14][range],
             Mode::Alphanumeric => [9, 11, 13][range],
             Mode::Byte => [8, 16, 16][range],
         }
     }
 
+    /// Bits of mode indicator and character count indicator.
+    pub(crate) fn header_bits(self, range: usize) -> u32 {
+        4 + self.count_bits(range)
+    }
+
     /// Sixths of a bit a character: 10/3 bits a digit, 11/2 an alphanumeric, 8 a byte.
-    fn sixth_bits(self) -> u32 {
+    const fn sixth_bits(self) -> u32 {
         match self {
             Mode::Numeric => 20,
             Mode::Alphanumeric => 33,
@@ -54,53 +67,187 @@ impl Mode {
     }
 }
 
-/// The segmentation of fewest bits at the header widths of `version`: a shortest path over the
-/// text, one node per byte and mode. Costs are sixths of a bit; a segment's cost is rounded up to
-/// whole bits where it ends, so comparing exact costs at each switch is exact.
-pub(crate) fn segment_optimally(text: &[u8], version: u8) -> Vec<Segment> {
-    let header = MODES.map(|m| m.header_bits(version) * 6);
-    let mut from: Vec<[usize; 3]> = Vec::with_capacity(text.len());
-    // Cost of being in each mode before the first byte.
-    let mut cost = header;
+/// Marks a byte that continues the run of the byte before it.
+const CONTINUES: u8 = 0xff;
+/// Cost of what cannot be.
+const NEVER: u32 = u32::MAX / 2;
+
+/// The best split of a text in one range of versions.
+pub(crate) struct Segmentation {
+    /// Bits of all segments, headers included.
+    pub(crate) bits: u32,
+    /// Where a run starts: the mode to encode it in, two bits for each mode one may come in.
+    choices: Option<[u8; MAX_TEXT]>,
+}
+
+/// Whether one byte segment is the best split in every range of versions: true where no run of
+/// other characters is long enough to pay for the headers around it. May say no where it is.
+fn is_best_as_bytes(text: &[u8]) -> bool {
+    // What a run saves at the most, against what its headers cost at the least, in sixths of a
+    // bit: 13 bits for itself, 12 for the byte segment after it where there is bytes on both sides.
+    const SAVED: [u32; 2] = [48 - Mode::Numeric.sixth_bits(), 48 - Mode::Alphanumeric.sixth_bits()];
+    const AT_AN_END: u32 = 13 * 6;
+    const INSIDE: u32 = AT_AN_END + 12 * 6;
+    let mut saved = 0;
+    let mut bound = AT_AN_END;
+    let mut bytes = false;
     for &byte in text {
-        let mut next = [u32::MAX; 3];
-        let mut came = [0; 3];
-        for (m, mode) in MODES.into_iter().enumerate() {
-            if mode.takes(byte) && cost[m] != u32::MAX {
-                next[m] = cost[m] + mode.sixth_bits();
-                came[m] = m;
+        match class_of(byte) {
+            2 => {
+                if saved > bound {
+                    return false;
+                }
+                (saved, bound, bytes) = (0, INSIDE, true);
+            }
+            class => saved += SAVED[class],
+        }
+    }
+    bytes && saved <= AT_AN_END
+}
+
+impl Segmentation {
+    /// Splits `text`, of at most [`MAX_TEXT`] bytes, for the versions of `RANGES[range]`.
+    pub(crate) fn new(text: &[u8], range: usize, as_bytes: bool) -> Self {
+        if as_bytes {
+            let bits = Mode::Byte.header_bits(range) + 8 * text.len() as u32;
+            return Segmentation { bits, choices: None };
+        }
+        let header = MODES.map(|m| m.header_bits(range) * 6);
+        let mut choices = [CONTINUES; MAX_TEXT];
+        // What the rest of the text costs when come to in each mode, in sixths of a bit.
+        let mut rest = [0; 3];
+        let mut bits = 0;
+        let mut end = text.len();
+        while end > 0 {
+            let class = class_of(text[end - 1]);
+            let run = text[..end].iter().rev().take_while(|&&b| class_of(b) == class).count();
+            let start = end - run;
+            let (packed, cost) = choose(class, run as u32, &header, &mut rest);
+            choices[start] = packed;
+            bits = cost;
+            end = start;
+        }
+        Segmentation { bits, choices: Some(choices) }
+    }
+
+    /// Calls `put` for each segment in turn, with its mode and its part of `text`.
+    pub(crate) fn for_each(&self, text: &[u8], mut put: impl FnMut(Mode, &[u8])) {
+        let Some(choices) = &self.choices else {
+            return put(Mode::Byte, text);
+        };
+        // The fourth entry: the start, where no mode has been paid for.
+        let (mut mode, mut start) = (3, 0);
+        for (at, &packed) in choices[..text.len()].iter().enumerate() {
+            if packed == CONTINUES {
+                continue;
+            }
+            let next = usize::from(packed >> (2 * mode) & 3);
+            if next != mode {
+                if at > start {
+                    put(MODES[mode], &text[start..at]);
+                }
+                (mode, start) = (next, at);
             }
         }
-        // After this byte the segment may end and another mode begin.
-        let ended = next;
-        for to in 0..3 {
-            for (end, &spent) in ended.iter().enumerate() {
-                if spent != u32::MAX && end != to {
-                    let switched = spent.div_ceil(6) * 6 + header[to];
-                    if switched < next[to] {
-                        next[to] = switched;
-                        came[to] = end;
-                    }
+        if start < text.len() {
+            put(MODES[mode], &text[start..]);
+        }
+    }
+}
+
+/// Puts a run of `len` characters of `class` before the rest of the text: the mode for it, by the
+/// mode in force before it (packed, the fourth: none), and the bits in all where none is.
+///
+/// A segment's bits are rounded up to whole ones where it begins. Rounding keeps the order of
+/// costs, so the least cost of each state is all that has to be known.
+fn choose(class: usize, len: u32, header: &[u32; 3], rest: &mut [u32; 3]) -> (u8, u32) {
+    let mut stay = [NEVER; 3];
+    let mut begin = [NEVER; 3];
+    for m in class..3 {
+        stay[m] = rest[m] + len * MODES[m].sixth_bits();
+        begin[m] = stay[m].div_ceil(6) * 6 + header[m];
+    }
+    let best = (0..3).fold(2, |best, m| if begin[m] < begin[best] { m } else { best });
+    let mut packed = (best << 6) as u8;
+    for m in 0..3 {
+        let (mode, cost) = if begin[best] < stay[m] { (best, begin[best]) } else { (m, stay[m]) };
+        packed |= (mode << (2 * m)) as u8;
+        rest[m] = cost;
+    }
+    (packed, begin[best] / 6)
+}
+
+/// The best split of `text` for the smallest version range in which `fits` takes its bits: gives
+/// the range, or none. `fits(range, bits)` says whether a version of that range holds them.
+pub(crate) fn segment(
+    text: &[u8],
+    mut fits: impl FnMut(usize, u32) -> bool,
+) -> Option<(usize, Segmentation)> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
+    let as_bytes = is_best_as_bytes(text);
+    // The least that so many characters can take, for skipping ranges that cannot hold them.
+    let least = 10 * text.len() as u32 / 3;
+    (0..RANGES.len()).find_map(|range| {
+        let split = fits(range, least).then(|| Segmentation::new(text, range, as_bytes))?;
+        fits(range, split.bits).then_some((range, split))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Bits of one segment, by the formulas of section 7.4.
+    fn segment_bits(mode: Mode, len: usize, range: usize) -> usize {
+        let payload = match mode {
+            Mode::Numeric => len / 3 * 10 + [0, 4, 7][len % 3],
+            Mode::Alphanumeric => len / 2 * 11 + len % 2 * 6,
+            Mode::Byte => len * 8,
+        };
+        mode.header_bits(range) as usize + payload
+    }
+
+    /// The least bits over every split at every byte: the plain shortest path, as the oracle.
+    fn least_bits(text: &[u8], range: usize) -> usize {
+        let mut least = vec![0; text.len() + 1];
+        for start in (0..text.len()).rev() {
+            least[start] = usize::MAX;
+            for end in start + 1..=text.len() {
+                let class = text[start..end].iter().map(|&b| class_of(b)).max().unwrap();
+                for mode in &MODES[class..] {
+                    least[start] =
+                        least[start].min(segment_bits(*mode, end - start, range) + least[end]);
                 }
             }
         }
-        cost = next;
-        from.push(came);
+        least[0]
     }
-    trace_back(&from, cost)
-}
 
-/// Walks the choices back from the cheapest end.
-fn trace_back(from: &[[usize; 3]], cost: [u32; 3]) -> Vec<Segment> {
-    let mut mode = (0..3).min_by_key(|&m| cost[m].div_ceil(6)).unwrap_or(2);
-    let mut segments: Vec<Segment> = Vec::new();
-    for (at, came) in from.iter().enumerate().rev() {
-        mode = came[mode];
-        match segments.last_mut() {
-            Some(last) if last.mode == MODES[mode] => last.start = at,
-            _ => segments.push(Segment { mode: MODES[mode], start: at, end: at + 1 }),
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        #[test]
+        fn no_split_takes_fewer_bits(
+            pieces in proptest::collection::vec(
+                prop_oneof!["[0-9]{1,16}", "[A-Z0-9:/ ]{1,12}", "[a-z0-9]{1,10}", "[a-z]{1,3}", "é{1,3}"],
+                1..7,
+            ),
+            range in 0..3usize,
+        ) {
+            let text = pieces.concat();
+            let text = text.as_bytes();
+            let split = Segmentation::new(text, range, is_best_as_bytes(text));
+            prop_assert_eq!(split.bits as usize, least_bits(text, range));
+            let (mut bits, mut joined) = (0, Vec::new());
+            split.for_each(text, |mode, part| {
+                bits += segment_bits(mode, part.len(), range);
+                joined.extend_from_slice(part);
+            });
+            prop_assert_eq!(bits, split.bits as usize);
+            prop_assert_eq!(joined, text);
         }
     }
-    segments.reverse();
-    segments
 }

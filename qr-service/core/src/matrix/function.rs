@@ -1,0 +1,153 @@
+//! Function patterns: finders with separators, timing, alignment, version information, and the
+//! place of the format information (ISO/IEC 18004 sections 6.3, 7.9, 7.10).
+
+use super::{Lines, Word};
+use crate::version::{alignment_centre, alignments_per_side, size_of, version_bits};
+
+/// The function patterns of a version, as rows. All are their own mirror image about the main
+/// diagonal, so they serve as columns too; format information and the dark module are not, and
+/// are drawn with the mask.
+pub(super) struct Patterns<T, const W: usize, const N: usize> {
+    /// Modules that hold no codeword. Also set beyond the symbol's edge.
+    pub(super) reserved: Lines<T, W, N>,
+    /// The complement of `reserved`: what a mask inverts.
+    pub(super) free: Lines<T, W, N>,
+    /// Dark modules; light where format information goes. Beyond the right edge a chequered
+    /// filler: its lines always differ from their neighbours, so it never looks like a run, a
+    /// block or a finder to the penalty rules, and they need no bounds.
+    pub(super) dark: Lines<T, W, N>,
+}
+
+/// A line that is put together in as many words as the widest symbol takes.
+#[derive(Clone, Copy)]
+struct Wide([u64; 3]);
+
+impl Wide {
+    /// Sets the `len` bits from `at` to those of `bits`, over zeros; at most 64.
+    fn or(&mut self, at: usize, bits: u64) {
+        self.0[at / 64] |= bits << (at % 64);
+        if !at.is_multiple_of(64) && at / 64 < 2 {
+            self.0[at / 64 + 1] |= bits >> (64 - at % 64);
+        }
+    }
+
+    fn to_words<T: Word<L>, const L: usize, const W: usize>(self) -> [T; W] {
+        std::array::from_fn(|w| T::from_low(self.0[w * T::BITS / 64] >> (w * T::BITS % 64)))
+    }
+}
+
+/// Finder pattern with its separator, 8 modules a row, the separator last.
+const FINDER: [u64; 8] = [0x7f, 0x41, 0x5d, 0x5d, 0x5d, 0x41, 0x7f, 0];
+/// Alignment pattern, 5 modules a row.
+const ALIGNMENT: [u64; 5] = [0x1f, 0x11, 0x15, 0x11, 0x1f];
+
+impl<T, const W: usize, const N: usize> Patterns<T, W, N> {
+    pub(super) fn new<const L: usize>(version: u8) -> Self
+    where
+        T: Word<L>,
+    {
+        let size = size_of(version);
+        let (edge, filler) = beyond(size);
+        let mut patterns = Patterns {
+            reserved: [[T::ONES; W]; N],
+            free: [[T::ZERO; W]; N],
+            dark: [[T::ZERO; W]; N],
+        };
+        for y in 0..size {
+            let (mut reserved, mut dark) = (edge, Wide([0; 3]));
+            draw_finders(y, size, &mut reserved, &mut dark);
+            draw_alignments(version, y, &mut reserved, &mut dark);
+            if version >= 7 {
+                draw_version(version, y, &mut reserved, &mut dark);
+            }
+            for w in 0..3 {
+                dark.0[w] |= filler[y % 2].0[w];
+            }
+            patterns.reserved[y] = reserved.to_words();
+            patterns.free[y] = patterns.reserved[y].map(|word: T| !word);
+            patterns.dark[y] = dark.to_words();
+        }
+        patterns
+    }
+}
+
+/// All modules beyond the right edge, and the chequered filler there for even and odd lines.
+fn beyond(size: usize) -> (Wide, [Wide; 2]) {
+    let mut edge = Wide([0; 3]);
+    for w in 0..3 {
+        edge.0[w] = match (w * 64 + 64).checked_sub(size) {
+            None | Some(0) => 0,
+            Some(over) if over >= 64 => !0,
+            Some(over) => !0 << (64 - over),
+        };
+    }
+    let even = Wide(edge.0.map(|word| word & 0x5555_5555_5555_5555));
+    let odd = Wide(edge.0.map(|word| word & 0xaaaa_aaaa_aaaa_aaaa));
+    (edge, [even, odd])
+}
+
+/// Finders with separators, the format information beside them, and the timing patterns.
+fn draw_finders(y: usize, size: usize, reserved: &mut Wide, dark: &mut Wide) {
+    if y < 9 {
+        reserved.or(0, 0x1ff);
+        reserved.or(size - 8, 0xff);
+    } else if y >= size - 8 {
+        reserved.or(0, 0x1ff);
+    } else {
+        reserved.or(6, 1);
+    }
+    if y < 8 {
+        dark.or(0, FINDER[y]);
+        // To the right it comes after its separator.
+        dark.or(size - 7, FINDER[y]);
+    } else if y >= size - 7 {
+        dark.or(0, FINDER[y - (size - 7)]);
+    } else {
+        dark.or(6, u64::from(y.is_multiple_of(2)));
+    }
+    if y == 6 {
+        let mut x = 8;
+        while x < size - 8 {
+            let len = (size - 8 - x).min(32);
+            let all = (1 << len) - 1;
+            reserved.or(x, all);
+            dark.or(x, all & 0x5555_5555);
+            x += len;
+        }
+    }
+}
+
+fn draw_alignments(version: u8, y: usize, reserved: &mut Wide, dark: &mut Wide) {
+    let count = alignments_per_side(version);
+    for row in 0..count {
+        let top = alignment_centre(version, row) - 2;
+        if !(top..top + 5).contains(&y) {
+            continue;
+        }
+        let in_corner = |column| {
+            let last = count - 1;
+            (row == 0 && (column == 0 || column == last)) || (row == last && column == 0)
+        };
+        for column in (0..count).filter(|&c| !in_corner(c)) {
+            let left = alignment_centre(version, column) - 2;
+            reserved.or(left, 0x1f);
+            // One on a timing pattern has the same modules there.
+            dark.or(left, ALIGNMENT[y - top]);
+        }
+    }
+}
+
+/// Version information: 6 rows of 3 at the top right, and its mirror image at the bottom left.
+fn draw_version(version: u8, y: usize, reserved: &mut Wide, dark: &mut Wide) {
+    let (size, bits) = (size_of(version), u64::from(version_bits(version)));
+    if y < 6 {
+        reserved.or(size - 11, 7);
+        dark.or(size - 11, bits >> (3 * y) & 7);
+    }
+    if let Some(from_top) = y.checked_sub(size - 11).filter(|k| *k < 3) {
+        reserved.or(0, 0x3f);
+        for k in 0..6 {
+            dark.or(k, bits >> (3 * k + from_top) & 1);
+        }
+    }
+}

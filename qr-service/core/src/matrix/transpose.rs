@@ -1,0 +1,46 @@
+//! Rows to columns and back.
+
+use super::{Lines, Word};
+
+/// Transposes the matrix: square blocks of one word a line, each swapped with its mirror image.
+pub(super) fn transpose<T: Word<L>, const L: usize, const W: usize, const N: usize>(
+    lines: &Lines<T, W, N>,
+) -> Lines<T, W, N> {
+    let mut turned = [[T::ZERO; W]; N];
+    for from in 0..W {
+        for to in 0..W {
+            // 64 lines at most; beyond `N` there are none.
+            let mut block = [T::ZERO; 64];
+            let len = T::BITS.min(N - to * T::BITS);
+            for (word, line) in block.iter_mut().zip(&lines[to * T::BITS..][..len]) {
+                *word = line[from];
+            }
+            transpose_block(&mut block);
+            let len = T::BITS.min(N - from * T::BITS);
+            for (line, word) in turned[from * T::BITS..][..len].iter_mut().zip(&block) {
+                line[to] = *word;
+            }
+        }
+    }
+    turned
+}
+
+/// Transposes a square of bits by swapping ever smaller off-diagonal squares (Warren, Hacker's
+/// Delight, section 7-3).
+fn transpose_block<T: Word<L>, const L: usize>(block: &mut [T; 64]) {
+    let mut half = T::BITS / 2;
+    // The bits of the left half of every square.
+    let mut low = T::ONES >> half as u32;
+    while half > 0 {
+        for square in block[..T::BITS].chunks_exact_mut(2 * half) {
+            let (top, bottom) = square.split_at_mut(half);
+            for (a, b) in top.iter_mut().zip(bottom) {
+                let swap = ((*a >> half as u32) ^ *b) & low;
+                *b = *b ^ swap;
+                *a = *a ^ (swap << half as u32);
+            }
+        }
+        half /= 2;
+        low = low ^ (low << half as u32);
+    }
+}

@@ -1,0 +1,172 @@
+//! Error correction codewords: the remainder by a generator polynomial over GF(256), ISO/IEC 18004
+//! section 7.5.2 and annex A.
+//!
+//! The remainder is kept in one or two `u128`, its leading coefficient in the topmost byte, zeros
+//! below its last. A step of the division takes the leading coefficient away and adds that
+//! multiple of the generator: a table has all 256 multiples of each generator, in the same form,
+//! so a step is a look-up, a shift and an XOR of whole words.
+
+/// The field's polynomial x^8 + x^4 + x^3 + x^2 + 1, and the degrees that QR codes use.
+const FIELD: u16 = 0x11d;
+/// Most error correction codewords of a block.
+pub(crate) const MAX_EC: usize = 30;
+
+const fn multiply(a: u8, b: u8) -> u8 {
+    let (mut product, mut i) = (0_u16, 8);
+    while i > 0 {
+        i -= 1;
+        product = (product << 1) ^ ((product >> 7) * FIELD) ^ ((b as u16 >> i & 1) * a as u16);
+    }
+    product as u8
+}
+
+/// Coefficients of the generator of `degree` below its leading 1, highest first: the product of
+/// `x - 2^i` for `i` from 0.
+const fn generator(degree: usize) -> [u8; MAX_EC] {
+    let mut g = [0; MAX_EC];
+    g[degree - 1] = 1;
+    let (mut root, mut i) = (1, 0);
+    while i < degree {
+        let mut j = 0;
+        while j < degree {
+            g[j] = multiply(g[j], root) ^ if j + 1 < degree { g[j + 1] } else { 0 };
+            j += 1;
+        }
+        root = multiply(root, 2);
+        i += 1;
+    }
+    g
+}
+
+/// All multiples of the generator of `degree`, in words of 16 coefficients.
+const fn multiples<const WORDS: usize>(degree: usize) -> [[u128; WORDS]; 256] {
+    let g = generator(degree);
+    let mut table = [[0; WORDS]; 256];
+    let mut factor = 1;
+    while factor < 256 {
+        let low = factor & (factor - 1);
+        if low == 0 {
+            // A power of two is multiplied out; the rest are sums of those.
+            let mut j = 0;
+            while j < degree {
+                table[factor][j / 16] |=
+                    (multiply(g[j], factor as u8) as u128) << (120 - j % 16 * 8);
+                j += 1;
+            }
+        } else {
+            let mut w = 0;
+            while w < WORDS {
+                table[factor][w] = table[low][w] ^ table[factor ^ low][w];
+                w += 1;
+            }
+        }
+        factor += 1;
+    }
+    table
+}
+
+macro_rules! tables {
+    ($($name:ident: $words:literal, $degree:literal;)*) => {
+        $(static $name: [[u128; $words]; 256] = multiples($degree);)*
+    };
+}
+
+tables! {
+    BY_7: 1, 7; BY_10: 1, 10; BY_13: 1, 13; BY_15: 1, 15; BY_16: 1, 16;
+    BY_17: 2, 17; BY_18: 2, 18; BY_20: 2, 20; BY_22: 2, 22; BY_24: 2, 24;
+    BY_26: 2, 26; BY_28: 2, 28; BY_30: 2, 30;
+}
+
+/// The multiples of one generator.
+#[derive(Clone, Copy)]
+pub(crate) enum Divisor {
+    Narrow(&'static [[u128; 1]; 256]),
+    Wide(&'static [[u128; 2]; 256]),
+}
+
+impl Divisor {
+    /// The divisor for `ec_len` error correction codewords a block, one of table 9's thirteen.
+    pub(crate) fn new(ec_len: usize) -> Self {
+        match ec_len {
+            7 => Divisor::Narrow(&BY_7),
+            10 => Divisor::Narrow(&BY_10),
+            13 => Divisor::Narrow(&BY_13),
+            15 => Divisor::Narrow(&BY_15),
+            16 => Divisor::Narrow(&BY_16),
+            17 => Divisor::Wide(&BY_17),
+            18 => Divisor::Wide(&BY_18),
+            20 => Divisor::Wide(&BY_20),
+            22 => Divisor::Wide(&BY_22),
+            24 => Divisor::Wide(&BY_24),
+            26 => Divisor::Wide(&BY_26),
+            28 => Divisor::Wide(&BY_28),
+            _ => Divisor::Wide(&BY_30),
+        }
+    }
+}
+
+/// One step of `K` divisions side by side: their chains of look-ups overlap.
+fn divide<const WORDS: usize, const K: usize>(
+    table: &[[u128; WORDS]; 256],
+    blocks: [&[u8]; K],
+) -> [[u128; WORDS]; K] {
+    let mut rest = [[0_u128; WORDS]; K];
+    let len = blocks[0].len();
+    for i in 0..len {
+        for (rest, block) in rest.iter_mut().zip(&blocks) {
+            let multiple = &table[usize::from(block[i] ^ (rest[0] >> 120) as u8)];
+            for w in 0..WORDS {
+                let carried = if w + 1 < WORDS { rest[w + 1] >> 120 } else { 0 };
+                rest[w] = (rest[w] << 8 | carried) ^ multiple[w];
+            }
+        }
+    }
+    rest
+}
+
+/// Remainders of `K` blocks of one length: their error correction codewords, zeros after the last.
+pub(crate) fn remainders<const K: usize>(divisor: Divisor, blocks: [&[u8]; K]) -> [[u8; 32]; K] {
+    let mut out = [[0; 32]; K];
+    match divisor {
+        Divisor::Narrow(table) => {
+            for (out, [rest]) in out.iter_mut().zip(divide(table, blocks)) {
+                out[..16].copy_from_slice(&rest.to_be_bytes());
+            }
+        }
+        Divisor::Wide(table) => {
+            for (out, [high, low]) in out.iter_mut().zip(divide(table, blocks)) {
+                out[..16].copy_from_slice(&high.to_be_bytes());
+                out[16..].copy_from_slice(&low.to_be_bytes());
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_standards_worked_example_has_its_error_correction_codewords() {
+        // Annex I: "01234567" in version 1-M.
+        let data = [
+            0x10, 0x20, 0x0c, 0x56, 0x61, 0x80, 0xec, 0x11, 0xec, 0x11, 0xec, 0x11, 0xec, 0x11,
+            0xec, 0x11,
+        ];
+        let [ec] = remainders(Divisor::new(10), [&data]);
+        assert_eq!(ec[..10], [0xa5, 0x24, 0xd4, 0xc1, 0xed, 0x36, 0xc7, 0x87, 0x2c, 0x55]);
+        assert_eq!(ec[10..], [0; 22]);
+    }
+
+    #[test]
+    fn multiplication_is_that_of_the_field() {
+        assert_eq!(multiply(2, 0x80), 0x1d);
+        assert_eq!(multiply(0x53, 1), 0x53);
+        let mut power = 1;
+        for _ in 0..255 {
+            power = multiply(power, 2);
+        }
+        assert_eq!(power, 1, "2 generates all 255 elements");
+    }
+}

@@ -1,0 +1,188 @@
+//! What a version and a level say about the symbol: sizes, capacities, blocks (ISO/IEC 18004
+//! tables 7 and 9, annex E).
+
+use crate::symbol::Level;
+
+/// Error correction codewords a block, by level and version (table 9).
+const EC_PER_BLOCK: [[u8; 40]; 4] = [
+    [
+        7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28, 28, 28, 30,
+        30, 26, 28, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30,
+    ],
+    [
+        10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26, 26, 28, 28,
+        28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28,
+    ],
+    [
+        13, 22, 18, 26, 18, 24, 18, 22, 20, 24, 28, 26, 24, 20, 30, 24, 28, 28, 26, 30, 28, 30, 30,
+        30, 30, 28, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30,
+    ],
+    [
+        17, 28, 22, 16, 22, 28, 26, 26, 24, 28, 24, 28, 22, 24, 24, 30, 28, 28, 26, 28, 30, 24, 30,
+        30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30,
+    ],
+];
+
+/// Blocks, by level and version (table 9).
+const BLOCKS: [[u8; 40]; 4] = [
+    [
+        1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10, 12, 12, 12, 13,
+        14, 15, 16, 17, 18, 19, 19, 20, 21, 22, 24, 25,
+    ],
+    [
+        1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10, 10, 11, 13, 14, 16, 17, 17, 18, 20, 21, 23,
+        25, 26, 28, 29, 31, 33, 35, 37, 38, 40, 43, 45, 47, 49,
+    ],
+    [
+        1, 1, 2, 2, 4, 4, 6, 6, 8, 8, 8, 10, 12, 16, 12, 17, 16, 18, 21, 20, 23, 23, 25, 27, 29,
+        34, 34, 35, 38, 40, 43, 45, 48, 51, 53, 56, 59, 62, 65, 68,
+    ],
+    [
+        1, 1, 2, 4, 4, 4, 5, 6, 8, 8, 11, 11, 16, 16, 18, 16, 19, 21, 25, 25, 25, 34, 30, 32, 35,
+        37, 40, 42, 45, 48, 51, 54, 57, 60, 63, 66, 70, 74, 77, 81,
+    ],
+];
+
+/// How a symbol's codewords are cut into blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    /// Number of blocks.
+    pub(crate) count: usize,
+    /// Error correction codewords of each block.
+    pub(crate) ec_len: usize,
+    /// Data codewords of a short block; the `long_count` last blocks have one more.
+    pub(crate) short_len: usize,
+    /// How many blocks are long.
+    pub(crate) long_count: usize,
+}
+
+/// Modules a side.
+pub(crate) const fn size_of(version: u8) -> usize {
+    version as usize * 4 + 17
+}
+
+/// Alignment patterns a row of their grid; 0 for version 1.
+pub(crate) const fn alignments_per_side(version: u8) -> usize {
+    if version == 1 { 0 } else { version as usize / 7 + 2 }
+}
+
+/// Centre of the alignment pattern `i` of a row of the grid (annex E): 6, then even steps back
+/// from `size - 7`, the first step taking what is left over.
+pub(crate) const fn alignment_centre(version: u8, i: usize) -> usize {
+    let last = size_of(version) - 7;
+    let gaps = alignments_per_side(version) - 1;
+    // Version 32 is the one that the table rounds the other way.
+    let step = if version == 32 { 26 } else { (last - 6).div_ceil(gaps * 2) * 2 };
+    if i == 0 { 6 } else { last - step * (gaps - i) }
+}
+
+/// Codewords of data and error correction together (table 1).
+pub(crate) const fn total_codewords(version: u8) -> usize {
+    let size = size_of(version);
+    let per_side = alignments_per_side(version);
+    // Finder patterns with separators and format information, timing patterns, dark module.
+    let mut function = 3 * 64 + 2 * 15 + 1 + 2 * (size - 16);
+    if per_side > 0 {
+        // All of the grid but its three corners; those on a timing pattern share 5 modules.
+        function += (per_side * per_side - 3) * 25 - (per_side - 2) * 2 * 5;
+    }
+    if version >= 7 {
+        function += 2 * 18;
+    }
+    (size * size - function) / 8
+}
+
+/// The blocks of `version` at `level`.
+pub(crate) const fn blocks(version: u8, level: Level) -> Blocks {
+    let (l, v) = (level as usize, version as usize - 1);
+    let count = BLOCKS[l][v] as usize;
+    let ec_len = EC_PER_BLOCK[l][v] as usize;
+    let data = total_codewords(version) - count * ec_len;
+    Blocks { count, ec_len, short_len: data / count, long_count: data % count }
+}
+
+const fn data_codewords_of(version: u8, level: Level) -> u16 {
+    let b = blocks(version, level);
+    (b.count * b.short_len + b.long_count) as u16
+}
+
+/// Data codewords by level and version: looked up on every call, so worked out ahead.
+const DATA_CODEWORDS: [[u16; 40]; 4] = {
+    let mut table = [[0; 40]; 4];
+    let mut v = 0;
+    while v < 40 {
+        table[0][v] = data_codewords_of(v as u8 + 1, Level::L);
+        table[1][v] = data_codewords_of(v as u8 + 1, Level::M);
+        table[2][v] = data_codewords_of(v as u8 + 1, Level::Q);
+        table[3][v] = data_codewords_of(v as u8 + 1, Level::H);
+        v += 1;
+    }
+    table
+};
+
+/// Data codewords that `version` holds at `level` (table 7).
+pub(crate) fn data_codewords(version: u8, level: Level) -> usize {
+    usize::from(DATA_CODEWORDS[level as usize][usize::from(version) - 1])
+}
+
+/// Format information of 15 bits: level and mask with their BCH code, masked (section 7.9.1).
+pub(crate) const fn format_bits(level: Level, mask: u8) -> u16 {
+    let indicator = match level {
+        Level::L => 1,
+        Level::M => 0,
+        Level::Q => 3,
+        Level::H => 2,
+    };
+    let data = indicator << 3 | mask as u32;
+    ((data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x5412) as u16
+}
+
+/// Version information of 18 bits with its BCH code (section 7.10), for versions from 7.
+pub(crate) const fn version_bits(version: u8) -> u32 {
+    (version as u32) << 12 | bch_remainder(version as u32, 12, 0x1f25)
+}
+
+/// Remainder of `data * x^degree` by `generator` over GF(2).
+const fn bch_remainder(data: u32, degree: u32, generator: u32) -> u32 {
+    let mut rest = data;
+    let mut i = 0;
+    while i < degree {
+        rest = (rest << 1) ^ ((rest >> (degree - 1) & 1) * generator);
+        i += 1;
+    }
+    rest & ((1 << degree) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capacities_are_those_of_table_7() {
+        assert_eq!(data_codewords(1, Level::L), 19);
+        assert_eq!(data_codewords(3, Level::L), 55);
+        assert_eq!(data_codewords(15, Level::L), 523);
+        assert_eq!(data_codewords(40, Level::L), 2956);
+        assert_eq!(data_codewords(40, Level::H), 1276);
+    }
+
+    #[test]
+    fn alignment_centres_are_those_of_annex_e() {
+        let centres =
+            |v| (0..alignments_per_side(v)).map(|i| alignment_centre(v, i)).collect::<Vec<_>>();
+        assert!(centres(1).is_empty());
+        assert_eq!(centres(2), [6, 18]);
+        assert_eq!(centres(7), [6, 22, 38]);
+        assert_eq!(centres(15), [6, 26, 48, 70]);
+        assert_eq!(centres(16), [6, 26, 50, 74]);
+        assert_eq!(centres(32), [6, 34, 60, 86, 112, 138]);
+        assert_eq!(centres(36), [6, 24, 50, 76, 102, 128, 154]);
+        assert_eq!(centres(40), [6, 30, 58, 86, 114, 142, 170]);
+    }
+
+    #[test]
+    fn format_and_version_information_are_those_of_annexes_c_and_d() {
+        assert_eq!(format_bits(Level::M, 5), 0b100_0000_1100_1110);
+        assert_eq!(version_bits(7), 0b00_0111_1100_1001_0100);
+    }
+}
