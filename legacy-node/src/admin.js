@@ -1,0 +1,43 @@
+/**
+ * The admin listener, on a port of its own that the proxy never routes to:
+ * - `/livez`: 200 while the process runs
+ * - `/readyz`: 200 when it can take traffic, 503 before that and once shutdown begins
+ * - `/metrics`: Prometheus text
+ */
+import { createServer } from 'node:http';
+import { Registry } from 'prom-client';
+
+/**
+ * @param {object} parts
+ * @param {() => boolean} parts.isReady
+ * @param {() => Promise<string>} parts.renderMetrics Prometheus text of the whole app
+ */
+export function createAdminServer({ isReady, renderMetrics, logger }) {
+  const endpoints = {
+    '/livez': () => [200, 'ok\n'],
+    '/readyz': () => (isReady() ? [200, 'ready\n'] : [503, 'not ready\n']),
+    '/metrics': async () => [200, await renderMetrics(), Registry.PROMETHEUS_CONTENT_TYPE],
+  };
+  return createServer(async (req, res) => {
+    const [status, body, type] = await answer(endpoints, req, logger);
+    res.writeHead(status, {
+      'Content-Type': type ?? 'text/plain; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+      'Cache-Control': 'no-store',
+      ...(status === 405 && { Allow: 'GET, HEAD' }),
+    });
+    res.end(body);
+  });
+}
+
+async function answer(endpoints, req, logger) {
+  const path = req.url.split('?', 1)[0];
+  if (!Object.hasOwn(endpoints, path)) return [404, 'not found\n'];
+  if (req.method !== 'GET' && req.method !== 'HEAD') return [405, 'method not allowed\n'];
+  try {
+    return await endpoints[path]();
+  } catch (err) {
+    logger.error({ err, path }, 'admin request failed');
+    return [500, 'internal server error\n'];
+  }
+}

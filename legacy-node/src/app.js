@@ -1,0 +1,37 @@
+import express from 'express';
+import { errorHandler } from './http/errors.js';
+import { identify } from './http/identity.js';
+import { observe } from './http/observe.js';
+import { mountLinks } from './routes/links.js';
+import { mountPage, notFound } from './routes/page.js';
+import { mountQrCode } from './routes/qrcode.js';
+
+/**
+ * Builds the app out of its parts; nothing here listens or opens a file.
+ * @param {object} parts
+ * @param {object} parts.config of `loadConfig`
+ * @param {object} parts.store of `openLinkStore`
+ * @param {object} parts.metrics of `createMetrics`
+ * @param {object} parts.logger pino
+ * @param {(text: string) => Promise<Buffer>} parts.generateQr text to PNG
+ */
+export function buildApp({ config, store, metrics, logger, generateQr }) {
+  const app = express();
+  app.disable('x-powered-by');
+  // Paths are exact: /QRCODE and /qrcode/ are other paths, as in qr-service.
+  app.enable('strict routing');
+  app.enable('case sensitive routing');
+  // No route reads req.query; /qrcode reads its own, strictly.
+  app.set('query parser', false);
+
+  app.use(identify); // first: every later answer and log line carries the ids
+  app.use(observe(metrics, logger)); // before the routes, so that it times them all
+
+  mountPage(app);
+  mountLinks(app, { store, publicUrl: config.publicUrl });
+  mountQrCode(app, { generateQr, maxConcurrent: config.qrMaxConcurrent, metrics, logger });
+
+  app.use(notFound);
+  app.use(errorHandler(logger)); // last: catches what any of the above throws
+  return app;
+}

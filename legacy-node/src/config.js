@@ -1,0 +1,176 @@
+/**
+ * Configuration: one table, read from flags and the environment (a flag wins), checked in full
+ * before anything listens. What was typed stays text; what is meant is parsed once, here.
+ */
+import { parseArgs } from 'node:util';
+
+/** A setting that can't be used: names the variable and the bad value. */
+export class ConfigError extends Error {}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const MAX_WORKERS = 256;
+
+/** Every setting: its variable, default, parser and the line `--help` prints. */
+export const SETTINGS = [
+  setting(
+    'ADDR',
+    '127.0.0.1:3000',
+    parseAddress,
+    'public listener, HOST:PORT; port 0 picks a free one',
+  ),
+  setting('ADMIN_ADDR', '127.0.0.1:3001', parseAddress, 'listener of /livez, /readyz and /metrics'),
+  setting(
+    'WORKERS',
+    '1',
+    wholeNumber(1, MAX_WORKERS),
+    'processes that answer; from 2 on by node:cluster',
+  ),
+  setting('DATA_DIR', './data', nonEmpty, 'folder of the SQLite file, made if missing'),
+  setting('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`),
+  setting(
+    'PUBLIC_URL',
+    '',
+    optionalOrigin,
+    'start of short links; empty: from the Host header, as http',
+  ),
+  setting(
+    'QR_MAX_CONCURRENT',
+    '0',
+    wholeNumber(0, 1e6),
+    'QR codes made at once per process, 503 past it; 0: no limit',
+  ),
+  setting(
+    'SHUTDOWN_DELAY_SECONDS',
+    '0',
+    seconds(0, 600),
+    'time from not ready to no longer accepting',
+  ),
+  setting(
+    'DRAIN_TIMEOUT_SECONDS',
+    '10',
+    seconds(0, 600),
+    'time that requests in flight get to finish',
+  ),
+  setting(
+    'KEEP_ALIVE_TIMEOUT_SECONDS',
+    '65',
+    seconds(1, 3600),
+    "idle connections' life; keep it above the proxy's",
+  ),
+  setting(
+    'HEADERS_TIMEOUT_SECONDS',
+    '15',
+    seconds(1, 600),
+    'time a client gets to send the headers',
+  ),
+  setting(
+    'REQUEST_TIMEOUT_SECONDS',
+    '30',
+    seconds(1, 3600),
+    'time a client gets to send the whole request',
+  ),
+];
+
+/**
+ * @param {string[]} args command line after the script's name
+ * @param {NodeJS.ProcessEnv} env
+ * @returns settings by camelCase name; addresses as {host, port}, times in milliseconds
+ *   (`...Ms` names), plus `help` (boolean) and `typed` (the text of each setting, to hand to a
+ *   worker's environment)
+ * @throws {ConfigError} for the first bad flag or value
+ */
+export function loadConfig(args, env) {
+  const flags = parseFlags(args);
+  const config = { help: flags.help === true, typed: {} };
+  for (const { variable, flag, key, fallback, parse } of SETTINGS) {
+    const text = flags[flag] ?? env[variable] ?? fallback;
+    config.typed[variable] = text;
+    try {
+      config[key] = parse(text);
+    } catch (error) {
+      throw new ConfigError(`${variable}=${JSON.stringify(text)}: ${error.message}`);
+    }
+  }
+  return config;
+}
+
+/** The text of `--help`. */
+export function helpText() {
+  const rows = SETTINGS.map(({ variable, flag, fallback, help }) => {
+    const shown = fallback === '' ? '' : ` [${fallback}]`;
+    return `  --${flag.padEnd(29)}${variable}${shown}\n${' '.repeat(33)}${help}`;
+  });
+  return `Usage: node src/server.js [--FLAG VALUE]...\n\nEach flag is also an environment variable; the flag wins.\n\n${rows.join('\n')}\n`;
+}
+
+/** HOST:PORT as it is written in a URL: IPv6 in brackets. */
+export function formatAddress({ host, port }) {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function setting(variable, fallback, parse, help) {
+  const flag = variable.toLowerCase().replaceAll('_', '-');
+  const camelCase = variable.toLowerCase().replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  const key = camelCase.replace(/Seconds$/, 'Ms');
+  return { variable, flag, key, fallback, parse, help };
+}
+
+function parseFlags(args) {
+  const options = { help: { type: 'boolean', short: 'h' } };
+  for (const { flag } of SETTINGS) options[flag] = { type: 'string' };
+  try {
+    return parseArgs({ args, options, strict: true }).values;
+  } catch (error) {
+    throw new ConfigError(`${error.message.split('. ')[0]} (--help lists the flags)`);
+  }
+}
+
+function parseAddress(text) {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
+  if (!match) throw new Error('must be HOST:PORT, such as 127.0.0.1:3000 or [::1]:3000');
+  const port = Number(match[3]);
+  if (port > 65535) throw new Error('the port must be 0 to 65535');
+  return { host: match[1] ?? match[2], port };
+}
+
+function wholeNumber(min, max) {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new Error(`must be a whole number from ${min} to ${max}`);
+    }
+    return value;
+  };
+}
+
+/** Seconds as text, milliseconds as the value, which is what Node's timers take. */
+function seconds(min, max) {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+(\.\d+)?$/.test(text) || value < min || value > max) {
+      throw new Error(`must be a number of seconds from ${min} to ${max}`);
+    }
+    return Math.round(value * 1000);
+  };
+}
+
+function oneOf(names) {
+  return (text) => {
+    if (!names.includes(text)) throw new Error(`must be one of ${names.join(', ')}`);
+    return text;
+  };
+}
+
+function nonEmpty(text) {
+  if (text === '') throw new Error('must not be empty');
+  return text;
+}
+
+function optionalOrigin(text) {
+  if (text === '') return undefined;
+  const message = 'must be an http or https URL without query and fragment';
+  if (!URL.canParse(text)) throw new Error(message);
+  const url = new URL(text);
+  if (!/^https?:$/.test(url.protocol) || url.search || url.hash) throw new Error(message);
+  return url.href.replace(/\/$/, '');
+}

@@ -1,0 +1,41 @@
+import { methodLabel } from '../metrics.js';
+
+/** Status that a request is booked under when the client left before the answer was out (nginx's number). */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/**
+ * Middleware: measures each request and writes its one log line. Neither ever holds the path or the
+ * query, only the route's template: paths carry link ids, queries the text.
+ */
+export function observe(metrics, logger) {
+  return (req, res, next) => {
+    const start = performance.now();
+    metrics.inFlight.inc();
+    // 'close' comes once, after the last byte as well as after a lost connection.
+    res.once('close', () => {
+      metrics.inFlight.dec();
+      // Whole microseconds: more digits would be noise.
+      const durationSeconds = Math.round((performance.now() - start) * 1000) / 1e6;
+      const route = req.route?.path ?? 'unmatched';
+      const method = methodLabel(req.method);
+      const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED_REQUEST;
+      const labels = { route, method, status };
+      metrics.requests.inc(labels);
+      metrics.duration.observe(labels, durationSeconds);
+      const { requestId: request_id, traceId: trace_id, fallback } = res.locals;
+      logger.info(
+        {
+          request_id,
+          trace_id,
+          route,
+          method,
+          status,
+          duration_seconds: durationSeconds,
+          fallback,
+        },
+        'request',
+      );
+    });
+    next();
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * Short links in SQLite. Several processes may share the file: WAL lets readers go on beside the
+ * one writer, and a writer waits for its turn instead of failing.
+ */
+import { randomInt } from 'node:crypto';
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { StartupError } from '../startup-error.js';
+
+const ID_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 62^7 = 3.5e12 ids: they can't be walked through, and a clash is a retry, not an error. */
+const ID_LENGTH = 7;
+const ID_ATTEMPTS = 5;
+const BUSY_TIMEOUT_MS = 5000;
+const LATEST = 10;
+
+/** What an id looks like; anything else needs no look into the database. */
+export const ID_PATTERN = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
+
+/**
+ * Opens `links.db` in the folder, making both if missing.
+ * @throws {StartupError} when the folder or the file can't be used
+ */
+export function openLinkStore(dataDir) {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+    return new LinkStore(join(dataDir, 'links.db'));
+  } catch (error) {
+    throw new StartupError(`DATA_DIR=${JSON.stringify(dataDir)}: can't be used: ${error.message}`);
+  }
+}
+
+class LinkStore {
+  #db;
+  #statements;
+
+  constructor(path) {
+    this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    this.#db.pragma('journal_mode = WAL');
+    // Safe against a crash of the process; a power cut may lose the last links, never the file.
+    this.#db.pragma('synchronous = NORMAL');
+    this.#db.exec(`CREATE TABLE IF NOT EXISTS links (
+      seq INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      url TEXT NOT NULL,
+      created_at_ms INTEGER NOT NULL,
+      visits INTEGER NOT NULL DEFAULT 0
+    )`);
+    // A read-only file opens without complaint; only a write lock tells.
+    this.#db.exec('BEGIN IMMEDIATE; COMMIT');
+    this.#statements = {
+      insert: this.#db.prepare('INSERT INTO links (id, url, created_at_ms) VALUES (?, ?, ?)'),
+      byId: this.#db.prepare('SELECT * FROM links WHERE id = ?'),
+      latest: this.#db.prepare('SELECT * FROM links ORDER BY seq DESC LIMIT ?'),
+      visit: this.#db.prepare('UPDATE links SET visits = visits + 1 WHERE id = ? RETURNING *'),
+    };
+  }
+
+  /** Stores a URL under a new id and returns the link. */
+  add(url) {
+    for (let attempt = 1; ; attempt++) {
+      const id = randomId();
+      try {
+        this.#statements.insert.run(id, url, Date.now());
+        return this.find(id);
+      } catch (error) {
+        if (error.code !== 'SQLITE_CONSTRAINT_UNIQUE' || attempt === ID_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** The link {id, url, createdAt, visits}, or undefined. */
+  find(id) {
+    return toLink(this.#statements.byId.get(id));
+  }
+
+  /** The ten newest links, newest first. */
+  latest() {
+    return this.#statements.latest.all(LATEST).map(toLink);
+  }
+
+  /** Counts a visit; returns the link, or undefined where there is none. */
+  visit(id) {
+    return toLink(this.#statements.visit.get(id));
+  }
+
+  close() {
+    this.#db.close();
+  }
+}
+
+function toLink(row) {
+  if (!row) return undefined;
+  return { id: row.id, url: row.url, createdAt: new Date(row.created_at_ms), visits: row.visits };
+}
+
+function randomId() {
+  let id = '';
+  while (id.length < ID_LENGTH) id += ID_ALPHABET[randomInt(ID_ALPHABET.length)];
+  return id;
+}

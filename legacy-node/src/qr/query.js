@@ -1,0 +1,60 @@
+/**
+ * Reads `text` out of a request target as the contract wants it. Express' own query parser is too
+ * lenient for that: it replaces bad UTF-8, lets broken escapes through and makes arrays and objects.
+ */
+
+const MAX_TEXT_BYTES = 512;
+const REPLACE_NOTHING = { fatal: true, ignoreBOM: true };
+// ignoreBOM means: a leading byte order mark is text like any other, so keep it.
+const utf8 = new TextDecoder('utf-8', REPLACE_NOTHING);
+
+/**
+ * @param {string} target request target as it came, such as `/qrcode?text=a%20b`; Node hands raw
+ *   bytes above 0x7F over as Latin-1 characters
+ * @returns {{text: string} | {error: string}} the decoded text, or the contract's error body. Where
+ *   several errors hold, the first in the contract's table is returned.
+ */
+export function readText(target) {
+  const values = textValues(target);
+  if (!values.some((value) => value !== '')) return { error: 'missing "text" query param' };
+  if (values.length > 1) return { error: 'text must be given once' };
+  const bytes = percentDecode(values[0]);
+  const text = bytes && decodeUtf8(bytes);
+  if (text === undefined) return { error: 'text must be valid UTF-8' };
+  if (bytes.length > MAX_TEXT_BYTES) return { error: `text must be <= ${MAX_TEXT_BYTES} bytes` };
+  return { text };
+}
+
+/** The raw values of every parameter whose name decodes to `text`. */
+function textValues(target) {
+  const query = /^[^?#]*\?([^#]*)/.exec(target)?.[1] ?? '';
+  const values = [];
+  for (const pair of query.split('&')) {
+    const split = pair.indexOf('=');
+    const name = split < 0 ? pair : pair.slice(0, split);
+    if (isTextName(name)) values.push(split < 0 ? '' : pair.slice(split + 1));
+  }
+  return values;
+}
+
+function isTextName(rawName) {
+  const bytes = percentDecode(rawName);
+  return bytes?.toString('latin1') === 'text';
+}
+
+/** Bytes of a form-encoded value, or undefined where an escape is broken. */
+function percentDecode(raw) {
+  if (/%(?![0-9A-Fa-f]{2})/.test(raw)) return undefined;
+  const decoded = raw
+    .replaceAll('+', ' ')
+    .replace(/%(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(decoded, 'latin1');
+}
+
+function decodeUtf8(bytes) {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import express from 'express';
+import { ApiError, methodNotAllowed } from '../http/errors.js';
+import { ID_PATTERN } from '../links/store.js';
+import { parseTargetUrl } from '../links/target-url.js';
+
+/** Room for 2048 bytes of URL written as JSON escapes (\u00e9 is 6 bytes for 2). */
+const MAX_BODY_BYTES = 16 * 1024;
+const HOST_PATTERN = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+/**
+ * The links API and the redirect.
+ * @param {string | undefined} publicUrl start of short links; undefined takes the Host header
+ */
+export function mountLinks(app, { store, publicUrl }) {
+  const toJson = (req, link) => ({
+    id: link.id,
+    url: link.url,
+    short_url: `${publicUrl ?? originFromHost(req)}/l/${link.id}`,
+    created_at: link.createdAt.toISOString(),
+    visits: link.visits,
+  });
+
+  app
+    .route('/api/links')
+    .get((req, res) => {
+      const links = store.latest().map((link) => toJson(req, link));
+      res.set('Cache-Control', 'no-store').json({ links });
+    })
+    .post(requireJson, express.json({ limit: MAX_BODY_BYTES }), (req, res) => {
+      const url = parseTargetUrl(req.body?.url);
+      originFromHost(req); // refuse before anything is stored
+      const link = store.add(url);
+      res
+        .status(201)
+        .set({ 'Cache-Control': 'no-store', Location: `/api/links/${link.id}` })
+        .json(toJson(req, link));
+    })
+    .all(methodNotAllowed('GET', 'HEAD', 'POST'));
+
+  app
+    .route('/api/links/:id')
+    .get((req, res) => {
+      const link = ID_PATTERN.test(req.params.id) ? store.find(req.params.id) : undefined;
+      if (!link) throw new ApiError(404, 'link_not_found', 'there is no such link');
+      res.set('Cache-Control', 'no-store').json(toJson(req, link));
+    })
+    .all(methodNotAllowed('GET', 'HEAD'));
+
+  app
+    .route('/l/:id')
+    .get((req, res, next) => {
+      if (!ID_PATTERN.test(req.params.id)) return next('route');
+      // A HEAD is a preview or a link checker, not a visit.
+      const link = req.method === 'GET' ? store.visit(req.params.id) : store.find(req.params.id);
+      if (!link) return next('route');
+      // no-store: a redirect out of a cache would not be counted.
+      res.writeHead(302, { Location: link.url, 'Cache-Control': 'no-store', 'Content-Length': 0 });
+      res.end();
+    })
+    .all(methodNotAllowed('GET', 'HEAD'));
+}
+
+/** Only JSON, so that a form on another site can't post here. */
+function requireJson(req, _res, next) {
+  if (req.is('application/json')) return next();
+  throw new ApiError(415, 'not_json', 'Content-Type must be application/json');
+}
+
+function originFromHost(req) {
+  const host = req.headers.host ?? '';
+  if (!HOST_PATTERN.test(host))
+    throw new ApiError(400, 'bad_host', 'the Host header is not usable');
+  return `http://${host}`;
+}

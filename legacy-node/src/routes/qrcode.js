@@ -1,0 +1,49 @@
+import { methodNotAllowed, sendText } from '../http/errors.js';
+import { readText } from '../qr/query.js';
+
+/**
+ * GET /qrcode?text=...: a QR code of the text as PNG.
+ * @param {object} parts
+ * @param {(text: string) => Promise<Buffer>} parts.generateQr
+ * @param {number} parts.maxConcurrent codes made at once before 503; 0 for no limit
+ */
+export function mountQrCode(app, { generateQr, maxConcurrent, metrics, logger }) {
+  let generating = 0;
+
+  app
+    .route('/qrcode')
+    .get(async (req, res) => {
+      if (req.get('X-QR-Fallback') === '1') {
+        metrics.fallbacks.inc();
+        res.locals.fallback = true;
+      }
+      const { text, error } = readText(req.url);
+      if (error) return sendText(res, 400, error);
+      if (maxConcurrent > 0 && generating >= maxConcurrent) {
+        return sendText(res, 503, 'overloaded, try again', { 'Retry-After': '1' });
+      }
+      generating++;
+      try {
+        const png = await measured(generateQr, text, metrics);
+        // send() adds Content-Length and the weak ETag, and answers If-None-Match.
+        res.set('Cache-Control', 'public, max-age=86400').type('png').send(png);
+      } catch (err) {
+        // The library's messages quote the text, which never goes into a log: the stack will do.
+        const { name, stack = '' } = err;
+        const at = stack.split('\n').filter((line) => /^ +at /.test(line));
+        logger.error({ request_id: res.locals.requestId, name, at }, 'generating a QR code failed');
+        sendText(res, 500, 'failed generating QR code');
+      } finally {
+        generating--;
+      }
+    })
+    .all(methodNotAllowed('GET', 'HEAD'));
+}
+
+async function measured(generateQr, text, metrics) {
+  const endTimer = metrics.generateSeconds.startTimer();
+  const png = await generateQr(text);
+  endTimer();
+  metrics.pngBytes.observe(png.length);
+  return png;
+}
