@@ -1,5 +1,7 @@
 //! Where the modules lie in the picture.
 
+use crate::symbol::ROW_WORDS;
+
 /// Size and margin of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raster {
@@ -68,5 +70,89 @@ impl Raster {
         }
         let size_px = self.size_px as usize;
         Ok(Layout { size_px, scale_px, offset_px: (size_px - modules * scale_px) / 2 })
+    }
+}
+
+/// Scales that are drawn from the table below; larger ones are rarer and go module by module.
+const TABLED_SCALES: usize = 6;
+
+/// Pixels of 8 modules, light 1, by scale and modules, the first topmost.
+static PIXELS: [[u64; 256]; TABLED_SCALES] = {
+    let mut table = [[0; 256]; TABLED_SCALES];
+    let mut scale = 1;
+    while scale <= TABLED_SCALES {
+        let mut modules = 0;
+        while modules < 256 {
+            let mut k = 0;
+            while k < 8 {
+                if modules >> k & 1 == 0 {
+                    table[scale - 1][modules] |= (!0 << (64 - scale)) >> (k * scale);
+                }
+                k += 1;
+            }
+            modules += 1;
+        }
+        scale += 1;
+    }
+    table
+};
+
+/// One line of pixels as PNG has it: its filter type, none, then the pixels, the leftmost topmost,
+/// light 1. `S` is the line's bytes and 14 more: modules are drawn 8 at a time.
+pub(crate) struct Line<const S: usize> {
+    bytes: [u8; S],
+    len: usize,
+}
+
+impl<const S: usize> Line<S> {
+    /// A line without a dark module.
+    pub(crate) fn light(layout: &Layout) -> Self {
+        let mut bytes = [0xff; S];
+        bytes[0] = 0;
+        Line { bytes, len: 1 + layout.size_px.div_ceil(8) }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Draws `size` modules of a row of a symbol, over a line that was light or drawn before.
+    pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
+        match PIXELS.get(layout.scale_px - 1) {
+            Some(pixels) => self.draw_tabled(row, size, layout, pixels),
+            None => self.draw_modules(row, size, layout),
+        }
+    }
+
+    /// Eight modules of `s` pixels are `s` bytes, so all lie at the same bits of their bytes.
+    fn draw_tabled(
+        &mut self,
+        row: &[u64; ROW_WORDS],
+        size: usize,
+        layout: &Layout,
+        pixels: &[u64; 256],
+    ) {
+        let shift = layout.offset_px % 8;
+        let mut at = 1 + layout.offset_px / 8;
+        // What the last eight modules left over, topmost.
+        let mut left = !(!0 >> shift);
+        let modules = row.iter().flat_map(|word| word.to_le_bytes()).take(size.div_ceil(8));
+        for modules in modules {
+            let drawn = left | pixels[usize::from(modules)] >> shift;
+            self.bytes[at..at + 8].copy_from_slice(&drawn.to_be_bytes());
+            left = drawn << (8 * layout.scale_px);
+            at += layout.scale_px;
+        }
+        self.bytes[at..at + 8].copy_from_slice(&(left | !0 >> shift).to_be_bytes());
+    }
+
+    fn draw_modules(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
+        self.bytes[1..].fill(0xff);
+        for x in (0..size).filter(|x| row[x / 64] >> (x % 64) & 1 == 1) {
+            let left = layout.offset_px + x * layout.scale_px;
+            for pixel in left..left + layout.scale_px {
+                self.bytes[1 + pixel / 8] &= !(0x80 >> (pixel % 8));
+            }
+        }
     }
 }

@@ -1,0 +1,135 @@
+//! The hot function beside its peers: interleaved rounds, so that a machine's drift hits all
+//! alike; medians; a table, and `target/bench/core.json`.
+
+mod inputs;
+mod makers;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Parser;
+use inputs::INPUTS;
+use makers::Maker;
+use serde::Serialize;
+
+/// Measures text to PNG, here and by other libraries.
+#[derive(Parser)]
+struct Arguments {
+    /// Rounds; every function has its turn in each
+    #[arg(long, default_value_t = 31)]
+    rounds: usize,
+    /// Least time of a function's turn, in milliseconds
+    #[arg(long, default_value_t = 4)]
+    turn_ms: u64,
+    /// Measure only functions whose name contains this
+    #[arg(long)]
+    only: Option<String>,
+    /// Where the figures go
+    #[arg(long, default_value = "target/bench/core.json")]
+    out: PathBuf,
+}
+
+/// One figure of `core.json`.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    input: &'static str,
+    /// Median over the rounds, nanoseconds a call.
+    ns_per_op: f64,
+    /// Quartiles over the rounds.
+    ns_spread: [f64; 2],
+    /// Median size of the PNG; none for an encoder alone.
+    bytes: Option<usize>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let mut makers = makers::makers();
+    makers.retain(|m| arguments.only.as_ref().is_none_or(|only| m.name.contains(only.as_str())));
+    let mut rows = Vec::new();
+    for input in &INPUTS {
+        rows.extend(measure(&makers, input.name, &input.texts(), &arguments));
+    }
+    print_table(&makers, &rows);
+    if let Some(folder) = arguments.out.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    fs::write(&arguments.out, serde_json::to_string_pretty(&rows)? + "\n")
+        .with_context(|| format!("cannot write {}", arguments.out.display()))?;
+    println!("\n{}", arguments.out.display());
+    Ok(())
+}
+
+/// All makers on one kind of text, in turn, round by round.
+fn measure(
+    makers: &[Maker],
+    input: &'static str,
+    texts: &[String],
+    arguments: &Arguments,
+) -> Vec<Row> {
+    let least = Duration::from_millis(arguments.turn_ms);
+    let mut out = Vec::new();
+    let mut times = vec![Vec::new(); makers.len()];
+    let mut turn = |maker: &Maker, least: Duration| {
+        let (start, mut calls) = (Instant::now(), 0);
+        while start.elapsed() < least || calls == 0 {
+            for text in texts {
+                std::hint::black_box((maker.make)(text, &mut out));
+            }
+            calls += texts.len();
+        }
+        start.elapsed().as_nanos() as f64 / calls as f64
+    };
+    makers.iter().for_each(|maker| {
+        turn(maker, least);
+    });
+    for _ in 0..arguments.rounds {
+        for (maker, times) in makers.iter().zip(&mut times) {
+            times.push(turn(maker, least));
+        }
+    }
+    let row = |(maker, times): (&Maker, Vec<f64>)| {
+        let quartile = quantiles(times);
+        let mut bytes: Vec<_> =
+            texts.iter().filter_map(|t| (maker.make)(t, &mut Vec::new())).collect();
+        bytes.sort_unstable();
+        Row {
+            name: maker.name,
+            input,
+            ns_per_op: quartile[1],
+            ns_spread: [quartile[0], quartile[2]],
+            bytes: bytes.get(bytes.len() / 2).copied(),
+        }
+    };
+    makers.iter().zip(times).map(row).collect()
+}
+
+/// First quartile, median, third quartile.
+fn quantiles(mut times: Vec<f64>) -> [f64; 3] {
+    times.sort_unstable_by(f64::total_cmp);
+    [1, 2, 3].map(|k| times[k * (times.len() - 1) / 4])
+}
+
+fn print_table(makers: &[Maker], rows: &[Row]) {
+    println!(
+        "µs a call, median of the rounds (quartiles); bytes of the PNG; times of the first row\n"
+    );
+    for input in &INPUTS {
+        println!("{}", input.name);
+        let of_input = || rows.iter().filter(|row| row.input == input.name);
+        let first = of_input().next().map_or(1.0, |row| row.ns_per_op);
+        for (row, _) in of_input().zip(makers) {
+            println!(
+                "  {:<22} {:>9.2}  ({:>8.2} - {:>8.2}) {:>6}  {:>7.1}x",
+                row.name,
+                row.ns_per_op / 1e3,
+                row.ns_spread[0] / 1e3,
+                row.ns_spread[1] / 1e3,
+                row.bytes.map_or(String::new(), |bytes| bytes.to_string()),
+                row.ns_per_op / first,
+            );
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The functions that are compared: text to PNG, or text to symbol.
+
+use fast_qr::qr::QRBuilder;
+use qr_core::{Engine, Level};
+use qrcodegen::{QrCode, QrCodeEcc};
+
+/// A function under measurement: gives the bytes made, or none for an encoder alone.
+pub(crate) struct Maker {
+    pub(crate) name: &'static str,
+    pub(crate) make: fn(&str, &mut Vec<u8>) -> Option<usize>,
+}
+
+pub(crate) fn makers() -> Vec<Maker> {
+    let mut makers = vec![
+        Maker { name: "qr-core", make: |text, out| engine(Engine::Default, text, out) },
+        Maker { name: "article", make: |text, out| engine(Engine::Reference, text, out) },
+        Maker { name: "fast_qr+png", make: fast_qr_png },
+        Maker { name: "qrcodegen+png", make: qrcodegen_png },
+    ];
+    makers.extend([
+        Maker { name: "qr-core-encode", make: qr_core_encode },
+        Maker { name: "fast_qr-encode", make: fast_qr_encode },
+    ]);
+    makers
+}
+
+fn engine(engine: Engine, text: &str, out: &mut Vec<u8>) -> Option<usize> {
+    engine.generate(text, out).expect("texts of the bench fit");
+    Some(out.len())
+}
+
+fn qr_core_encode(text: &str, _: &mut Vec<u8>) -> Option<usize> {
+    let symbol = qr_core::encode(text, Level::L).expect("texts of the bench fit");
+    std::hint::black_box(&symbol);
+    None
+}
+
+fn fast_qr_of(text: &str) -> fast_qr::QRCode {
+    QRBuilder::new(text).ecl(fast_qr::ECL::L).build().expect("texts of the bench fit")
+}
+
+fn fast_qr_encode(text: &str, _: &mut Vec<u8>) -> Option<usize> {
+    std::hint::black_box(&fast_qr_of(text));
+    None
+}
+
+fn fast_qr_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
+    let code = fast_qr_of(text);
+    png_of(code.size, |x, y| code.data[y * code.size + x].value(), out)
+}
+
+fn qrcodegen_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
+    let segments = qrcodegen::QrSegment::make_segments(text);
+    let (low, high) = (qrcodegen::Version::MIN, qrcodegen::Version::MAX);
+    let code = QrCode::encode_segments_advanced(&segments, QrCodeEcc::Low, low, high, None, false)
+        .expect("texts of the bench fit");
+    png_of(code.size() as usize, |x, y| code.get_module(x as i32, y as i32), out)
+}
+
+/// The picture of the contract by the kept PNG encoder at its fastest: 200 x 200, 1 bit, whole
+/// pixels a module, each module row drawn once and copied.
+fn png_of(size: usize, is_dark: impl Fn(usize, usize) -> bool, out: &mut Vec<u8>) -> Option<usize> {
+    let scale = 200 / (size + 8);
+    let offset = (200 - size * scale) / 2;
+    let mut pixels = [0xff_u8; 25 * 200];
+    for y in 0..size {
+        let top = offset + y * scale;
+        let line = &mut pixels[top * 25..(top + 1) * 25];
+        for x in (0..size).filter(|&x| is_dark(x, y)) {
+            for at in offset + x * scale..offset + (x + 1) * scale {
+                line[at / 8] &= !(0x80 >> (at % 8));
+            }
+        }
+        for copy in 1..scale {
+            pixels.copy_within(top * 25..(top + 1) * 25, (top + copy) * 25);
+        }
+    }
+    out.clear();
+    let mut encoder = png::Encoder::new(&mut *out, 200, 200);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_depth(png::BitDepth::One);
+    encoder.set_compression(png::Compression::Fast);
+    encoder
+        .write_header()
+        .and_then(|mut writer| writer.write_image_data(&pixels))
+        .expect("writing to memory");
+    Some(out.len())
+}

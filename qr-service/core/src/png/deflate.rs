@@ -1,0 +1,232 @@
+//! The deflate stream of a picture of modules, written directly (RFC 1951).
+//!
+//! The picture is known to be a few distinct lines, each repeated, so no search for repetitions is
+//! needed. A line's first pixel row is literals where it differs from the line before, and one
+//! match at the distance of a line covers all the rest: what the line's end shares with the line
+//! before, its own repetitions, and what the next line's beginning shares with it.
+
+use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS};
+
+/// Takes the stream's elements in turn.
+pub(crate) trait Sink {
+    fn literal(&mut self, byte: u8);
+    /// A repetition of `len` bytes, 3 to 258, from `distance` bytes back, 1 to 32768.
+    fn repeat(&mut self, len: usize, distance: usize);
+}
+
+/// Longest repetition that one element can be.
+pub(crate) const MAX_REPEAT: usize = 258;
+
+/// Code of a length or distance, the number of its extra bits and their value, packed in a table.
+#[derive(Clone, Copy)]
+struct Coded {
+    code: u16,
+    extra_bits: u8,
+    extra: u8,
+}
+
+/// Length codes by length (RFC 1951 section 3.2.5).
+static LENGTH_CODES: [Coded; MAX_REPEAT + 1] = {
+    let mut table = [Coded { code: 0, extra_bits: 0, extra: 0 }; MAX_REPEAT + 1];
+    let mut len = 3;
+    while len < MAX_REPEAT {
+        let (code, extra_bits, extra) = power_code(len - 3, 4);
+        table[len] = Coded { code: 257 + code as u16, extra_bits, extra: extra as u8 };
+        len += 1;
+    }
+    table[MAX_REPEAT] = Coded { code: 285, extra_bits: 0, extra: 0 };
+    table
+};
+
+/// The codes of lengths and of distances are built alike: after the first `2 * per_power`, each
+/// power of two is cut in `per_power` equal parts. Gives the code, the number of extra bits and
+/// their value.
+const fn power_code(value: usize, per_power: usize) -> (usize, u8, usize) {
+    if value < 2 * per_power {
+        return (value, 0, 0);
+    }
+    let extra_bits = value.ilog2() - per_power.ilog2();
+    let code = (value >> extra_bits) + extra_bits as usize * per_power;
+    (code, extra_bits as u8, value & ((1 << extra_bits) - 1))
+}
+
+/// Counts the symbols of a stream, for a code of its own.
+pub(crate) struct Counts {
+    pub(crate) literals: [u32; LITERALS],
+    pub(crate) distances: [u32; DISTANCES],
+}
+
+impl Counts {
+    pub(crate) fn new() -> Self {
+        let mut counts = Counts { literals: [0; LITERALS], distances: [0; DISTANCES] };
+        counts.literals[END_OF_BLOCK] = 1;
+        counts
+    }
+}
+
+impl Sink for Counts {
+    fn literal(&mut self, byte: u8) {
+        self.literals[usize::from(byte)] += 1;
+    }
+
+    fn repeat(&mut self, len: usize, distance: usize) {
+        self.literals[usize::from(LENGTH_CODES[len].code)] += 1;
+        self.distances[power_code(distance - 1, 2).0] += 1;
+    }
+}
+
+/// Writes a stream of one block.
+pub(crate) struct Writer<'a> {
+    codes: &'a Codes,
+    out: &'a mut Vec<u8>,
+    /// Bits not written yet, the first lowest; always fewer than 32.
+    bits: u64,
+    pending: u32,
+    /// The distance of the last repetition, with its code and extra bits: most have the same.
+    last_distance: (usize, u64, u32),
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
+        let (bytes, rest, pending) = codes.header.parts();
+        out.extend_from_slice(bytes);
+        Writer { codes, out, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
+    }
+
+    /// Appends the low `count` bits of `value`, at most 32; the others are zero.
+    #[inline(always)]
+    fn put(&mut self, value: u64, count: u32) {
+        self.bits |= value << self.pending;
+        self.pending += count;
+        if self.pending >= 32 {
+            self.out.extend_from_slice(&(self.bits as u32).to_le_bytes());
+            self.bits >>= 32;
+            self.pending -= 32;
+        }
+    }
+
+    #[inline(always)]
+    fn put_code(&mut self, code: u32) {
+        self.put(u64::from(code & 0xffff), code >> 16);
+    }
+
+    fn distance_bits(&self, distance: usize) -> (usize, u64, u32) {
+        let (code, extra_bits, extra) = power_code(distance - 1, 2);
+        let code = self.codes.distances[code];
+        let len = code >> 16;
+        (distance, u64::from(code & 0xffff) | (extra as u64) << len, len + u32::from(extra_bits))
+    }
+
+    /// Ends the block and fills the last byte.
+    pub(crate) fn finish(mut self) {
+        self.put_code(self.codes.literals[END_OF_BLOCK]);
+        let bytes = self.bits.to_le_bytes();
+        self.out.extend_from_slice(&bytes[..self.pending.div_ceil(8) as usize]);
+    }
+}
+
+impl Sink for Writer<'_> {
+    #[inline(always)]
+    fn literal(&mut self, byte: u8) {
+        self.put_code(self.codes.literals[usize::from(byte)]);
+    }
+
+    fn repeat(&mut self, len: usize, distance: usize) {
+        let coded = LENGTH_CODES[len];
+        let code = self.codes.literals[usize::from(coded.code)];
+        let extra = u64::from(coded.extra) << (code >> 16);
+        self.put(u64::from(code & 0xffff) | extra, (code >> 16) + u32::from(coded.extra_bits));
+        if self.last_distance.0 != distance {
+            self.last_distance = self.distance_bits(distance);
+        }
+        self.put(self.last_distance.1, self.last_distance.2);
+    }
+}
+
+/// Describes a picture line by line to a [`Sink`].
+pub(crate) struct LineCoder<'a, S> {
+    pub(crate) sink: &'a mut S,
+    /// Bytes a line, its filter type included: the distance of the matches.
+    line_len: usize,
+    /// Bytes that the next match at that distance has come to.
+    pending: usize,
+}
+
+impl<'a, S: Sink> LineCoder<'a, S> {
+    /// Begins with `count` lines of filter type 0 and then 0xff throughout.
+    pub(crate) fn new(sink: &'a mut S, line_len: usize, count: usize) -> Self {
+        let mut coder = LineCoder { sink, line_len, pending: 0 };
+        if count > 0 {
+            coder.sink.literal(0);
+            coder.put_light(line_len - 1);
+            coder.pending = (count - 1) * line_len;
+        }
+        coder
+    }
+
+    /// `len` bytes 0xff: one, and a repetition of it.
+    fn put_light(&mut self, len: usize) {
+        self.sink.literal(0xff);
+        self.repeat_at(len - 1, 1, 0xff);
+    }
+
+    /// A repetition of any length: in pieces of which none is too short.
+    fn repeat_at(&mut self, mut len: usize, distance: usize, byte: u8) {
+        while len >= 3 {
+            let piece = match len - len.min(MAX_REPEAT) {
+                1 | 2 => MAX_REPEAT - 3,
+                _ => len.min(MAX_REPEAT),
+            };
+            self.sink.repeat(piece, distance);
+            len -= piece;
+        }
+        (0..len).for_each(|_| self.sink.literal(byte));
+    }
+
+    /// Writes the pending match: what ends in the first `same` bytes of the line after `before`.
+    fn flush(&mut self, before: &[u8], same: &[u8]) {
+        let len = std::mem::take(&mut self.pending);
+        if len >= 3 {
+            return self.repeat_at(len, self.line_len, 0);
+        }
+        let end = &before[before.len() - len.saturating_sub(same.len())..];
+        end.iter().chain(same).for_each(|&byte| self.sink.literal(byte));
+    }
+
+    /// `line` once, after the line `before` (empty where there is none), and then `copies` more of
+    /// it. Both begin with their filter type.
+    pub(crate) fn put_line(&mut self, line: &[u8], before: &[u8], copies: usize) {
+        let same = line.iter().zip(before).take_while(|(a, b)| a == b).count();
+        self.pending += same;
+        if same < line.len() {
+            let tail = line.iter().zip(before).rev().take_while(|(a, b)| a == b).count();
+            let end = line.len() - tail;
+            self.flush(before, &line[..same]);
+            for &byte in &line[same..end] {
+                self.sink.literal(byte);
+            }
+            self.pending = tail;
+        }
+        self.pending += copies * self.line_len;
+    }
+
+    /// `count` lines of filter type 0 and then 0xff throughout, after `before`, to the end.
+    pub(crate) fn finish(mut self, before: &[u8], count: usize) {
+        if count > 0 {
+            let same = before
+                .iter()
+                .zip(0..)
+                .take_while(|&(&b, i)| b == if i == 0 { 0 } else { 0xff })
+                .count();
+            self.pending += same;
+            if same < before.len() {
+                let tail = before.iter().rev().take_while(|&&b| b == 0xff).count();
+                self.flush(before, &before[..same]);
+                self.put_light(before.len() - tail - same);
+                self.pending = tail;
+            }
+            self.pending += (count - 1) * self.line_len;
+        }
+        self.flush(before, &[]);
+    }
+}

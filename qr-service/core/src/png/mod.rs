@@ -1,0 +1,91 @@
+//! Symbol to PNG, RFC 2083: greyscale of one bit, dark 0, light 1, no filter.
+
+mod checksum;
+mod deflate;
+mod huffman;
+
+use deflate::{Counts, LineCoder, Sink, Writer};
+use huffman::{Codes, Lengths};
+
+use crate::raster::{Layout, Line, Raster, RasterError};
+use crate::symbol::Symbol;
+
+const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
+/// The last chunk, which is always the same.
+const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
+
+/// Appends the PNG of `symbol` to `out`: `raster.size_px` pixels a side, modules of one whole
+/// number of pixels, centred.
+///
+/// # Errors
+/// [`RasterError`] where the symbol does not fit; `out` is then as it was.
+pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), RasterError> {
+    let layout = raster.layout(symbol.size())?;
+    // Most pictures are small, and clearing a buffer for the largest takes its time.
+    if layout.size_px <= 256 {
+        write_picture::<{ 256 / 8 + 16 }>(symbol, &layout, out);
+    } else {
+        write_picture::<{ Raster::MAX_SIZE_PX as usize / 8 + 16 }>(symbol, &layout, out);
+    }
+    Ok(())
+}
+
+/// `S`: see [`Line`].
+fn write_picture<const S: usize>(symbol: &Symbol, layout: &Layout, out: &mut Vec<u8>) {
+    let mut counts = Counts::new();
+    describe::<S, _>(symbol, layout, &mut counts);
+    let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
+
+    out.extend_from_slice(&SIGNATURE);
+    write_chunk(out, b"IHDR", |out| {
+        let size = (layout.size_px as u32).to_be_bytes();
+        out.extend_from_slice(&size);
+        out.extend_from_slice(&size);
+        // One bit, greyscale; deflate, the standard's filters, no interlace.
+        out.extend_from_slice(&[1, 0, 0, 0, 0]);
+    });
+    write_chunk(out, b"IDAT", |out| {
+        // RFC 1950: deflate with a window of 32 KiB, checked so that 0x7801 is divisible by 31.
+        out.extend_from_slice(&[0x78, 0x01]);
+        let mut writer = Writer::new(&codes, out);
+        let sum = describe::<S, _>(symbol, layout, &mut writer);
+        writer.finish();
+        out.extend_from_slice(&sum.to_be_bytes());
+    });
+    out.extend_from_slice(&END);
+}
+
+/// Appends a chunk: length, type, what `write` appends, checksum.
+fn write_chunk(out: &mut Vec<u8>, kind: &[u8; 4], write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(kind);
+    write(out);
+    let len = (out.len() - start - 8) as u32;
+    out[start..start + 4].copy_from_slice(&len.to_be_bytes());
+    let crc = crc32fast::hash(&out[start + 4..]);
+    out.extend_from_slice(&crc.to_be_bytes());
+}
+
+/// Describes the picture to `sink`; gives the Adler-32 of its lines.
+fn describe<const S: usize, K: Sink>(symbol: &Symbol, layout: &Layout, sink: &mut K) -> u32 {
+    let size = symbol.size();
+    let above = layout.offset_px;
+    let below = layout.size_px - above - size * layout.scale_px;
+    let light = Line::<S>::light(layout);
+    let mut sum = checksum::Adler::new();
+    sum.add(light.bytes(), above);
+    let mut coder = LineCoder::new(sink, light.bytes().len(), above);
+    let mut lines = [light, Line::light(layout)];
+    for (y, row) in symbol.rows[..size].iter().enumerate() {
+        let [line, before] = &mut lines;
+        line.draw(row, size, layout);
+        let bytes_before = if y + above == 0 { &[] } else { before.bytes() };
+        coder.put_line(line.bytes(), bytes_before, layout.scale_px - 1);
+        sum.add(line.bytes(), layout.scale_px);
+        lines.swap(0, 1);
+    }
+    coder.finish(lines[1].bytes(), below);
+    sum.add(Line::<S>::light(layout).bytes(), below);
+    sum.finish()
+}
