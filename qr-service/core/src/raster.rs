@@ -47,6 +47,8 @@ pub(crate) struct Layout {
     pub(crate) scale_px: usize,
     /// Light pixels left of and above the symbol; an odd spare pixel goes right and below.
     pub(crate) offset_px: usize,
+    /// Pixels a side of the symbol.
+    pub(crate) symbol_px: usize,
 }
 
 impl Raster {
@@ -69,7 +71,8 @@ impl Raster {
             });
         }
         let size_px = self.size_px as usize;
-        Ok(Layout { size_px, scale_px, offset_px: (size_px - modules * scale_px) / 2 })
+        let symbol_px = modules * scale_px;
+        Ok(Layout { size_px, scale_px, offset_px: (size_px - symbol_px) / 2, symbol_px })
     }
 }
 

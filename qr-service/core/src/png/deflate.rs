@@ -143,9 +143,43 @@ impl Sink for Writer<'_> {
     }
 }
 
+/// How far repetitions go. Codes prepared ahead have no code for every length, so the matches
+/// between the lines of a symbol are kept within bounds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Longest match between lines; but those between light lines may be longer.
+    pub(crate) most: usize,
+    /// Bytes at a line's left end, filter type included, and at its right that are always light.
+    pub(crate) edges: [usize; 2],
+}
+
+impl Limits {
+    /// For codes that are made after the stream is known.
+    pub(crate) const NONE: Limits = Limits { most: usize::MAX, edges: [0; 2] };
+
+    /// The bounds for a picture of lines of `line_len` bytes, each `scale` times: as far as the
+    /// length code after that of the shortest match between lines goes.
+    pub(crate) fn prepared(line_len: usize, scale: usize, edges: [usize; 2]) -> Self {
+        let least = (scale - 1) * line_len + edges[0] + edges[1];
+        let code = LENGTH_CODES[least].code + 1;
+        let most = (least..MAX_REPEAT).take_while(|&len| LENGTH_CODES[len].code <= code).count();
+        Limits { most: least + most - 1, edges }
+    }
+}
+
+/// Bytes that two lines have in common at one end, at most `most`.
+fn in_common<'a>(
+    a: impl Iterator<Item = &'a u8>,
+    b: impl Iterator<Item = &'a u8>,
+    most: usize,
+) -> usize {
+    a.zip(b).take(most).take_while(|(a, b)| a == b).count()
+}
+
 /// Describes a picture line by line to a [`Sink`].
 pub(crate) struct LineCoder<'a, S> {
-    pub(crate) sink: &'a mut S,
+    sink: &'a mut S,
+    limits: Limits,
     /// Bytes a line, its filter type included: the distance of the matches.
     line_len: usize,
     /// Bytes that the next match at that distance has come to.
@@ -154,8 +188,8 @@ pub(crate) struct LineCoder<'a, S> {
 
 impl<'a, S: Sink> LineCoder<'a, S> {
     /// Begins with `count` lines of filter type 0 and then 0xff throughout.
-    pub(crate) fn new(sink: &'a mut S, line_len: usize, count: usize) -> Self {
-        let mut coder = LineCoder { sink, line_len, pending: 0 };
+    pub(crate) fn new(sink: &'a mut S, limits: Limits, line_len: usize, count: usize) -> Self {
+        let mut coder = LineCoder { sink, limits, line_len, pending: 0 };
         if count > 0 {
             coder.sink.literal(0);
             coder.put_light(line_len - 1);
@@ -193,37 +227,42 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         end.iter().chain(same).for_each(|&byte| self.sink.literal(byte));
     }
 
+    /// Where `line` stops being as `before` at its left, and where it is again at its right, if
+    /// `copies` more of it follow.
+    fn differing(&self, line: &[u8], before: &[u8], copies: usize) -> (usize, usize) {
+        let Limits { most, edges: [left, right] } = self.limits;
+        let same =
+            in_common(line.iter(), before.iter(), left.max(most.saturating_sub(self.pending)));
+        let tail =
+            right.max(most.saturating_sub(copies * self.line_len + left)).min(line.len() - same);
+        let tail = in_common(line.iter().rev(), before.iter().rev(), tail);
+        (same, line.len() - tail)
+    }
+
     /// `line` once, after the line `before` (empty where there is none), and then `copies` more of
     /// it. Both begin with their filter type.
+    #[inline(always)]
     pub(crate) fn put_line(&mut self, line: &[u8], before: &[u8], copies: usize) {
-        let same = line.iter().zip(before).take_while(|(a, b)| a == b).count();
+        let (same, end) = self.differing(line, before, copies);
         self.pending += same;
         if same < line.len() {
-            let tail = line.iter().zip(before).rev().take_while(|(a, b)| a == b).count();
-            let end = line.len() - tail;
             self.flush(before, &line[..same]);
-            for &byte in &line[same..end] {
-                self.sink.literal(byte);
-            }
-            self.pending = tail;
+            line[same..end].iter().for_each(|&byte| self.sink.literal(byte));
+            self.pending = line.len() - end;
         }
         self.pending += copies * self.line_len;
     }
 
-    /// `count` lines of filter type 0 and then 0xff throughout, after `before`, to the end.
-    pub(crate) fn finish(mut self, before: &[u8], count: usize) {
+    /// `count` copies of `light`, filter type 0 and then 0xff throughout, after `before`, to the
+    /// end of the picture.
+    pub(crate) fn finish(mut self, light: &[u8], before: &[u8], count: usize) {
         if count > 0 {
-            let same = before
-                .iter()
-                .zip(0..)
-                .take_while(|&(&b, i)| b == if i == 0 { 0 } else { 0xff })
-                .count();
+            let (same, end) = self.differing(light, before, count - 1);
             self.pending += same;
-            if same < before.len() {
-                let tail = before.iter().rev().take_while(|&&b| b == 0xff).count();
-                self.flush(before, &before[..same]);
-                self.put_light(before.len() - tail - same);
-                self.pending = tail;
+            if same < end {
+                self.flush(before, &light[..same]);
+                self.put_light(end - same);
+                self.pending = light.len() - end;
             }
             self.pending += (count - 1) * self.line_len;
         }

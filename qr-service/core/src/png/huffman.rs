@@ -49,7 +49,7 @@ impl Header {
         (&self.bytes[..whole], self.bytes[whole], (self.bits % 8) as u32)
     }
 
-    const fn put(&mut self, value: usize, count: u32) {
+    pub(crate) const fn put(&mut self, value: usize, count: u32) {
         let mut i = 0;
         while i < count {
             self.bytes[self.bits / 8] |= ((value >> i & 1) << (self.bits % 8)) as u8;

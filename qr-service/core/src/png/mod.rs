@@ -3,9 +3,11 @@
 mod checksum;
 mod deflate;
 mod huffman;
+mod prepared;
 
-use deflate::{Counts, LineCoder, Sink, Writer};
+use deflate::{Counts, Limits, LineCoder, Sink, Writer};
 use huffman::{Codes, Lengths};
+use prepared::CODES;
 
 use crate::raster::{Layout, Line, Raster, RasterError};
 use crate::symbol::Symbol;
@@ -21,21 +23,43 @@ const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 /// [`RasterError`] where the symbol does not fit; `out` is then as it was.
 pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), RasterError> {
     let layout = raster.layout(symbol.size())?;
-    // Most pictures are small, and clearing a buffer for the largest takes its time.
-    if layout.size_px <= 256 {
-        write_picture::<{ 256 / 8 + 16 }>(symbol, &layout, out);
-    } else {
-        write_picture::<{ Raster::MAX_SIZE_PX as usize / 8 + 16 }>(symbol, &layout, out);
+    let prepared = (*raster == Raster::SERVICE).then(|| CODES.get(usize::from(symbol.version) - 1));
+    match prepared.flatten() {
+        Some(codes) => write_picture::<SMALL>(symbol, &layout, codes, limits(&layout), out),
+        // Most pictures are small, and clearing a buffer for the largest takes its time.
+        None if layout.size_px <= 256 => write_with_own_codes::<SMALL>(symbol, &layout, out),
+        None => write_with_own_codes::<LARGE>(symbol, &layout, out),
     }
     Ok(())
 }
 
-/// `S`: see [`Line`].
-fn write_picture<const S: usize>(symbol: &Symbol, layout: &Layout, out: &mut Vec<u8>) {
-    let mut counts = Counts::new();
-    describe::<S, _>(symbol, layout, &mut counts);
-    let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
+/// Room for a line of 256 pixels, see [`Line`].
+const SMALL: usize = 256 / 8 + 16;
+/// Room for a line of the largest picture.
+const LARGE: usize = Raster::MAX_SIZE_PX as usize / 8 + 16;
 
+/// The limits of matches where codes are prepared.
+fn limits(layout: &Layout) -> Limits {
+    let light_px = layout.size_px - layout.offset_px - layout.symbol_px;
+    let edges = [1 + layout.offset_px / 8, light_px / 8];
+    Limits::prepared(1 + layout.size_px.div_ceil(8), layout.scale_px, edges)
+}
+
+/// Writes the picture with Huffman codes of its own statistics: it is gone through twice.
+fn write_with_own_codes<const S: usize>(symbol: &Symbol, layout: &Layout, out: &mut Vec<u8>) {
+    let mut counts = Counts::new();
+    describe::<S, _>(symbol, layout, Limits::NONE, &mut counts);
+    let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
+    write_picture::<S>(symbol, layout, &codes, Limits::NONE, out);
+}
+
+fn write_picture<const S: usize>(
+    symbol: &Symbol,
+    layout: &Layout,
+    codes: &Codes,
+    limits: Limits,
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(&SIGNATURE);
     write_chunk(out, b"IHDR", |out| {
         let size = (layout.size_px as u32).to_be_bytes();
@@ -47,8 +71,8 @@ fn write_picture<const S: usize>(symbol: &Symbol, layout: &Layout, out: &mut Vec
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950: deflate with a window of 32 KiB, checked so that 0x7801 is divisible by 31.
         out.extend_from_slice(&[0x78, 0x01]);
-        let mut writer = Writer::new(&codes, out);
-        let sum = describe::<S, _>(symbol, layout, &mut writer);
+        let mut writer = Writer::new(codes, out);
+        let sum = describe::<S, _>(symbol, layout, limits, &mut writer);
         writer.finish();
         out.extend_from_slice(&sum.to_be_bytes());
     });
@@ -68,14 +92,19 @@ fn write_chunk(out: &mut Vec<u8>, kind: &[u8; 4], write: impl FnOnce(&mut Vec<u8
 }
 
 /// Describes the picture to `sink`; gives the Adler-32 of its lines.
-fn describe<const S: usize, K: Sink>(symbol: &Symbol, layout: &Layout, sink: &mut K) -> u32 {
+fn describe<const S: usize, K: Sink>(
+    symbol: &Symbol,
+    layout: &Layout,
+    limits: Limits,
+    sink: &mut K,
+) -> u32 {
     let size = symbol.size();
     let above = layout.offset_px;
-    let below = layout.size_px - above - size * layout.scale_px;
+    let below = layout.size_px - above - layout.symbol_px;
     let light = Line::<S>::light(layout);
     let mut sum = checksum::Adler::new();
     sum.add(light.bytes(), above);
-    let mut coder = LineCoder::new(sink, light.bytes().len(), above);
+    let mut coder = LineCoder::new(sink, limits, light.bytes().len(), above);
     let mut lines = [light, Line::light(layout)];
     for (y, row) in symbol.rows[..size].iter().enumerate() {
         let [line, before] = &mut lines;
@@ -85,7 +114,8 @@ fn describe<const S: usize, K: Sink>(symbol: &Symbol, layout: &Layout, sink: &mu
         sum.add(line.bytes(), layout.scale_px);
         lines.swap(0, 1);
     }
-    coder.finish(lines[1].bytes(), below);
-    sum.add(Line::<S>::light(layout).bytes(), below);
+    let light = Line::<S>::light(layout);
+    coder.finish(light.bytes(), lines[1].bytes(), below);
+    sum.add(light.bytes(), below);
     sum.finish()
 }

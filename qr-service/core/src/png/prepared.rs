@@ -1,0 +1,154 @@
+//! Huffman codes prepared ahead for the service's picture, by version.
+//!
+//! At one scale and offset the bytes of a line show few modules each, so their statistics are much
+//! the same for every text: a code made from many texts costs a few bytes more than a picture's
+//! own, and saves going through it twice and making the code. The tables in `lengths.rs` are
+//! written by the test below.
+
+use super::huffman::{Codes, DISTANCES, LITERALS, Lengths};
+
+#[rustfmt::skip]
+mod lengths;
+use lengths::LENGTHS;
+
+/// Versions with prepared codes: all that a text of 512 bytes can need.
+const VERSIONS: usize = 15;
+
+/// Codes for versions 1 to 15 of the picture of [`crate::Raster::SERVICE`].
+pub(super) static CODES: [Codes; VERSIONS] = {
+    const NO_LENGTHS: Lengths = Lengths { literals: [0; LITERALS], distances: [0; DISTANCES] };
+    let mut codes = [const { Codes::new(&NO_LENGTHS) }; VERSIONS];
+    let mut v = 0;
+    while v < VERSIONS {
+        codes[v] = Codes::new(&unpack(LENGTHS[v]));
+        v += 1;
+    }
+    codes
+};
+
+/// Code lengths from pairs of a symbol and its length; distances come after the literals.
+const fn unpack(pairs: &[(u16, u8)]) -> Lengths {
+    let mut lengths = Lengths { literals: [0; LITERALS], distances: [0; DISTANCES] };
+    let mut i = 0;
+    while i < pairs.len() {
+        let (symbol, length) = (pairs[i].0 as usize, pairs[i].1);
+        if symbol < LITERALS {
+            lengths.literals[symbol] = length;
+        } else {
+            lengths.distances[symbol - LITERALS] = length;
+        }
+        i += 1;
+    }
+    lengths
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::super::deflate::{Counts, Sink};
+    use super::super::{SMALL, describe, limits};
+    use super::*;
+    use crate::raster::{Line, Raster};
+    use crate::version::{data_codewords, size_of};
+    use crate::{Level, encode};
+
+    /// Texts of a version, of letters of both cases: like any bytes, as far as modules go.
+    fn texts(version: u8) -> impl Iterator<Item = String> {
+        let header = if version < 10 { 2 } else { 3 };
+        let longest = (data_codewords(version, Level::L) - header).min(512);
+        let shortest = if version == 1 { 1 } else { data_codewords(version - 1, Level::L) };
+        let mut state = u64::from(version);
+        (0..400).map(move |i| {
+            let length = shortest + i % (longest - shortest + 1);
+            (0..length)
+                .map(|_| {
+                    state =
+                        state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    char::from(
+                        b"aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
+                            [(state >> 33) as usize % 52],
+                    )
+                })
+                .collect()
+        })
+    }
+
+    /// Every byte that a line of `version` can have, whatever its modules.
+    fn possible_bytes(version: u8) -> [bool; 256] {
+        let size = size_of(version);
+        let layout = Raster::SERVICE.layout(size).unwrap();
+        let mut possible = [false; 256];
+        // A byte shows fewer than 8 modules in a row: try all of those at every place.
+        for start in 0..size {
+            for modules in 0..1_u64 << (size - start).min(8) {
+                let bits = u128::from(modules) << start;
+                let mut line = Line::<SMALL>::light(&layout);
+                line.draw(&[bits as u64, (bits >> 64) as u64, 0], size, &layout);
+                line.bytes()[1..].iter().for_each(|&byte| possible[usize::from(byte)] = true);
+            }
+        }
+        possible
+    }
+
+    /// Code lengths from the statistics of many texts, with a code for all that may come.
+    fn prepare(version: u8) -> Lengths {
+        let layout = Raster::SERVICE.layout(size_of(version)).unwrap();
+        let limits = limits(&layout);
+        let mut counts = Counts::new();
+        for text in texts(version) {
+            let symbol = encode(&text, Level::L).unwrap();
+            assert_eq!(symbol.version(), version);
+            describe::<SMALL, _>(&symbol, &layout, limits, &mut counts);
+            counts.literals[256] += 1;
+        }
+        for (byte, possible) in possible_bytes(version).into_iter().enumerate() {
+            counts.literals[byte] = counts.literals[byte].max(u32::from(possible));
+        }
+        let line_len = 1 + layout.size_px / 8;
+        for len in
+            (layout.scale_px - 1) * line_len + limits.edges[0] + limits.edges[1]..=limits.most
+        {
+            let mut one = Counts::new();
+            one.repeat(len, line_len);
+            (0..LITERALS)
+                .for_each(|i| counts.literals[i] = counts.literals[i].max(one.literals[i]));
+        }
+        Lengths::of_counts(&counts.literals, &counts.distances)
+    }
+
+    fn pack(lengths: &Lengths) -> Vec<(u16, u8)> {
+        let all = lengths.literals.iter().chain(&lengths.distances);
+        (0..)
+            .zip(all)
+            .filter(|(_, length)| **length > 0)
+            .map(|(symbol, length)| (symbol, *length))
+            .collect()
+    }
+
+    /// `QR_PREPARE=1 cargo test -p qr-core prepared` writes the tables anew.
+    #[test]
+    fn the_prepared_tables_are_those_that_the_statistics_give() {
+        let prepared: Vec<_> =
+            (1..=VERSIONS as u8).map(|version| pack(&prepare(version))).collect();
+        if std::env::var_os("QR_PREPARE").is_some() {
+            let mut file = String::from(
+                "//! Written by the test of the module above, do not edit: see there.\n\n\
+                 /// Symbols and the lengths of their codes, by version; distances from 286.\n\
+                 pub(super) static LENGTHS: [&[(u16, u8)]; super::VERSIONS] = [\n",
+            );
+            for pairs in &prepared {
+                let pairs: Vec<_> = pairs.iter().map(|(s, l)| format!("({s},{l})")).collect();
+                writeln!(file, "    &[{}],", pairs.join(",")).unwrap();
+            }
+            file.push_str("];\n");
+            std::fs::write(
+                concat!(env!("CARGO_MANIFEST_DIR"), "/src/png/prepared/lengths.rs"),
+                file,
+            )
+            .unwrap();
+        } else {
+            assert_eq!(prepared, LENGTHS.map(<[_]>::to_vec));
+        }
+    }
+}
