@@ -60,6 +60,7 @@ class WorkerPool {
   #stopping = false;
   #quickDeaths = 0;
   #workerEnv;
+  #address;
 
   constructor({ config, logger, metrics }) {
     this.#config = config;
@@ -86,13 +87,11 @@ class WorkerPool {
     // Settings travel by environment: the flags have been read already.
     cluster.setupPrimary({ args: [] });
     const { port } = await firstAddress(this.#fork());
-    const address = { host: this.#config.addr.host, port };
-    // With port 0 the others, and replacements, take the port that the first one got.
-    this.#workerEnv.ADDR = formatAddress(address);
+    this.#address = { host: this.#config.addr.host, port };
     const others = Array.from({ length: this.#config.workers - 1 }, () => this.#fork());
     await Promise.all(others.map(firstAddress));
     for (const worker of Object.values(cluster.workers)) this.#watch(worker);
-    return address;
+    return this.#address;
   }
 
   markStopping() {
@@ -118,6 +117,11 @@ class WorkerPool {
   }
 
   #fork() {
+    // Workers share a listener under the address they ask for, port 0 included, while one of them
+    // lives. When none is left it is gone, and port 0 would mean a new port: ask for the old one.
+    if (this.#address && Object.keys(cluster.workers).length === 0) {
+      this.#workerEnv.ADDR = formatAddress(this.#address);
+    }
     const worker = cluster.fork(this.#workerEnv);
     worker.on('message', ({ type }) => type === 'serving' && this.#serving.add(worker.id));
     worker.on('exit', () => {

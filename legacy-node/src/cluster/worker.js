@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { startServing } from '../serve.js';
 import { answerMetricsRequests } from './worker-metrics.js';
 
@@ -8,6 +9,8 @@ import { answerMetricsRequests } from './worker-metrics.js';
 export async function runWorker(config, logger) {
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});
+  // The primary went away while this worker was telling it something: nothing left to serve.
+  cluster.worker.on('error', () => process.exit(1));
   const told = new Promise((resolve) => {
     process.on('message', ({ type }) => type === 'drain' && resolve());
     process.on('disconnect', resolve);

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { formatAddress } from '../config.js';
 import { StartupError } from '../startup-error.js';
 
+const SWEEP_MS = 50;
+
 const REASONS = {
   EADDRINUSE: 'the address is already in use',
   EACCES: 'no permission to use this address',
@@ -10,12 +12,20 @@ const REASONS = {
 };
 
 /**
+ * What `drain` must know of a server: open sockets, since closeIdleConnections() leaves those alone
+ * that never sent a byte (browsers open such ones ahead of need, and they would hold up every
+ * drain); and answers under way, which must tell their clients not to reuse the connection.
+ */
+const underWay = new WeakMap();
+
+/**
  * Starts listening.
  * @param {string} variable the setting that the address came from, for the error
  * @returns {Promise<{host: string, port: number}>} the bound address (port 0 is resolved)
  * @throws {StartupError}
  */
 export async function listen(server, { host, port }, variable) {
+  track(server);
   try {
     server.listen({ host, port });
     await once(server, 'listening');
@@ -32,17 +42,34 @@ export async function listen(server, { host, port }, variable) {
  */
 export async function drain(server, timeoutMs) {
   let inTime = true;
-  // A kept-alive connection would outlive its last answer by the keep-alive timeout.
+  const { sockets, responses } = underWay.get(server);
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'));
+  for (const res of responses) if (!res.headersSent) res.setHeader('Connection', 'close');
   const bound = setTimeout(() => {
     inTime = false;
     server.closeAllConnections();
   }, timeoutMs);
   const closed = new Promise((resolve) => server.close(resolve));
   // close() ends the connections that are idle now; those that turn idle later need a look.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  }, SWEEP_MS);
   await closed;
   clearInterval(sweep);
   clearTimeout(bound);
   return inTime;
+}
+
+function track(server) {
+  const sockets = new Set();
+  const responses = new Set();
+  underWay.set(server, { sockets, responses });
+  server.on('connection', (socket) => holdUntilClose(sockets, socket));
+  server.on('request', (_req, res) => holdUntilClose(responses, res));
+}
+
+function holdUntilClose(set, item) {
+  set.add(item);
+  item.once('close', () => set.delete(item));
 }

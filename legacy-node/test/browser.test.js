@@ -1,0 +1,185 @@
+/**
+ * The page, driven in a real Chromium. Against the app itself, or BASE_URL, or the whole stack
+ * (QR_STACK_URL: the proxy, with all of /qrcode going to qr-service).
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { chromium } from 'playwright-core';
+import { startApp } from './support/app-process.js';
+import { decodeQr, pngSize } from './support/decoder.js';
+
+const stackUrl = process.env.QR_STACK_URL;
+const baseUrl = (stackUrl ?? process.env.BASE_URL ?? (await startApp({ after })).url).replace(
+  /\/$/,
+  '',
+);
+/** Where to leave pictures of the page for people to look at; none by default. */
+const screenshots = process.env.SCREENSHOTS;
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: [
+    '--headless',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--no-first-run',
+  ],
+});
+after(() => browser.close());
+
+/** A page that notes every error and every request it makes. */
+async function openPage(t, options = {}) {
+  const context = await browser.newContext(options);
+  t.after(() => context.close());
+  const page = await context.newPage();
+  const problems = [];
+  const responses = [];
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
+  page.on('dialog', async (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    await dialog.dismiss();
+  });
+  page.on('response', (response) => responses.push(response));
+  await page.goto(baseUrl);
+  return { page, problems, responses };
+}
+
+/** Waits until the picture is loaded, and gives it as the browser got it. */
+async function shownQr(page, responses) {
+  await page.waitForFunction(() => {
+    const image = document.getElementById('result-qr');
+    return image.complete && image.naturalWidth > 0;
+  });
+  const src = await page.getByTestId('result-qr').evaluate((image) => image.src);
+  const response = responses.findLast((candidate) => candidate.url() === src);
+  return { png: await response.body(), response };
+}
+
+async function shorten(page, url) {
+  await page.getByTestId('link-url').fill(url);
+  await page.getByTestId('link-submit').click();
+  await page.getByTestId('latest-item').first().getByText(url, { exact: true }).waitFor();
+  return page.getByTestId('result-short').textContent();
+}
+
+async function picture(page, name) {
+  if (!screenshots) return;
+  mkdirSync(screenshots, { recursive: true });
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}
+
+describe('the page in a browser', () => {
+  it('makes a short link whose picture decodes to it and which leads to the link', async (t) => {
+    const { page, problems, responses } = await openPage(t);
+    // Unique, so that a stack with data from before doesn't show it already; leads back here.
+    const target = `${baseUrl}/?seen=${Date.now()}`;
+    const short = await shorten(page, target);
+    assert.match(short, new RegExp(`^${baseUrl}/l/[0-9A-Za-z]{7}$`));
+
+    const { png, response } = await shownQr(page, responses);
+    assert.equal((await decodeQr(png)).bytes.toString(), short);
+    assert.deepEqual(pngSize(png), { width: 200, height: 200 });
+    await assertScreenDecodesTo(page, short);
+
+    const newest = page.getByTestId('latest-item').first();
+    assert.equal(await newest.getByRole('link').getAttribute('href'), short);
+    await newest.getByText('0 visits').waitFor();
+    assert.ok((await page.getByTestId('latest-item').count()) <= 10);
+
+    for (const other of responses) {
+      const expected = stackUrl && other === response ? 'qr-service' : 'legacy-node';
+      assert.equal((await other.allHeaders())['x-served-by'], expected, other.url());
+    }
+    const origins = new Set(responses.map((other) => new URL(other.url()).origin));
+    assert.deepEqual([...origins], [new URL(baseUrl).origin]);
+
+    await newest.getByRole('link').click();
+    await page.waitForURL(target);
+    await page.getByTestId('latest-item').first().getByText('1 visit', { exact: true }).waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  it('works by keyboard alone', async (t) => {
+    const { page, problems, responses } = await openPage(t);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('example.com/by-keyboard');
+    await page.keyboard.press('Enter');
+    await page.getByTestId('result').waitFor();
+    assert.equal(
+      await page.getByTestId('result-target').textContent(),
+      'https://example.com/by-keyboard',
+    );
+    const { png } = await shownQr(page, responses);
+    const short = await page.getByTestId('result-short').textContent();
+    assert.equal((await decodeQr(png)).bytes.toString(), short);
+    assert.deepEqual(problems, []);
+  });
+
+  it('says what is wrong with a link, and recovers', async (t) => {
+    const { page, problems } = await openPage(t);
+    await page.getByTestId('link-url').fill('javascript:alert(1)');
+    await page.getByTestId('link-submit').click();
+    const error = page.getByRole('alert');
+    await error.getByText('Url must start with http:// or https://.').waitFor();
+    assert.equal(await page.getByTestId('link-url').getAttribute('aria-invalid'), 'true');
+    assert.equal(await page.getByTestId('result').isVisible(), false);
+    await shorten(page, 'https://example.com/recovered');
+    assert.equal(await error.textContent(), '');
+    // The browser itself reports the 400 that was asked for; there must be nothing else.
+    assert.ok(
+      problems.every((text) => text.includes('status of 400')),
+      problems.join('\n'),
+    );
+  });
+
+  it('shows a hostile link as text', async (t) => {
+    const { page, problems } = await openPage(t);
+    const hostile = `https://example.com/?"'--><script>alert(1)</script><img src=x onerror=alert(1)>`;
+    await page.getByTestId('link-url').fill(hostile);
+    await page.getByTestId('link-submit').click();
+    const shown = new URL(hostile).href;
+    await page.getByTestId('latest-item').first().getByText(shown, { exact: true }).waitFor();
+    assert.equal(await page.getByTestId('result-target').textContent(), shown);
+    assert.equal(await page.locator('main script, li img').count(), 0);
+    await page.reload();
+    await page.getByTestId('latest-item').first().getByText(shown, { exact: true }).waitFor();
+    assert.deepEqual(problems, []);
+  });
+
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [name, width] of [
+      ['wide', 1000],
+      ['phone', 360],
+    ]) {
+      it(`fits a ${name} screen, ${colorScheme}, and its code can be scanned`, async (t) => {
+        const { page, problems } = await openPage(t, {
+          colorScheme,
+          viewport: { width, height: 800 },
+        });
+        const target = `https://example.com/${'a-very-long-path/'.repeat(20)}${name}`;
+        const short = await shorten(page, target);
+        await assertScreenDecodesTo(page, short);
+        const overflow = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        assert.equal(overflow, 0);
+        await picture(page, `${name}-${colorScheme}`);
+        assert.deepEqual(problems, []);
+      });
+    }
+  }
+});
+
+/** What a phone's camera would see: the page as drawn, not the file. */
+async function assertScreenDecodesTo(page, text) {
+  await page.waitForFunction(() => document.getElementById('result-qr').naturalWidth > 0);
+  const decoded = await decodeQr(await page.screenshot({ fullPage: true }));
+  assert.equal(decoded?.bytes.toString(), text);
+}

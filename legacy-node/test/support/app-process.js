@@ -1,0 +1,84 @@
+/** Runs the real program as a child process on free ports, with a data folder of its own. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const SERVER = fileURLToPath(new URL('../../src/server.js', import.meta.url));
+const START_TIMEOUT_MS = 60_000;
+
+/** A fresh folder that is gone when the test is. */
+export function temporaryFolder(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'legacy-node-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/**
+ * Starts the program and waits until it listens. It is ended with the test `t`.
+ * @param {Record<string, string>} env settings beside free ports and a fresh data folder
+ */
+export async function startApp(t, env = {}) {
+  const app = spawnApp(t, { DATA_DIR: env.DATA_DIR ?? temporaryFolder(t), ...env });
+  const { addr, admin_addr } = await app.logged(({ msg }) => msg === 'listening');
+  return { ...app, addr, url: `http://${addr}`, adminUrl: `http://${admin_addr}` };
+}
+
+/** Starts the program without waiting; for starts that fail. */
+export function spawnApp(t, env, args = []) {
+  const child = spawn(process.execPath, [SERVER, ...args], {
+    env: { PATH: process.env.PATH, ADDR: '127.0.0.1:0', ADMIN_ADDR: '127.0.0.1:0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines = [];
+  const waiting = new Set();
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line);
+    for (const look of waiting) look();
+  });
+  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal, stderr, lines }));
+  t.after(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  return { pid: child.pid, lines, exited, kill: (signal) => child.kill(signal), logged };
+
+  /** The first log entry, past or future, that the predicate takes. */
+  function logged(predicate) {
+    return new Promise((resolve, reject) => {
+      const timeout = setTimeout(
+        () => give(`nothing like that in ${START_TIMEOUT_MS} ms`),
+        START_TIMEOUT_MS,
+      );
+      const give = (reason) => reject(new Error(`${reason}\n${lines.join('\n')}\n${stderr}`));
+      const look = () => {
+        const entry = lines.map(parseLine).find(predicate);
+        if (!entry) return;
+        clearTimeout(timeout);
+        waiting.delete(look);
+        resolve(entry);
+      };
+      waiting.add(look);
+      look();
+      exited.then(() => {
+        clearTimeout(timeout);
+        give('the program ended');
+      });
+    });
+  }
+}
+
+function parseLine(line) {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return {};
+  }
+}
