@@ -170,12 +170,27 @@ describe('the page in a browser', () => {
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
         assert.equal(overflow, 0);
+        assert.equal(await page.evaluate(overlapInList), undefined);
         await picture(page, `${name}-${colorScheme}`);
         assert.deepEqual(problems, []);
       });
     }
   }
 });
+
+/** Runs in the page: the first two neighbours in the list that lie on each other. */
+function overlapInList() {
+  for (const item of document.querySelectorAll('#latest li')) {
+    const children = [...item.children].map((child) => [child, child.getBoundingClientRect()]);
+    for (const [i, [one, a]] of children.entries()) {
+      for (const [two, b] of children.slice(i + 1)) {
+        const apart =
+          a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+        if (!apart) return `${one.outerHTML} ${two.outerHTML}`;
+      }
+    }
+  }
+}
 
 /** What a phone's camera would see: the page as drawn, not the file. */
 async function assertScreenDecodesTo(page, text) {

@@ -84,7 +84,10 @@ async function showLatest() {
 }
 
 function latestItem(link) {
-  const short = make('a', { href: link.short_url, textContent: link.short_url });
+  const short = make('a', {
+    href: link.short_url,
+    textContent: link.short_url.replace(/^https?:\/\//, ''),
+  });
   const target = make('span', { className: 'to', textContent: link.url, title: link.url });
   const visits = make('span', {
     className: 'visits',
