@@ -142,6 +142,27 @@ for (const WORKERS of ['1', '2']) {
   });
 }
 
+describe('a client that is too slow', () => {
+  it('is told so with 408 and loses the connection, an idle one does not', async (t) => {
+    const app = await startApp(t, {
+      HEADERS_TIMEOUT_SECONDS: '1',
+      KEEP_ALIVE_TIMEOUT_SECONDS: '30',
+    });
+    const idle = await open(app.addr);
+    const ask = `GET /livez HTTP/1.1\r\nHost: ${app.addr}\r\n\r\n`;
+    idle.write(ask);
+    await once(idle, 'data');
+
+    const slow = await open(app.addr);
+    const answer = collect(slow);
+    slow.write('GET / HTTP/1.1\r\nHo');
+    assert.match(await answer, /^HTTP\/1\.1 408 /);
+
+    idle.write(ask);
+    assert.match(String(await once(idle, 'data')), /^HTTP\/1\.1 404 /);
+  });
+});
+
 function head(addr, body) {
   return `POST /api/links HTTP/1.1\r\nHost: ${addr}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
 }

@@ -19,6 +19,8 @@ export function createPublicServer({ app, config, metrics, logger }) {
       keepAliveTimeout: config.keepAliveTimeoutMs,
       headersTimeout: Math.min(config.headersTimeoutMs, config.requestTimeoutMs),
       requestTimeout: config.requestTimeoutMs,
+      // How exact those two are: Node looks every 30 s by default.
+      connectionsCheckingInterval: 1000,
     },
     app,
   );
