@@ -55,7 +55,7 @@ export function createMetrics(engine) {
     }),
     generateSeconds: new Histogram({
       name: 'qr_generate_seconds',
-      help: 'Time to make one QR image from its text',
+      help: 'Time to make one QR image from its text, waits for event loop and thread pool included',
       buckets: DURATION_BUCKETS,
       registers,
     }),
