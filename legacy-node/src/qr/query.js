@@ -9,8 +9,8 @@ const REPLACE_NOTHING = { fatal: true, ignoreBOM: true };
 const utf8 = new TextDecoder('utf-8', REPLACE_NOTHING);
 
 /**
- * @param {string} target request target as it came, such as `/qrcode?text=a%20b`; Node hands raw
- *   bytes above 0x7F over as Latin-1 characters
+ * @param {string} target request target as it came, such as `/qrcode?text=a%20b`; ASCII, since
+ *   Node's parser answers 400 to raw bytes above 0x7F
  * @returns {{text: string} | {error: string}} the decoded text, or the contract's error body. Where
  *   several errors hold, the first in the contract's table is returned.
  */
