@@ -1,0 +1,71 @@
+//! The one error type at the HTTP edge: every answer that is not a picture.
+//!
+//! A client's mistake (4xx) is an answer like another and is not logged as an error. What is
+//! unexpected is logged once, where it is turned into [`Error::Generate`], and only its kind leaves
+//! the process. Bodies are the contract's and never echo the text.
+
+use axum::response::{IntoResponse, Response};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+
+use crate::query::QueryError;
+
+/// Why a request has no picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Error {
+    /// Not GET or HEAD.
+    Method,
+    /// The `text` parameter is not what the contract takes.
+    Query(QueryError),
+    /// As many requests are under way as may be.
+    Overloaded,
+    /// The picture could not be made, or the handler panicked.
+    Generate,
+    /// No such route.
+    NotFound,
+}
+
+impl Error {
+    fn parts(self) -> (StatusCode, &'static str) {
+        match self {
+            Error::Method => (StatusCode::METHOD_NOT_ALLOWED, "method not allowed"),
+            Error::Query(query) => (
+                StatusCode::BAD_REQUEST,
+                match query {
+                    QueryError::Missing => "missing \"text\" query param",
+                    QueryError::Repeated => "text must be given once",
+                    QueryError::NotUtf8 => "text must be valid UTF-8",
+                    QueryError::TooLong => "text must be <= 512 bytes",
+                },
+            ),
+            Error::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded, try again"),
+            Error::Generate => (StatusCode::INTERNAL_SERVER_ERROR, "failed generating QR code"),
+            Error::NotFound => (StatusCode::NOT_FOUND, "not found"),
+        }
+    }
+}
+
+impl From<QueryError> for Error {
+    fn from(error: QueryError) -> Self {
+        Error::Query(error)
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let (status, body) = self.parts();
+        let mut response = Response::new(body.into());
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.reserve(8);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        match self {
+            Error::Method => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"))),
+            Error::Overloaded => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
+            _ => {}
+        }
+        response
+    }
+}

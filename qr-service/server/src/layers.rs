@@ -1,0 +1,158 @@
+//! What is around the routes, outermost first, and why it is there.
+//!
+//! 1. [`Observe`]: request id, the headers that every answer has, metrics and the access log. It is
+//!    outermost because it has to see every answer, 404s and overload included, and the whole time
+//!    that an answer took. One layer and not tower-http's four (`SetRequestId`,
+//!    `PropagateRequestId`, `SetResponseHeader`, `Trace`): together those cost more than making
+//!    the picture.
+//! 2. The router.
+//!
+//! What other services have here is elsewhere, on purpose: timeouts and the limit on connections
+//! lie below HTTP (`connection`), for no handler of a public route ever waits, but a client may;
+//! the limit on requests and the catching of panics stand in the one handler that needs them.
+//! The admin listener, whose handlers are not hot, has tower-http's layers (`admin`).
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use axum::extract::Request;
+use axum::response::Response;
+use http::header::X_CONTENT_TYPE_OPTIONS;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use pin_project_lite::pin_project;
+use tower::Service;
+
+use crate::app::App;
+use crate::metrics::{MethodLabel, Route};
+use crate::telemetry::{Access, trace_id};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const SERVED_BY: HeaderName = HeaderName::from_static("x-served-by");
+/// Longest request id that is taken over, in characters.
+const MAX_REQUEST_ID: usize = 128;
+
+/// Puts the layers around the routes.
+pub(crate) fn around<S>(app: Arc<App>, routes: S) -> Observe<S> {
+    Observe { app, inner: routes }
+}
+
+/// See the module's head.
+#[derive(Clone)]
+pub(crate) struct Observe<S> {
+    app: Arc<App>,
+    inner: S,
+}
+
+/// What is known of a request when it comes.
+struct Seen {
+    start: Instant,
+    method: MethodLabel,
+    route: Route,
+    request_id: HeaderValue,
+    /// Only looked for where it will be logged.
+    traceparent: Option<HeaderValue>,
+}
+
+impl<S: Service<Request, Response = Response>> Service<Request> for Observe<S> {
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Observed<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        self.app.metrics.request_began();
+        let headers = request.headers();
+        let logged = self.app.access_log.may_log();
+        let seen = Seen {
+            start: Instant::now(),
+            method: MethodLabel::of(request.method()),
+            route: Route::of(request.uri().path()),
+            request_id: request_id(headers),
+            traceparent: if logged { headers.get("traceparent").cloned() } else { None },
+        };
+        Observed { app: Arc::clone(&self.app), seen: Some(seen), inner: self.inner.call(request) }
+    }
+}
+
+/// The client's request id where it is 1 to 128 visible ASCII characters, else a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    headers
+        .get(REQUEST_ID)
+        .filter(|id| {
+            let id = id.as_bytes();
+            (1..=MAX_REQUEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+        })
+        .cloned()
+        .unwrap_or_else(new_request_id)
+}
+
+/// 128 random bits in hexadecimal. They have to be distinct and not secret.
+fn new_request_id() -> HeaderValue {
+    let mut random = fastrand::u128(..);
+    let mut id = [0; 32];
+    for digit in &mut id {
+        *digit = b"0123456789abcdef"[(random & 15) as usize];
+        random >>= 4;
+    }
+    HeaderValue::from_bytes(&id).unwrap_or(HeaderValue::from_static("-"))
+}
+
+pin_project! {
+    /// The answer of [`Observe`].
+    pub(crate) struct Observed<F> {
+        app: Arc<App>,
+        seen: Option<Seen>,
+        #[pin]
+        inner: F,
+    }
+
+    impl<F> PinnedDrop for Observed<F> {
+        fn drop(this: Pin<&mut Self>) {
+            // Not answered: the client went away.
+            let this = this.project();
+            if this.seen.take().is_some() {
+                this.app.metrics.request_ended();
+            }
+        }
+    }
+}
+
+impl<F: Future<Output = Result<Response, E>>, E> Future for Observed<F> {
+    type Output = Result<Response, E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut response = ready!(this.inner.poll(context))?;
+        if let Some(seen) = this.seen.take() {
+            finish(this.app, seen, &mut response);
+        }
+        Poll::Ready(Ok(response))
+    }
+}
+
+fn finish(app: &App, seen: Seen, response: &mut Response) {
+    let duration = seen.start.elapsed();
+    app.metrics.request_ended();
+    app.metrics.observe_request(seen.route, seen.method, response.status(), duration);
+    if app.access_log.logs(response.status()) {
+        let access = Access {
+            request_id: seen.request_id.to_str().unwrap_or_default(),
+            trace_id: seen.traceparent.as_ref().and_then(trace_id),
+            route: seen.route.as_str(),
+            method: seen.method.as_str(),
+            status: response.status().as_u16(),
+            duration,
+        };
+        access.log();
+    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, seen.request_id);
+    headers.insert(SERVED_BY, HeaderValue::from_static("qr-service"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}

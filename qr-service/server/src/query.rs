@@ -1,0 +1,197 @@
+//! The `text` parameter out of a raw query string, as the contract wants it.
+//!
+//! Strict where general parsers are lenient: a bad escape is an error and not taken literally, and
+//! a parameter given twice is one too. The text is decoded into a buffer of the longest legal
+//! text, so that a request costs no allocation here, however long it is.
+
+/// Longest text, in bytes of UTF-8 after decoding.
+pub(crate) const MAX_TEXT_BYTES: usize = 512;
+
+/// What is wrong with a query, in the order in which the contract has it looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueryError {
+    /// No `text` parameter has a value.
+    Missing,
+    /// More than one `text` parameter.
+    Repeated,
+    /// A `%` without two hexadecimal digits, or bytes that are not UTF-8.
+    NotUtf8,
+    /// More than [`MAX_TEXT_BYTES`].
+    TooLong,
+}
+
+/// The decoded `text` parameter of `query` (without `?`), in `buffer`.
+pub(crate) fn parse_text<'b>(
+    query: &[u8],
+    buffer: &'b mut [u8; MAX_TEXT_BYTES],
+) -> Result<&'b str, QueryError> {
+    let raw = find_text(query)?;
+    let len = decode_into(raw, buffer)?;
+    std::str::from_utf8(&buffer[..len]).map_err(|_| QueryError::NotUtf8)
+}
+
+/// The raw value of the only `text` parameter.
+fn find_text(query: &[u8]) -> Result<&[u8], QueryError> {
+    // What nearly all queries are. (No `&` and a name that needs no decoding.)
+    if let Some(value) =
+        query.strip_prefix(b"text=").filter(|v| !v.is_empty() && !v.contains(&b'&'))
+    {
+        return Ok(value);
+    }
+    let (mut count, mut found) = (0, None);
+    for pair in query.split(|&b| b == b'&') {
+        let end = pair.iter().position(|&b| b == b'=').unwrap_or(pair.len());
+        if is_text(&pair[..end]) {
+            count += 1;
+            let value = pair.get(end + 1..).unwrap_or_default();
+            if !value.is_empty() {
+                found = Some(value);
+            }
+        }
+    }
+    match (count, found) {
+        (_, None) => Err(QueryError::Missing),
+        (1, Some(value)) => Ok(value),
+        _ => Err(QueryError::Repeated),
+    }
+}
+
+/// Whether a raw parameter name decodes to `text`. One with a bad escape is some other name.
+fn is_text(name: &[u8]) -> bool {
+    let mut rest = name;
+    for &wanted in b"text" {
+        match next_byte(&mut rest) {
+            Some(Ok(byte)) if byte == wanted => {}
+            _ => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// Takes the next decoded byte off `raw`.
+fn next_byte(raw: &mut &[u8]) -> Option<Result<u8, QueryError>> {
+    let (&first, rest) = raw.split_first()?;
+    *raw = rest;
+    Some(match first {
+        b'+' => Ok(b' '),
+        b'%' => match rest {
+            [high, low, rest @ ..] => {
+                *raw = rest;
+                hex(*high).zip(hex(*low)).map(|(h, l)| h << 4 | l).ok_or(QueryError::NotUtf8)
+            }
+            _ => Err(QueryError::NotUtf8),
+        },
+        byte => Ok(byte),
+    })
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+/// Decodes `raw` into `buffer`; gives the length. Reads on past a full buffer, for a text that is
+/// both too long and malformed is malformed.
+fn decode_into(raw: &[u8], buffer: &mut [u8; MAX_TEXT_BYTES]) -> Result<usize, QueryError> {
+    let mut rest = raw;
+    let mut len = 0;
+    while let Some(byte) = next_byte(&mut rest) {
+        let byte = byte?;
+        if len == MAX_TEXT_BYTES {
+            return Err(too_long_or_malformed(raw));
+        }
+        buffer[len] = byte;
+        len += 1;
+    }
+    Ok(len)
+}
+
+/// Which error a text over the limit has. As long as a request line may be, so it may allocate.
+#[cold]
+fn too_long_or_malformed(raw: &[u8]) -> QueryError {
+    let mut rest = raw;
+    let decoded: Result<Vec<u8>, _> = std::iter::from_fn(|| next_byte(&mut rest)).collect();
+    match decoded.map(|bytes| std::str::from_utf8(&bytes).is_ok()) {
+        Ok(true) => QueryError::TooLong,
+        _ => QueryError::NotUtf8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(query: &str) -> Result<String, QueryError> {
+        let mut buffer = [0; MAX_TEXT_BYTES];
+        parse_text(query.as_bytes(), &mut buffer).map(str::to_owned)
+    }
+
+    #[test]
+    fn plus_is_a_space_and_escapes_are_decoded_once() {
+        assert_eq!(parse("text=a+b%2Bc%2541").unwrap(), "a b+c%41");
+    }
+
+    #[test]
+    fn raw_sub_delimiters_belong_to_the_text() {
+        assert_eq!(
+            parse("text=https://example.com/?t=all;x,y!").unwrap(),
+            "https://example.com/?t=all;x,y!"
+        );
+    }
+
+    #[test]
+    fn a_text_without_value_is_missing_and_a_second_one_is_one_too_many() {
+        for query in [
+            "",
+            "text",
+            "text=",
+            "text=&text=",
+            "x=1",
+            "text[x]=1",
+            "Text=a",
+            "text%=a",
+            "=a",
+            "&&",
+        ] {
+            assert_eq!(parse(query), Err(QueryError::Missing), "{query}");
+        }
+        for query in
+            ["text=a&text=b", "text=a&text=", "text=&text=a", "text=%&text=", "te%78t=a&text=a"]
+        {
+            assert_eq!(parse(query), Err(QueryError::Repeated), "{query}");
+        }
+        assert_eq!(parse("x=%&%74ext=a&y").unwrap(), "a");
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_refused() {
+        for text in ["%", "%4", "%G1", "a%", "%FF", "%ED%A0%80", "%C0%AF", "%E2%82", "%+1", "%-1"] {
+            assert_eq!(parse(&format!("text={text}")), Err(QueryError::NotUtf8), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_512_bytes_is_taken_and_one_of_513_is_not() {
+        assert_eq!(parse(&format!("text={}", "%C3%A9".repeat(256))).unwrap(), "é".repeat(256));
+        assert_eq!(parse(&format!("text={}", "a".repeat(513))), Err(QueryError::TooLong));
+        assert_eq!(parse(&format!("text={}%", "a".repeat(600))), Err(QueryError::NotUtf8));
+        assert_eq!(parse(&format!("text={}%FF", "a".repeat(600))), Err(QueryError::NotUtf8));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back_from_its_encoding(text in "\\PC{1,100}|[\\x00-\\x7f]{1,200}") {
+            let encoded = percent_encoding::utf8_percent_encode(&text, percent_encoding::NON_ALPHANUMERIC);
+            let expected = if text.len() <= MAX_TEXT_BYTES { Ok(text.clone()) } else { Err(QueryError::TooLong) };
+            prop_assert_eq!(parse(&format!("a=1&text={encoded}&b")), expected);
+        }
+
+        #[test]
+        fn no_bytes_whatever_make_it_panic(query in proptest::collection::vec(any::<u8>(), 0..2000)) {
+            let mut buffer = [0; MAX_TEXT_BYTES];
+            if let Ok(text) = parse_text(&query, &mut buffer) {
+                prop_assert!(!text.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! One file an endpoint.
+
+pub(crate) mod qrcode;

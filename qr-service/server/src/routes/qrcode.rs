@@ -1,0 +1,117 @@
+//! `GET /qrcode?text=...`: the picture, or word that the client has it.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use qr_core::Engine;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use crate::app::App;
+use crate::error::Error;
+use crate::query::{MAX_TEXT_BYTES, parse_text};
+
+const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
+const PNG: HeaderValue = HeaderValue::from_static("image/png");
+
+thread_local! {
+    /// The picture is made here and copied out at its size: one allocation, and none too large.
+    static PICTURE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(4096));
+}
+
+/// Answers a request of any method.
+///
+/// A panic ends the request and not the process. It is caught here and not by a layer: nothing
+/// else can panic on a text, and tower-http's layer boxes every body once more.
+pub(crate) async fn get(State(app): State<Arc<App>>, request: axum::extract::Request) -> Response {
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(&app, &request)));
+    answered.unwrap_or(Err(Error::Generate)).unwrap_or_else(IntoResponse::into_response)
+}
+
+fn answer<B>(app: &App, request: &Request<B>) -> Result<Response, Error> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err(Error::Method);
+    }
+    let mut buffer = [0; MAX_TEXT_BYTES];
+    let text = parse_text(request.uri().query().unwrap_or_default().as_bytes(), &mut buffer)?;
+    let _permit = app.in_flight.acquire().ok_or(Error::Overloaded)?;
+    let tag = app.tags.of(text);
+    if is_known(request.headers(), &tag) {
+        return Ok(not_modified(tag));
+    }
+    let picture = generate(app, text)?;
+    Ok(found(picture, tag))
+}
+
+fn generate(app: &App, text: &str) -> Result<Bytes, Error> {
+    PICTURE.with_borrow_mut(|picture| {
+        let start = Instant::now();
+        app.engine.generate(text, picture).map_err(|error| {
+            tracing::error!(%error, "no picture for a legal text");
+            Error::Generate
+        })?;
+        app.metrics.observe_picture(start.elapsed(), picture.len());
+        Ok(Bytes::copy_from_slice(picture))
+    })
+}
+
+fn found(picture: Bytes, tag: HeaderValue) -> Response {
+    let len = picture.len();
+    let mut response = Response::new(picture.into());
+    let headers = response.headers_mut();
+    // With those that the layers add; a map that grows on the way hashes everything twice.
+    headers.reserve(8);
+    headers.insert(CONTENT_TYPE, PNG);
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
+    headers.insert(CACHE_CONTROL, CACHE);
+    headers.insert(ETAG, tag);
+    response
+}
+
+fn not_modified(tag: HeaderValue) -> Response {
+    let mut response = StatusCode::NOT_MODIFIED.into_response();
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, CACHE);
+    headers.insert(ETAG, tag);
+    response
+}
+
+/// Makes entity tags from text, version and engine: no picture is needed to know that a client has
+/// it already.
+#[derive(Clone, Copy)]
+pub(crate) struct Tags {
+    seed: u64,
+}
+
+impl Tags {
+    pub(crate) fn new(engine: Engine) -> Self {
+        let maker = format!("{} {engine}", env!("CARGO_PKG_VERSION"));
+        Tags { seed: xxh3_64(maker.as_bytes()) }
+    }
+
+    /// The strong tag of the picture of `text`: 16 hexadecimal digits, quoted.
+    fn of(self, text: &str) -> HeaderValue {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let hash = xxh3_64_with_seed(text.as_bytes(), self.seed);
+        let mut tag = [b'"'; 18];
+        for (i, digit) in tag[1..17].iter_mut().enumerate() {
+            *digit = DIGITS[(hash >> (60 - 4 * i) & 15) as usize];
+        }
+        HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
+    }
+}
+
+/// Whether If-None-Match names the tag: a list, compared weakly, or `*` (RFC 9110 section 13.1.2).
+fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    headers.get_all(IF_NONE_MATCH).iter().any(|value| {
+        value.as_bytes().split(|&b| b == b',').map(<[u8]>::trim_ascii).any(|known| {
+            known == b"*" || known.strip_prefix(b"W/").unwrap_or(known) == tag.as_bytes()
+        })
+    })
+}
