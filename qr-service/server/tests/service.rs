@@ -1,0 +1,334 @@
+//! The service as a process, over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running service; killed when dropped.
+struct Service {
+    child: Child,
+    log: BufReader<ChildStdout>,
+    addr: SocketAddr,
+    admin_addr: SocketAddr,
+}
+
+impl Service {
+    fn start(environment: &[(&str, &str)]) -> Self {
+        let mut child = command(environment).stdout(Stdio::piped()).spawn().unwrap();
+        let mut log = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        log.read_line(&mut line).unwrap();
+        let listening: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let addr = |name: &str| listening[name].as_str().unwrap().parse().unwrap();
+        Service { addr: addr("addr"), admin_addr: addr("admin_addr"), child, log }
+    }
+
+    fn connect(&self) -> TcpStream {
+        connect(self.addr)
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// What was logged until the process ended.
+    fn rest_of_log(&mut self) -> String {
+        let mut rest = String::new();
+        self.log.read_to_string(&mut rest).unwrap();
+        rest
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended, as it was told.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(environment: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
+    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    command.envs(environment.iter().copied());
+    command
+}
+
+/// Runs it where it is to end by itself.
+fn fails(environment: &[(&str, &str)]) -> Output {
+    command(environment).output().unwrap()
+}
+
+fn connect(addr: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(addr).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+/// Sends `request` and reads until the server closes.
+fn exchange(addr: SocketAddr, request: &str) -> String {
+    let mut stream = connect(addr);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    // A reset after the answer is an end like another.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn get(addr: SocketAddr, path: &str) -> String {
+    exchange(addr, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"))
+}
+
+/// Reads one answer off a connection that stays open: its head and body.
+fn read_answer(stream: &mut BufReader<TcpStream>) -> (String, Vec<u8>) {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(stream.read_line(&mut head).unwrap() > 0, "closed after {head:?}");
+    }
+    let length = head
+        .lines()
+        .find_map(|l| l.strip_prefix("content-length: "))
+        .map_or(0, |l| l.parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    (head, body)
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order_on_one_connection() {
+    let service = Service::start(&[]);
+    let mut stream = service.connect();
+    let requests: String = ["a", "%", "b"]
+        .map(|text| format!("GET /qrcode?text={text} HTTP/1.1\r\nhost: x\r\n\r\n"))
+        .concat();
+    stream.write_all(requests.as_bytes()).unwrap();
+    let mut stream = BufReader::new(stream);
+    let statuses = [200, 400, 200];
+    for status in statuses {
+        let (head, _) = read_answer(&mut stream);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+    }
+}
+
+#[test]
+fn a_request_id_is_taken_over_where_it_is_valid_and_else_made() {
+    let service = Service::start(&[]);
+    let answer_to = |id: &str| {
+        let request = format!(
+            "GET /qrcode HTTP/1.1\r\nhost: x\r\nx-request-id: {id}\r\nconnection: close\r\n\r\n"
+        );
+        let answer = exchange(service.addr, &request);
+        answer.lines().find_map(|line| line.strip_prefix("x-request-id: ")).unwrap().to_owned()
+    };
+    assert_eq!(answer_to("abc-1"), "abc-1");
+    assert_eq!(answer_to(&"i".repeat(128)), "i".repeat(128));
+    for wrong in ["", "two words", &"i".repeat(129)] {
+        let made = answer_to(wrong);
+        assert!(made.len() == 32 && made.bytes().all(|b| b.is_ascii_hexdigit()), "{made}");
+    }
+    assert_ne!(answer_to(""), answer_to(""));
+}
+
+#[test]
+fn a_head_that_is_too_large_is_refused() {
+    let service = Service::start(&[]);
+    let long = "x".repeat(20_000);
+    let answer = get(service.addr, &format!("/qrcode?text={long}"));
+    assert!(answer.starts_with("HTTP/1.1 414") || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    let request = format!("GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\nx-long: {long}\r\n\r\n");
+    assert!(exchange(service.addr, &request).starts_with("HTTP/1.1 431"));
+}
+
+#[test]
+fn a_client_that_is_slow_with_its_head_is_cut_off() {
+    let service = Service::start(&[("QR_HEADER_TIMEOUT", "300ms")]);
+    let mut stream = service.connect();
+    stream.write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost:").unwrap();
+    assert_eq!(stream.read(&mut [0; 100]).unwrap_or(0), 0);
+    // Nor does a byte now and then keep it open.
+    let mut stream = service.connect();
+    let start = Instant::now();
+    while stream.write_all(b"G").is_ok() {
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(start.elapsed() < Duration::from_secs(20), "still open");
+    }
+}
+
+#[test]
+fn a_connection_that_idles_too_long_is_closed_and_one_that_does_not_is_kept() {
+    let service = Service::start(&[("QR_IDLE_TIMEOUT", "1s"), ("QR_HEADER_TIMEOUT", "200ms")]);
+    let mut stream = BufReader::new(service.connect());
+    for _ in 0..2 {
+        // Longer than the timeout of a head, which does not run between requests.
+        stream.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        assert!(read_answer(&mut stream).0.starts_with("HTTP/1.1 200"));
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert_eq!(stream.read(&mut [0; 100]).unwrap_or(0), 0);
+}
+
+#[test]
+fn a_connection_past_the_limit_is_answered_503_and_closed() {
+    let service = Service::start(&[("QR_MAX_CONNECTIONS", "1")]);
+    let mut first = BufReader::new(service.connect());
+    first.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    assert!(read_answer(&mut first).0.starts_with("HTTP/1.1 200"));
+    let answer = get(service.addr, "/qrcode?text=b");
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(
+        answer.contains("retry-after: 1") && answer.ends_with("\r\n\r\noverloaded, try again"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn sigterm_turns_readiness_off_serves_on_for_the_delay_drains_and_exits_0() {
+    let mut service = Service::start(&[("QR_SHUTDOWN_DELAY", "700ms"), ("QR_DRAIN_TIMEOUT", "5s")]);
+    assert!(get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200"));
+    let mut idle = BufReader::new(service.connect());
+    service.signal("TERM");
+    let start = Instant::now();
+    while get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200") {
+        assert!(start.elapsed() < Duration::from_secs(10), "still ready");
+    }
+    assert!(get(service.admin_addr, "/livez").starts_with("HTTP/1.1 200"));
+    assert!(
+        get(service.addr, "/qrcode?text=late").starts_with("HTTP/1.1 200"),
+        "served within the delay"
+    );
+    // Half of a request at the end of the delay: it may end.
+    let mut slow = BufReader::new(service.connect());
+    slow.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\n").unwrap();
+    while TcpStream::connect(service.addr).is_ok() {
+        assert!(start.elapsed() < Duration::from_secs(10), "still accepting");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    slow.get_mut().write_all(b"host: x\r\n\r\n").unwrap();
+    assert!(read_answer(&mut slow).0.starts_with("HTTP/1.1 200"));
+    assert_eq!(idle.read(&mut [0; 1]).unwrap_or(0), 0, "idle connections are closed");
+    assert_eq!(service.child.wait().unwrap().code(), Some(0));
+    assert!(service.rest_of_log().contains("drained"));
+}
+
+#[test]
+fn sigint_ends_it_too() {
+    let mut service = Service::start(&[]);
+    service.signal("INT");
+    assert_eq!(service.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn each_bad_setting_is_one_clear_line_and_nothing_listens() {
+    for (variable, value) in [
+        ("QR_ADDR", "localhost"),
+        ("QR_ADMIN_ADDR", "127.0.0.1:99999"),
+        ("QR_ENGINE", "fastest"),
+        ("QR_WORKER_THREADS", "-1"),
+        ("QR_MAX_CONNECTIONS", "0"),
+        ("QR_MAX_IN_FLIGHT", "many"),
+        ("QR_HEADER_TIMEOUT", "10"),
+        ("QR_REQUEST_TIMEOUT", "0s"),
+        ("QR_IDLE_TIMEOUT", "soon"),
+        ("QR_SHUTDOWN_DELAY", "-1s"),
+        ("QR_DRAIN_TIMEOUT", ""),
+        ("QR_LOG_LEVEL", "loud"),
+        ("QR_ACCESS_LOG", "some"),
+    ] {
+        let output = fails(&[(variable, value)]);
+        assert_eq!(output.status.code(), Some(2), "{variable}={value}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        let flag = format!("--{}", variable[3..].to_lowercase().replace('_', "-"));
+        assert!(error.contains(&flag), "{variable}={value}: {error}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_taken_port_is_one_clear_line() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap().to_string();
+    let output = fails(&[("QR_ADDR", &addr)]);
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.contains(&addr) && error.contains("QR_ADDR"), "{error}");
+}
+
+#[test]
+fn the_text_is_in_no_log_and_no_metric() {
+    let mut service = Service::start(&[("QR_ACCESS_LOG", "all"), ("QR_LOG_LEVEL", "trace")]);
+    let request = "GET /qrcode?text=sesame HTTP/1.1\r\nhost: x\r\nx-request-id: id-1\r\n\
+        traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\nconnection: close\r\n\r\n";
+    assert!(exchange(service.addr, request).starts_with("HTTP/1.1 200"));
+    get(service.addr, "/qrcode?text=sesame%FF");
+    get(service.addr, "/sesame");
+    assert!(!get(service.admin_addr, "/metrics").contains("sesame"));
+    service.signal("TERM");
+    service.child.wait().unwrap();
+    let log = service.rest_of_log();
+    assert!(!log.contains("sesame"), "{log}");
+    let line = log.lines().find(|line| line.contains("id-1")).unwrap();
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(
+        (&line["route"], &line["method"], &line["status"]),
+        (&"/qrcode".into(), &"GET".into(), &200.into())
+    );
+    assert!(
+        line["duration_seconds"].is_f64() && line["time"].is_string() && line["level"] == "info"
+    );
+}
+
+#[test]
+fn metrics_count_what_was_asked() {
+    let service = Service::start(&[]);
+    for path in ["/qrcode?text=a", "/qrcode?text=b", "/qrcode", "/nowhere"] {
+        get(service.addr, path);
+    }
+    let metrics = get(service.admin_addr, "/metrics");
+    for line in [
+        "http_requests_total{route=\"/qrcode\",method=\"GET\",status=\"200\"} 2",
+        "http_requests_total{route=\"/qrcode\",method=\"GET\",status=\"400\"} 1",
+        "http_requests_total{route=\"unmatched\",method=\"GET\",status=\"404\"} 1",
+        "http_request_duration_seconds_count{route=\"/qrcode\",method=\"GET\",status=\"200\"} 2",
+        "http_requests_in_flight 0",
+        "qr_generate_seconds_count 2",
+        "qr_png_bytes_count 2",
+    ] {
+        assert!(metrics.lines().any(|l| l == line), "{line} in\n{metrics}");
+    }
+    for name in [
+        "qr_build_info{version=",
+        "process_cpu_seconds_total ",
+        "process_resident_memory_bytes ",
+        "process_open_fds ",
+        "process_max_fds ",
+        "process_start_time_seconds ",
+    ] {
+        assert!(metrics.lines().any(|l| l.starts_with(name)), "{name} in\n{metrics}");
+    }
+    assert!(metrics.ends_with("# EOF\n"));
+}
+
+#[test]
+fn help_and_readme_explain_every_setting() {
+    let help = String::from_utf8(command(&[]).arg("--help").output().unwrap().stdout).unwrap();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let readme = include_str!("../README.md");
+    let mut settings = 0;
+    for (at, _) in help.match_indices("[env: ") {
+        let variable = help[at + 6..].split(['=', ']']).next().unwrap();
+        let default = help[at..].split("[default: ").nth(1).unwrap().split(']').next().unwrap();
+        let flag = format!("--{}", variable[3..].to_lowercase().replace('_', "-"));
+        assert!(help.contains(&flag), "{flag}");
+        let row = format!("| `{flag}` | `{variable}` | {default} |");
+        assert!(readme.contains(&row), "README.md has no row {row}");
+        settings += 1;
+    }
+    assert_eq!(settings, 13);
+    assert_eq!(readme.matches("| `--").count(), settings);
+}
