@@ -1,2 +1,69 @@
-//! contract
-fn main() {}
+//! `contract http://host:port`: checks a service against the contract of GET /qrcode.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use contract::{Case, Options, Target, case, run};
+
+/// Checks a service against the contract of GET /qrcode.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    /// The service, as http://host:port
+    #[arg(required_unless_present = "list")]
+    base: Option<String>,
+    /// Only cases whose name contains this
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Print the outcome as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the names of the cases and check nothing
+    #[arg(long)]
+    list: bool,
+    /// What makes the pictures: with "reference", their size and modules are not checked
+    #[arg(long, default_value = "default", value_parser = ["default", "reference"])]
+    engine: String,
+    /// Cases under way at once
+    #[arg(long, default_value_t = 8, value_name = "COUNT")]
+    concurrency: usize,
+}
+
+fn main() -> ExitCode {
+    match check(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("contract: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all passed.
+fn check(arguments: &Arguments) -> anyhow::Result<bool> {
+    let cases = chosen(arguments)?;
+    if arguments.list {
+        cases.iter().for_each(|case| println!("{}", case.name));
+        return Ok(true);
+    }
+    let target = Target::new(arguments.base.as_deref().unwrap_or_default())?;
+    let reference_engine = arguments.engine == "reference";
+    let options = Options { reference_engine, concurrency: arguments.concurrency };
+    let report = run(&target, &cases, &options);
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        println!("{report}");
+    }
+    Ok(report.counts().1 == 0)
+}
+
+fn chosen(arguments: &Arguments) -> anyhow::Result<Vec<Case>> {
+    let mut cases = case::all()?;
+    if let Some(only) = &arguments.only {
+        cases.retain(|case| case.name.contains(only.as_str()));
+        anyhow::ensure!(!cases.is_empty(), "no case's name contains {only:?}; --list prints them");
+    }
+    Ok(cases)
+}

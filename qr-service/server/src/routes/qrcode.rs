@@ -1,15 +1,20 @@
 //! `GET /qrcode?text=...`: the picture, or word that the client has it.
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http_body::Frame;
 use qr_core::Engine;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -43,7 +48,7 @@ fn answer<B>(app: &App, request: &Request<B>) -> Result<Response, Error> {
     let _permit = app.in_flight.acquire().ok_or(Error::Overloaded)?;
     let tag = app.tags.of(text);
     if is_known(request.headers(), &tag) {
-        return Ok(not_modified(tag));
+        return Ok(not_modified(request.method(), tag));
     }
     let picture = generate(app, text)?;
     Ok(found(picture, tag))
@@ -74,12 +79,31 @@ fn found(picture: Bytes, tag: HeaderValue) -> Response {
     response
 }
 
-fn not_modified(tag: HeaderValue) -> Response {
-    let mut response = StatusCode::NOT_MODIFIED.into_response();
+fn not_modified(method: &Method, tag: HeaderValue) -> Response {
+    // To HEAD hyper would add `Content-Length: 0`, which is not the picture's (RFC 9110 section
+    // 8.6); of a body whose length it does not know it says nothing.
+    let body = if *method == Method::HEAD { Body::new(OfUnknownLength) } else { Body::empty() };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, CACHE);
     headers.insert(ETAG, tag);
     response
+}
+
+/// An empty body that does not say so.
+struct OfUnknownLength;
+
+impl http_body::Body for OfUnknownLength {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
+    }
 }
 
 /// Makes entity tags from text, version and engine: no picture is needed to know that a client has

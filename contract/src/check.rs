@@ -1,0 +1,191 @@
+//! A case against an answer.
+
+use crate::Options;
+use crate::case::{Case, RequestId};
+use crate::image::{self, Maker};
+use crate::report::{Outcome, shorten};
+use crate::wire::{Answer, Target};
+
+/// Sends the case's request, and checks all that the contract says of its answer.
+pub(crate) fn check(target: &Target, case: &Case, options: &Options) -> Outcome {
+    let mut outcome = Outcome { name: case.name.clone(), served_by: None, failures: Vec::new() };
+    if let Err(error) = check_into(target, case, options, &mut outcome) {
+        outcome.failures.push(format!("{error:#}"));
+    }
+    outcome
+}
+
+fn check_into(
+    target: &Target,
+    case: &Case,
+    options: &Options,
+    outcome: &mut Outcome,
+) -> anyhow::Result<()> {
+    let query = case.query.as_ref().map(|query| query.full());
+    let query = query.as_deref();
+    let mut headers: Vec<(String, String)> =
+        case.headers.iter().map(|(name, value)| (name.clone(), value.full())).collect();
+    if headers.iter().any(|(_, value)| value.contains("{etag}")) {
+        let tag = target.send("GET", query, &[], "")?.header("etag").unwrap_or_default();
+        headers.iter_mut().for_each(|(_, value)| *value = value.replace("{etag}", &tag));
+    }
+    let answer = target.send(&case.method, query, &headers, &case.body)?;
+    outcome.served_by = answer.header("x-served-by");
+    let wrong = &mut outcome.failures;
+    if !case.expect.status.contains(&answer.status) {
+        wrong.push(format!(
+            "status: expected {:?}, got {} with {}",
+            case.expect.status,
+            answer.status,
+            shorten(&answer.body)
+        ));
+        return Ok(());
+    }
+    if case.method == "HEAD" && !answer.body.is_empty() {
+        wrong.push(format!("body: an answer to HEAD has none, got {}", shorten(&answer.body)));
+    }
+    match answer.status {
+        200 => check_found(target, case, options, &answer, wrong)?,
+        304 => check_not_modified(&answer, wrong),
+        _ => check_error(case, &answer, wrong),
+    }
+    check_request_id(case, &answer, wrong);
+    if case.method == "HEAD" {
+        let got = target.send("GET", query, &headers, "")?;
+        check_head(&answer, &got, wrong);
+    }
+    Ok(())
+}
+
+/// Expects a header to be exactly this.
+fn expect_header(answer: &Answer, name: &str, expected: &str, wrong: &mut Vec<String>) {
+    match answer.header(name) {
+        Some(value) if value == expected => {}
+        Some(value) => wrong.push(format!("{name}: expected {expected:?}, got {value:?}")),
+        None => wrong.push(format!("{name}: expected {expected:?}, got none")),
+    }
+}
+
+fn check_found(
+    target: &Target,
+    case: &Case,
+    options: &Options,
+    answer: &Answer,
+    wrong: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    expect_header(answer, "content-type", "image/png", wrong);
+    expect_header(answer, "cache-control", "public, max-age=86400", wrong);
+    expect_header(answer, "x-content-type-options", "nosniff", wrong);
+    if answer.header("content-length").is_none() {
+        wrong.push("content-length: none".to_owned());
+    }
+    let maker = match answer.header("x-served-by").as_deref() {
+        Some("qr-service") if options.reference_engine => Maker::Reference,
+        Some("qr-service") => Maker::Service,
+        Some("legacy-node") => Maker::Other,
+        Some(other) => {
+            wrong.push(format!("x-served-by: expected qr-service or legacy-node, got {other:?}"));
+            Maker::Other
+        }
+        None => {
+            wrong.push("x-served-by: none".to_owned());
+            Maker::Other
+        }
+    };
+    check_tag(answer, maker, wrong);
+    if case.method != "HEAD" {
+        wrong.extend(image::check(&answer.body, &case.expect, maker));
+        let query = case.query.as_ref().map(|query| query.full());
+        let again = target.send(&case.method, query.as_deref(), &[], "")?;
+        // A proxy may ask somebody else the second time; each has to agree with itself.
+        let same_maker = again.header("x-served-by") == answer.header("x-served-by");
+        if same_maker
+            && (again.body != answer.body || again.header("etag") != answer.header("etag"))
+        {
+            wrong.push("the same text has another picture or tag when asked for again".to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn check_tag(answer: &Answer, maker: Maker, wrong: &mut Vec<String>) {
+    let Some(tag) = answer.header("etag") else {
+        return wrong.push("etag: none".to_owned());
+    };
+    let opaque = tag.strip_prefix("W/").unwrap_or(&tag);
+    if opaque.len() < 3 || !opaque.starts_with('"') || !opaque.ends_with('"') {
+        wrong.push(format!("etag: {tag} is not a tag"));
+    }
+    if maker != Maker::Other && tag.starts_with("W/") {
+        wrong.push(format!("etag: {tag} is weak, qr-service's are strong"));
+    }
+}
+
+fn check_not_modified(answer: &Answer, wrong: &mut Vec<String>) {
+    if !answer.body.is_empty() {
+        wrong.push(format!("body: a 304 has none, got {}", shorten(&answer.body)));
+    }
+    if answer.header("etag").is_none() {
+        wrong.push("etag: none".to_owned());
+    }
+}
+
+fn check_error(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
+    // Without a body named, the server's own answer will do.
+    let Some(error) = &case.expect.error else { return };
+    expect_header(answer, "content-type", "text/plain; charset=utf-8", wrong);
+    expect_header(answer, "cache-control", "no-store", wrong);
+    expect_header(answer, "x-content-type-options", "nosniff", wrong);
+    if answer.status == 405 {
+        expect_header(answer, "allow", "GET, HEAD", wrong);
+    }
+    if case.method != "HEAD" && answer.body != error.as_bytes() {
+        wrong.push(format!("body: expected {error:?}, got {}", shorten(&answer.body)));
+    }
+}
+
+fn check_request_id(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
+    let server_error = case.expect.error.is_none() && answer.status >= 400;
+    let Some(id) = answer.header("x-request-id") else {
+        // Where the server could not read the request, it need not have one.
+        if !server_error {
+            wrong.push("x-request-id: none".to_owned());
+        }
+        return;
+    };
+    let visible = (1..=128).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic());
+    if !visible {
+        wrong.push(format!("x-request-id: {id:?} is not 1 to 128 visible ASCII characters"));
+    }
+    let sent = case.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-request-id"));
+    let sent = sent.map(|(_, value)| value.full());
+    match (case.expect.request_id, sent) {
+        (Some(RequestId::TakenOver), Some(sent)) if sent != id => {
+            wrong.push(format!("x-request-id: expected {sent:?} back, got {id:?}"));
+        }
+        (Some(RequestId::Made), Some(sent)) if sent == id => {
+            wrong.push(format!("x-request-id: {id:?} is invalid and came back"));
+        }
+        _ => {}
+    }
+}
+
+/// HEAD has the status and headers of GET, but for what changes with every answer.
+fn check_head(head: &Answer, get: &Answer, wrong: &mut Vec<String>) {
+    if head.status != get.status {
+        wrong.push(format!("status: {} to HEAD, {} to GET", head.status, get.status));
+    }
+    if head.header_names() != get.header_names() {
+        wrong.push(format!(
+            "headers: {:?} to HEAD, {:?} to GET",
+            head.header_names(),
+            get.header_names()
+        ));
+    }
+    for name in ["content-type", "content-length", "cache-control", "etag", "allow"] {
+        let (to_head, to_get) = (head.header(name), get.header(name));
+        if to_head != to_get {
+            wrong.push(format!("{name}: {to_head:?} to HEAD, {to_get:?} to GET"));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! A picture's content, by decoders that belong to neither implementation: `png` for the pixels,
+//! `rqrr` for the symbol.
+
+use std::io::Cursor;
+
+use anyhow::{Context, bail, ensure};
+
+/// What a picture shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// The text's bytes.
+    pub bytes: Vec<u8>,
+    /// Version, 1 to 40.
+    pub version: u8,
+    /// Error correction level: `L`, `M`, `Q` or `H`.
+    pub level: char,
+}
+
+/// Pixels, grey, 0 black to 255 white.
+#[derive(Clone, Debug)]
+pub struct Pixels {
+    /// Pixels a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Row by row.
+    pub grey: Vec<u8>,
+}
+
+impl Pixels {
+    /// The pixels of a PNG; colours are taken for the grey that they have, and transparency for white.
+    ///
+    /// # Errors
+    /// Where it is not a PNG, or a broken one: checksums are checked.
+    pub fn from_png(png: &[u8]) -> anyhow::Result<Self> {
+        let mut decoder = png::Decoder::new(Cursor::new(png));
+        decoder.set_transformations(png::Transformations::normalize_to_color8());
+        decoder.ignore_checksums(false);
+        let mut reader = decoder.read_info().context("not a PNG")?;
+        let size = reader.output_buffer_size().context("too large a picture")?;
+        let mut buffer = vec![0; size];
+        let frame = reader.next_frame(&mut buffer).context("a broken PNG")?;
+        reader.finish().context("a broken PNG")?;
+        let grey_of = |pixel: &[u8]| match *pixel {
+            [grey] | [grey, 255] => grey,
+            [r, g, b] | [r, g, b, 255] if r == g && g == b => r,
+            [r, g, b] | [r, g, b, 255] => ((u16::from(r) + u16::from(g) + u16::from(b)) / 3) as u8,
+            _ => 255,
+        };
+        let samples = frame.color_type.samples();
+        let grey = buffer[..frame.buffer_size()].chunks_exact(samples).map(grey_of).collect();
+        Ok(Pixels { width: frame.width as usize, height: frame.height as usize, grey })
+    }
+
+    /// Each pixel drawn `factor` times in both directions.
+    fn enlarged(&self, factor: usize) -> Pixels {
+        let row = |y: usize| {
+            let row = &self.grey[y * self.width..(y + 1) * self.width];
+            row.iter().flat_map(|&grey| std::iter::repeat_n(grey, factor)).collect::<Vec<u8>>()
+        };
+        let grey = (0..self.height).flat_map(|y| row(y).repeat(factor)).collect();
+        Pixels { width: self.width * factor, height: self.height * factor, grey }
+    }
+}
+
+/// Decodes the one symbol of a PNG.
+///
+/// # Errors
+/// Where the PNG is broken, or shows no symbol that can be read, or several.
+pub fn decode_png(png: &[u8]) -> anyhow::Result<Decoded> {
+    decode_pixels(&Pixels::from_png(png)?)
+}
+
+/// Decodes the one symbol of a picture.
+///
+/// # Errors
+/// Where there is none that can be read, or several.
+pub fn decode_pixels(pixels: &Pixels) -> anyhow::Result<Decoded> {
+    // Modules of about two uneven pixels are found more surely when enlarged.
+    decode_as_is(pixels).or_else(|error| {
+        [2, 3, 5]
+            .iter()
+            .find_map(|&factor| decode_as_is(&pixels.enlarged(factor)).ok())
+            .ok_or(error)
+    })
+}
+
+fn decode_as_is(pixels: &Pixels) -> anyhow::Result<Decoded> {
+    let mut image =
+        rqrr::PreparedImage::prepare_from_greyscale(pixels.width, pixels.height, |x, y| {
+            pixels.grey[y * pixels.width + x]
+        });
+    let grids = image.detect_grids();
+    ensure!(!grids.is_empty(), "shows no QR symbol");
+    let mut bytes = Vec::new();
+    let mut last = None;
+    for grid in &grids {
+        bytes.clear();
+        match grid.decode_to(&mut bytes) {
+            Ok(meta) => {
+                let level = match meta.ecc_level {
+                    // As in the format information: M, L, H, Q.
+                    0 => 'M',
+                    1 => 'L',
+                    2 => 'H',
+                    3 => 'Q',
+                    other => bail!("level {other}"),
+                };
+                return Ok(Decoded { bytes, version: u8::try_from(meta.version.0)?, level });
+            }
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.map_or_else(
+        || anyhow::anyhow!("shows no QR symbol"),
+        |e| anyhow::anyhow!("cannot be read: {e}"),
+    ))
+}

@@ -1,0 +1,98 @@
+//! What the contract says of a picture.
+
+use crate::case::Expect;
+use crate::decode::{Decoded, Pixels, decode_pixels};
+use crate::report::shorten;
+
+/// Pixels a side.
+const SIZE_PX: usize = 200;
+/// Modules of the quiet zone on each side.
+const QUIET: usize = 4;
+
+/// Who made the picture, and so what more is promised of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Maker {
+    /// `qr-service`: whole pixels a module, centred.
+    Service,
+    /// `qr-service` with `QR_ENGINE=reference`: a size of its own, and maybe Kanji mode.
+    Reference,
+    /// Any other: modules of uneven width.
+    Other,
+}
+
+/// Checks a picture; gives what is wrong.
+pub(crate) fn check(png: &[u8], expect: &Expect, maker: Maker) -> Vec<String> {
+    let pixels = match Pixels::from_png(png) {
+        Ok(pixels) => pixels,
+        Err(error) => return vec![format!("picture: {error:#}")],
+    };
+    let mut wrong = Vec::new();
+    if maker != Maker::Reference && (pixels.width, pixels.height) != (SIZE_PX, SIZE_PX) {
+        wrong.push(format!("picture: {} x {} px, not 200 x 200", pixels.width, pixels.height));
+    }
+    if let Some(&grey) = pixels.grey.iter().find(|grey| !matches!(grey, 0 | 255)) {
+        wrong.push(format!("picture: has a pixel of grey {grey}, neither black nor white"));
+    }
+    match decode_pixels(&pixels) {
+        Ok(decoded) => {
+            check_symbol(&decoded, expect, maker, &mut wrong);
+            if wrong.is_empty() {
+                check_layout(&pixels, usize::from(decoded.version) * 4 + 17, maker, &mut wrong);
+            }
+        }
+        Err(error) => wrong.push(format!("picture: {error:#}")),
+    }
+    wrong
+}
+
+fn check_symbol(decoded: &Decoded, expect: &Expect, maker: Maker, wrong: &mut Vec<String>) {
+    let text = expect.text.as_ref().map(|text| text.full()).unwrap_or_default();
+    if decoded.bytes != text.as_bytes() {
+        let got = shorten(&decoded.bytes);
+        wrong.push(format!("text: expected {}, decoded {got}", shorten(text.as_bytes())));
+    }
+    if decoded.level != 'L' {
+        wrong.push(format!("level: expected L, got {}", decoded.level));
+    }
+    if let Some(version) =
+        expect.version.filter(|&v| maker != Maker::Reference && v != decoded.version)
+    {
+        wrong.push(format!("version: expected {version}, got {}", decoded.version));
+    }
+}
+
+/// Quiet zone, and for the service that every module is a square of one size, in the middle.
+fn check_layout(pixels: &Pixels, modules: usize, maker: Maker, wrong: &mut Vec<String>) {
+    let is_dark = |x: usize, y: usize| pixels.grey[y * pixels.width + x] == 0;
+    let dark = (0..pixels.height).flat_map(|y| (0..pixels.width).map(move |x| (x, y)));
+    let dark = dark.filter(|&(x, y)| is_dark(x, y));
+    let (first, last) = dark.fold(([usize::MAX; 2], [0; 2]), |(first, last), (x, y)| {
+        ([first[0].min(x), first[1].min(y)], [last[0].max(x), last[1].max(y)])
+    });
+    let size = pixels.width;
+    let scale = size / (modules + 2 * QUIET);
+    // With modules of uneven width the quiet zone is as many times their mean.
+    let quiet =
+        if maker == Maker::Other { QUIET * size / (modules + 2 * QUIET) } else { QUIET * scale };
+    let least = first[0].min(first[1]).min(size - 1 - last[0]).min(size - 1 - last[1]);
+    if least < quiet {
+        wrong.push(format!("quiet zone: {least} px, less than {QUIET} modules ({quiet} px)"));
+    }
+    if maker != Maker::Service {
+        return;
+    }
+    let offset = (size - modules * scale) / 2;
+    if first != [offset; 2] || last != [offset + modules * scale - 1; 2] {
+        wrong.push(format!(
+            "modules: {modules} of {scale} px are to begin at pixel {offset}; dark from {first:?} to {last:?}"
+        ));
+        return;
+    }
+    let corner = |at: usize| offset + (at - offset) / scale * scale;
+    let odd = (offset..offset + modules * scale)
+        .flat_map(|y| (offset..offset + modules * scale).map(move |x| (x, y)))
+        .find(|&(x, y)| is_dark(x, y) != is_dark(corner(x), corner(y)));
+    if let Some((x, y)) = odd {
+        wrong.push(format!("modules: the one at pixel ({x}, {y}) is not of one colour"));
+    }
+}

@@ -1,0 +1,176 @@
+//! Requests as they are written, over a real connection, and answers as they come.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use url::Url;
+
+/// Longest wait for a connection, and for each read or write.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest answer that is read, in bytes.
+const MAX_ANSWER: u64 = 4 << 20;
+
+/// The service under test.
+#[derive(Clone, Debug)]
+pub struct Target {
+    host: String,
+    port: u16,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Target {
+    /// The service at `base`, `http://host:port`.
+    ///
+    /// # Errors
+    /// Says what is wrong with it, or that nothing can be reached there.
+    pub fn new(base: &str) -> anyhow::Result<Self> {
+        let url = Url::parse(base)
+            .with_context(|| format!("{base:?} is not a URL like http://host:port"))?;
+        ensure!(url.scheme() == "http", "{base:?}: only http:// can be checked byte for byte");
+        ensure!(
+            url.path() == "/" && url.query().is_none(),
+            "{base:?}: give scheme, host and port alone"
+        );
+        let host = url.host_str().with_context(|| format!("{base:?} has no host"))?.to_owned();
+        let target = Target { host, port: url.port().unwrap_or(80) };
+        target.connect().with_context(|| format!("nothing can be reached at {target}"))?;
+        Ok(target)
+    }
+
+    fn connect(&self) -> anyhow::Result<TcpStream> {
+        let host = self.host.trim_matches(['[', ']']);
+        let mut error = None;
+        for addr in (host, self.port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&addr, TIMEOUT) {
+                Ok(stream) => {
+                    stream.set_read_timeout(Some(TIMEOUT))?;
+                    stream.set_write_timeout(Some(TIMEOUT))?;
+                    stream.set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Err(e) => error = Some(e),
+            }
+        }
+        match error {
+            Some(error) => Err(error.into()),
+            None => bail!("{host} has no address"),
+        }
+    }
+
+    /// Sends a request for `/qrcode` byte for byte, on a connection of its own, and reads its answer.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        query: Option<&str>,
+        headers: &[(String, String)],
+        body: &str,
+    ) -> anyhow::Result<Answer> {
+        let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+        let mut request =
+            format!("{method} /qrcode{query} HTTP/1.1\r\nHost: {self}\r\nConnection: close\r\n");
+        for (name, value) in headers {
+            request += &format!("{name}: {value}\r\n");
+        }
+        if !body.is_empty() {
+            request += &format!("Content-Length: {}\r\n", body.len());
+        }
+        request += &format!("\r\n{body}");
+        let mut stream = self.connect()?;
+        // A server may answer and close before it has read all of a request that is too large.
+        let sent = stream.write_all(request.as_bytes());
+        let mut raw = Vec::new();
+        let read = stream.take(MAX_ANSWER).read_to_end(&mut raw);
+        match parse(&raw, method == "HEAD") {
+            Ok(answer) => Ok(answer),
+            Err(error) => {
+                sent.context("sending")?;
+                read.context("reading the answer")?;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+impl Answer {
+    /// The header's value; several are joined by commas. `name` is in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        let values: Vec<&str> = self
+            .headers
+            .iter()
+            .filter(|(n, _)| n == name)
+            .map(|(_, value)| value.as_str())
+            .collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    /// Names of the headers, sorted.
+    pub(crate) fn header_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+fn parse(raw: &[u8], head: bool) -> anyhow::Result<Answer> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut response = httparse::Response::new(&mut headers);
+    let start = match response.parse(raw).context("the answer is not HTTP/1.1")? {
+        httparse::Status::Complete(start) => start,
+        httparse::Status::Partial if raw.is_empty() => {
+            bail!("the connection was closed without an answer")
+        }
+        httparse::Status::Partial => bail!("the answer ends within its head"),
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let headers: Vec<_> =
+        response.headers.iter().map(|h| (h.name.to_ascii_lowercase(), text(h.value))).collect();
+    let mut answer =
+        Answer { status: response.code.unwrap_or_default(), headers, body: raw[start..].to_vec() };
+    if answer
+        .header("transfer-encoding")
+        .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
+    {
+        answer.body = join_chunks(&answer.body)?;
+    }
+    if let Some(length) = answer.header("content-length").filter(|_| !head && answer.status != 304)
+    {
+        ensure!(
+            length.parse() == Ok(answer.body.len()),
+            "Content-Length is {length}, the body has {} bytes",
+            answer.body.len()
+        );
+    }
+    Ok(answer)
+}
+
+/// A chunked body in one piece (RFC 9112 section 7.1).
+fn join_chunks(mut rest: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    while let httparse::Status::Complete((start, length)) =
+        httparse::parse_chunk_size(rest).map_err(|_| anyhow::anyhow!("a chunk has no size"))?
+    {
+        if length == 0 {
+            return Ok(body);
+        }
+        let end = start + usize::try_from(length)?;
+        body.extend_from_slice(rest.get(start..end).context("a chunk is cut short")?);
+        rest = rest.get(end + 2..).context("a chunk has no end")?;
+    }
+    bail!("the last chunk is missing")
+}
