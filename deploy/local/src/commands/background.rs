@@ -1,0 +1,134 @@
+//! The stack in the background: up, down, status, logs, split.
+
+use std::os::unix::process::CommandExt;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail, ensure};
+use stack::split::{self, Split};
+use stack::stack::READY_TIMEOUT;
+use stack::supervisor::Supervisor;
+use stack::{Part, Settings, preflight, readiness, render};
+
+/// For `status` where not all runs, as init scripts have it.
+const NOT_RUNNING: u8 = 3;
+
+fn supervisor(settings: &Settings) -> Supervisor {
+    Supervisor::new(render::supervisord_conf(settings))
+}
+
+pub(super) fn up(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let supervisor = supervisor(settings);
+    if supervisor.pid().is_some() {
+        ensure_ready(settings, &supervisor)?;
+        println!("Running already (make down first to take over what has changed).");
+        print_urls(settings);
+        return Ok(ExitCode::SUCCESS);
+    }
+    check_and_render(settings)?;
+    preflight::check_ports(settings)?;
+    let started = supervisor
+        .start()
+        .and_then(|()| readiness::wait(settings, &supervisor, &Part::ALL, READY_TIMEOUT));
+    if let Err(error) = started {
+        supervisor.shutdown().with_context(|| format!("{error:#}"))?;
+        return Err(error.context("nothing is left running"));
+    }
+    print_urls(settings);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
+    preflight::check_tools(settings)?;
+    preflight::check_folders(settings)?;
+    render::render(settings)?;
+    preflight::check_nginx(settings)?;
+    preflight::check_prometheus(&settings.run_dir)
+}
+
+fn ensure_ready(settings: &Settings, supervisor: &Supervisor) -> anyhow::Result<()> {
+    readiness::wait(settings, supervisor, &Part::ALL, READY_TIMEOUT)
+        .context("it runs already, but not all of it")
+}
+
+fn print_urls(settings: &Settings) {
+    let at = &settings.addresses;
+    println!("  the app      http://{}/", at.proxy);
+    println!("  a QR code    http://{}/qrcode?text=https://example.com/", at.proxy);
+    println!("  nginx admin  http://{}/", at.proxy_admin);
+    println!("  Prometheus   http://{}/prometheus/", at.proxy_admin);
+    println!("  logs, data   {}", settings.run_dir.display());
+}
+
+pub(super) fn down(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let supervisor = supervisor(settings);
+    match supervisor.pid() {
+        Some(_) => {
+            supervisor.shutdown()?;
+            println!("Stopped. Data is kept in {}.", settings.data_dir().display());
+        }
+        None => println!("Nothing runs from {}.", settings.run_dir.display()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn status(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let supervisor = supervisor(settings);
+    if supervisor.pid().is_none() {
+        println!("Nothing runs from {}.", settings.run_dir.display());
+        return Ok(ExitCode::from(NOT_RUNNING));
+    }
+    let mut all_ready = true;
+    for state in supervisor.states()? {
+        let part = Part::ALL.into_iter().find(|part| part.name() == state.name);
+        let ready = part.is_some_and(|part| readiness::is_ready(settings, part));
+        all_ready &= ready;
+        let ready = if ready { "ready" } else { "not ready" };
+        println!("{:<15} {:<9} {:<9} {}", state.name, ready, state.state, state.detail);
+    }
+    let file = settings.nginx_dir().join("split.conf");
+    let split = std::fs::read_to_string(file).ok().and_then(|text| split::parse(&text));
+    if let Some(split) = split {
+        println!("{split}% of /qrcode goes to qr-service.");
+    }
+    print_urls(settings);
+    Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::from(NOT_RUNNING) })
+}
+
+pub(super) fn logs(
+    settings: &Settings,
+    follow: bool,
+    names: &[String],
+) -> anyhow::Result<ExitCode> {
+    let known = |name: &String| Part::ALL.into_iter().find(|part| part.name() == name);
+    if let Some(name) = names.iter().find(|name| known(name).is_none()) {
+        let parts = Part::ALL.map(Part::name).join(", ");
+        bail!("{name:?} is no part; there are {parts}");
+    }
+    let wanted: Vec<Part> = match names {
+        [] => Part::ALL.to_vec(),
+        names => names.iter().filter_map(known).collect(),
+    };
+    let files: Vec<_> = wanted.iter().map(|&part| settings.log_of(part)).collect();
+    let files: Vec<_> = files.into_iter().filter(|file| file.exists()).collect();
+    ensure!(!files.is_empty(), "no logs in {}", settings.run_dir.display());
+    let mut tail = std::process::Command::new("tail");
+    tail.args(["-n", "20"]);
+    if follow {
+        tail.arg("-F");
+    }
+    Err(tail.args(files).exec()).context("tail")
+}
+
+pub(super) fn split(settings: &Settings, split: Split) -> anyhow::Result<ExitCode> {
+    let supervisor = supervisor(settings);
+    ensure!(supervisor.pid().is_some(), "nothing runs from {}", settings.run_dir.display());
+    split::change(settings, &supervisor, split)?;
+    println!("{split}% of /qrcode goes to qr-service.");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
+    check_and_render(settings)?;
+    println!("The configuration in {} is valid.", settings.run_dir.display());
+    Ok(ExitCode::SUCCESS)
+}

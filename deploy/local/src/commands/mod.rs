@@ -1,0 +1,180 @@
+//! The commands: what was typed, and one file for each longer one.
+
+mod background;
+mod with;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use stack::settings::repository;
+use stack::split::Split;
+use stack::{Addresses, Settings, SplitKey};
+
+/// Runs the whole stack on this machine: nginx, qr-service, legacy-node and Prometheus.
+#[derive(Parser, Debug)]
+#[command(version, about)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Start it in the background and wait until each part is ready; harmless where it runs
+    Up(Place),
+    /// Stop all of it; data stays
+    Down(Place),
+    /// Say what runs; exits with 3 where not all of it does
+    Status(Place),
+    /// Show the ends of the logs
+    Logs {
+        #[command(flatten)]
+        place: Place,
+        /// Go on showing what comes
+        #[arg(short, long)]
+        follow: bool,
+        /// The parts; all when none is named
+        parts: Vec<String>,
+    },
+    /// Set the Rust service's share of /qrcode, in percent, while it runs
+    Split {
+        #[command(flatten)]
+        place: Place,
+        /// 0 to 100
+        percent: Split,
+    },
+    /// Write and check the configuration without starting anything
+    Check(Place),
+    /// Run a command beside a stack of its own, on free ports, that ends with it
+    With(with::With),
+}
+
+/// Where the stack is. Every other variable reaches the parts as it is (`QR_ENGINE=reference`).
+#[derive(Args, Clone, Debug)]
+struct Place {
+    /// Folder of configuration, logs and data [default: run, in the repository]
+    #[arg(long, env = "QR_RUN_DIR", value_name = "FOLDER")]
+    run_dir: Option<PathBuf>,
+    /// nginx, public
+    #[arg(long, env = "QR_PROXY_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]
+    proxy_addr: SocketAddr,
+    /// nginx, admin
+    #[arg(
+        long,
+        env = "QR_PROXY_ADMIN_ADDR",
+        default_value = "127.0.0.1:8081",
+        value_name = "IP:PORT"
+    )]
+    proxy_admin_addr: SocketAddr,
+    /// qr-service, public
+    #[arg(long, env = "QR_ADDR", default_value = "127.0.0.1:42069", value_name = "IP:PORT")]
+    addr: SocketAddr,
+    /// qr-service, admin
+    #[arg(long, env = "QR_ADMIN_ADDR", default_value = "127.0.0.1:42070", value_name = "IP:PORT")]
+    admin_addr: SocketAddr,
+    /// legacy-node, public
+    #[arg(long, env = "QR_LEGACY_ADDR", default_value = "127.0.0.1:3000", value_name = "IP:PORT")]
+    legacy_addr: SocketAddr,
+    /// legacy-node, admin
+    #[arg(
+        long,
+        env = "QR_LEGACY_ADMIN_ADDR",
+        default_value = "127.0.0.1:3001",
+        value_name = "IP:PORT"
+    )]
+    legacy_admin_addr: SocketAddr,
+    /// Prometheus
+    #[arg(
+        long,
+        env = "QR_PROMETHEUS_ADDR",
+        default_value = "127.0.0.1:9090",
+        value_name = "IP:PORT"
+    )]
+    prometheus_addr: SocketAddr,
+    /// nginx' exporter
+    #[arg(
+        long,
+        env = "QR_NGINX_EXPORTER_ADDR",
+        default_value = "127.0.0.1:9113",
+        value_name = "IP:PORT"
+    )]
+    nginx_exporter_addr: SocketAddr,
+    /// Processes of legacy-node [default: one for each processor]
+    #[arg(long, env = "QR_LEGACY_WORKERS", value_name = "COUNT")]
+    legacy_workers: Option<usize>,
+    /// The Rust service's share of /qrcode at start [default: as it was, else 100]
+    #[arg(long, env = "QR_SPLIT", value_name = "PERCENT")]
+    split: Option<Split>,
+    /// What decides about the share: one text, one client, or nothing
+    #[arg(long, env = "QR_SPLIT_KEY", value_enum, default_value_t, value_name = "KEY")]
+    split_key: SplitKey,
+    #[command(flatten)]
+    binary: Binary,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Binary {
+    /// qr-service's binary [default: beside this one]
+    #[arg(long, env = "QR_SERVICE_BIN", value_name = "FILE")]
+    qr_service: Option<PathBuf>,
+}
+
+impl Binary {
+    fn path(&self) -> anyhow::Result<PathBuf> {
+        match &self.qr_service {
+            Some(path) => std::path::absolute(path).context("QR_SERVICE_BIN"),
+            None => Ok(std::env::current_exe()?.with_file_name("qr-service")),
+        }
+    }
+}
+
+impl Place {
+    fn settings(&self) -> anyhow::Result<Settings> {
+        let run_dir = match &self.run_dir {
+            Some(folder) => std::path::absolute(folder).context("QR_RUN_DIR")?,
+            None => repository().join("run"),
+        };
+        Ok(Settings {
+            root: repository().to_owned(),
+            run_dir,
+            addresses: Addresses {
+                proxy: self.proxy_addr,
+                proxy_admin: self.proxy_admin_addr,
+                rust: self.addr,
+                rust_admin: self.admin_addr,
+                legacy: self.legacy_addr,
+                legacy_admin: self.legacy_admin_addr,
+                prometheus: self.prometheus_addr,
+                nginx_exporter: self.nginx_exporter_addr,
+            },
+            split: self.split,
+            split_key: self.split_key,
+            engine: None,
+            legacy_workers: self.legacy_workers.unwrap_or_else(processors),
+            qr_service: self.binary.path()?,
+        })
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Up(place) => background::up(&place.settings()?),
+            Command::Down(place) => background::down(&place.settings()?),
+            Command::Status(place) => background::status(&place.settings()?),
+            Command::Logs { place, follow, parts } => {
+                background::logs(&place.settings()?, follow, &parts)
+            }
+            Command::Split { place, percent } => background::split(&place.settings()?, percent),
+            Command::Check(place) => background::check(&place.settings()?),
+            Command::With(with) => with.run(),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The whole stack on one machine: nginx, both implementations and Prometheus under supervisord.
+//!
+//! The `stack` program runs it in the background for people; [`Stack`] runs it in passing, on free
+//! ports in a temporary folder, for tests and measurements. Both render the same files
+//! ([`render`]): those of `proxy/` and `dashboards/prometheus/`, with other addresses.
+
+pub mod http;
+pub mod port_holder;
+pub mod preflight;
+pub mod readiness;
+pub mod render;
+pub mod settings;
+pub mod split;
+pub mod stack;
+pub mod supervisor;
+
+pub use settings::{Addresses, Part, Settings};
+pub use split::SplitKey;
+pub use stack::{Options, Stack};

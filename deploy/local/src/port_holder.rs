@@ -1,0 +1,48 @@
+//! Who holds a port.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
+use procfs::process::{FDTarget, Process, all_processes};
+
+/// A process that listens on a port.
+#[derive(Debug)]
+pub struct Holder {
+    /// Its id.
+    pub pid: i32,
+    /// Its command line.
+    pub command: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} ({})", self.pid, self.command)
+    }
+}
+
+/// Who listens on the port of `address`; `None` where it can't be seen, as with another user's.
+pub fn find(address: SocketAddr) -> Option<Holder> {
+    let sockets: Vec<TcpNetEntry> =
+        tcp().into_iter().chain(tcp6()).flatten().filter(|socket| holds(socket, address)).collect();
+    let owns = |process: &Process| {
+        process.fd().is_ok_and(|descriptors| {
+            descriptors.flatten().any(|descriptor| match descriptor.target {
+                FDTarget::Socket(inode) => sockets.iter().any(|socket| socket.inode == inode),
+                _ => false,
+            })
+        })
+    };
+    let process = all_processes().ok()?.flatten().find(owns)?;
+    let command = process.cmdline().unwrap_or_default().join(" ");
+    Some(Holder { pid: process.pid, command: command.chars().take(120).collect() })
+}
+
+fn holds(socket: &TcpNetEntry, address: SocketAddr) -> bool {
+    let local = socket.local_address;
+    socket.state == TcpState::Listen
+        && local.port() == address.port()
+        && (local.ip() == address.ip()
+            || local.ip().is_unspecified()
+            || address.ip().is_unspecified())
+}

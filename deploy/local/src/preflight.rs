@@ -1,0 +1,113 @@
+//! What is checked before anything starts: one clear line for each thing that is wrong.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, bail, ensure};
+
+use crate::port_holder;
+use crate::settings::Settings;
+
+const TOOLS: [(&str, &str); 7] = [
+    ("nginx", "nginx"),
+    ("supervisord", "supervisor"),
+    ("supervisorctl", "supervisor"),
+    ("prometheus", "prometheus"),
+    ("prometheus-nginx-exporter", "prometheus-nginx-exporter"),
+    ("node", "Node.js 20 or newer"),
+    ("setpriv", "util-linux"),
+];
+
+/// Every program that the stack needs is there.
+///
+/// # Errors
+/// Lists what to install.
+pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
+    let mut missing: Vec<String> = TOOLS
+        .iter()
+        .filter(|(program, _)| !is_on_path(program))
+        .map(|(program, package)| format!("{program} (install {package})"))
+        .collect();
+    if !settings.qr_service.is_file() {
+        missing.push(format!("{} (cargo build -p qr-service)", settings.qr_service.display()));
+    }
+    if !settings.root.join("legacy-node/node_modules").is_dir() {
+        missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
+    }
+    ensure!(missing.is_empty(), "missing: {}; `make setup` installs on Debian", missing.join(", "));
+    Ok(())
+}
+
+fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Every address is free.
+///
+/// # Errors
+/// Names each that is not, with who holds it.
+pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
+    let mut problems = Vec::new();
+    let mut held = Vec::new();
+    for (variable, address, part) in settings.addresses.listeners() {
+        match TcpListener::bind(address) {
+            Ok(listener) => held.push(listener),
+            Err(error) => {
+                let holder = port_holder::find(address)
+                    .map_or_else(|| error.to_string(), |holder| format!("held by {holder}"));
+                problems.push(format!(
+                    "{} can't listen on {address} ({variable}): {holder}",
+                    part.name()
+                ));
+            }
+        }
+    }
+    ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// The run folder and the data folder can be written to; makes them.
+///
+/// # Errors
+/// Names the folder and what the system says.
+pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
+    for folder in [settings.run_dir.clone(), settings.data_dir()] {
+        let problem = || format!("{} is not writable (QR_RUN_DIR)", folder.display());
+        fs::create_dir_all(&folder).with_context(problem)?;
+        tempfile::tempfile_in(&folder).with_context(problem)?;
+    }
+    Ok(())
+}
+
+/// `nginx -t` on the rendered configuration.
+///
+/// # Errors
+/// What nginx says.
+pub fn check_nginx(settings: &Settings) -> anyhow::Result<()> {
+    let prefix = settings.nginx_dir();
+    let mut command = Command::new("nginx");
+    command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(&prefix);
+    check(command.arg("-c").arg(prefix.join("nginx.conf")))
+}
+
+/// `promtool check config` on the rendered configuration.
+///
+/// # Errors
+/// What promtool says.
+pub fn check_prometheus(run_dir: &Path) -> anyhow::Result<()> {
+    let file = run_dir.join("prometheus/prometheus.yml");
+    check(Command::new("promtool").args(["check", "config"]).arg(file))
+}
+
+fn check(command: &mut Command) -> anyhow::Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| name.clone())?;
+    if !output.status.success() {
+        let said = [output.stdout, output.stderr].concat();
+        bail!("{name}: {}", String::from_utf8_lossy(&said).trim());
+    }
+    Ok(())
+}

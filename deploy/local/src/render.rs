@@ -1,0 +1,138 @@
+//! The files that a stack runs from, made of the repository's own.
+//!
+//! Those of `proxy/` and `dashboards/prometheus/` are valid as they are, with the default ports;
+//! here other addresses take the defaults' places, so there is one source for all places.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+use crate::settings::Settings;
+use crate::split::{self, Split};
+
+/// Writes every file of the run folder: nginx', Prometheus' and supervisord's.
+///
+/// # Errors
+/// A file that can't be read or written, or that lacks an address to be replaced; by name.
+pub fn render(settings: &Settings) -> anyhow::Result<()> {
+    for folder in ["log", "nginx", "prometheus", "data/prometheus", "data/legacy-node"] {
+        let folder = settings.run_dir.join(folder);
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    }
+    let at = &settings.addresses;
+    let file = |name: &str| (format!("proxy/{name}"), format!("nginx/{name}"));
+    let metrics =
+        |name: &str| (format!("dashboards/prometheus/{name}"), format!("prometheus/{name}"));
+    let place = |names, changes: &[(&str, String)]| write_changed(settings, names, changes);
+    place(file("nginx.conf"), &[])?;
+    place(file("listen.conf"), &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
+    place(file("listen-admin.conf"), &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
+    place(
+        file("upstreams.conf"),
+        &[
+            ("127.0.0.1:42069", at.rust.to_string()),
+            ("127.0.0.1:3000", at.legacy.to_string()),
+            ("127.0.0.1:9090", at.prometheus.to_string()),
+        ],
+    )?;
+    place(metrics("prometheus.yml"), &[])?;
+    place(
+        metrics("targets.json"),
+        &[
+            ("127.0.0.1:42070", at.rust_admin.to_string()),
+            ("127.0.0.1:3001", at.legacy_admin.to_string()),
+            ("127.0.0.1:9113", at.nginx_exporter.to_string()),
+            ("127.0.0.1:9090", at.prometheus.to_string()),
+        ],
+    )?;
+    write_split(settings)?;
+    write(&supervisord_conf(settings), &supervisord_text(settings)?)
+}
+
+/// supervisord's configuration.
+pub fn supervisord_conf(settings: &Settings) -> PathBuf {
+    settings.run_dir.join("supervisord.conf")
+}
+
+fn write_changed(
+    settings: &Settings,
+    (from, to): (String, String),
+    changes: &[(&str, String)],
+) -> anyhow::Result<()> {
+    let from = settings.root.join(from);
+    let mut text = read(&from)?;
+    // Marks first, so that an address put in is not taken for a default of the next.
+    for (number, (default, _)) in changes.iter().enumerate() {
+        ensure!(text.contains(default), "{} has no {default} to replace", from.display());
+        text = text.replace(default, &mark(number));
+    }
+    for (number, (_, address)) in changes.iter().enumerate() {
+        text = text.replace(&mark(number), address);
+    }
+    write(&settings.run_dir.join(to), &text)
+}
+
+fn mark(number: usize) -> String {
+    format!("\u{1}{number}\u{2}")
+}
+
+/// What an earlier run had, unless told otherwise: data and traffic both survive `down` and `up`.
+fn write_split(settings: &Settings) -> anyhow::Result<()> {
+    let file = settings.nginx_dir().join("split.conf");
+    let kept = || fs::read_to_string(&file).ok().and_then(|text| split::parse(&text));
+    let split = settings.split.or_else(kept).unwrap_or(Split::ALL);
+    write(&file, &split::render(split, settings.split_key))
+}
+
+fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
+    let at = &settings.addresses;
+    let engine =
+        settings.engine.as_ref().map_or(String::new(), |name| format!(",QR_ENGINE=\"{name}\""));
+    let words = [
+        ("socket", escaped(&socket(settings))),
+        ("run", escaped(&settings.run_dir)),
+        ("root", escaped(&settings.root)),
+        ("qr_service", escaped(&settings.qr_service)),
+        ("engine", engine),
+        ("legacy_workers", settings.legacy_workers.to_string()),
+        ("proxy_admin", at.proxy_admin.to_string()),
+        ("rust", at.rust.to_string()),
+        ("rust_admin", at.rust_admin.to_string()),
+        ("legacy", at.legacy.to_string()),
+        ("legacy_admin", at.legacy_admin.to_string()),
+        ("prometheus", at.prometheus.to_string()),
+        ("nginx_exporter", at.nginx_exporter.to_string()),
+    ];
+    let mut text = read(&settings.root.join("deploy/local/supervisord.conf"))?;
+    for (word, value) in words {
+        text = text.replace(&format!("{{{word}}}"), &value);
+    }
+    Ok(text)
+}
+
+/// supervisord expands percent signs.
+fn escaped(path: &Path) -> String {
+    path.to_string_lossy().replace('%', "%%")
+}
+
+/// supervisord's socket: in the run folder, or where that name is too long for a socket (107 bytes
+/// on Linux, and supervisord binds a longer name first), in the temporary folder, by a hash of it.
+fn socket(settings: &Settings) -> PathBuf {
+    let here = settings.run_dir.join("supervisor.sock");
+    if here.as_os_str().len() <= 80 {
+        return here;
+    }
+    let hash = here.to_string_lossy().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    PathBuf::from(format!("/tmp/qr-stack-{hash:016x}.sock"))
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(file).with_context(|| file.display().to_string())
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(file, text).with_context(|| file.display().to_string())
+}

@@ -1,0 +1,162 @@
+//! What runs where.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use crate::split::{Split, SplitKey};
+
+/// One of the stack's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The Rust service.
+    QrService,
+    /// The legacy app: one process, or a primary and its workers.
+    LegacyNode,
+    /// The proxy.
+    Nginx,
+    /// nginx' counters, for Prometheus.
+    NginxExporter,
+    /// Prometheus.
+    Prometheus,
+}
+
+impl Part {
+    /// Every part.
+    pub const ALL: [Part; 5] =
+        [Part::QrService, Part::LegacyNode, Part::Nginx, Part::NginxExporter, Part::Prometheus];
+
+    /// The part's name, also of its log (`log/NAME.log`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::QrService => "qr-service",
+            Part::LegacyNode => "legacy-node",
+            Part::Nginx => "nginx",
+            Part::NginxExporter => "nginx-exporter",
+            Part::Prometheus => "prometheus",
+        }
+    }
+
+    /// Its name with supervisord: GROUP:NAME.
+    pub fn supervised_name(self) -> String {
+        let group = match self {
+            Part::Nginx | Part::NginxExporter => "edge",
+            Part::QrService | Part::LegacyNode | Part::Prometheus => "backends",
+        };
+        format!("{group}:{}", self.name())
+    }
+}
+
+/// Where the parts listen.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    /// nginx, public.
+    pub proxy: SocketAddr,
+    /// nginx, admin.
+    pub proxy_admin: SocketAddr,
+    /// qr-service, public.
+    pub rust: SocketAddr,
+    /// qr-service, admin.
+    pub rust_admin: SocketAddr,
+    /// legacy-node, public.
+    pub legacy: SocketAddr,
+    /// legacy-node, admin.
+    pub legacy_admin: SocketAddr,
+    /// Prometheus.
+    pub prometheus: SocketAddr,
+    /// nginx' exporter.
+    pub nginx_exporter: SocketAddr,
+}
+
+impl Addresses {
+    /// Each with the variable that sets it and the part that listens there.
+    pub fn listeners(&self) -> [(&'static str, SocketAddr, Part); 8] {
+        [
+            ("QR_PROXY_ADDR", self.proxy, Part::Nginx),
+            ("QR_PROXY_ADMIN_ADDR", self.proxy_admin, Part::Nginx),
+            ("QR_ADDR", self.rust, Part::QrService),
+            ("QR_ADMIN_ADDR", self.rust_admin, Part::QrService),
+            ("QR_LEGACY_ADDR", self.legacy, Part::LegacyNode),
+            ("QR_LEGACY_ADMIN_ADDR", self.legacy_admin, Part::LegacyNode),
+            ("QR_PROMETHEUS_ADDR", self.prometheus, Part::Prometheus),
+            ("QR_NGINX_EXPORTER_ADDR", self.nginx_exporter, Part::NginxExporter),
+        ]
+    }
+
+    /// Addresses on loopback that are free now. Below the range that the system takes for outgoing
+    /// connections (32768 and up), or one of those could have the port by the time it is bound.
+    ///
+    /// # Errors
+    /// Where no free ports are found.
+    pub fn free() -> anyhow::Result<Self> {
+        let mut held = Vec::new();
+        for _ in 0..1000 {
+            let port = fastrand::u16(15_000..32_000);
+            if let Ok(listener) = std::net::TcpListener::bind(("127.0.0.1", port)) {
+                held.push(listener);
+            }
+            if held.len() == 8 {
+                break;
+            }
+        }
+        let mut next = || {
+            let listener = held.pop().context("no free ports on 127.0.0.1")?;
+            anyhow::Ok(listener.local_addr()?)
+        };
+        Ok(Addresses {
+            proxy: next()?,
+            proxy_admin: next()?,
+            rust: next()?,
+            rust_admin: next()?,
+            legacy: next()?,
+            legacy_admin: next()?,
+            prometheus: next()?,
+            nginx_exporter: next()?,
+        })
+    }
+}
+
+/// All that a stack is made from.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The repository.
+    pub root: PathBuf,
+    /// Where everything that is written goes. Absolute.
+    pub run_dir: PathBuf,
+    /// Who listens where.
+    pub addresses: Addresses,
+    /// The Rust service's share of /qrcode; `None` keeps what the run folder has, else 100 percent.
+    pub split: Option<Split>,
+    /// What keys of the split are made from.
+    pub split_key: SplitKey,
+    /// `QR_ENGINE` of the Rust service; `None` leaves it to the environment.
+    pub engine: Option<String>,
+    /// Processes of the legacy app.
+    pub legacy_workers: usize,
+    /// The Rust service's binary.
+    pub qr_service: PathBuf,
+}
+
+impl Settings {
+    /// Databases; survives `down` and `up`.
+    pub fn data_dir(&self) -> PathBuf {
+        self.run_dir.join("data")
+    }
+
+    /// The log of a part.
+    pub fn log_of(&self, part: Part) -> PathBuf {
+        self.run_dir.join("log").join(format!("{}.log", part.name()))
+    }
+
+    /// nginx' prefix, with its configuration.
+    pub fn nginx_dir(&self) -> PathBuf {
+        self.run_dir.join("nginx")
+    }
+}
+
+/// The repository that this program was built in.
+pub fn repository() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here)
+}
