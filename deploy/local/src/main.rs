@@ -4,10 +4,8 @@ mod commands;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    match commands::Arguments::parse().run() {
+    match arguments::parse::<commands::Arguments>().run() {
         Ok(code) => code,
         Err(error) => {
             for line in format!("{error:#}").lines() {

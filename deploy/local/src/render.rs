@@ -89,12 +89,15 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
     let at = &settings.addresses;
     let engine =
         settings.engine.as_ref().map_or(String::new(), |name| format!(",QR_ENGINE=\"{name}\""));
+    // As nginx and the legacy app have it: a request can be followed through all of them.
+    let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
     let words = [
         ("socket", escaped(&socket(settings))),
         ("run", escaped(&settings.run_dir)),
         ("root", escaped(&settings.root)),
         ("qr_service", escaped(&settings.qr_service)),
         ("engine", engine),
+        ("access_log", access_log),
         ("legacy_workers", settings.legacy_workers.to_string()),
         ("proxy_admin", at.proxy_admin.to_string()),
         ("rust", at.rust.to_string()),

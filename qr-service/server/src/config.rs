@@ -1,6 +1,6 @@
 //! Configuration: what was typed ([`Arguments`]) and what is meant ([`Config`]).
 //!
-//! clap names the flag or variable of a value that it cannot read, and what was wrong with it; what
+//! [`arguments::parse`] names the flag and variable of a value that it cannot read, and what was wrong with it; what
 //! concerns several values is checked in [`Arguments::check`]. Both come before any port is bound.
 
 use std::fmt;

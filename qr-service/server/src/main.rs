@@ -3,21 +3,16 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
 use qr_service::config::{Arguments, Config};
 use qr_service::{Listeners, run, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// For what was typed wrongly, as clap has it.
-const USAGE: u8 = 2;
-
 fn main() -> ExitCode {
-    // clap itself ends the process where it cannot read a value.
-    let config = match Arguments::parse().check() {
+    let config = match arguments::parse::<Arguments>().check() {
         Ok(config) => config,
         Err(error) => {
             eprintln!("qr-service: {error}");
-            return ExitCode::from(USAGE);
+            return ExitCode::from(arguments::USAGE);
         }
     };
     match serve(config) {

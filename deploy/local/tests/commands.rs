@@ -1,0 +1,181 @@
+//! The `stack` program as a person uses it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use stack::Addresses;
+use support::{get, post_json, qr_service};
+use tempfile::TempDir;
+
+/// A run folder and addresses of its own; what runs there ends with it.
+struct Place {
+    folder: TempDir,
+    addresses: Addresses,
+}
+
+impl Place {
+    fn new() -> Self {
+        Place { folder: TempDir::new().unwrap(), addresses: Addresses::free().unwrap() }
+    }
+
+    fn run_dir(&self) -> PathBuf {
+        self.folder.path().join("run dir")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stack"));
+        command.args(args).env("QR_RUN_DIR", self.run_dir()).env("QR_SERVICE_BIN", qr_service());
+        for (variable, address, _) in self.addresses.listeners() {
+            command.env(variable, address.to_string());
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn succeeds(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.addresses.proxy)
+    }
+
+    fn nothing_listens(&self) {
+        for (variable, address, _) in self.addresses.listeners() {
+            assert!(TcpListener::bind(address).is_ok(), "{variable} {address} is still taken");
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Whatever a failed test left.
+        let _ = self.run(&["down"]);
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
+    let place = Place::new();
+    assert_eq!(place.run(&["status"]).status.code(), Some(3));
+    let said = place.succeeds(&["up"]);
+    assert!(said.contains(&place.url()), "{said}");
+    let again = place.succeeds(&["up"]);
+    assert!(again.contains("Running already"), "{again}");
+
+    let status = place.succeeds(&["status"]);
+    assert_eq!(status.lines().filter(|line| line.contains(" ready ")).count(), 5, "{status}");
+    assert!(status.contains("100% of /qrcode"), "{status}");
+    let link =
+        post_json(&format!("{}/api/links", place.url()), r#"{"url":"https://example.com/"}"#);
+    let link: serde_json::Value = serde_json::from_slice(&link.body).unwrap();
+    place.succeeds(&["split", "0"]);
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "legacy-node");
+    let logs = place.succeeds(&["logs", "qr-service"]);
+    assert!(logs.contains("listening"), "{logs}");
+
+    assert!(place.succeeds(&["down"]).contains("Stopped"));
+    place.nothing_listens();
+    assert!(place.succeeds(&["down"]).contains("Nothing runs"));
+
+    place.succeeds(&["up"]);
+    assert_eq!(get(link["short_url"].as_str().unwrap(), &[]).status, 302);
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "legacy-node");
+    place.succeeds(&["down"]);
+    place.nothing_listens();
+}
+
+#[test]
+fn a_taken_port_is_named_with_who_holds_it_and_nothing_is_started() {
+    let place = Place::new();
+    let holder = TcpListener::bind(place.addresses.legacy).unwrap();
+    let output = place.run(&["up"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    let expected = [
+        "QR_LEGACY_ADDR",
+        &place.addresses.legacy.to_string(),
+        &format!("process {}", std::process::id()),
+    ];
+    assert!(expected.iter().all(|part| said.contains(part)), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    drop(holder);
+    place.nothing_listens();
+}
+
+#[test]
+fn two_parts_cannot_share_an_address() {
+    let mut place = Place::new();
+    place.addresses.rust = place.addresses.legacy;
+    let output = place.run(&["up"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("QR_LEGACY_ADDR"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_named() {
+    let place = Place::new();
+    // A file where the folder should be stops root as well.
+    fs::write(place.run_dir(), "").unwrap();
+    let output = place.run(&["up"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("run dir") && said.contains("QR_RUN_DIR"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    place.nothing_listens();
+}
+
+#[test]
+fn a_bad_setting_is_named_and_nothing_is_started() {
+    let place = Place::new();
+    for (variable, value) in [
+        ("QR_ADDR", "localhost"),
+        ("QR_PROXY_ADDR", "8080"),
+        ("QR_SPLIT", "101"),
+        ("QR_SPLIT_KEY", "cookie"),
+        ("QR_LEGACY_WORKERS", "many"),
+    ] {
+        let output = place.command(&["up"]).env(variable, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{variable}");
+        let said = stderr(&output);
+        assert!(said.contains(variable) && said.contains(value), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let output = place.command(&["up"]).env("QR_ENGINE", "fastest").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("QR_ENGINE"), "{}", stderr(&output));
+    place.nothing_listens();
+    let output = place.run(&["split", "50"]);
+    assert!(stderr(&output).contains("nothing runs"), "{}", stderr(&output));
+    assert_eq!(place.run(&["split", "100.5"]).status.code(), Some(2));
+    assert!(stderr(&place.run(&["logs", "ngnix"])).contains("\"ngnix\" is no part"));
+}
+
+#[test]
+fn a_command_runs_beside_a_stack_of_its_own() {
+    let place = Place::new();
+    let script = "curl -sfo /dev/null -w %{http_code} $QR_STACK_URL/qrcode?text=a; echo; \
+                  echo ${QR_STACK_URL#http://}; exit 7";
+    let output = place.run(&["with", "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("200"));
+    let proxy: SocketAddr = lines.next().unwrap().parse().unwrap();
+    assert!(TcpListener::bind(proxy).is_ok(), "its stack has ended");
+}

@@ -1,0 +1,157 @@
+//! What clients see while parts fail.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use contract::decode;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use stack::{Options, Part, Stack};
+use support::{client, eventually, get, start, try_get};
+
+/// Asks for pictures from several connections until told to end; panics at the first that is not a
+/// 200 that decodes. Gives how many came from qr-service and from legacy-node.
+fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize))) {
+    let over = AtomicBool::new(false);
+    let (rust, legacy) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let url = stack.url();
+    thread::scope(|scope| {
+        for user in 0..4 {
+            let (over, rust, legacy, url) = (&over, &rust, &legacy, &url);
+            scope.spawn(move || {
+                let client = client();
+                for number in 0.. {
+                    if over.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let text = format!("user-{user}-{number}");
+                    let answer =
+                        try_get(&client, &format!("{url}/qrcode?text={text}"), &[]).unwrap();
+                    assert_eq!(answer.status, 200, "{}", answer.text());
+                    let decoded = decode::decode_png(&answer.body).unwrap();
+                    assert_eq!(decoded.bytes, text.as_bytes());
+                    let by_rust = answer.served_by() == "qr-service";
+                    (if by_rust { rust } else { legacy }).fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // The load has to end even where the rest panics.
+        struct EndsLoad<'a>(&'a AtomicBool);
+        impl Drop for EndsLoad<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _ends_load = EndsLoad(&over);
+        meanwhile(&|| (rust.load(Ordering::Relaxed), legacy.load(Ordering::Relaxed)));
+    });
+}
+
+fn grows(count: impl Fn() -> usize) -> bool {
+    let before = count();
+    eventually(Duration::from_secs(20), || count() > before + 20)
+}
+
+#[test]
+fn killing_the_rust_service_under_load_loses_no_request() {
+    let stack = start(&Options::default());
+    with_load(&stack, |served| {
+        assert!(grows(|| served().0), "rust serves at first");
+        for _ in 0..3 {
+            stack.signal_part(Part::QrService, Signal::KILL).unwrap();
+            assert!(grows(|| served().0), "rust serves again once it is restarted");
+        }
+        stack.stop_part(Part::QrService).unwrap();
+        assert!(grows(|| served().1), "node serves while rust is gone");
+        stack.start_part(Part::QrService).unwrap();
+        assert!(grows(|| served().0), "rust serves again");
+    });
+    let admin = stack.settings().addresses.legacy_admin;
+    let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
+    let counted = metrics.lines().find(|line| line.starts_with("qr_fallback_requests_total"));
+    assert!(counted.is_some_and(|line| !line.ends_with(" 0")), "{counted:?}");
+}
+
+#[test]
+fn a_rust_service_that_hangs_is_given_up_for_node() {
+    let stack = start(&Options::default());
+    stack.signal_part(Part::QrService, Signal::STOP).unwrap();
+    let asked = Instant::now();
+    let answer = get(&format!("{}/qrcode?text=a", stack.url()), &[]);
+    assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    stack.signal_part(Part::QrService, Signal::CONT).unwrap();
+    let back = || get(&format!("{}/qrcode?text=a", stack.url()), &[]).served_by() == "qr-service";
+    assert!(eventually(Duration::from_secs(10), back));
+}
+
+#[test]
+fn without_node_qrcode_goes_on_and_the_rest_says_so() {
+    let stack = start(&Options::default());
+    stack.stop_part(Part::LegacyNode).unwrap();
+    let url = stack.url();
+
+    let picture = get(&format!("{url}/qrcode?text=a"), &[]);
+    assert_eq!((picture.status, picture.served_by()), (200, "qr-service"));
+
+    let page = get(&url, &[("X-Request-Id", "seen-by-a-person")]);
+    assert_eq!((page.status, page.header("content-type")), (502, "text/html; charset=utf-8"));
+    assert!(page.text().contains("Back soon") && page.text().contains("seen-by-a-person"));
+    assert!(!page.text().contains("nginx"));
+    let hostile = get(&url, &[("X-Request-Id", "<script>alert(1)</script>")]);
+    assert!(!hostile.text().contains("<script>"), "{}", hostile.text());
+
+    let api = get(&format!("{url}/api/links"), &[]);
+    assert_eq!(api.status, 502);
+    let error: serde_json::Value = serde_json::from_slice(&api.body).unwrap();
+    assert_eq!(error["error"]["code"], "unavailable");
+
+    stack.stop_part(Part::QrService).unwrap();
+    let none = get(&format!("{url}/qrcode?text=a"), &[]);
+    assert_eq!((none.status, none.text().as_str()), (502, "service unavailable, try again"));
+    assert_eq!(none.header("cache-control"), "no-store");
+
+    stack.start_part(Part::LegacyNode).unwrap();
+    assert_eq!(get(&url, &[]).status, 200);
+    assert_eq!(get(&format!("{url}/qrcode?text=a"), &[]).served_by(), "legacy-node");
+}
+
+#[test]
+fn moving_the_split_under_load_loses_no_request() {
+    let stack = start(&Options::default());
+    with_load(&stack, |served| {
+        for (percent, who) in [(0, 1), (100, 0), (0, 1), (100, 0)] {
+            stack.set_split(stack::split::Split::percent(percent).unwrap()).unwrap();
+            let count = || if who == 0 { served().0 } else { served().1 };
+            assert!(grows(count), "{percent}%");
+        }
+    });
+}
+
+#[test]
+fn nothing_outlives_a_stack_that_is_killed() {
+    let stack = start(&Options { legacy_workers: 2, ..Options::default() });
+    let mut processes: Vec<Pid> = Vec::new();
+    for part in Part::ALL {
+        let pid = stack.pid_of(part).unwrap();
+        processes.push(pid);
+        let children = format!("/proc/{0}/task/{0}/children", pid.as_raw_nonzero());
+        let children = std::fs::read_to_string(children).unwrap();
+        processes.extend(
+            children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()),
+        );
+    }
+    assert!(processes.len() >= Part::ALL.len() + 3, "node's and nginx' workers are among them");
+    let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
+    let supervisor: i32 = supervisor.unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
+    let gone = |pid: &Pid| {
+        test_kill_process(*pid).is_err()
+            || !stack::supervisor::is_alive(pid.as_raw_nonzero().get().cast_unsigned())
+    };
+    assert!(eventually(Duration::from_secs(20), || processes.iter().all(gone)));
+}

@@ -1,0 +1,211 @@
+//! A request's way through the proxy: who answers what, and what is said about it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use contract::decode;
+use stack::split::Split;
+use stack::{Options, Part, SplitKey, Stack};
+use support::{Answer, eventually, get, log_lines, post_json, start};
+
+#[test]
+fn qrcode_comes_from_rust_and_all_the_rest_from_node() {
+    let stack = start(&Options::default());
+    let url = stack.url();
+
+    let picture = get(&format!("{url}/qrcode?text=https://example.com/?t=all"), &[]);
+    assert_eq!((picture.status, picture.served_by()), (200, "qr-service"));
+    assert_eq!(decode::decode_png(&picture.body).unwrap().bytes, b"https://example.com/?t=all");
+
+    let page = get(&url, &[]);
+    assert_eq!((page.status, page.served_by()), (200, "legacy-node"));
+    let made = post_json(&format!("{url}/api/links"), r#"{"url":"https://example.com/long"}"#);
+    assert_eq!((made.status, made.served_by()), (201, "legacy-node"));
+    let made: serde_json::Value = serde_json::from_slice(&made.body).unwrap();
+    let short = made["short_url"].as_str().unwrap_or_else(|| panic!("{made}"));
+    assert!(short.starts_with(&url), "{short} leads through the proxy");
+    let redirect = get(short, &[]);
+    assert_eq!((redirect.status, redirect.header("location")), (302, "https://example.com/long"));
+
+    // Only the path as the contract writes it is the route.
+    for path in ["/QRCODE?text=a", "/qrcode/?text=a", "/%71rcode?text=a", "//qrcode?text=a", "/qr"]
+    {
+        assert_eq!(get(&format!("{url}{path}"), &[]).served_by(), "legacy-node", "{path}");
+    }
+    for header in ["server", "x-powered-by"] {
+        let said = get(&url, &[]).header(header).to_owned();
+        assert!(!said.contains(|c: char| c.is_ascii_digit()), "{header}: {said}");
+    }
+
+    a_client_can_ask_for_either_implementation(&url);
+    the_fallback_mark_is_the_proxys_own(&stack);
+    every_answer_has_a_request_id(&stack);
+    too_large_requests_get_the_servers_own_errors(&stack);
+    the_admin_port_has_what_the_public_one_must_not(&stack);
+    prometheus_scrapes_every_part(&stack);
+}
+
+fn a_client_can_ask_for_either_implementation(url: &str) {
+    let asked = |backend| get(&format!("{url}/qrcode?text=a"), &[("X-QR-Backend", backend)]);
+    assert_eq!(asked("legacy").served_by(), "legacy-node");
+    assert_eq!(asked("rust").served_by(), "qr-service");
+    for ignored in ["RUST", "node", "legacy, rust", "rust;", ""] {
+        assert_eq!(asked(ignored).served_by(), "qr-service", "{ignored}");
+    }
+}
+
+fn the_fallback_mark_is_the_proxys_own(stack: &Stack) {
+    let counted = || {
+        let admin = stack.settings().addresses.legacy_admin;
+        let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
+        metrics
+            .lines()
+            .find(|line| line.starts_with("qr_fallback_requests_total"))
+            .map(str::to_owned)
+    };
+    let before = counted();
+    assert!(before.is_some(), "the legacy app counts what it serves as the fallback");
+    let headers = [("X-QR-Backend", "legacy"), ("X-QR-Fallback", "1")];
+    assert_eq!(get(&format!("{}/qrcode?text=a", stack.url()), &headers).status, 200);
+    assert_eq!(counted(), before);
+}
+
+fn every_answer_has_a_request_id(stack: &Stack) {
+    let url = stack.url();
+    let mut made = HashSet::new();
+    for path in ["/", "/qrcode?text=a", "/qrcode", "/api/links", "/nothing"] {
+        let answer = get(&format!("{url}{path}"), &[]);
+        assert_eq!(answer.headers.get_all("x-request-id").iter().count(), 1, "{path}");
+        assert!(made.insert(answer.header("x-request-id").to_owned()), "{path}: given twice");
+    }
+    assert!(!made.contains(""));
+    for id in ["abc-123", &"x".repeat(128)] {
+        let answer = get(&format!("{url}/qrcode?text=a"), &[("X-Request-Id", id)]);
+        assert_eq!(answer.header("x-request-id"), id);
+    }
+    for id in ["", "two words", &"x".repeat(129)] {
+        let answer = get(&format!("{url}/qrcode?text=a"), &[("X-Request-Id", id)]);
+        assert_ne!(answer.header("x-request-id"), id);
+    }
+    for (backend, part, name) in
+        [("rust", Part::QrService, "rust"), ("legacy", Part::LegacyNode, "legacy")]
+    {
+        let id = format!("followed-{name}");
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let parent = format!("00-{trace}-00f067aa0ba902b7-01");
+        let headers =
+            [("X-Request-Id", id.as_str()), ("X-QR-Backend", backend), ("traceparent", &parent)];
+        get(&format!("{url}/qrcode?text=a-secret-text"), &headers);
+        for part in [Part::Nginx, part] {
+            let line = log_lines(stack.settings(), part, &id, 1).remove(0);
+            let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+            assert_eq!(line["request_id"], *id);
+            assert_eq!(line["trace_id"], trace);
+            assert_eq!(line["route"], "/qrcode");
+            assert_eq!(line["status"], 200);
+        }
+    }
+    for part in Part::ALL {
+        let log = std::fs::read_to_string(stack.settings().log_of(part)).unwrap();
+        assert!(!log.contains("secret"), "{} logs the text", part.name());
+    }
+}
+
+fn too_large_requests_get_the_servers_own_errors(stack: &Stack) {
+    let long = get(&format!("{}/qrcode?text={}", stack.url(), "a".repeat(9000)), &[]);
+    assert_eq!(long.status, 414);
+    let large = get(&stack.url(), &[("X-Large", &"a".repeat(9000))]);
+    assert_eq!(large.status, 431);
+    let body = post_json(&format!("{}/api/links", stack.url()), &"a".repeat(20_000));
+    assert_eq!(body.status, 413);
+    for answer in [long, large, body] {
+        assert_ne!(answer.header("x-request-id"), "", "{}", answer.status);
+    }
+    let garbage = raw(stack, b"\x16\x03\x01 nonsense\r\n\r\n");
+    assert!(garbage.starts_with("HTTP/1.1 400 "), "{garbage}");
+    // Every byte escaped is still within the limits.
+    let escaped = get(&format!("{}/qrcode?text={}", stack.url(), "%61".repeat(512)), &[]);
+    assert_eq!(escaped.status, 200);
+}
+
+/// Sends bytes as they are; the answer as text.
+fn raw(stack: &Stack, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    // A reset after the answer is an end like another.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn the_admin_port_has_what_the_public_one_must_not(stack: &Stack) {
+    let admin = format!("http://{}", stack.settings().addresses.proxy_admin);
+    assert!(get(&format!("{admin}/stub_status"), &[]).text().contains("Active connections"));
+    assert_eq!(get(&format!("{admin}/prometheus/-/ready"), &[]).status, 200);
+    for path in ["/metrics", "/livez", "/readyz", "/stub_status", "/prometheus/-/ready"] {
+        assert_eq!(get(&format!("{}{path}", stack.url()), &[]).status, 404, "{path}");
+    }
+}
+
+fn prometheus_scrapes_every_part(stack: &Stack) {
+    let prometheus = format!("http://{}/prometheus", stack.settings().addresses.prometheus);
+    let up = |job: &str| {
+        let answer = get(&format!("{prometheus}/api/v1/query?query=up%7Bjob=%22{job}%22%7D"), &[]);
+        let found: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        found["data"]["result"][0]["value"][1] == "1"
+    };
+    for job in ["qr-service", "legacy-node", "nginx", "prometheus"] {
+        assert!(eventually(Duration::from_secs(30), || up(job)), "{job} is not up");
+    }
+}
+
+/// 400 texts and who answered each.
+fn answers_by(stack: &Stack) -> Vec<bool> {
+    static TEXTS: LazyLock<Vec<String>> =
+        LazyLock::new(|| (0..400).map(|i| format!("https://example.com/{i}")).collect());
+    let client = support::client();
+    let by_rust = |text: &String| {
+        let url = format!("{}/qrcode?text={text}", stack.url());
+        let answer: Answer = support::try_get(&client, &url, &[]).unwrap();
+        assert_eq!(answer.status, 200);
+        answer.served_by() == "qr-service"
+    };
+    TEXTS.iter().map(by_rust).collect()
+}
+
+#[test]
+fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
+    let stack = start(&Options { split: Split::percent(0).unwrap(), ..Options::default() });
+    assert!(answers_by(&stack).iter().all(|rust| !rust), "0% is none");
+    let mut before = vec![false; 400];
+    for percent in [5, 25, 50] {
+        stack.set_split(Split::percent(percent).unwrap()).unwrap();
+        let now = answers_by(&stack);
+        let share = now.iter().filter(|&&rust| rust).count() as f64 / 4.0;
+        // 400 of a fair hash: five standard deviations are 12.5 points at most.
+        assert!((share - f64::from(percent)).abs() < 12.5, "{share}% at {percent}%");
+        assert!(before.iter().zip(&now).all(|(before, now)| *now || !*before), "{percent}%");
+        assert_eq!(now, answers_by(&stack), "one text, one implementation");
+        before = now;
+    }
+    stack.set_split(Split::ALL).unwrap();
+    assert!(answers_by(&stack).iter().all(|&rust| rust), "100% is all");
+}
+
+#[test]
+fn the_share_can_be_of_requests_instead() {
+    let split = Split::percent(50).unwrap();
+    let stack = start(&Options { split, split_key: SplitKey::Random, ..Options::default() });
+    let url = format!("{}/qrcode?text=one", stack.url());
+    let rust = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
+    // Six standard deviations.
+    assert!((57..=143).contains(&rust), "{rust} of 200");
+}
