@@ -1,29 +1,13 @@
-//! What is encoded decodes to the same bytes, by a decoder that is not ours.
+//! What is encoded decodes to the same bytes, by two decoders that are not ours.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use proptest::prelude::*;
-use qr_core::{Engine, Level, encode};
+mod support;
 
-/// Decodes a PNG of ours: the text's bytes, and what the symbol says of itself.
-fn decode(png: &[u8]) -> (Vec<u8>, rqrr::MetaData) {
-    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
-    assert_eq!((reader.info().width, reader.info().height), (200, 200));
-    let mut buffer = vec![0; reader.output_buffer_size().unwrap()];
-    reader.next_frame(&mut buffer).unwrap();
-    let light = |x: usize, y: usize| buffer[y * 25 + x / 8] >> (7 - x % 8) & 1 == 1;
-    let mut image =
-        rqrr::PreparedImage::prepare_from_greyscale(
-            200,
-            200,
-            |x, y| if light(x, y) { 255 } else { 0 },
-        );
-    let grids = image.detect_grids();
-    assert_eq!(grids.len(), 1);
-    let mut bytes = Vec::new();
-    let meta = grids[0].decode_to(&mut bytes).unwrap();
-    (bytes, meta)
-}
+use contract::decode::Decoded;
+use proptest::prelude::*;
+use qr_core::{Engine, Level, Raster, encode, write_png};
+use support::decode_by_both;
 
 /// Any text of 1 to 512 bytes of UTF-8.
 fn text() -> impl Strategy<Value = String> {
@@ -44,19 +28,16 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
     fn every_text_decodes_to_itself(text in text()) {
         let mut png = Vec::new();
         Engine::Default.generate(&text, &mut png).unwrap();
-        let (bytes, meta) = decode(&png);
-        prop_assert_eq!(bytes, text.as_bytes());
-        // rqrr numbers the levels as the format bits do: L is 1.
-        prop_assert_eq!(meta.ecc_level, 1);
-        let symbol = encode(&text, Level::L).unwrap();
-        prop_assert_eq!(meta.version.0, usize::from(symbol.version()));
-        prop_assert_eq!(meta.mask, u16::from(symbol.mask()));
+        let (decoded, pixels) = decode_by_both(&png);
+        prop_assert_eq!((pixels.width, pixels.height), (200, 200));
+        let version = encode(&text, Level::L).unwrap().version();
+        prop_assert_eq!(decoded, Decoded { bytes: text.into_bytes(), version, level: 'L' });
     }
 }
 
@@ -66,6 +47,34 @@ fn every_length_up_to_512_bytes_has_a_picture() {
         let text: String = ('a'..='z').cycle().take(length).collect();
         let mut png = Vec::new();
         Engine::Default.generate(&text, &mut png).unwrap();
-        assert_eq!(decode(&png).0, text.as_bytes());
+        assert_eq!(decode_by_both(&png).0.bytes, text.as_bytes());
+    }
+}
+
+#[test]
+fn every_version_at_every_level_decodes_in_every_size() {
+    let levels = [(Level::L, 'L'), (Level::M, 'M'), (Level::Q, 'Q'), (Level::H, 'H')];
+    for (level, name) in levels {
+        // Byte by byte longer, the first text of each version is taken.
+        let mut version = 0;
+        for length in 1.. {
+            let text: String = ('a'..='z').cycle().skip(length % 26).take(length).collect();
+            let Ok(symbol) = encode(&text, level) else { break };
+            if symbol.version() == version {
+                continue;
+            }
+            version = symbol.version();
+            let modules = symbol.size() as u32;
+            for (scale, margin_modules, spare) in [(2, 4, 0), (3, 4, 2), (5, 9, 7)] {
+                let size_px = (modules + 2 * margin_modules) * scale + spare;
+                let mut png = Vec::new();
+                write_png(&symbol, &Raster { size_px, margin_modules }, &mut png).unwrap();
+                let (decoded, pixels) = decode_by_both(&png);
+                assert_eq!((pixels.width, pixels.height), (size_px as usize, size_px as usize));
+                let expected = Decoded { bytes: text.clone().into_bytes(), version, level: name };
+                assert_eq!(decoded, expected);
+            }
+        }
+        assert_eq!(version, 40, "{name}");
     }
 }
