@@ -45,7 +45,7 @@ impl App {
 ///
 /// | route | answered by |
 /// | --- | --- |
-/// | `/qrcode` | [`crate::routes::qrcode`] |
+/// | `/qrcode` | `routes::qrcode` |
 /// | anything else | 404 |
 pub fn router(
     app: Arc<App>,

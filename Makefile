@@ -1,0 +1,77 @@
+# Every command of this project, each a thin call of its part's own tool. `make` alone lists them.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+MAKEFLAGS += --no-print-directory
+
+CARGO ?= cargo
+NPM := npm --prefix legacy-node --loglevel=error
+# Debian has nginx where only root's PATH looks.
+export PATH := $(PATH):/usr/sbin:/sbin
+STACK := target/release/stack
+TEST_STACK := target/debug/stack
+
+##@ The stack on this machine
+
+up: ## start all of it in the background and say where it is; harmless where it runs
+	@deploy/local/setup.sh run
+	$(CARGO) build --release --quiet -p qr-service -p stack
+	$(STACK) up
+
+down: ## stop all of it; data stays
+	@test ! -x $(STACK) || $(STACK) down
+
+status: $(STACK) ## what runs, and how much of the traffic goes to Rust
+	@$(STACK) status
+
+logs: $(STACK) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to go on
+	@$(STACK) logs $(if $(FOLLOW),--follow) $(PART)
+
+split: $(STACK) ## send PERCENT=25 of /qrcode to the Rust service
+	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25" >&2; exit 2; }
+	$(STACK) split $(PERCENT)
+
+$(STACK):
+	@echo "nothing is built yet; make up builds and starts it" >&2
+	exit 1
+
+##@ Work on it
+
+setup: ## install what tests, linters and benchmarks need, where it is missing
+	@deploy/local/setup.sh all
+
+test: ## every test of every part, the contract suite and the page in Chromium included
+	@deploy/local/setup.sh all
+	$(CARGO) test --workspace --all-features
+	$(NPM) test
+	$(CARGO) build --quiet -p qr-service -p stack
+	$(TEST_STACK) with -- $(NPM) run test:browser
+
+lint: ## formatters, linters, and the checks of nginx' and Prometheus' configuration
+	@deploy/local/setup.sh all
+	$(CARGO) fmt --check
+	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
+	$(NPM) run lint
+	shellcheck .ci/run deploy/local/setup.sh
+	$(CARGO) build --quiet -p qr-service -p stack
+	folder=$$(mktemp -d)
+	trap 'rm -rf "$$folder"' EXIT
+	QR_RUN_DIR="$$folder" $(TEST_STACK) check
+
+contract: ## check any server against the contract: URL=http://127.0.0.1:8080
+	$(CARGO) run --quiet --release -p contract -- $(or $(URL),http://127.0.0.1:8080)
+
+##@ Measure it
+
+bench: ## the hot function beside its peers: a table, and target/bench/core.json
+	$(CARGO) run --quiet --release -p qr-bench
+
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: up down status logs split setup test lint contract bench help

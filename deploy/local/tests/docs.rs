@@ -1,0 +1,74 @@
+//! What the documents name is there.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use stack::settings::repository;
+
+/// Files under version control, and new ones, whose name ends so.
+fn files(end: &str) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let output = git.current_dir(repository()).output().unwrap();
+    assert!(output.status.success());
+    let names = String::from_utf8(output.stdout).unwrap();
+    let names = names.lines().filter(|name| name.ends_with(end));
+    names.map(|name| repository().join(name)).filter(|file| file.exists()).collect()
+}
+
+#[test]
+fn every_relative_link_leads_to_a_file() {
+    for file in files(".md") {
+        let text = fs::read_to_string(&file).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap();
+            if path.is_empty() || path.contains("://") {
+                continue;
+            }
+            let target = file.parent().unwrap().join(path);
+            assert!(target.exists(), "{}: {link}", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_make_target_that_a_document_names_exists() {
+    let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();
+    let targets: BTreeSet<&str> = makefile
+        .lines()
+        .filter(|line| !line.starts_with(['\t', '#', '.', ' ']))
+        .filter_map(|line| line.split_once(':').map(|(target, _)| target))
+        .collect();
+    for file in files(".md") {
+        let text = fs::read_to_string(&file).unwrap();
+        for start in ["`make ", "\n    make ", "&& make "] {
+            for rest in text.split(start).skip(1) {
+                let is_part = |c: char| c.is_ascii_lowercase() || c == '-';
+                let target: &str = rest.split(|c| !is_part(c)).next().unwrap();
+                let named = targets.contains(target);
+                assert!(named, "{}: there is no `make {target}`", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_folder_at_the_top_has_a_readme_of_a_screen_or_so() {
+    let mut folders = BTreeSet::new();
+    for file in files("") {
+        let inside = file.strip_prefix(repository()).unwrap();
+        let mut parts = inside.components();
+        if let (Some(folder), Some(_)) = (parts.next(), parts.next()) {
+            folders.insert(Path::new(&folder).to_owned());
+        }
+    }
+    for folder in folders.iter().filter(|folder| !folder.starts_with(".ci")) {
+        let readme = repository().join(folder).join("README.md");
+        let text = fs::read_to_string(&readme).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+        assert!(text.lines().count() <= 80, "{} is too long", readme.display());
+    }
+}
