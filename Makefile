@@ -17,7 +17,7 @@ TEST_STACK := target/debug/stack
 
 up: ## start all of it in the background and say where it is; harmless where it runs
 	@deploy/local/setup.sh run
-	$(CARGO) build --release --quiet -p qr-service -p stack
+	$(CARGO) build --release -p qr-service -p stack
 	$(STACK) up
 
 down: ## stop all of it; data stays
@@ -48,6 +48,14 @@ test: ## every test of every part, the contract suite and the page in Chromium i
 	$(NPM) test
 	$(CARGO) build --quiet -p qr-service -p stack
 	$(TEST_STACK) with -- $(NPM) run test:browser
+	$(CARGO) build --quiet -p qr-core --target wasm32-unknown-unknown
+	$(MAKE) fuzz SECONDS=10
+
+fuzz: ## look for texts that don't decode to themselves: SECONDS=3600
+	@cd qr-service/core
+	mkdir -p fuzz/corpus/decodes
+	$(CARGO) fuzz run --sanitizer none decodes fuzz/corpus/decodes fuzz/seeds -- \
+		-max_total_time=$(or $(SECONDS),60) -max_len=3000 -len_control=20 -verbosity=0 -print_final_stats=1
 
 lint: ## formatters, linters, and the checks of nginx' and Prometheus' configuration
 	@deploy/local/setup.sh all
@@ -66,12 +74,20 @@ contract: ## check any server against the contract: URL=http://127.0.0.1:8080
 
 ##@ Measure it
 
+instructions: ## instructions a call of the hot function, and the change since they were recorded
+	$(CARGO) run --quiet --release -p qr-bench --bin instructions -- $(if $(RECORD),--record)
+
 bench: ## the hot function beside its peers: a table, and target/bench/core.json
-	$(CARGO) run --quiet --release -p qr-bench
+	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
+
+bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
+	$(CARGO) build --release --quiet -p qr-service -p qr-bench --bins
+	$(CARGO) build --release --quiet -p qr-service --example static_answer
+	target/release/http
 
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split setup test lint contract bench help
+.PHONY: up down status logs split setup test fuzz lint contract instructions bench bench-http help

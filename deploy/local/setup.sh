@@ -111,6 +111,17 @@ install_node_packages() {
     fi
 }
 
+install_cargo_tools() {
+    command -v cargo-fuzz >/dev/null || cargo install --quiet --locked cargo-fuzz
+    if command -v rustup >/dev/null; then
+        rustup --quiet target add wasm32-unknown-unknown
+        rustup --quiet component add clippy rustfmt
+    fi
+}
+
 install_packages
 check_toolchains
 install_node_packages
+if [ "$what" = all ]; then
+    install_cargo_tools
+fi

@@ -1,8 +1,9 @@
 //! The texts that every maker is given: another one each time, so that nothing can be remembered.
 
 /// A kind of text, and how the `i`th of it is made.
-pub(crate) struct Input {
-    pub(crate) name: &'static str,
+pub struct Input {
+    /// Its name in tables and files.
+    pub name: &'static str,
     make: fn(u64) -> String,
 }
 
@@ -11,7 +12,7 @@ const VARIANTS: u64 = 64;
 
 impl Input {
     /// The texts of one round.
-    pub(crate) fn texts(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         (0..VARIANTS).map(self.make).collect()
     }
 }
@@ -39,7 +40,7 @@ const LOWER_AND_DIGITS: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 const TWO_BYTES: &str = "äöüßéèêàâçñøåæþðžščřůďťň";
 
 /// The four kinds of text: of 3 bytes, a link of 53, 200 bytes of UTF-8, 512 letters.
-pub(crate) const INPUTS: [Input; 4] = [
+pub const INPUTS: [Input; 4] = [
     Input { name: "hi", make: |i| format!("hi{}", Numbers(i).pick(LOWER, 1)) },
     Input {
         name: "url",

@@ -1,17 +1,15 @@
 //! The hot function beside its peers: interleaved rounds, so that a machine's drift hits all
 //! alike; medians; a table, and `target/bench/core.json`.
 
-mod inputs;
-mod makers;
-
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Parser;
-use inputs::INPUTS;
-use makers::Maker;
+use qr_bench::inputs::INPUTS;
+use qr_bench::makers::{self, Maker};
+use qr_bench::quartiles;
 use serde::Serialize;
 
 /// Measures text to PNG, here and by other libraries.
@@ -91,7 +89,7 @@ fn measure(
         }
     }
     let row = |(maker, times): (&Maker, Vec<f64>)| {
-        let quartile = quantiles(times);
+        let quartile = quartiles(times);
         let mut bytes: Vec<_> =
             texts.iter().filter_map(|t| (maker.make)(t, &mut Vec::new())).collect();
         bytes.sort_unstable();
@@ -104,12 +102,6 @@ fn measure(
         }
     };
     makers.iter().zip(times).map(row).collect()
-}
-
-/// First quartile, median, third quartile.
-fn quantiles(mut times: Vec<f64>) -> [f64; 3] {
-    times.sort_unstable_by(f64::total_cmp);
-    [1, 2, 3].map(|k| times[k * (times.len() - 1) / 4])
 }
 
 fn print_table(makers: &[Maker], rows: &[Row]) {

@@ -5,18 +5,24 @@ use qr_core::{Engine, Level};
 use qrcodegen::{QrCode, QrCodeEcc};
 
 /// A function under measurement: gives the bytes made, or none for an encoder alone.
-pub(crate) struct Maker {
-    pub(crate) name: &'static str,
-    pub(crate) make: fn(&str, &mut Vec<u8>) -> Option<usize>,
+pub struct Maker {
+    /// Its name in tables and files.
+    pub name: &'static str,
+    /// Makes a text's picture, in the buffer that is given.
+    pub make: fn(&str, &mut Vec<u8>) -> Option<usize>,
 }
 
-pub(crate) fn makers() -> Vec<Maker> {
+/// Every function, this project's first; libqrencode's only where the machine has it.
+pub fn makers() -> Vec<Maker> {
     let mut makers = vec![
         Maker { name: "qr-core", make: |text, out| engine(Engine::Default, text, out) },
         Maker { name: "article", make: |text, out| engine(Engine::Reference, text, out) },
         Maker { name: "fast_qr+png", make: fast_qr_png },
         Maker { name: "qrcodegen+png", make: qrcodegen_png },
     ];
+    if libqrencode_png::PNG.is_some() {
+        makers.push(Maker { name: "libqrencode+libpng", make: libqrencode_and_libpng });
+    }
     makers.extend([
         Maker { name: "qr-core-encode", make: qr_core_encode },
         Maker { name: "fast_qr-encode", make: fast_qr_encode },
@@ -47,6 +53,11 @@ fn fast_qr_encode(text: &str, _: &mut Vec<u8>) -> Option<usize> {
 fn fast_qr_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
     let code = fast_qr_of(text);
     png_of(code.size, |x, y| code.data[y * code.size + x].value(), out)
+}
+
+fn libqrencode_and_libpng(text: &str, out: &mut Vec<u8>) -> Option<usize> {
+    libqrencode_png::PNG?(text, out);
+    Some(out.len())
 }
 
 fn qrcodegen_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {

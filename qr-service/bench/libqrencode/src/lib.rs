@@ -1,0 +1,33 @@
+//! libqrencode and libpng behind one function, to be measured beside qr-core.
+
+/// Text to PNG; `None` on a machine without the two libraries.
+pub const PNG: Option<fn(&str, &mut Vec<u8>)> = available();
+
+#[cfg(not(present))]
+const fn available() -> Option<fn(&str, &mut Vec<u8>)> {
+    None
+}
+
+#[cfg(present)]
+const fn available() -> Option<fn(&str, &mut Vec<u8>)> {
+    Some(png)
+}
+
+#[cfg(present)]
+fn png(text: &str, out: &mut Vec<u8>) {
+    use std::ffi::c_int;
+
+    unsafe extern "C" {
+        fn libqrencode_png(text: *const u8, length: c_int, out: *mut u8, capacity: usize) -> usize;
+    }
+
+    /// More than the pixels take uncompressed.
+    const CAPACITY: usize = 8192;
+    out.resize(CAPACITY, 0);
+    let length = c_int::try_from(text.len()).expect("texts of the bench are short");
+    // SAFETY: reads `length` bytes of `text`, writes at most `CAPACITY` bytes to `out`, and keeps
+    // neither.
+    let length = unsafe { libqrencode_png(text.as_ptr(), length, out.as_mut_ptr(), out.len()) };
+    assert!(length > 0, "libqrencode or libpng failed");
+    out.truncate(length);
+}

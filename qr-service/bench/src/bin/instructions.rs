@@ -1,0 +1,99 @@
+//! Instructions a call, counted by callgrind: repeatable where times are not, so commits compare.
+//!
+//! It runs itself under valgrind with `N` calls and with `2 N`; the difference is `N` calls without
+//! whatever is done once. Figures are compared with `instructions.json`; `--record` writes that.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hint::black_box;
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use clap::Parser;
+use qr_bench::inputs::INPUTS;
+use qr_bench::makers::{Maker, makers};
+
+/// Calls of one run; every text of an input is used equally often.
+const CALLS: usize = 128;
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.json");
+
+/// Counts instructions of qr-core, and the change against the last recorded figures.
+#[derive(Parser)]
+struct Arguments {
+    /// Make these figures the ones to compare with
+    #[arg(long)]
+    record: bool,
+    /// What valgrind runs: MAKER INPUT CALLS
+    #[arg(long, hide = true, num_args = 3)]
+    call: Option<Vec<String>>,
+}
+
+/// Maker and input to instructions a call.
+type Figures = BTreeMap<String, u64>;
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    if let Some([maker, input, calls]) = arguments.call.as_deref() {
+        return call(maker, input, calls.parse()?);
+    }
+    let before: Figures = match fs::read_to_string(RECORDED) {
+        Ok(text) => serde_json::from_str(&text).context(RECORDED)?,
+        Err(_) => Figures::new(),
+    };
+    let mut now = Figures::new();
+    println!("{:<24} {:>12} {:>12} {:>9}", "instructions a call", "recorded", "now", "change");
+    for name in ["qr-core", "qr-core-encode"] {
+        for input in &INPUTS {
+            let key = format!("{name} {}", input.name);
+            let count = count(name, input.name, 2 * CALLS)? - count(name, input.name, CALLS)?;
+            let count = count / CALLS as u64;
+            print_row(&key, before.get(&key).copied(), count);
+            now.insert(key, count);
+        }
+    }
+    if arguments.record {
+        fs::write(RECORDED, serde_json::to_string_pretty(&now)? + "\n").context(RECORDED)?;
+    }
+    Ok(())
+}
+
+fn print_row(key: &str, before: Option<u64>, now: u64) {
+    let (before, change) = match before {
+        Some(before) => {
+            let change = 100.0 * (now as f64 / before as f64 - 1.0);
+            (before.to_string(), format!("{change:+.2} %"))
+        }
+        None => ("-".to_owned(), String::new()),
+    };
+    println!("{key:<24} {before:>12} {now:>12} {change:>9}");
+}
+
+fn maker(name: &str) -> anyhow::Result<Maker> {
+    makers().into_iter().find(|maker| maker.name == name).with_context(|| name.to_owned())
+}
+
+/// What runs under valgrind.
+fn call(name: &str, input: &str, calls: usize) -> anyhow::Result<()> {
+    let maker = maker(name)?;
+    let input = INPUTS.iter().find(|it| it.name == input).with_context(|| input.to_owned())?;
+    let texts = input.texts();
+    let mut out = Vec::new();
+    for text in texts.iter().cycle().take(calls) {
+        black_box((maker.make)(text, &mut out));
+    }
+    Ok(())
+}
+
+/// Instructions of a whole run.
+fn count(maker: &str, input: &str, calls: usize) -> anyhow::Result<u64> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.arg(std::env::current_exe()?);
+    valgrind.args(["--call", maker, input, &calls.to_string()]);
+    let output = valgrind.output().context("valgrind (make setup installs it)")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "valgrind: {said}");
+    let count = said.lines().find_map(|line| line.split_once("Collected : "));
+    let (_, count) = count.with_context(|| format!("no count in what valgrind says: {said}"))?;
+    count.trim().parse().context("valgrind's count")
+}

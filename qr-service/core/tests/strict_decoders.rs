@@ -1,0 +1,112 @@
+//! PNG decoders of other makers take every picture, and see the same pixels.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use contract::decode::Pixels;
+use proptest::test_runner::{Config, TestRng, TestRunner};
+use qr_core::{Level, Raster, encode, write_png};
+use tempfile::TempDir;
+
+/// Pictures of every version as the service makes them, and of sizes that it doesn't.
+struct Pictures {
+    _folder: TempDir,
+    files: Vec<PathBuf>,
+    /// As the `png` crate reads them, checksums included.
+    pixels: Vec<u8>,
+}
+
+fn pictures() -> Pictures {
+    let folder = TempDir::new().unwrap();
+    let (mut files, mut pixels) = (Vec::new(), Vec::new());
+    let mut add = |text: &str, raster: &Raster| {
+        let mut png = Vec::new();
+        write_png(&encode(text, Level::L).unwrap(), raster, &mut png).unwrap();
+        let file = folder.path().join(format!("{}.png", files.len()));
+        std::fs::write(&file, &png).unwrap();
+        files.push(file);
+        let read = Pixels::from_png(&png);
+        pixels.extend(read.unwrap_or_else(|e| panic!("{raster:?} {} {e:#}", text.len())).grey);
+    };
+    for length in (1..=1000).step_by(13) {
+        let text = random_text(length);
+        add(&text, &Raster { size_px: 200, margin_modules: 4 });
+    }
+    for (length, size_px, margin_modules) in [
+        (1, 21, 0),
+        (1, 29, 4),
+        (20, 33, 0),
+        (100, 1000, 0),
+        (700, 333, 1),
+        (2953, 177, 0),
+        (5, 1024, 50),
+    ] {
+        add(&random_text(length), &Raster { size_px, margin_modules });
+    }
+    Pictures { _folder: folder, files, pixels }
+}
+
+fn random_text(length: usize) -> String {
+    // The same at every run: a failure can be looked at again.
+    let rng = TestRng::deterministic_rng(Config::default().rng_algorithm);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let letters = proptest::collection::vec(proptest::char::range('!', '~'), length);
+    let tree = proptest::strategy::Strategy::new_tree(&letters, &mut runner).unwrap();
+    proptest::strategy::ValueTree::current(&tree).into_iter().collect()
+}
+
+fn decoder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/decoders").join(name)
+}
+
+fn legacy_node() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../legacy-node")
+}
+
+fn sees_the_same_pixels(mut command: Command) {
+    let pictures = pictures();
+    let output = command.args(&pictures.files).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stdout == pictures.pixels, "other pixels");
+}
+
+#[test]
+fn pngcheck_finds_nothing_wrong() {
+    let pictures = pictures();
+    let output = Command::new("pngcheck").arg("-v").args(&pictures.files).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    let fine = said.matches("No errors detected").count();
+    assert_eq!(fine, pictures.files.len(), "{said}");
+    assert!(!said.to_lowercase().contains("warning"), "{said}");
+}
+
+#[test]
+fn pillow_sees_the_same_pixels() {
+    let mut command = Command::new("/usr/bin/python3");
+    command.arg(decoder("pillow.py"));
+    sees_the_same_pixels(command);
+}
+
+#[test]
+fn go_sees_the_same_pixels() {
+    let mut command = Command::new("go");
+    command.arg("run").arg(decoder("image_png.go"));
+    sees_the_same_pixels(command);
+}
+
+#[test]
+fn pngjs_sees_the_same_pixels() {
+    let mut command = Command::new("node");
+    command.arg(decoder("pngjs.mjs")).arg(legacy_node());
+    sees_the_same_pixels(command);
+}
+
+#[test]
+fn chromium_sees_the_same_pixels() {
+    let mut command = Command::new("node");
+    command.arg(decoder("chromium.mjs")).arg(legacy_node());
+    sees_the_same_pixels(command);
+}
