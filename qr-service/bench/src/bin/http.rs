@@ -6,10 +6,10 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use clap::Parser;
@@ -125,37 +125,64 @@ fn start_all(core: usize) -> anyhow::Result<(Vec<Server>, TempDir)> {
     let qr = [&qr[..], &[("QR_WORKER_THREADS", "1")]].concat();
     let reference = [&qr[..], &[("QR_ENGINE", "reference")]].concat();
     let folder = data.path().to_string_lossy().into_owned();
-    let node = [("ADDR", "127.0.0.1:0"), ("ADMIN_ADDR", "127.0.0.1:0")];
-    // As the service has it: requests that succeed are not logged.
+    let node_addr = free_addr()?;
+    let addr = node_addr.to_string();
+    let node = [("ADDR", addr.as_str()), ("ADMIN_ADDR", "127.0.0.1:0")];
+    // As the service has it, requests that succeed are not logged; nor is where it listens, then.
     let node = [&node[..], &[("DATA_DIR", folder.as_str()), ("LOG_LEVEL", "warn")]].concat();
     let program = |path: &Path| vec![path.to_string_lossy().into_owned()];
     let servers = vec![
-        start("static", core, program(&binaries.join("examples/static_answer")), &[])?,
-        start("qr-service", core, program(&service), &qr)?,
-        start("qr-service reference", core, program(&service), &reference)?,
-        start("legacy-node", core, [vec!["node".to_owned()], program(&legacy)].concat(), &node)?,
+        start("static", core, program(&binaries.join("examples/static_answer")), &[], None)?,
+        start("qr-service", core, program(&service), &qr, None)?,
+        start("qr-service reference", core, program(&service), &reference, None)?,
+        start(
+            "legacy-node",
+            core,
+            [vec!["node".to_owned()], program(&legacy)].concat(),
+            &node,
+            Some(node_addr),
+        )?,
     ];
     Ok((servers, data))
 }
 
-/// Starts a server on a core; its first line of output says where it listens.
+fn free_addr() -> anyhow::Result<SocketAddr> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
+}
+
+/// Starts a server on a core and waits until it listens: at the address that is known ahead, or
+/// that its first line of output says.
 fn start(
     name: &'static str,
     core: usize,
     program: Vec<String>,
     environment: &[(&str, &str)],
+    known: Option<SocketAddr>,
 ) -> anyhow::Result<Server> {
-    let mut command = Command::new("taskset");
-    command.args(["-c", &core.to_string()]).args(&program).envs(environment.iter().copied());
+    // It ends with this process, however that ends.
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &core.to_string()]);
+    command.args(&program).envs(environment.iter().copied());
     command.stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut child = command.spawn().context("taskset")?;
+    let mut child = command.spawn().context("setpriv")?;
     let output = child.stdout.take().context("no output")?;
     let mut lines = BufReader::new(output).lines();
-    let line = lines.next().with_context(|| format!("{program:?} ends at once"))??;
+    let addr = match known {
+        Some(addr) => addr,
+        None => {
+            let line = lines.next().with_context(|| format!("{program:?} ends at once"))??;
+            listening_addr(&line).with_context(|| format!("{name} says {line:?}"))?
+        }
+    };
     // Whatever else it says must not fill the pipe.
     std::thread::spawn(move || lines.for_each(drop));
-    let addr = listening_addr(&line).with_context(|| format!("{name} says {line:?}"))?;
-    Ok(Server { name, child, url: format!("http://{addr}/qrcode") })
+    let server = Server { name, child, url: format!("http://{addr}/qrcode") };
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while TcpStream::connect(addr).is_err() {
+        ensure!(Instant::now() < deadline, "{name} does not listen on {addr}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(server)
 }
 
 /// The address in `{"addr":"127.0.0.1:1",...}` or `listening on 127.0.0.1:1`.
