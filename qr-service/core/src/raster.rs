@@ -119,6 +119,11 @@ impl<const S: usize> Line<S> {
         &self.bytes[..self.len]
     }
 
+    /// The line, and what its buffer has after it.
+    pub(crate) fn buffer(&self) -> &[u8; S] {
+        &self.bytes
+    }
+
     /// Draws `size` modules of a row of a symbol, over a line that was light or drawn before.
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {

@@ -53,10 +53,11 @@ impl<T, const W: usize, const N: usize> Patterns<T, W, N> {
             free: [[T::ZERO; W]; N],
             dark: [[T::ZERO; W]; N],
         };
+        let mut alignments = Alignments::new(version);
         for y in 0..size {
             let (mut reserved, mut dark) = (edge, Wide([0; 3]));
             draw_finders(y, size, &mut reserved, &mut dark);
-            draw_alignments(version, y, &mut reserved, &mut dark);
+            alignments.draw(y, &mut reserved, &mut dark);
             if version >= 7 {
                 draw_version(version, y, &mut reserved, &mut dark);
             }
@@ -117,22 +118,43 @@ fn draw_finders(y: usize, size: usize, reserved: &mut Wide, dark: &mut Wide) {
     }
 }
 
-fn draw_alignments(version: u8, y: usize, reserved: &mut Wide, dark: &mut Wide) {
-    let count = alignments_per_side(version);
-    for row in 0..count {
-        let top = alignment_centre(version, row) - 2;
-        if !(top..top + 5).contains(&y) {
-            continue;
-        }
-        let in_corner = |column| {
-            let last = count - 1;
-            (row == 0 && (column == 0 || column == last)) || (row == last && column == 0)
+/// Alignment patterns, row by row of the matrix.
+struct Alignments {
+    version: u8,
+    /// Rows and columns of patterns.
+    count: usize,
+    /// The row of patterns that comes next or is being drawn, and its top.
+    row: usize,
+    top: usize,
+}
+
+impl Alignments {
+    fn new(version: u8) -> Self {
+        let count = alignments_per_side(version);
+        let top = if count > 0 { alignment_centre(version, 0) - 2 } else { usize::MAX };
+        Alignments { version, count, row: 0, top }
+    }
+
+    /// Draws what row `y` has of them; rows come in order.
+    fn draw(&mut self, y: usize, reserved: &mut Wide, dark: &mut Wide) {
+        let Some(line) = y.checked_sub(self.top) else { return };
+        let (row, last) = (self.row, self.count - 1);
+        // Not in the corners that have finders.
+        let columns = match row {
+            0 => 1..last,
+            row if row == last => 1..last + 1,
+            _ => 0..last + 1,
         };
-        for column in (0..count).filter(|&c| !in_corner(c)) {
-            let left = alignment_centre(version, column) - 2;
+        for column in columns {
+            let left = alignment_centre(self.version, column) - 2;
             reserved.or(left, 0x1f);
             // One on a timing pattern has the same modules there.
-            dark.or(left, ALIGNMENT[y - top]);
+            dark.or(left, ALIGNMENT[line]);
+        }
+        if line == 4 {
+            self.row += 1;
+            let more = self.row < self.count;
+            self.top = if more { alignment_centre(self.version, self.row) - 2 } else { usize::MAX };
         }
     }
 }

@@ -7,51 +7,58 @@
 /// The largest prime below 2^16.
 const MODULUS: u64 = 65521;
 
-/// A checksum on its way.
-pub(super) struct Adler {
+/// A checksum on its way, of lines of one length in buffers of `S` bytes, at most 2064.
+///
+/// Nothing is reduced before the end: a picture has at most 2049 bytes in each of 16384 lines, so
+/// `b` stays below 255 / 2 * (2049 * 16384)^2, which is less than 2^58.
+pub(super) struct Adler<const S: usize> {
     a: u64,
     b: u64,
+    len: u64,
+    /// 1 for each byte of the line, 0 for what the buffer has after it.
+    counted: [i16; S],
+    /// How often `b` counts each byte of the line.
+    weights: [i16; S],
 }
 
-impl Adler {
-    pub(super) fn new() -> Self {
-        Adler { a: 1, b: 0 }
+impl<const S: usize> Adler<S> {
+    /// For lines of `len` bytes.
+    pub(super) fn new(len: usize) -> Self {
+        let within = |i: usize| i < len;
+        Adler {
+            a: 1,
+            b: 0,
+            len: len as u64,
+            counted: std::array::from_fn(|i| i16::from(within(i))),
+            weights: std::array::from_fn(|i| if within(i) { (len - i) as i16 } else { 0 }),
+        }
     }
 
-    /// Adds `line`, at most 2^16 bytes, `count` times, at most 2^16.
-    pub(super) fn add(&mut self, line: &[u8], count: usize) {
-        let (len, count) = (line.len() as u64, count as u64);
-        let (sum, weighted) = sum_up(line);
+    /// Adds the line at the beginning of `buffer` `count` times.
+    pub(super) fn add(&mut self, buffer: &[u8; S], count: usize) {
+        let (sum, weighted) = self.sum_up(buffer);
+        let count = count as u64;
         // Each copy adds the sums of those before it once for every byte.
         let pairs = count * count.saturating_sub(1) / 2;
-        self.b += count * (len * self.a + weighted % MODULUS) + pairs * (len * sum % MODULUS);
+        self.b += count * (self.len * self.a + weighted) + pairs * self.len * sum;
         self.a += count * sum;
-        self.a %= MODULUS;
-        self.b %= MODULUS;
+    }
+
+    /// The sum of the line's bytes, and of each times its weight: at most 255 * 2049 * 1025.
+    fn sum_up(&self, buffer: &[u8; S]) -> (u64, u64) {
+        // Whole blocks, so that compilers need no loop for the rest.
+        let end = (self.len as usize).next_multiple_of(16).min(S);
+        let bytes = &buffer[..end];
+        let (counted, weights) = (&self.counted[..end], &self.weights[..end]);
+        let (mut sum, mut weighted) = (0, 0);
+        for ((&byte, &one), &weight) in bytes.iter().zip(counted).zip(weights) {
+            sum += i32::from(byte) * i32::from(one);
+            weighted += i32::from(byte) * i32::from(weight);
+        }
+        (u64::from(sum.cast_unsigned()), u64::from(weighted.cast_unsigned()))
     }
 
     pub(super) fn finish(self) -> u32 {
-        (self.b << 16 | self.a) as u32
+        ((self.b % MODULUS) << 16 | self.a % MODULUS) as u32
     }
-}
-
-/// The sum of the bytes, and of each times the number of bytes from it to the end.
-fn sum_up(line: &[u8]) -> (u64, u64) {
-    let (blocks, rest) = line.as_chunks::<16>();
-    let (mut sum, mut weighted) = (0, 0);
-    for block in blocks {
-        let (mut here, mut here_weighted) = (0, 0);
-        for (byte, weight) in block.iter().zip((1..=16).rev()) {
-            here += u32::from(*byte);
-            here_weighted += u32::from(*byte) * weight;
-        }
-        // All bytes before come 16 further from the end.
-        weighted += 16 * sum + u64::from(here_weighted);
-        sum += u64::from(here);
-    }
-    for &byte in rest {
-        sum += u64::from(byte);
-        weighted += sum;
-    }
-    (sum, weighted)
 }

@@ -10,6 +10,11 @@ use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS};
 /// Takes the stream's elements in turn.
 pub(crate) trait Sink {
     fn literal(&mut self, byte: u8);
+
+    fn literals(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.literal(byte));
+    }
+
     /// A repetition of `len` bytes, 3 to 258, from `distance` bytes back, 1 to 32768.
     fn repeat(&mut self, len: usize, distance: usize);
 }
@@ -76,10 +81,15 @@ impl Sink for Counts {
 }
 
 /// Writes a stream of one block.
+///
+/// All bits that are known are stored each time, eight bytes of them, and the place moves on by the
+/// whole ones: no branch depends on how many they are.
 pub(crate) struct Writer<'a> {
     codes: &'a Codes,
+    /// The stream up to `at`, and room after it.
     out: &'a mut Vec<u8>,
-    /// Bits not written yet, the first lowest; always fewer than 32.
+    at: usize,
+    /// Bits not written yet, the first lowest; fewer than 8 between calls.
     bits: u64,
     pending: u32,
     /// The distance of the last repetition, with its code and extra bits: most have the same.
@@ -90,24 +100,39 @@ impl<'a> Writer<'a> {
     pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
         let (bytes, rest, pending) = codes.header.parts();
         out.extend_from_slice(bytes);
-        Writer { codes, out, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
+        let at = out.len();
+        Writer { codes, out, at, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
     }
 
-    /// Appends the low `count` bits of `value`, at most 32; the others are zero.
+    /// Holds the low `count` bits of `value` back for [`Self::store`], the others are zero; at most
+    /// 56 may be held back in all.
     #[inline(always)]
-    fn put(&mut self, value: u64, count: u32) {
+    fn hold(&mut self, value: u64, count: u32) {
         self.bits |= value << self.pending;
         self.pending += count;
-        if self.pending >= 32 {
-            self.out.extend_from_slice(&(self.bits as u32).to_le_bytes());
-            self.bits >>= 32;
-            self.pending -= 32;
-        }
     }
 
     #[inline(always)]
-    fn put_code(&mut self, code: u32) {
-        self.put(u64::from(code & 0xffff), code >> 16);
+    fn hold_code(&mut self, code: u32) {
+        self.hold(u64::from(code & 0xffff), code >> 16);
+    }
+
+    /// Writes what is held back, but for the last bits that fill no byte.
+    #[inline(always)]
+    fn store(&mut self) {
+        if self.at + 8 > self.out.len() {
+            self.make_room();
+        }
+        self.out[self.at..self.at + 8].copy_from_slice(&self.bits.to_le_bytes());
+        self.at += self.pending as usize / 8;
+        self.bits >>= self.pending & !7;
+        self.pending &= 7;
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        // Most pictures' streams are shorter, and longer ones soon have room.
+        self.out.resize(self.at + 768 + self.at / 2, 0);
     }
 
     fn distance_bits(&self, distance: usize) -> (usize, u64, u32) {
@@ -119,27 +144,43 @@ impl<'a> Writer<'a> {
 
     /// Ends the block and fills the last byte.
     pub(crate) fn finish(mut self) {
-        self.put_code(self.codes.literals[END_OF_BLOCK]);
-        let bytes = self.bits.to_le_bytes();
-        self.out.extend_from_slice(&bytes[..self.pending.div_ceil(8) as usize]);
+        self.hold_code(self.codes.literals[END_OF_BLOCK]);
+        self.pending = self.pending.next_multiple_of(8);
+        self.store();
+        self.out.truncate(self.at);
     }
 }
 
 impl Sink for Writer<'_> {
     #[inline(always)]
     fn literal(&mut self, byte: u8) {
-        self.put_code(self.codes.literals[usize::from(byte)]);
+        self.hold_code(self.codes.literals[usize::from(byte)]);
+        self.store();
+    }
+
+    #[inline(always)]
+    fn literals(&mut self, bytes: &[u8]) {
+        // Three codes have 45 bits at most.
+        let (threes, rest) = bytes.as_chunks::<3>();
+        for three in threes {
+            three.iter().for_each(|&byte| self.hold_code(self.codes.literals[usize::from(byte)]));
+            self.store();
+        }
+        rest.iter().for_each(|&byte| self.hold_code(self.codes.literals[usize::from(byte)]));
+        self.store();
     }
 
     fn repeat(&mut self, len: usize, distance: usize) {
         let coded = LENGTH_CODES[len];
         let code = self.codes.literals[usize::from(coded.code)];
-        let extra = u64::from(coded.extra) << (code >> 16);
-        self.put(u64::from(code & 0xffff) | extra, (code >> 16) + u32::from(coded.extra_bits));
         if self.last_distance.0 != distance {
             self.last_distance = self.distance_bits(distance);
         }
-        self.put(self.last_distance.1, self.last_distance.2);
+        // At most 15 + 5 bits of length and 15 + 13 of distance.
+        self.hold_code(code);
+        self.hold(u64::from(coded.extra), u32::from(coded.extra_bits));
+        self.hold(self.last_distance.1, self.last_distance.2);
+        self.store();
     }
 }
 
@@ -247,7 +288,7 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         self.pending += same;
         if same < line.len() {
             self.flush(before, &line[..same]);
-            line[same..end].iter().for_each(|&byte| self.sink.literal(byte));
+            self.sink.literals(&line[same..end]);
             self.pending = line.len() - end;
         }
         self.pending += copies * self.line_len;

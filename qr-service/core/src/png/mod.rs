@@ -102,8 +102,8 @@ fn describe<const S: usize, K: Sink>(
     let above = layout.offset_px;
     let below = layout.size_px - above - layout.symbol_px;
     let light = Line::<S>::light(layout);
-    let mut sum = checksum::Adler::new();
-    sum.add(light.bytes(), above);
+    let mut sum = checksum::Adler::<S>::new(light.bytes().len());
+    sum.add(light.buffer(), above);
     let mut coder = LineCoder::new(sink, limits, light.bytes().len(), above);
     let mut lines = [light, Line::light(layout)];
     for (y, row) in symbol.rows[..size].iter().enumerate() {
@@ -111,11 +111,11 @@ fn describe<const S: usize, K: Sink>(
         line.draw(row, size, layout);
         let bytes_before = if y + above == 0 { &[] } else { before.bytes() };
         coder.put_line(line.bytes(), bytes_before, layout.scale_px - 1);
-        sum.add(line.bytes(), layout.scale_px);
+        sum.add(line.buffer(), layout.scale_px);
         lines.swap(0, 1);
     }
     let light = Line::<S>::light(layout);
     coder.finish(light.bytes(), lines[1].bytes(), below);
-    sum.add(light.bytes(), below);
+    sum.add(light.buffer(), below);
     sum.finish()
 }
