@@ -3,6 +3,7 @@
  * before anything listens. What was typed stays text; what is meant is parsed once, here.
  */
 import { parseArgs } from 'node:util';
+import { IMPLEMENTATIONS } from './qr/generators/index.js';
 
 /** A setting that can't be used: names the variable and the bad value. */
 export class ConfigError extends Error {}
@@ -38,6 +39,18 @@ export const SETTINGS = [
     '0',
     wholeNumber(0, 1e6),
     'QR codes made at once per process, 503 past it; 0: no limit',
+  ),
+  setting(
+    'QR_IMPL',
+    'node',
+    oneOf(IMPLEMENTATIONS),
+    `what makes QR codes: ${IMPLEMENTATIONS.join(', ')}`,
+  ),
+  setting(
+    'QR_IMPL_PATH',
+    '',
+    (text) => text || undefined,
+    'file of the program, module or addon; empty: where it is built',
   ),
   setting(
     'SHUTDOWN_DELAY_SECONDS',

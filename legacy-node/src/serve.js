@@ -4,7 +4,7 @@ import { drain, listen } from './http/listen.js';
 import { createPublicServer } from './http/public-server.js';
 import { openLinkStore } from './links/store.js';
 import { createMetrics } from './metrics.js';
-import { engine, generateQr } from './qr/generators/node.js';
+import { loadGenerator } from './qr/generators/index.js';
 
 /**
  * Opens the data and starts the public listener.
@@ -13,6 +13,7 @@ import { engine, generateQr } from './qr/generators/node.js';
  * @throws {StartupError}
  */
 export async function startServing(config, logger) {
+  const { engine, generateQr } = await loadGenerator(config.qrImpl, config.qrImplPath);
   const store = openLinkStore(config.dataDir);
   const metrics = createMetrics(engine);
   const app = buildApp({ config, store, metrics, logger, generateQr });

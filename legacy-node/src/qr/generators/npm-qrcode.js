@@ -1,0 +1,22 @@
+import { createRequire } from 'node:module';
+import QRCode from 'qrcode';
+import { splitIntoSegments } from '../segments.js';
+
+const { version } = createRequire(import.meta.url)('qrcode/package.json');
+
+/**
+ * Text to a 200 x 200 PNG, level L, by npm `qrcode`.
+ * @param {string} name what `qr_build_info` calls it
+ * @param {object} rendererOpts how `qrcode`'s PNG writer, pngjs, is to write
+ */
+export function npmQrcode(name, rendererOpts) {
+  const generateQr = (text) =>
+    QRCode.toBuffer(splitIntoSegments(text), {
+      type: 'png',
+      errorCorrectionLevel: 'L',
+      width: 200,
+      // A fresh object each time: the renderer writes the picture's size into it.
+      rendererOpts: { ...rendererOpts },
+    });
+  return { engine: `${name}-${version}`, generateQr };
+}
