@@ -59,6 +59,6 @@ impl<const S: usize> Adler<S> {
     }
 
     pub(super) fn finish(self) -> u32 {
-        ((self.b % MODULUS) << 16 | self.a % MODULUS) as u32
+        (((self.b % MODULUS) << 16) | (self.a % MODULUS)) as u32
     }
 }
