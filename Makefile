@@ -81,7 +81,7 @@ bench: ## the hot function beside its peers: a table, and target/bench/core.json
 	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
 
 bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
-	$(CARGO) build --release --quiet -p qr-service -p qr-bench --bins
+	$(CARGO) build --release --quiet -p qr-service -p loadtest --bins
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/http
 

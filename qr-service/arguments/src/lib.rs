@@ -34,6 +34,9 @@ fn line(command: &Command, error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
         return None;
     };
+    if value.is_empty() && error.source().is_none() {
+        return None; // not a bad value but none at all
+    }
     let name = match find(command, shown).and_then(Arg::get_env) {
         Some(variable) => format!("{shown} ({})", variable.to_string_lossy()),
         None => shown.clone(),
@@ -91,6 +94,8 @@ mod tests {
     #[test]
     fn other_mistakes_keep_claps_own_words() {
         assert_eq!(said(&["program", "--cuont", "1"]), None);
+        assert_eq!(said(&["program", "--count"]), None);
+        assert_eq!(said(&["program", "--colour"]), None);
         assert_eq!(said(&["program", "--help"]), None);
     }
 }

@@ -1,0 +1,143 @@
+//! Load by tools that others keep: wrk as fast as the server answers, oha at a fixed rate.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use anyhow::{Context, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::server::{Cores, repository};
+
+/// What clients saw.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Load {
+    /// Requests answered in a second.
+    pub requests_per_second: f64,
+    /// Requests answered.
+    pub requests: f64,
+    /// Mean time of an answer, in seconds; in an open loop from when it was meant to be asked.
+    pub mean_seconds: f64,
+    /// The median.
+    pub p50_seconds: f64,
+    /// 99 % take no longer.
+    pub p99_seconds: f64,
+    /// 99.9 % take no longer.
+    pub p999_seconds: f64,
+    /// Bytes of a body, mean.
+    pub bytes_per_response: f64,
+    /// Answers other than 200, and requests without one.
+    pub errors: u64,
+}
+
+/// What `wrk.lua` says at its end.
+#[derive(Deserialize)]
+struct WrkSays {
+    requests: f64,
+    seconds: f64,
+    bytes: f64,
+    errors: u64,
+    mean_us: f64,
+    p50_us: f64,
+    p99_us: f64,
+    p999_us: f64,
+}
+
+/// Closed loop: every connection asks as soon as it is answered.
+///
+/// `targets` is a file of URLs, a line each. Sizes of bodies are not told by wrk: bytes of whole
+/// responses are given.
+///
+/// # Errors
+/// Where wrk is missing, or what it says cannot be read.
+pub fn closed(
+    targets: &Path,
+    url: &str,
+    cores: &Cores,
+    connections: usize,
+    seconds: u64,
+) -> anyhow::Result<Load> {
+    let mut wrk = Command::new("taskset");
+    wrk.args(["-c", &cores.list(), "wrk", "--threads", &cores.count().to_string()]);
+    wrk.arg("--connections").arg(connections.to_string());
+    wrk.arg("--duration").arg(format!("{seconds}s"));
+    wrk.args(["--timeout", "30s", "--script"]).arg(repository().join("loadtest/wrk.lua"));
+    wrk.arg(url).env("TARGETS", targets);
+    let output = wrk.output().context("taskset or wrk (make setup installs them)")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let line = said.lines().find(|line| line.starts_with('{'));
+    let says: WrkSays =
+        serde_json::from_str(line.with_context(|| format!("wrk: {}", all(&output)))?)?;
+    Ok(Load {
+        requests_per_second: says.requests / says.seconds,
+        requests: says.requests,
+        mean_seconds: says.mean_us / 1e6,
+        p50_seconds: says.p50_us / 1e6,
+        p99_seconds: says.p99_us / 1e6,
+        p999_seconds: says.p999_us / 1e6,
+        bytes_per_response: says.bytes / says.requests.max(1.0),
+        errors: says.errors,
+    })
+}
+
+/// The parts of oha's JSON that are of use.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OhaSays {
+    summary: OhaSummary,
+    latency_percentiles: HashMap<String, Option<f64>>,
+    status_code_distribution: HashMap<String, u64>,
+    error_distribution: HashMap<String, u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OhaSummary {
+    average: Option<f64>,
+    requests_per_sec: f64,
+    size_per_request: Option<f64>,
+}
+
+/// Open loop: `rate` requests a second, whatever the answers take; times are from when a request
+/// was meant to be sent, so that a server that stalls does not hide it (coordinated omission).
+///
+/// # Errors
+/// Where oha is missing, or what it says cannot be read.
+pub fn open(
+    targets: &Path,
+    cores: &Cores,
+    connections: usize,
+    rate: f64,
+    seconds: u64,
+) -> anyhow::Result<Load> {
+    let mut oha = Command::new("taskset");
+    oha.args(["-c", &cores.list(), "oha", "--no-tui", "--output-format", "json"]);
+    oha.args(["--latency-correction", "--disable-compression", "--no-color"]);
+    oha.arg("--wait-ongoing-requests-after-deadline");
+    oha.args(["-c", &connections.to_string(), "-z", &format!("{seconds}s")]);
+    oha.args(["-q", &format!("{:.0}", rate.max(1.0)), "--urls-from-file"]).arg(targets);
+    let output = oha.output().context("taskset or oha (make setup installs them)")?;
+    ensure!(output.status.success(), "oha: {}", all(&output));
+    let says: OhaSays =
+        serde_json::from_slice(&output.stdout).with_context(|| format!("oha: {}", all(&output)))?;
+    let percentile = |name: &str| says.latency_percentiles.get(name).copied().flatten();
+    let percentile = |name| percentile(name).unwrap_or(f64::NAN);
+    let answered: u64 = says.status_code_distribution.values().sum();
+    let right = says.status_code_distribution.get("200").copied().unwrap_or(0);
+    let lost: u64 = says.error_distribution.values().sum();
+    Ok(Load {
+        requests_per_second: says.summary.requests_per_sec,
+        requests: answered as f64,
+        mean_seconds: says.summary.average.unwrap_or(f64::NAN),
+        p50_seconds: percentile("p50"),
+        p99_seconds: percentile("p99"),
+        p999_seconds: percentile("p99.9"),
+        bytes_per_response: says.summary.size_per_request.unwrap_or(f64::NAN),
+        errors: answered - right + lost,
+    })
+}
+
+fn all(output: &Output) -> String {
+    let said = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    String::from_utf8_lossy(&said).trim().to_owned()
+}

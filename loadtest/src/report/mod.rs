@@ -1,0 +1,234 @@
+//! What the rounds came to: figures, a table, a page and a picture.
+
+pub mod html;
+pub mod markdown;
+pub mod svg;
+
+use std::process::Command;
+
+use qr_bench::quartiles;
+use serde::{Deserialize, Serialize};
+
+use crate::ladder::{Measured, Plan};
+use crate::load::Load;
+use crate::rows::{BASELINE, CEILING, Row};
+use crate::texts;
+
+/// A row whose requests a second come to this share of the ceiling is limited by wrk, and one that
+/// is served less than this share of the rate it was meant to have, by oha.
+const LIMITED: f64 = 0.9;
+
+/// Median and quartiles over the rounds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Spread {
+    /// First quartile.
+    pub low: f64,
+    /// Median.
+    pub median: f64,
+    /// Third quartile.
+    pub high: f64,
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let [low, median, high] = quartiles(values.collect());
+        Spread { low, median, high }
+    }
+}
+
+/// Times of answers in an open loop, in seconds, from when they were meant to be asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Latency {
+    /// The rate asked for, requests a second.
+    pub asked_rate: f64,
+    /// The rate that came about.
+    pub rate: Spread,
+    /// Mean.
+    pub mean: Spread,
+    /// Median.
+    pub p50: Spread,
+    /// 99 % take no longer.
+    pub p99: Spread,
+    /// 99.9 % take no longer.
+    pub p999: Spread,
+    /// oha could not make the rate, or the server not serve it: times say little.
+    pub rate_missed: bool,
+}
+
+/// A row of the ladder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RowReport {
+    /// As in `rows.rs`.
+    pub name: String,
+    /// What it is.
+    pub about: String,
+    /// The article's requests a second, times Node alone.
+    pub article: Option<f64>,
+    /// As fast as it answers.
+    pub requests_per_second: Spread,
+    /// Times the baseline's, round by round.
+    pub times_baseline: Spread,
+    /// wrk, and not the server, was at its limit.
+    pub limited_by_generator: bool,
+    /// Processor time of all its processes.
+    pub cpu_seconds_per_1000: Spread,
+    /// Times in the closed loop, p50 and p99.
+    pub saturated_p50: Spread,
+    /// 99 % take no longer.
+    pub saturated_p99: Spread,
+    /// At the rate that is the same for all.
+    pub equal: Latency,
+    /// At 80 % of its own capacity.
+    pub own: Latency,
+    /// Bytes of a body.
+    pub bytes_per_response: f64,
+    /// Peak, pages shared counted once, in bytes.
+    pub pss_bytes: Spread,
+    /// Peak, in bytes.
+    pub rss_bytes: Spread,
+    /// Requests answered in all rounds and phases.
+    pub requests: f64,
+    /// Requests that failed.
+    pub errors: u64,
+}
+
+/// The whole of it: `target/ladder/ladder.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// The day, as `date` has it.
+    pub date: String,
+    /// Processor, and how many.
+    pub machine: String,
+    /// Of what was measured and measured with.
+    pub versions: Vec<String>,
+    /// How it was measured.
+    pub method: String,
+    /// In the order of the ladder.
+    pub rows: Vec<RowReport>,
+}
+
+impl Report {
+    /// Sums the rounds up.
+    pub fn new(rows: &[Row], rounds: &[Vec<Measured>], plan: &Plan) -> Self {
+        let of = |name| rows.iter().position(|row| row.name == name).map(|i| &rounds[i]);
+        let rate = |rounds: Option<&Vec<Measured>>| {
+            let closed = |m: &Measured| m.closed.requests_per_second;
+            rounds.map(|rounds| rounds.iter().map(closed).collect::<Vec<_>>()).unwrap_or_default()
+        };
+        let (baseline, ceiling) = (rate(of(BASELINE)), rate(of(CEILING)));
+        let ceiling = ceiling.iter().copied().fold(f64::INFINITY, f64::min);
+        let row =
+            |(row, rounds): (&Row, &Vec<Measured>)| row_report(row, rounds, &baseline, ceiling);
+        Report {
+            date: said("date", &["-u", "+%Y-%m-%d"]),
+            machine: machine(),
+            versions: versions(),
+            method: method(plan),
+            rows: rows.iter().zip(rounds).map(row).collect(),
+        }
+    }
+
+    /// The row that the others are compared with.
+    pub fn baseline(&self) -> Option<&RowReport> {
+        self.rows.iter().find(|row| row.name == BASELINE)
+    }
+
+    /// All rows but the ceiling.
+    pub fn rungs(&self) -> impl Iterator<Item = &RowReport> {
+        self.rows.iter().filter(|row| row.name != CEILING)
+    }
+}
+
+fn row_report(row: &Row, rounds: &[Measured], baseline: &[f64], ceiling: f64) -> RowReport {
+    let over = |value: fn(&Measured) -> f64| Spread::of(rounds.iter().map(value));
+    let rate = over(|m| m.closed.requests_per_second);
+    let pairs = rounds.iter().zip(baseline);
+    let times_baseline = match baseline {
+        [] => Spread { low: f64::NAN, median: f64::NAN, high: f64::NAN },
+        _ => Spread::of(pairs.map(|(mine, base)| mine.closed.requests_per_second / base)),
+    };
+    let loads = || rounds.iter().flat_map(|m| [&m.closed, &m.open_equal, &m.open_own]);
+    RowReport {
+        name: row.name.to_owned(),
+        about: row.about.to_owned(),
+        article: row.article,
+        requests_per_second: rate,
+        times_baseline,
+        limited_by_generator: row.name == CEILING || rate.median > LIMITED * ceiling,
+        cpu_seconds_per_1000: over(|m| m.cpu_seconds_per_1000),
+        saturated_p50: over(|m| m.closed.p50_seconds),
+        saturated_p99: over(|m| m.closed.p99_seconds),
+        equal: latency(rounds, |m| (m.asked_rates[0], &m.open_equal)),
+        own: latency(rounds, |m| (m.asked_rates[1], &m.open_own)),
+        bytes_per_response: over(|m| m.open_equal.bytes_per_response).median,
+        pss_bytes: over(|m| m.memory.pss_bytes as f64),
+        rss_bytes: over(|m| m.memory.rss_bytes as f64),
+        requests: loads().map(|load| load.requests).sum(),
+        errors: loads().map(|load| load.errors).sum(),
+    }
+}
+
+fn latency(rounds: &[Measured], phase: fn(&Measured) -> (f64, &Load)) -> Latency {
+    let over = |value: fn(&Load) -> f64| Spread::of(rounds.iter().map(|m| value(phase(m).1)));
+    let asked_rate = Spread::of(rounds.iter().map(|m| phase(m).0)).median;
+    let rate = over(|load| load.requests_per_second);
+    Latency {
+        asked_rate,
+        rate,
+        mean: over(|load| load.mean_seconds),
+        p50: over(|load| load.p50_seconds),
+        p99: over(|load| load.p99_seconds),
+        p999: over(|load| load.p999_seconds),
+        rate_missed: rate.median < LIMITED * asked_rate,
+    }
+}
+
+fn method(plan: &Plan) -> String {
+    format!(
+        "{} rounds; in each, every row's server was started alone on processor {}, warmed up for {} s, \
+         loaded by wrk from processor {} over {} connections as fast as it answered for {} s, then by \
+         oha at two fixed rates for {} s each: half of what `{BASELINE}` could do, the same for all \
+         rows, and 80 % of what the row could do itself. Times at fixed rates count from when a \
+         request was meant to be sent. Texts: {}. Before and after, pictures of 40 of them were \
+         decoded. Medians over the rounds; memory is the peak of the sum over the process tree, every \
+         250 ms. No access logs but in the row with nginx. Ratios hold on other machines, absolute \
+         figures don't.",
+        plan.rounds,
+        plan.server_cores.list(),
+        plan.warm_up_seconds,
+        plan.load_cores.list(),
+        plan.connections,
+        plan.closed_seconds,
+        plan.open_seconds,
+        texts::MIX,
+    )
+}
+
+fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let models: Vec<&str> =
+        info.lines().filter_map(|line| line.strip_prefix("model name")).collect();
+    let model =
+        models.first().map_or("unknown processor", |model| model.trim_matches([' ', '\t', ':']));
+    format!("{} x {model}, {}", models.len().max(1), said("uname", &["-sr"]))
+}
+
+fn versions() -> Vec<String> {
+    let first_line = |text: String| text.lines().next().unwrap_or_default().trim().to_owned();
+    let wrk = first_line(said("wrk", &["--version"]));
+    vec![
+        format!("qr-service {}", env!("CARGO_PKG_VERSION")),
+        said("rustc", &["--version"]),
+        format!("node {}", said("node", &["--version"])),
+        first_line(said("nginx", &["-v"])),
+        wrk.split(" Copyright").next().unwrap_or_default().to_owned(),
+        first_line(said("oha", &["--version"])),
+    ]
+}
+
+/// What a program says, on stdout or else on stderr; empty where it isn't there.
+fn said(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output();
+    let said = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
+    String::from_utf8_lossy(&said).trim().to_owned()
+}

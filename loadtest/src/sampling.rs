@@ -1,0 +1,129 @@
+//! What a tree of processes takes: processor time, and memory at its peak.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use procfs::WithCurrentSystemInfo;
+use procfs::process::{Process, Stat, all_processes};
+use serde::Serialize;
+
+/// Between two looks at the memory. Reading a process' PSS takes about a millisecond of its time.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Memory of a tree at its peak, in bytes.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Memory {
+    /// Proportional set size: pages shared by several processes are counted once.
+    pub pss_bytes: u64,
+    /// Resident set size: they are counted for each.
+    pub rss_bytes: u64,
+}
+
+/// Looks at a tree's memory again and again, until asked what the peak was.
+pub struct Sampler {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Memory>,
+}
+
+impl Sampler {
+    /// Begins with the trees below `roots`.
+    pub fn start(roots: Vec<i32>) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&over);
+        let thread = thread::spawn(move || {
+            let mut peak = Memory::default();
+            while !told.load(Ordering::Relaxed) {
+                let now = memory(&roots);
+                peak.pss_bytes = peak.pss_bytes.max(now.pss_bytes);
+                peak.rss_bytes = peak.rss_bytes.max(now.rss_bytes);
+                thread::sleep(INTERVAL);
+            }
+            peak
+        });
+        Sampler { over, thread }
+    }
+
+    /// The peak of all looks.
+    pub fn finish(self) -> Memory {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+/// The processes below `roots`, themselves included, as they are now.
+fn tree(roots: &[i32]) -> Vec<(Process, Stat)> {
+    let processes = all_processes().into_iter().flatten().flatten();
+    let mut by_parent: HashMap<i32, Vec<(Process, Stat)>> = HashMap::new();
+    let mut found = Vec::new();
+    for process in processes {
+        // One that has ended by now is no part of the tree.
+        let Ok(stat) = process.stat() else { continue };
+        if roots.contains(&stat.pid) {
+            found.push((process, stat));
+        } else {
+            by_parent.entry(stat.ppid).or_default().push((process, stat));
+        }
+    }
+    let mut at = 0;
+    while at < found.len() {
+        let children = by_parent.remove(&found[at].1.pid).unwrap_or_default();
+        found.extend(children);
+        at += 1;
+    }
+    found
+}
+
+fn memory(roots: &[i32]) -> Memory {
+    let mut sum = Memory::default();
+    for (process, stat) in tree(roots) {
+        sum.rss_bytes += stat.rss_bytes().get();
+        // Where it has ended meanwhile, or is not ours to look at, there is nothing to add.
+        let rollup = process.smaps_rollup().ok();
+        let pss = rollup.and_then(|rollup| {
+            rollup.memory_map_rollup.iter().find_map(|map| map.extension.map.get("Pss").copied())
+        });
+        sum.pss_bytes += pss.unwrap_or(0);
+    }
+    sum
+}
+
+/// Processor time of the trees so far, in seconds, with that of the children they have waited for.
+pub fn cpu_seconds(roots: &[i32]) -> f64 {
+    let ticks: i64 = tree(roots)
+        .iter()
+        .map(|(_, stat)| stat.utime as i64 + stat.stime as i64 + stat.cutime + stat.cstime)
+        .sum();
+    ticks as f64 / procfs::ticks_per_second() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_counts_with_its_parent() {
+        let mine = std::process::id().cast_signed();
+        let alone = memory(&[mine]);
+        let mut child = Command::new("sleep").arg("10").spawn().expect("sleep");
+        let both = tree(&[mine]).len();
+        let with_child = memory(&[mine]);
+        child.kill().expect("it runs");
+        child.wait().expect("it was killed");
+        assert!(both >= 2);
+        assert!(alone.pss_bytes > 0 && alone.pss_bytes <= alone.rss_bytes);
+        assert!(with_child.rss_bytes > alone.rss_bytes);
+    }
+
+    #[test]
+    fn time_of_a_child_that_has_ended_is_counted() {
+        let mine = [std::process::id().cast_signed()];
+        let before = cpu_seconds(&mine);
+        let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        Command::new("sh").args(["-c", spin]).status().expect("sh");
+        assert!(cpu_seconds(&mine) > before);
+    }
+}

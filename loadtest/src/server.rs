@@ -1,0 +1,199 @@
+//! Servers under measurement, on the cores that they are given.
+
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use stack::{Options, Part, Stack};
+use tempfile::TempDir;
+
+use crate::rows::{Row, Way};
+
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A running server; ends with this value.
+pub struct Server {
+    /// Its base URL.
+    pub url: String,
+    /// Where it listens.
+    pub addr: SocketAddr,
+    held: Held,
+}
+
+/// What the server consists of.
+enum Held {
+    Process { child: Child, _data: TempDir },
+    Stack(Box<Stack>),
+}
+
+impl Server {
+    /// Starts a row's server on `cores` (as `taskset -c` has them) and waits until it listens.
+    ///
+    /// # Errors
+    /// What is missing, or what the server said before it ended.
+    pub fn start(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
+        match row.way {
+            Way::Stack => Self::start_stack(cores),
+            way => Self::start_process(way, cores).with_context(|| row.name),
+        }
+    }
+
+    fn start_process(way: Way, cores: &Cores) -> anyhow::Result<Self> {
+        let data = tempfile::tempdir()?;
+        let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = Command::new("setpriv");
+        // It ends with this process, however that ends.
+        command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);
+        let at = addr.to_string();
+        match way {
+            Way::Static => {
+                command.arg(built("examples/static_answer")?).arg(&at);
+            }
+            Way::Service { engine } => {
+                command.arg(built("qr-service")?).env("QR_ENGINE", engine);
+                command.env("QR_ADDR", &at).env("QR_ADMIN_ADDR", "127.0.0.1:0");
+                command.env("QR_WORKER_THREADS", cores.count().to_string());
+            }
+            Way::Legacy { implementation, workers } => {
+                command.arg("node").arg(repository().join("legacy-node/src/server.js"));
+                command.env("ADDR", &at).env("ADMIN_ADDR", "127.0.0.1:0");
+                command.env("DATA_DIR", data.path()).env("QR_IMPL", implementation);
+                // As qr-service has it: requests that succeed are not logged.
+                command.env("LOG_LEVEL", "warn").env("WORKERS", workers.to_string());
+            }
+            Way::Stack => bail!("the stack is no single process"),
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().context("setpriv")?;
+        let held = Held::Process { child, _data: data };
+        let mut server = Server { url: format!("http://{addr}"), addr, held };
+        server.wait_until_it_listens()?;
+        Ok(server)
+    }
+
+    fn start_stack(cores: &Cores) -> anyhow::Result<Self> {
+        // What is started has the cores of the thread that starts it.
+        let mine = sched_getaffinity(None)?;
+        sched_setaffinity(None, &cores.set())?;
+        let stack = Stack::start(&built("qr-service")?, &Options::default());
+        sched_setaffinity(None, &mine)?;
+        let stack = stack?;
+        let addr = stack.settings().addresses.proxy;
+        Ok(Server { url: stack.url(), addr, held: Held::Stack(Box::new(stack)) })
+    }
+
+    /// The processes at the top of its trees. Of the stack those that serve: Prometheus, nginx'
+    /// exporter and supervisord are no part of answering.
+    ///
+    /// # Errors
+    /// Where one of them has ended.
+    pub fn roots(&self) -> anyhow::Result<Vec<i32>> {
+        match &self.held {
+            Held::Process { child, .. } => Ok(vec![child.id().cast_signed()]),
+            Held::Stack(stack) => [Part::Nginx, Part::QrService, Part::LegacyNode]
+                .into_iter()
+                .map(|part| Ok(stack.pid_of(part)?.as_raw_nonzero().get()))
+                .collect(),
+        }
+    }
+
+    fn wait_until_it_listens(&mut self) -> anyhow::Result<()> {
+        let Held::Process { child, .. } = &mut self.held else { return Ok(()) };
+        // Whatever it says must not fill the pipe.
+        let output = child.stdout.take().context("no output")?;
+        thread::spawn(move || BufReader::new(output).lines().for_each(drop));
+        let errors = child.stderr.take().context("no output")?;
+        let said = thread::spawn(move || {
+            BufReader::new(errors).lines().map_while(Result::ok).collect::<Vec<_>>().join("\n")
+        });
+        let deadline = Instant::now() + START_TIMEOUT;
+        while TcpStream::connect(self.addr).is_err() {
+            if let Some(status) = child.try_wait()? {
+                bail!("does not start ({status}): {}", said.join().unwrap_or_default());
+            }
+            ensure!(Instant::now() < deadline, "does not listen after {START_TIMEOUT:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Held::Process { child, .. } = &mut self.held {
+            // SIGTERM first: a cluster's primary ends its workers.
+            if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+            let deadline = Instant::now() + Duration::from_secs(12);
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(20));
+            }
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Processors, by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cores(Vec<usize>);
+
+impl Cores {
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// As `taskset -c` takes them.
+    pub fn list(&self) -> String {
+        self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    fn set(&self) -> CpuSet {
+        let mut set = CpuSet::new();
+        self.0.iter().for_each(|&core| set.set(core));
+        set
+    }
+
+    /// Whether both have a core.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.0.iter().any(|core| other.0.contains(core))
+    }
+}
+
+impl std::str::FromStr for Cores {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let problem = || format!("{text:?}: must be processors such as 0 or 0,1");
+        let cores: Result<Vec<usize>, _> = text.split(',').map(str::parse).collect();
+        let cores = cores.with_context(problem)?;
+        let there = thread::available_parallelism().map_or(1, usize::from);
+        let most = cores.iter().max().copied().unwrap_or(0);
+        ensure!(most < there.max(1), "{text:?}: there are processors 0 to {}", there - 1);
+        Ok(Cores(cores))
+    }
+}
+
+/// The top of the repository.
+pub fn repository() -> PathBuf {
+    stack::settings::repository().to_owned()
+}
+
+/// A program that was built with this one.
+///
+/// # Errors
+/// Where it wasn't, with how to.
+pub fn built(name: &str) -> anyhow::Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    let file = here.parent().unwrap_or(Path::new(".")).join(name);
+    ensure!(file.is_file(), "{} is not built (make ladder builds it)", file.display());
+    Ok(file)
+}

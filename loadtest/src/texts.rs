@@ -1,0 +1,97 @@
+//! The texts that are asked for: distinct, and of the kinds that people have.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use fastrand::Rng;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// How many texts a run goes round.
+pub const COUNT: usize = 8192;
+
+/// What the report says of [`mix`].
+pub const MIX: &str = "half links of 53 bytes, a fifth short (3 to 20 bytes), a fifth of 100 to 512 \
+                       bytes, a tenth UTF-8 of 20 to 200 bytes; 8192 distinct texts";
+
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+const SCRIPTS: &str = "äöüßéèêñçøåžščřабвгдежзиклмн日本語中文字한국어שלוםمرحبا😀🚀✨";
+
+/// What clients leave as it is in a query.
+const RAW: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/').remove(b':');
+
+fn pick(rng: &mut Rng, from: &str, count: usize) -> String {
+    let letters: Vec<char> = from.chars().collect();
+    (0..count).map(|_| letters[rng.usize(..letters.len())]).collect()
+}
+
+/// A link of 53 bytes, as in the article.
+fn link(rng: &mut Rng) -> String {
+    format!("https://example.com/articles/{}", pick(rng, LETTERS, 24))
+}
+
+/// Links of 53 bytes, all different, the same at every run.
+pub fn links() -> Vec<String> {
+    let mut rng = Rng::with_seed(1);
+    (0..COUNT).map(|_| link(&mut rng)).collect()
+}
+
+/// The mix of [`MIX`], the same at every run.
+pub fn mix() -> Vec<String> {
+    let mut rng = Rng::with_seed(2);
+    let text = |i: usize, rng: &mut Rng| match i % 10 {
+        0..5 => link(rng),
+        5..7 => {
+            let len = rng.usize(3..=20);
+            pick(rng, LETTERS, len)
+        }
+        7..9 => {
+            let len = rng.usize(100..=512);
+            format!("https://example.com/?q={}", pick(rng, LETTERS, len - 23))
+        }
+        _ => {
+            let len = rng.usize(20..=200);
+            let mut text = pick(rng, SCRIPTS, len);
+            while text.len() > len {
+                text.pop();
+            }
+            text
+        }
+    };
+    (0..COUNT).map(|i| text(i, &mut rng)).collect()
+}
+
+/// The request's target for a text.
+pub fn target(text: &str) -> String {
+    format!("/qrcode?text={}", utf8_percent_encode(text, RAW))
+}
+
+/// Writes `base` and each text's target, a line each.
+///
+/// # Errors
+/// Where the file can't be written.
+pub fn write_targets(file: &Path, base: &str, texts: &[String]) -> anyhow::Result<()> {
+    let mut lines = String::new();
+    for text in texts {
+        writeln!(lines, "{base}{}", target(text))?;
+    }
+    fs::write(file, lines).with_context(|| file.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_of_1_to_512_bytes_and_nearly_all_differ() {
+        for texts in [mix(), links()] {
+            assert!(texts.iter().all(|text| (1..=512).contains(&text.len())));
+            let distinct: std::collections::BTreeSet<_> = texts.iter().collect();
+            // Of the texts of three letters two may be alike.
+            assert!(distinct.len() > COUNT - 20, "{}", distinct.len());
+        }
+        assert!(links().iter().all(|text| text.len() == 53));
+    }
+}

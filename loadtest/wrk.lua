@@ -1,0 +1,26 @@
+-- For wrk: asks for the URLs in the file that TARGETS names, in turn, and says a line of JSON at
+-- the end.
+
+local requests = {}
+local next_request = 0
+
+function init()
+    for line in io.lines(os.getenv("TARGETS")) do
+        requests[#requests + 1] = wrk.format("GET", (line:gsub("^http://[^/]*", "")))
+    end
+end
+
+function request()
+    next_request = next_request % #requests + 1
+    return requests[next_request]
+end
+
+function done(summary, latency)
+    local errors = summary.errors
+    io.write(string.format(
+        '{"requests":%d,"seconds":%.6f,"bytes":%d,"errors":%d,' ..
+        '"mean_us":%d,"p50_us":%d,"p99_us":%d,"p999_us":%d}\n',
+        summary.requests, summary.duration / 1e6, summary.bytes,
+        errors.connect + errors.read + errors.write + errors.status + errors.timeout,
+        latency.mean, latency:percentile(50), latency:percentile(99), latency:percentile(99.9)))
+end

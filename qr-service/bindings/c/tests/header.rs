@@ -1,0 +1,24 @@
+//! `qr.h` is what cbindgen makes of the sources. `QR_HEADER=write` writes it anew.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::{env, fs};
+
+#[test]
+fn the_header_is_up_to_date() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let config = cbindgen::Config::from_file(folder.join("cbindgen.toml")).unwrap();
+    let builder = cbindgen::Builder::new().with_config(config);
+    let bindings = builder.with_src(folder.join("src/lib.rs")).generate().unwrap();
+    let mut made = Vec::new();
+    bindings.write(&mut made);
+    let header = folder.join("qr.h");
+    if env::var_os("QR_HEADER").is_some_and(|what| what == "write") {
+        fs::write(&header, &made).unwrap();
+    }
+    assert!(
+        fs::read(&header).is_ok_and(|committed| committed == made),
+        "qr.h is out of date: QR_HEADER=write cargo test -p qr-c --test header"
+    );
+}

@@ -1,0 +1,42 @@
+//! `qr`: text to a QR code as PNG, SVG or half blocks.
+
+mod half_blocks;
+mod input;
+mod options;
+mod output;
+mod picture;
+mod svg;
+
+use std::process::ExitCode;
+
+use options::{Options, Task};
+
+fn main() -> ExitCode {
+    let task = match arguments::parse::<Options>().check() {
+        Ok(task) => task,
+        Err(error) => {
+            eprintln!("qr: {error}");
+            return ExitCode::from(arguments::USAGE);
+        }
+    };
+    match run(&task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            if !output::is_closed_pipe(&error) {
+                eprintln!("qr: {error:#}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: &Task) -> anyhow::Result<()> {
+    match task {
+        Task::Picture { source, picture, target } => {
+            let text = input::read(source)?;
+            target.write(&picture.draw(&text)?)
+        }
+        Task::Completions(shell) => output::Target::Stdout.write(&options::completions(*shell)),
+        Task::Manual => output::Target::Stdout.write(&options::manual()?),
+    }
+}

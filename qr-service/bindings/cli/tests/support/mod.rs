@@ -1,0 +1,97 @@
+//! The real program, and pictures of each format turned into pixels.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "not every test uses all of it")]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use contract::decode::{Decoded, Pixels, decode_pixels};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
+
+/// Pixels a side of a module of half blocks.
+const SCALE_PX: usize = 4;
+
+pub(crate) fn qr(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qr"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn qr_reading(input: &[u8], args: &[&str]) -> Output {
+    let mut command = qr(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // It may have seen enough before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+/// What it wrote to standard output, having succeeded without a word.
+#[track_caller]
+pub(crate) fn written(output: Output) -> Vec<u8> {
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    output.stdout
+}
+
+/// The one line it said, having failed with this exit code and written nothing.
+#[track_caller]
+pub(crate) fn refused(output: Output, code: i32) -> String {
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    assert!(output.stdout.is_empty());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said.strip_prefix("qr: ").expect("begins with the program's name").trim_end().to_owned()
+}
+
+#[track_caller]
+pub(crate) fn decode(pixels: &Pixels) -> Decoded {
+    decode_pixels(pixels).unwrap()
+}
+
+#[track_caller]
+pub(crate) fn text_of_png(png: &[u8]) -> String {
+    String::from_utf8(decode(&Pixels::from_png(png).unwrap()).bytes).unwrap()
+}
+
+#[track_caller]
+pub(crate) fn pixels_of_svg(svg: &[u8]) -> Pixels {
+    let tree = Tree::from_data(svg, &Options::default()).unwrap();
+    let size = tree.size().to_int_size();
+    let mut drawn = Pixmap::new(size.width(), size.height()).unwrap();
+    resvg::render(&tree, Transform::identity(), &mut drawn.as_mut());
+    let grey = drawn.pixels().iter().map(|pixel| {
+        assert_eq!(pixel.alpha(), 255, "what is behind the picture must not show");
+        pixel.red()
+    });
+    let grey = grey.collect();
+    Pixels { width: size.width() as usize, height: size.height() as usize, grey }
+}
+
+/// Characters as a terminal draws them, light on dark.
+#[track_caller]
+pub(crate) fn pixels_of_half_blocks(text: &str) -> Pixels {
+    let width = text.lines().next().unwrap().chars().count();
+    let mut modules = Vec::new();
+    for line in text.lines() {
+        assert_eq!(line.chars().count(), width, "lines are of one length");
+        let halves = line.chars().map(|c| match c {
+            '█' => (255, 255),
+            '▀' => (255, 0),
+            '▄' => (0, 255),
+            ' ' => (0, 0),
+            other => panic!("{other:?} is no half block"),
+        });
+        let (upper, lower): (Vec<u8>, Vec<u8>) = halves.unzip();
+        modules.extend([upper, lower]);
+    }
+    let enlarge = |row: &Vec<u8>| {
+        let row: Vec<u8> =
+            row.iter().flat_map(|&grey| std::iter::repeat_n(grey, SCALE_PX)).collect();
+        row.repeat(SCALE_PX)
+    };
+    let grey = modules.iter().flat_map(enlarge).collect();
+    Pixels { width: width * SCALE_PX, height: modules.len() * SCALE_PX, grey }
+}

@@ -1,0 +1,116 @@
+//! How it is called: mistakes, help, completions, the manual page.
+
+mod support;
+
+use std::process::Command;
+
+use support::{qr, refused, written};
+
+/// Every flag there is.
+const FLAGS: [&str; 9] = [
+    "--output",
+    "--format",
+    "--size",
+    "--margin",
+    "--level",
+    "--keep-newline",
+    "--completions",
+    "--man",
+    "--version",
+];
+
+fn run(args: &[&str]) -> std::process::Output {
+    qr(args).output().expect("it runs")
+}
+
+#[test]
+fn a_bad_value_is_named_in_one_line() {
+    for (args, expected) in [
+        (&["a", "--size", "0"][..], "--size <PIXELS>: invalid value \"0\": 0 is not in 1..=16384"),
+        (&["a", "--size=-1"], "--size <PIXELS>: invalid value \"-1\": -1 is not in 1..=16384"),
+        (
+            &["a", "--size", "big"],
+            "--size <PIXELS>: invalid value \"big\": invalid digit found in string",
+        ),
+        (
+            &["a", "--margin", "1001"],
+            "--margin <MODULES>: invalid value \"1001\": 1001 is not in 0..=1000",
+        ),
+        (&["a", "--level", "X"], "--level <LEVEL>: invalid value \"X\": use L or M or Q or H"),
+        (
+            &["a", "--format", "gif"],
+            "--format <FORMAT>: invalid value \"gif\": use png or svg or utf8",
+        ),
+        (&["a", "-o", "a.jpg"], "--output a.jpg: end it in .png, .svg or .txt, or give --format"),
+        (&["a", "-f", "utf8", "-s", "9"], "--size: utf8 has no pixels; give --format png or svg"),
+    ] {
+        assert_eq!(refused(run(args), 2), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn other_mistakes_are_named_and_end_it_with_2() {
+    for (args, named) in [
+        (&[][..], "<TEXT>"),
+        (&["a", "b"], "'b'"),
+        (&["a", "--sise", "9"], "'--sise'"),
+        (&["a", "--size"], "'--size <PIXELS>'"),
+        (&["a", "--man"], "'--man'"),
+        (&["a", "--completions", "bash"], "'--completions <SHELL>'"),
+    ] {
+        let output = run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(named), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_size_that_is_too_small_is_told_with_the_least_that_does() {
+    assert_eq!(
+        refused(run(&["a", "--size", "28"]), 1),
+        "--size 28 is too small: the symbol and its margin need at least 29 px a side"
+    );
+    written(run(&["a", "--size", "29"]));
+}
+
+#[test]
+fn the_manual_page_describes_every_flag_and_exit_code() {
+    let page = String::from_utf8(written(run(&["--man"]))).expect("is text");
+    assert!(page.contains(".TH qr 1"), "{page}");
+    for flag in FLAGS {
+        assert!(page.contains(&flag.replace('-', "\\-")), "{flag}");
+    }
+    assert!(page.contains("Exit codes"));
+}
+
+#[test]
+fn help_describes_every_flag() {
+    let help = String::from_utf8(written(run(&["--help"]))).expect("is text");
+    for flag in FLAGS {
+        assert!(help.contains(flag), "{flag}");
+    }
+}
+
+#[test]
+fn every_shell_gets_completions() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = String::from_utf8(written(run(&["--completions", shell]))).expect("is text");
+        for flag in FLAGS.iter().map(|flag| flag.trim_start_matches('-')) {
+            assert!(script.contains(flag), "{shell} {flag}");
+        }
+    }
+}
+
+#[test]
+fn bash_completes_flags_and_their_values() {
+    let script = r#"
+        source <("$0" --completions bash)
+        COMP_WORDS=(qr --le) COMP_CWORD=1 && _qr qr --le qr && echo "${COMPREPLY[@]}"
+        COMP_WORDS=(qr --level "") COMP_CWORD=2 && _qr qr "" --level && echo "${COMPREPLY[@]}""#;
+    let mut bash = Command::new("bash");
+    bash.args(["-c", script, env!("CARGO_BIN_EXE_qr")]);
+    let said = written(bash.output().expect("bash runs"));
+    assert_eq!(String::from_utf8_lossy(&said), "--level\nL M Q H\n");
+}
