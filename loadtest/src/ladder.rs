@@ -6,10 +6,16 @@ use anyhow::{Context, ensure};
 use serde::Serialize;
 
 use crate::load::{self, Load};
-use crate::rows::{BASELINE, Row};
+use crate::rows::{BASELINE, CEILING, Row};
 use crate::sampling::{Memory, Sampler, cpu_seconds};
 use crate::server::{Cores, Server};
 use crate::{check, texts};
+
+/// Texts whose pictures are decoded before and after the load: the first ones, as any hundred of them
+/// have the mix.
+pub const CHECKED: usize = 100;
+/// What the ceiling's example answers.
+const STATIC_BYTES: f64 = 420.0;
 
 /// How much of everything.
 #[derive(Clone, Debug)]
@@ -43,6 +49,8 @@ pub struct Measured {
     pub asked_rates: [f64; 2],
     /// Processor time of the server's trees in the closed loop, for 1000 requests.
     pub cpu_seconds_per_1000: f64,
+    /// Mean bytes of a picture, over the texts that are decoded: the same for all rows.
+    pub bytes_per_response: f64,
     /// Peak over all phases.
     pub memory: Memory,
 }
@@ -82,10 +90,11 @@ fn climb_rung(
     let folder = tempfile::tempdir()?;
     let targets = folder.path().join("targets");
     texts::write_targets(&targets, &server.url, mix)?;
-    let checked = row.name != crate::rows::CEILING;
-    if checked {
-        check::decodes(&server, mix, 40)?;
-    }
+    let check = || match row.name {
+        CEILING => Ok(STATIC_BYTES),
+        _ => check::decodes(&server, mix, CHECKED),
+    };
+    check()?;
     let closed =
         |seconds| load::closed(&targets, &server.url, &plan.load_cores, plan.connections, seconds);
     closed(plan.warm_up_seconds)?;
@@ -104,9 +113,7 @@ fn climb_rung(
     let open = |rate| open_loop(&targets, plan, rate);
     let (open_equal, open_own) = (open(equal)?, open(own)?);
     let memory = sampler.finish();
-    if checked {
-        check::decodes(&server, mix, 40)?;
-    }
+    let bytes_per_response = check()?;
     for (name, load) in [("closed", at_saturation), ("equal", open_equal), ("own", open_own)] {
         ensure!(load.errors == 0, "{} of {} requests failed ({name})", load.errors, load.requests);
         ensure!(load.requests > 0.0, "no request was answered ({name})");
@@ -116,6 +123,7 @@ fn climb_rung(
         open_equal,
         open_own,
         asked_rates: [equal, own],
+        bytes_per_response,
         cpu_seconds_per_1000: 1000.0 * cpu / at_saturation.requests,
         memory,
     })

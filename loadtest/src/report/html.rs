@@ -31,7 +31,7 @@ pub fn page(report: &Report) -> String {
     out.push_str(&table(report));
     let _ = write!(out, "<h2>The rows</h2>\n<ul>\n");
     for row in &report.rows {
-        let _ = writeln!(out, "<li><b>{}</b>: {}</li>", row.name, escaped(&row.about));
+        let _ = writeln!(out, "<li><b>{}</b>: {}</li>", row.name, escaped(&row.explained()));
     }
     let _ = write!(
         out,

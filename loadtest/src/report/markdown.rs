@@ -59,7 +59,7 @@ fn own(row: &RowReport) -> String {
 pub fn full(report: &Report) -> String {
     let mut out = String::from("# The ladder\n\n");
     out.push_str(&table(report));
-    let about = report.rows.iter().map(|row| format!("- `{}`: {}\n", row.name, row.about));
+    let about = report.rows.iter().map(|row| format!("- `{}`: {}\n", row.name, row.explained()));
     let _ = write!(out, "\n{}\n{}\n\n", about.collect::<String>(), report.method);
     let _ = writeln!(out, "{}; {}; {}.", report.date, report.machine, report.versions.join(", "));
     out

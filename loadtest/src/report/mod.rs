@@ -9,7 +9,7 @@ use std::process::Command;
 use qr_bench::quartiles;
 use serde::{Deserialize, Serialize};
 
-use crate::ladder::{Measured, Plan};
+use crate::ladder::{CHECKED, Measured, Plan};
 use crate::load::Load;
 use crate::rows::{BASELINE, CEILING, Row};
 use crate::texts;
@@ -64,6 +64,8 @@ pub struct RowReport {
     pub about: String,
     /// The article's requests a second, times Node alone.
     pub article: Option<f64>,
+    /// Where it is slower than the rung before: why.
+    pub slower_because: Option<String>,
     /// As fast as it answers.
     pub requests_per_second: Spread,
     /// Times the baseline's, round by round.
@@ -90,6 +92,16 @@ pub struct RowReport {
     pub requests: f64,
     /// Requests that failed.
     pub errors: u64,
+}
+
+impl RowReport {
+    /// What it is; and why it is slower than the rung before, where it is.
+    pub fn explained(&self) -> String {
+        match &self.slower_because {
+            None => self.about.clone(),
+            Some(why) => format!("{}. Slower than the rung before: {why}", self.about),
+        }
+    }
 }
 
 /// The whole of it: `target/ladder/ladder.json`.
@@ -124,7 +136,7 @@ impl Report {
             machine: machine(),
             versions: versions(),
             method: method(plan),
-            rows: rows.iter().zip(rounds).map(row).collect(),
+            rows: explained(rows, rows.iter().zip(rounds).map(row).collect()),
         }
     }
 
@@ -152,6 +164,7 @@ fn row_report(row: &Row, rounds: &[Measured], baseline: &[f64], ceiling: f64) ->
         name: row.name.to_owned(),
         about: row.about.to_owned(),
         article: row.article,
+        slower_because: None,
         requests_per_second: rate,
         times_baseline,
         limited_by_generator: row.name == CEILING || rate.median > LIMITED * ceiling,
@@ -160,12 +173,26 @@ fn row_report(row: &Row, rounds: &[Measured], baseline: &[f64], ceiling: f64) ->
         saturated_p99: over(|m| m.closed.p99_seconds),
         equal: latency(rounds, |m| (m.asked_rates[0], &m.open_equal)),
         own: latency(rounds, |m| (m.asked_rates[1], &m.open_own)),
-        bytes_per_response: over(|m| m.open_equal.bytes_per_response).median,
+        bytes_per_response: over(|m| m.bytes_per_response).median,
         pss_bytes: over(|m| m.memory.pss_bytes as f64),
         rss_bytes: over(|m| m.memory.rss_bytes as f64),
         requests: loads().map(|load| load.requests).sum(),
         errors: loads().map(|load| load.errors).sum(),
     }
+}
+
+/// Rows with the reasons of those that are slower than the rung before.
+fn explained(rows: &[Row], mut reports: Vec<RowReport>) -> Vec<RowReport> {
+    let mut before = 0.0;
+    for (row, report) in rows.iter().zip(&mut reports) {
+        let rate = report.requests_per_second.median;
+        if row.name != CEILING {
+            let slower = rate < before;
+            report.slower_because = slower.then(|| row.slower_because.to_owned());
+            before = rate;
+        }
+    }
+    reports
 }
 
 fn latency(rounds: &[Measured], phase: fn(&Measured) -> (f64, &Load)) -> Latency {
@@ -184,16 +211,19 @@ fn latency(rounds: &[Measured], phase: fn(&Measured) -> (f64, &Load)) -> Latency
 }
 
 fn method(plan: &Plan) -> String {
+    let rounds = match plan.rounds {
+        1 => "One round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    };
     format!(
-        "{} rounds; in each, every row's server was started alone on processor {}, warmed up for {} s, \
+        "{rounds}; in each, every row's server was started alone on processor {}, warmed up for {} s, \
          loaded by wrk from processor {} over {} connections as fast as it answered for {} s, then by \
-         oha at two fixed rates for {} s each: half of what `{BASELINE}` could do, the same for all \
+         oha at two fixed rates for {} s each: half of what {BASELINE} could do, the same for all \
          rows, and 80 % of what the row could do itself. Times at fixed rates count from when a \
-         request was meant to be sent. Texts: {}. Before and after, pictures of 40 of them were \
-         decoded. Medians over the rounds; memory is the peak of the sum over the process tree, every \
+         request was meant to be sent. Texts: {}. Before and after, pictures of {CHECKED} of them were \
+         decoded, and their sizes are the bytes. Medians over the rounds; memory is the peak of the sum over the process tree, every \
          250 ms. No access logs but in the row with nginx. Ratios hold on other machines, absolute \
          figures don't.",
-        plan.rounds,
         plan.server_cores.list(),
         plan.warm_up_seconds,
         plan.load_cores.list(),

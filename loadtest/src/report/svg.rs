@@ -118,11 +118,14 @@ fn bars(
     write: fn(f64) -> String,
 ) -> (f64, String) {
     let scale = Scale::around(&report.rungs().map(value).collect::<Vec<_>>());
+    let base = report.baseline().map(value);
     frame(report, title, &scale, |row, y| {
+        let relative =
+            base.map_or(String::new(), |base| format!(" ({} ×)", number(value(row) / base)));
         let (value, width) = (value(row), scale.x(value(row)).max(1.0));
         format!(
             "<rect class=\"{}\" x=\"{NAMES}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"14\" rx=\"2\"/>\
-             <text class=\"faint\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+             <text class=\"faint\" x=\"{:.1}\" y=\"{:.1}\">{}{relative}</text>",
             class(row, "bar"),
             y + 3.0,
             NAMES + width + 6.0,
