@@ -85,9 +85,21 @@ bench-http: ## /qrcode beside a static answer, the article's function and Node: 
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/http
 
+ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
+	@deploy/local/setup.sh all
+	$(CARGO) build --release --quiet -p qr-service -p qr-cli -p loadtest --bins
+	$(CARGO) build --release --quiet -p qr-service --example static_answer
+	qr-service/bindings/node/build.sh --quiet
+	qr-service/bindings/wasm/build.sh
+	target/release/ladder $(if $(QUICK),--quick) $(ARGS)
+
+ladder-readme: ## put the last ladder's table and picture into the README
+	$(CARGO) run --release --quiet -p loadtest --bin ladder -- readme
+
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split setup test fuzz lint contract instructions bench bench-http help
+.PHONY: up down status logs split setup test fuzz lint contract instructions bench bench-http ladder \
+	ladder-readme help

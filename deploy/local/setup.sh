@@ -113,6 +113,8 @@ install_node_packages() {
 
 install_cargo_tools() {
     command -v cargo-fuzz >/dev/null || cargo install --quiet --locked cargo-fuzz
+    command -v oha >/dev/null ||
+        cargo install --quiet --locked oha --no-default-features --features rustls
     if command -v rustup >/dev/null; then
         rustup --quiet target add wasm32-unknown-unknown
         rustup --quiet component add clippy rustfmt

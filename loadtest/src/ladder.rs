@@ -64,6 +64,10 @@ pub struct Measured {
 /// Where a server does not start, answers wrongly or not at all: a ladder with a hole is none.
 pub fn climb(rows: &[Row], plan: &Plan) -> anyhow::Result<Vec<Vec<Measured>>> {
     let mix = texts::mix();
+    for row in rows {
+        // Before minutes are spent on others.
+        check(&Server::start(row, &plan.server_cores)?, row, &mix).with_context(|| row.name)?;
+    }
     let mut rounds = vec![Vec::new(); rows.len()];
     let mut equal_rate = None;
     for round in 1..=plan.rounds {
@@ -90,11 +94,6 @@ fn climb_rung(
     let folder = tempfile::tempdir()?;
     let targets = folder.path().join("targets");
     texts::write_targets(&targets, &server.url, mix)?;
-    let check = || match row.name {
-        CEILING => Ok(STATIC_BYTES),
-        _ => check::decodes(&server, mix, CHECKED),
-    };
-    check()?;
     let closed =
         |seconds| load::closed(&targets, &server.url, &plan.load_cores, plan.connections, seconds);
     closed(plan.warm_up_seconds)?;
@@ -113,7 +112,7 @@ fn climb_rung(
     let open = |rate| open_loop(&targets, plan, rate);
     let (open_equal, open_own) = (open(equal)?, open(own)?);
     let memory = sampler.finish();
-    let bytes_per_response = check()?;
+    let bytes_per_response = check(&server, row, mix)?;
     for (name, load) in [("closed", at_saturation), ("equal", open_equal), ("own", open_own)] {
         ensure!(load.errors == 0, "{} of {} requests failed ({name})", load.errors, load.requests);
         ensure!(load.requests > 0.0, "no request was answered ({name})");
@@ -127,6 +126,14 @@ fn climb_rung(
         cpu_seconds_per_1000: 1000.0 * cpu / at_saturation.requests,
         memory,
     })
+}
+
+/// Mean bytes of a picture.
+fn check(server: &Server, row: &Row, mix: &[String]) -> anyhow::Result<f64> {
+    match row.name {
+        CEILING => Ok(STATIC_BYTES),
+        _ => check::decodes(server, mix, CHECKED),
+    }
 }
 
 fn open_loop(targets: &Path, plan: &Plan, rate: f64) -> anyhow::Result<Load> {
