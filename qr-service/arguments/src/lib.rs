@@ -3,10 +3,14 @@
 //! clap's own message names the flag even where the value came from a variable, which is where
 //! services get theirs from; here both are named.
 
+mod check;
+
 use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser};
+
+pub use check::{Invalid, Names, time};
 
 /// Exit code of a program that was called wrongly, as clap has it.
 pub const USAGE: u8 = 2;

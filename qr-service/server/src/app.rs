@@ -8,11 +8,11 @@ use axum::routing::any;
 use qr_core::Engine;
 use tower::Service;
 
+use crate::access_log::AccessLog;
 use crate::error::Error;
 use crate::layers;
 use crate::metrics::Metrics;
 use crate::routes::qrcode::{self, Tags};
-use crate::telemetry::AccessLog;
 
 /// What every request needs.
 pub struct App {

@@ -3,15 +3,15 @@
 //! [`arguments::parse`] names the flag and variable of a value that it cannot read, and what was wrong with it; what
 //! concerns several values is checked in [`Arguments::check`]. Both come before any port is bound.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use arguments::{Invalid, Names, time};
 use clap::Parser;
 use qr_core::Engine;
+use qr_runtime::{Serving, Timeouts};
 
-use crate::connection::Timeouts;
-use crate::telemetry::AccessLog;
+use crate::access_log::AccessLog;
 
 /// Serves QR codes: GET /qrcode?text=... answers with a PNG of 200 x 200 pixels.
 #[derive(Parser, Clone, Debug)]
@@ -78,10 +78,6 @@ pub struct Arguments {
     access_log: AccessLog,
 }
 
-fn time(value: &str) -> Result<Duration, humantime::DurationError> {
-    humantime::parse_duration(value)
-}
-
 /// What the service is to do.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -93,55 +89,24 @@ pub struct Config {
     pub engine: Engine,
     /// Threads that serve, at least 1.
     pub worker_threads: usize,
-    /// Connections at once, at least 1.
-    pub max_connections: usize,
     /// Requests at once, at least 1.
     pub max_in_flight: usize,
-    pub(crate) timeouts: Timeouts,
-    /// From a signal to the end of accepting.
-    pub shutdown_delay: Duration,
-    /// From then to the end of the process.
-    pub drain_timeout: Duration,
+    /// Limits on clients, and the way to the end.
+    pub serving: Serving,
     /// Least level logged.
     pub log_level: tracing::Level,
     /// Requests logged.
     pub access_log: AccessLog,
 }
 
-/// A value that cannot be meant.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ConfigError(String);
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}
-
 impl Arguments {
     /// What is meant.
     ///
     /// # Errors
-    /// [`ConfigError`] names the flag and variable of a value out of range.
-    pub fn check(self) -> Result<Config, ConfigError> {
-        let positive = |flag: &str, variable: &str, value: usize| match value {
-            0 => Err(ConfigError(format!("--{flag} ({variable}) must be at least 1, not 0"))),
-            value => Ok(value),
-        };
-        let taking_time = |flag: &str, variable: &str, value: Duration| match value {
-            Duration::ZERO => {
-                Err(ConfigError(format!("--{flag} ({variable}) must be longer than 0")))
-            }
-            value => Ok(value),
-        };
-        if self.addr == self.admin_addr && self.addr.port() != 0 {
-            return Err(ConfigError(format!(
-                "--admin-addr (QR_ADMIN_ADDR) must differ from --addr (QR_ADDR), both are {}",
-                self.addr
-            )));
-        }
+    /// [`Invalid`] names the flag and variable of a value out of range.
+    pub fn check(self) -> Result<Config, Invalid> {
+        let names = Names::prefixed("QR_");
+        names.differ(("addr", self.addr), ("admin-addr", self.admin_addr))?;
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
@@ -150,19 +115,18 @@ impl Arguments {
                 0 => std::thread::available_parallelism().map_or(1, usize::from),
                 count => count,
             },
-            max_connections: positive(
-                "max-connections",
-                "QR_MAX_CONNECTIONS",
-                self.max_connections,
-            )?,
-            max_in_flight: positive("max-in-flight", "QR_MAX_IN_FLIGHT", self.max_in_flight)?,
-            timeouts: Timeouts {
-                idle: taking_time("idle-timeout", "QR_IDLE_TIMEOUT", self.idle_timeout)?,
-                header: taking_time("header-timeout", "QR_HEADER_TIMEOUT", self.header_timeout)?,
-                write: taking_time("request-timeout", "QR_REQUEST_TIMEOUT", self.request_timeout)?,
+            max_in_flight: names.at_least_1("max-in-flight", self.max_in_flight)?,
+            serving: Serving {
+                service: "qr-service",
+                timeouts: Timeouts {
+                    idle: names.longer_than_0("idle-timeout", self.idle_timeout)?,
+                    header: names.longer_than_0("header-timeout", self.header_timeout)?,
+                    write: names.longer_than_0("request-timeout", self.request_timeout)?,
+                },
+                max_connections: names.at_least_1("max-connections", self.max_connections)?,
+                shutdown_delay: self.shutdown_delay,
+                drain_timeout: self.drain_timeout,
             },
-            shutdown_delay: self.shutdown_delay,
-            drain_timeout: self.drain_timeout,
             log_level: self.log_level,
             access_log: self.access_log,
         })

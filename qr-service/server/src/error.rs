@@ -7,8 +7,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
-
-use crate::query::QueryError;
+use qr_query::QueryError;
 
 /// Why a request has no picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

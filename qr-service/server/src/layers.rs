@@ -25,9 +25,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use pin_project_lite::pin_project;
 use tower::Service;
 
+use crate::access_log::{Access, trace_id};
 use crate::app::App;
 use crate::metrics::{MethodLabel, Route};
-use crate::telemetry::{Access, trace_id};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVED_BY: HeaderName = HeaderName::from_static("x-served-by");

@@ -8,7 +8,7 @@
 //! | `qr_generate_seconds` | |
 //! | `qr_png_bytes` | |
 //! | `qr_build_info` | version, engine |
-//! | `process_*` | see `process_metrics` |
+//! | `process_*` | see `qr_runtime::metrics` |
 //!
 //! Labels are bounded: routes are templates, methods and statuses those that this service answers.
 //! On the hot path no label is looked up: the series of a combination is made when it is first
@@ -18,8 +18,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -27,17 +26,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use qr_core::Engine;
-
-use crate::process_metrics::ProcessCollector;
-
-/// Bounds of all durations, in seconds. From 50 µs up: the libraries' defaults begin at 5 ms and
-/// would hide the whole difference between the implementations. The legacy app has the same.
-pub const DURATION_BUCKETS: [f64; 15] = [
-    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
-    2.5,
-];
-/// Bounds of a picture's size, in bytes.
-pub const SIZE_BUCKETS: [f64; 7] = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
+use qr_runtime::label_value;
+use qr_runtime::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
 
 /// A route's template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,15 +75,6 @@ impl MethodLabel {
     }
 }
 
-macro_rules! label_value {
-    ($($label:ty),*) => {
-        $(impl EncodeLabelValue for $label {
-            fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> std::fmt::Result {
-                self.as_str().encode(encoder)
-            }
-        })*
-    };
-}
 label_value!(Route, MethodLabel);
 
 /// Every status that a route answers with.
@@ -201,9 +182,6 @@ impl Metrics {
 
     /// All metrics in the OpenMetrics text format.
     pub fn encode(&self) -> String {
-        let mut text = String::with_capacity(16 * 1024);
-        // Writing to a string cannot fail.
-        let _ = encode(&mut text, &self.registry);
-        text
+        encode(&self.registry)
     }
 }

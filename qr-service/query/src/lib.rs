@@ -5,11 +5,11 @@
 //! text, so that a request costs no allocation here, however long it is.
 
 /// Longest text, in bytes of UTF-8 after decoding.
-pub(crate) const MAX_TEXT_BYTES: usize = 512;
+pub const MAX_TEXT_BYTES: usize = 512;
 
 /// What is wrong with a query, in the order in which the contract has it looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QueryError {
+pub enum QueryError {
     /// No `text` parameter has a value.
     Missing,
     /// More than one `text` parameter.
@@ -20,8 +20,11 @@ pub(crate) enum QueryError {
     TooLong,
 }
 
-/// The decoded `text` parameter of `query` (without `?`), in `buffer`.
-pub(crate) fn parse_text<'b>(
+/// The decoded `text` parameter of `query` (without `?`), in `buffer`: 1 to [`MAX_TEXT_BYTES`] bytes.
+///
+/// # Errors
+/// The first [`QueryError`] that holds.
+pub fn parse_text<'b>(
     query: &[u8],
     buffer: &'b mut [u8; MAX_TEXT_BYTES],
 ) -> Result<&'b str, QueryError> {

@@ -12,7 +12,7 @@ use prometheus_client::registry::Unit;
 
 /// Reads the figures at each scrape; those that cannot be read are left out.
 #[derive(Debug)]
-pub(crate) struct ProcessCollector {
+pub struct ProcessCollector {
     /// Boot time, seconds since 1970.
     booted: Option<f64>,
 }
@@ -26,8 +26,15 @@ struct Process {
     resident_bytes: i64,
 }
 
+impl Default for ProcessCollector {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl ProcessCollector {
-    pub(crate) fn new() -> Self {
+    /// A collector for this process.
+    pub fn new() -> Self {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let booted = stat.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok());
         ProcessCollector { booted }

@@ -17,13 +17,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timeouts {
+pub struct Timeouts {
     /// Between requests.
-    pub(crate) idle: Duration,
+    pub idle: Duration,
     /// From the first byte of a request's head to its last.
-    pub(crate) header: Duration,
+    pub header: Duration,
     /// To take the answer.
-    pub(crate) write: Duration,
+    pub write: Duration,
 }
 
 /// What the connection waits for.

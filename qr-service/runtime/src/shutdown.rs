@@ -1,0 +1,33 @@
+//! Signals that end a service.
+
+use std::future::Future;
+
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Resolves at the first SIGTERM or SIGINT; a second one ends the process at once.
+///
+/// # Errors
+/// Where signals cannot be listened for.
+pub fn shutdown_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    let mut next = async move || {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    let (first, told) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        next().await;
+        // Where nobody waits any more, the service has ended by itself.
+        let _ = first.send(());
+        next().await;
+        tracing::warn!("second signal: ending at once");
+        std::process::exit(130);
+    });
+    Ok(async move {
+        let _ = told.await;
+    })
+}

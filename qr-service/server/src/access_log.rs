@@ -1,0 +1,98 @@
+//! The access log: a line for a request.
+//!
+//! `request_id`, `trace_id` (where the request has a traceparent), `route`, `method`, `status`,
+//! `duration_seconds`, beside what every line has. The text of a request is never among them, nor
+//! its query.
+
+use std::time::Duration;
+
+use http::{HeaderValue, StatusCode};
+
+/// Which requests have a line in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AccessLog {
+    /// None.
+    Off,
+    /// Those answered with 500 or above.
+    Errors,
+    /// All.
+    All,
+}
+
+impl AccessLog {
+    /// Whether any request may be logged.
+    pub(crate) fn may_log(self) -> bool {
+        self != AccessLog::Off
+    }
+
+    pub(crate) fn logs(self, status: StatusCode) -> bool {
+        match self {
+            AccessLog::Off => false,
+            AccessLog::Errors => status.is_server_error(),
+            AccessLog::All => true,
+        }
+    }
+}
+
+/// One line of the access log.
+pub(crate) struct Access<'a> {
+    pub(crate) request_id: &'a str,
+    pub(crate) trace_id: Option<&'a str>,
+    pub(crate) route: &'static str,
+    pub(crate) method: &'static str,
+    pub(crate) status: u16,
+    pub(crate) duration: Duration,
+}
+
+impl Access<'_> {
+    pub(crate) fn log(&self) {
+        tracing::info!(
+            request_id = self.request_id,
+            trace_id = self.trace_id,
+            route = self.route,
+            method = self.method,
+            status = self.status,
+            duration_seconds = self.duration.as_secs_f64(),
+            "request"
+        );
+    }
+}
+
+/// The trace id of a traceparent header (W3C Trace Context section 3.2), where it is valid.
+pub(crate) fn trace_id(header: &HeaderValue) -> Option<&str> {
+    let header = header.to_str().ok()?;
+    let mut parts = header.split('-');
+    let (version, id) = (parts.next()?, parts.next()?);
+    let is_hex = |s: &str| s.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let valid = version.len() == 2
+        && version != "ff"
+        && is_hex(version)
+        && id.len() == 32
+        && is_hex(id)
+        && id.bytes().any(|b| b != b'0')
+        && parts.next().is_some_and(|parent| parent.len() == 16 && is_hex(parent));
+    valid.then_some(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_valid_traceparent_has_a_trace_id() {
+        let id = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let header = |s: &str| HeaderValue::from_str(s).unwrap();
+        let valid = header(&format!("00-{id}-00f067aa0ba902b7-01"));
+        assert_eq!(trace_id(&valid), Some(id));
+        for wrong in [
+            "",
+            "00",
+            &format!("ff-{id}-00f067aa0ba902b7-01"),
+            &format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
+            &format!("00-{}-00f067aa0ba902b7-01", id.to_uppercase()),
+            &format!("00-{id}-00f0-01"),
+        ] {
+            assert_eq!(trace_id(&header(wrong)), None, "{wrong}");
+        }
+    }
+}
