@@ -44,12 +44,18 @@ setup: ## install what tests, linters and benchmarks need, where it is missing
 
 test: ## every test of every part, the contract suite and the page in Chromium included
 	@deploy/local/setup.sh all
+	$(MAKE) rungs
 	$(CARGO) test --workspace --all-features
 	$(NPM) test
 	$(CARGO) build --quiet -p qr-service -p stack
 	$(TEST_STACK) with -- $(NPM) run test:browser
 	$(CARGO) build --quiet -p qr-core --target wasm32-unknown-unknown
 	$(MAKE) fuzz SECONDS=10
+
+rungs: ## what the legacy app can make pictures with: the CLI, the Wasm modules and the addon
+	@$(CARGO) build --release --quiet -p qr-cli
+	qr-service/bindings/node/build.sh --quiet
+	qr-service/bindings/wasm/build.sh
 
 fuzz: ## look for texts that don't decode to themselves: SECONDS=3600
 	@cd qr-service/core
@@ -87,10 +93,9 @@ bench-http: ## /qrcode beside a static answer, the article's function and Node: 
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@deploy/local/setup.sh all
-	$(CARGO) build --release --quiet -p qr-service -p qr-cli -p loadtest --bins
+	$(MAKE) rungs
+	$(CARGO) build --release --quiet -p qr-service -p loadtest --bins
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
-	qr-service/bindings/node/build.sh --quiet
-	qr-service/bindings/wasm/build.sh
 	target/release/ladder $(if $(QUICK),--quick) $(ARGS)
 
 ladder-readme: ## put the last ladder's table and picture into the README
@@ -101,5 +106,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split setup test fuzz lint contract instructions bench bench-http ladder \
+.PHONY: up down status logs split setup test rungs fuzz lint contract instructions bench bench-http ladder \
 	ladder-readme help

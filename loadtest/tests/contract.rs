@@ -1,0 +1,19 @@
+//! The contract suite on the legacy app with every generator; `stack`'s tests have the services.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use anyhow::Context;
+use contract::{Options, Target, case, run};
+use loadtest::rows::{ROWS, Way};
+use loadtest::server::{Cores, Server};
+
+#[test]
+fn the_contract_holds_with_every_generator() {
+    let cores: Cores = "0".parse().unwrap();
+    let cases = case::all().unwrap();
+    for row in ROWS.iter().filter(|row| matches!(row.way, Way::Legacy { .. })) {
+        let server = Server::start(row, &cores).context("make rungs builds them").unwrap();
+        let report = run(&Target::new(&server.url).unwrap(), &cases, &Options::default());
+        assert_eq!(report.counts(), (cases.len(), 0), "{}: {report}", row.name);
+    }
+}
