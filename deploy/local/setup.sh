@@ -17,6 +17,7 @@ for_running='nginx=nginx supervisord=supervisor prometheus=prometheus
     prometheus-nginx-exporter=prometheus-nginx-exporter setpriv=util-linux cc=build-essential'
 for_tests='chromium=chromium cmake=cmake c++=build-essential curl=curl pngcheck=pngcheck
     shellcheck=shellcheck wrk=wrk valgrind=valgrind pkg-config=pkg-config go=golang-go
+    javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
     /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
     /usr/lib/python3/dist-packages/PIL=python3-pil'
 

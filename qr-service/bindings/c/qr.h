@@ -76,11 +76,11 @@ extern "C" {
 // # Safety
 // Pointers that are not null must be valid for as many bytes as said above.
 int32_t qr_png(const uint8_t *text,
-               uintptr_t text_len,
+               size_t text_len,
                const struct qr_options *options,
                uint8_t *out,
-               uintptr_t out_capacity,
-               uintptr_t *out_len);
+               size_t out_capacity,
+               size_t *out_len);
 
 // What a return value means, in English: never null, valid for ever, not to be freed.
 const char *qr_error_message(int32_t status);

@@ -1,0 +1,303 @@
+/* The border as C and C++ see it; tests/border.rs builds this against both libraries and runs it
+ * under valgrind. Buffers are on the heap and as long as said, so that it notices a byte too far. */
+#include <pthread.h>
+#include <qr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "border.c:%d: %s: %s\n", __LINE__, __func__, #condition);              \
+            failures++;                                                                            \
+        }                                                                                          \
+    } while (0)
+
+#define UNTOUCHED 0xa5
+
+/* A picture, or why there is none. */
+struct answer {
+    int32_t status;
+    size_t len;
+    size_t capacity;
+    uint8_t *png;
+};
+
+static uint8_t *allocate(size_t len)
+{
+    /* malloc may answer 0 bytes with null. */
+    void *bytes = malloc(len > 0 ? len : 1);
+    if (bytes == NULL) {
+        fprintf(stderr, "border.c: out of memory\n");
+        exit(1);
+    }
+    return (uint8_t *)memset(bytes, UNTOUCHED, len);
+}
+
+static struct answer draw_bytes(const void *text, size_t text_len, const struct qr_options *options,
+                                size_t capacity)
+{
+    struct answer answer;
+    uint8_t *copy = allocate(text_len);
+    if (text_len > 0)
+        memcpy(copy, text, text_len);
+    answer.capacity = capacity;
+    answer.png = allocate(capacity);
+    answer.len = SIZE_MAX;
+    answer.status = qr_png(copy, text_len, options, answer.png, capacity, &answer.len);
+    free(copy);
+    return answer;
+}
+
+static struct answer draw(const char *text)
+{
+    return draw_bytes(text, strlen(text), NULL, QR_MAX_SERVICE_PNG);
+}
+
+static int is_untouched_from(const struct answer *answer, size_t start)
+{
+    for (size_t at = start; at < answer->capacity; at++)
+        if (answer->png[at] != UNTOUCHED)
+            return 0;
+    return 1;
+}
+
+static int is_refused(struct answer answer, int32_t status)
+{
+    int refused = answer.status == status && answer.len == 0 && is_untouched_from(&answer, 0);
+    free(answer.png);
+    return refused;
+}
+
+static int is_same_picture(struct answer a, struct answer b)
+{
+    int same = a.status == QR_STATUS_OK && b.status == QR_STATUS_OK && a.len == b.len &&
+               memcmp(a.png, b.png, a.len) == 0;
+    free(a.png);
+    free(b.png);
+    return same;
+}
+
+static void a_picture_is_a_png_and_nothing_behind_it_is_touched(void)
+{
+    struct answer answer = draw("https://example.com/");
+    CHECK(answer.status == QR_STATUS_OK);
+    CHECK(answer.len > 100 && answer.len < QR_MAX_SERVICE_PNG);
+    CHECK(memcmp(answer.png, "\x89PNG\r\n\x1a\n", 8) == 0);
+    CHECK(memcmp(answer.png + answer.len - 8, "IEND\xae\x42\x60\x82", 8) == 0);
+    CHECK(is_untouched_from(&answer, answer.len));
+    free(answer.png);
+}
+
+static void null_is_refused_where_a_byte_would_be_read_or_written(void)
+{
+    uint8_t text = 'a', out = UNTOUCHED;
+    size_t len = SIZE_MAX;
+    CHECK(qr_png(NULL, 1, NULL, &out, 1, &len) == QR_STATUS_NULL_POINTER && len == 0);
+    len = SIZE_MAX;
+    CHECK(qr_png(&text, 1, NULL, NULL, 1, &len) == QR_STATUS_NULL_POINTER && len == 0);
+    CHECK(qr_png(&text, 1, NULL, &out, 1, NULL) == QR_STATUS_NULL_POINTER);
+    CHECK(qr_png(NULL, 1, NULL, NULL, 1, NULL) == QR_STATUS_NULL_POINTER);
+    CHECK(out == UNTOUCHED);
+}
+
+static void null_is_taken_for_the_empty_text_and_for_no_buffer(void)
+{
+    struct answer empty = draw(""), null = draw("");
+    null.status = qr_png(NULL, 0, NULL, null.png, null.capacity, &null.len);
+    CHECK(is_same_picture(empty, null));
+
+    size_t len = 0;
+    CHECK(qr_png(NULL, 0, NULL, NULL, 0, &len) == QR_STATUS_BUFFER_TOO_SMALL && len > 100);
+}
+
+static void a_small_buffer_is_left_alone_and_the_capacity_needed_is_told(void)
+{
+    const char *text = "any text";
+    struct answer whole = draw(text);
+    for (size_t capacity = 0; capacity < whole.len; capacity += 7) {
+        struct answer small = draw_bytes(text, strlen(text), NULL, capacity);
+        CHECK(small.status == QR_STATUS_BUFFER_TOO_SMALL);
+        CHECK(small.len == whole.len);
+        CHECK(is_untouched_from(&small, 0));
+        free(small.png);
+    }
+    CHECK(is_refused(draw_bytes("\xff", 1, NULL, 0), QR_STATUS_NOT_UTF8));
+    CHECK(is_same_picture(draw_bytes(text, strlen(text), NULL, whole.len), whole));
+}
+
+static void a_text_that_is_not_utf8_is_refused(void)
+{
+    CHECK(is_refused(draw("caf\xe9"), QR_STATUS_NOT_UTF8));
+    CHECK(is_refused(draw("\xc3"), QR_STATUS_NOT_UTF8));
+    CHECK(is_refused(draw("\xc0\x80"), QR_STATUS_NOT_UTF8));
+    CHECK(is_refused(draw("\xed\xa0\x80"), QR_STATUS_NOT_UTF8));
+}
+
+static void nul_is_a_character_like_any_other(void)
+{
+    struct answer nul = draw_bytes("a\0b", 3, NULL, QR_MAX_SERVICE_PNG);
+    struct answer cut = draw("a");
+    CHECK(nul.status == QR_STATUS_OK);
+    CHECK(nul.len != cut.len || memcmp(nul.png, cut.png, nul.len) != 0);
+    free(nul.png);
+    free(cut.png);
+}
+
+static void a_text_that_is_too_long_is_refused_at_each_level(void)
+{
+    /* ISO/IEC 18004, table 7: bytes at L, M, Q and H. */
+    const size_t most[] = {2953, 2331, 1663, 1273};
+    char *text = (char *)allocate(3000);
+    memset(text, 'a', 3000);
+    for (int32_t level = QR_LEVEL_L; level <= QR_LEVEL_H; level++) {
+        struct qr_options options = {400, 4, level};
+        struct answer longest = draw_bytes(text, most[level], &options, 20000);
+        CHECK(longest.status == QR_STATUS_OK);
+        free(longest.png);
+        CHECK(is_refused(draw_bytes(text, most[level] + 1, &options, 20000),
+                         QR_STATUS_TEXT_TOO_LONG));
+    }
+    free(text);
+}
+
+static void a_length_that_cannot_be_is_refused_without_reading(void)
+{
+    uint8_t text = 'a', out = UNTOUCHED;
+    const size_t lengths[] = {7090, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX};
+    for (size_t at = 0; at < sizeof lengths / sizeof *lengths; at++) {
+        size_t len = SIZE_MAX;
+        CHECK(qr_png(&text, lengths[at], NULL, &out, 1, &len) == QR_STATUS_TEXT_TOO_LONG);
+        CHECK(len == 0 && out == UNTOUCHED);
+    }
+}
+
+static int32_t status_with(uint32_t size_px, uint32_t margin_modules, int32_t level)
+{
+    struct qr_options options = {size_px, margin_modules, level};
+    struct answer answer = draw_bytes("a", 1, &options, 300000);
+    CHECK(answer.status == QR_STATUS_OK || answer.len == 0);
+    free(answer.png);
+    return answer.status;
+}
+
+static void options_out_of_range_are_refused(void)
+{
+    CHECK(status_with(21, 0, QR_LEVEL_L) == QR_STATUS_OK);
+    CHECK(status_with(20, 0, QR_LEVEL_L) == QR_STATUS_SIZE_TOO_SMALL);
+    CHECK(status_with(0, 0, QR_LEVEL_L) == QR_STATUS_SIZE_TOO_SMALL);
+    CHECK(status_with(200, UINT32_MAX, QR_LEVEL_L) == QR_STATUS_SIZE_TOO_SMALL);
+    CHECK(status_with(16384, 4, QR_LEVEL_L) == QR_STATUS_OK);
+    CHECK(status_with(16385, 4, QR_LEVEL_L) == QR_STATUS_SIZE_TOO_LARGE);
+    CHECK(status_with(UINT32_MAX, 4, QR_LEVEL_L) == QR_STATUS_SIZE_TOO_LARGE);
+    CHECK(status_with(200, 4, QR_LEVEL_H) == QR_STATUS_OK);
+    CHECK(status_with(200, 4, QR_LEVEL_H + 1) == QR_STATUS_UNKNOWN_LEVEL);
+    CHECK(status_with(200, 4, -1) == QR_STATUS_UNKNOWN_LEVEL);
+    CHECK(status_with(200, 4, INT32_MIN) == QR_STATUS_UNKNOWN_LEVEL);
+}
+
+static void no_options_are_200_px_margin_4_and_level_l(void)
+{
+    const char *text = "https://example.com/";
+    const struct qr_options options = {200, 4, QR_LEVEL_L};
+    CHECK(is_same_picture(draw(text),
+                          draw_bytes(text, strlen(text), &options, QR_MAX_SERVICE_PNG)));
+}
+
+static void every_status_has_a_message_and_so_has_what_is_none(void)
+{
+    const char *unknown = qr_error_message(INT32_MIN);
+    CHECK(strlen(unknown) > 0);
+    CHECK(strcmp(qr_error_message(-1), unknown) == 0);
+    CHECK(strcmp(qr_error_message(QR_STATUS_PANIC + 1), unknown) == 0);
+    for (int32_t status = QR_STATUS_OK; status <= QR_STATUS_PANIC; status++) {
+        const char *message = qr_error_message(status);
+        CHECK(strlen(message) > 0);
+        CHECK(strcmp(message, unknown) != 0);
+        CHECK(strchr(message, '\n') == NULL);
+        CHECK(qr_error_message(status) == message);
+    }
+}
+
+static void the_version_is_the_one_that_pkg_config_knows(void)
+{
+    CHECK(strcmp(qr_version(), VERSION) == 0);
+}
+
+#define THREADS 4
+/* As README.md says. */
+#define STACK_BYTES (96 * 1024)
+
+/* The largest symbol of all. */
+static struct answer draw_longest(void)
+{
+    const struct qr_options options = {1000, 4, QR_LEVEL_L};
+    char *text = (char *)allocate(2953);
+    for (int at = 0; at < 2953; at++)
+        text[at] = (char)('!' + at * at % 94);
+    struct answer answer = draw_bytes(text, 2953, &options, 20000);
+    free(text);
+    return answer;
+}
+
+static void *draw_in_a_thread(void *expected)
+{
+    const struct answer *answer = (const struct answer *)expected;
+    /* Not CHECK: its counter is the main thread's. */
+    for (int round = 0; round < 5; round++) {
+        struct answer mine = draw_longest();
+        int same = mine.status == QR_STATUS_OK && mine.len == answer->len &&
+                   memcmp(mine.png, answer->png, mine.len) == 0;
+        free(mine.png);
+        if (!same || strcmp(qr_error_message(mine.status), "no error") != 0)
+            return NULL;
+    }
+    return expected;
+}
+
+static void threads_with_small_stacks_do_not_disturb_each_other(void)
+{
+    struct answer expected = draw_longest();
+    pthread_attr_t small;
+    pthread_t threads[THREADS];
+    int started = 0;
+    CHECK(pthread_attr_init(&small) == 0);
+    CHECK(pthread_attr_setstacksize(&small, STACK_BYTES) == 0);
+    while (started < THREADS &&
+           pthread_create(&threads[started], &small, draw_in_a_thread, &expected) == 0)
+        started++;
+    CHECK(started == THREADS);
+    while (started-- > 0) {
+        void *result = NULL;
+        CHECK(pthread_join(threads[started], &result) == 0);
+        CHECK(result == &expected);
+    }
+    CHECK(pthread_attr_destroy(&small) == 0);
+    free(expected.png);
+}
+
+int main(void)
+{
+    a_picture_is_a_png_and_nothing_behind_it_is_touched();
+    null_is_refused_where_a_byte_would_be_read_or_written();
+    null_is_taken_for_the_empty_text_and_for_no_buffer();
+    a_small_buffer_is_left_alone_and_the_capacity_needed_is_told();
+    a_text_that_is_not_utf8_is_refused();
+    nul_is_a_character_like_any_other();
+    a_text_that_is_too_long_is_refused_at_each_level();
+    a_length_that_cannot_be_is_refused_without_reading();
+    options_out_of_range_are_refused();
+    no_options_are_200_px_margin_4_and_level_l();
+    every_status_has_a_message_and_so_has_what_is_none();
+    the_version_is_the_one_that_pkg_config_knows();
+    threads_with_small_stacks_do_not_disturb_each_other();
+    if (failures > 0) {
+        fprintf(stderr, "border.c: %d checks failed\n", failures);
+        return 1;
+    }
+    printf("all checks passed\n");
+    return 0;
+}

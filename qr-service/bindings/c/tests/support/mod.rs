@@ -1,0 +1,97 @@
+//! The library as `install.sh` installs it, and the tools that build and run programs with it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "not every test uses all of it")]
+
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+/// How strictly C is compiled, and C++ with `-x c++`.
+pub(crate) const C99: [&str; 5] = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"];
+pub(crate) const CPP11: [&str; 6] =
+    ["-xc++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Linking {
+    Shared,
+    Static,
+}
+
+pub(crate) const BOTH_WAYS: [Linking; 2] = [Linking::Shared, Linking::Static];
+
+pub(crate) fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The prefix that the library is installed under, once for each test program.
+pub(crate) fn prefix() -> &'static Path {
+    static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
+        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let prefix = temporary.join("qr-c").join(env!("CARGO_CRATE_NAME"));
+        succeed(Command::new(folder().join("install.sh")).arg(&prefix));
+        prefix
+    });
+    &PREFIX
+}
+
+pub(crate) fn library_folder() -> PathBuf {
+    prefix().join("lib")
+}
+
+/// A tool in the environment that the README asks for.
+pub(crate) fn tool(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    // The JVM takes arguments by the locale.
+    command.env("LC_ALL", "C.UTF-8");
+    command.env("LD_LIBRARY_PATH", library_folder());
+    command.env("PKG_CONFIG_PATH", library_folder().join("pkgconfig"));
+    command
+}
+
+/// What it did.
+///
+/// # Panics
+/// Where the program is not there.
+#[track_caller]
+pub(crate) fn output(command: &mut Command) -> Output {
+    command.output().unwrap_or_else(|error| match error.kind() {
+        ErrorKind::NotFound => panic!("{:?} is missing: make setup", command.get_program()),
+        _ => panic!("{command:?}: {error}"),
+    })
+}
+
+/// What it wrote to standard output, having succeeded.
+#[track_caller]
+pub(crate) fn succeed(command: &mut Command) -> String {
+    let output = output(command);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+pub(crate) fn pkg_config(args: &[&str]) -> Vec<String> {
+    let said = succeed(tool("pkg-config").args(args).arg("qr"));
+    said.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Compiles a source of C or C++ to `program`, warnings being errors.
+#[track_caller]
+pub(crate) fn compile(flags: &[&str], source: &Path, linking: Linking, program: &Path) {
+    let libraries = match linking {
+        Linking::Shared => pkg_config(&["--libs"]),
+        Linking::Static => {
+            let libraries = pkg_config(&["--static", "--libs"]).into_iter();
+            // As the README says: the linker would take the shared one, which is there too.
+            libraries.map(|flag| if flag == "-lqr" { "-l:libqr.a".into() } else { flag }).collect()
+        }
+    };
+    let compiler = if flags.contains(&"-xc++") { "g++" } else { "gcc" };
+    let mut command = tool(compiler);
+    command.args(flags).args(pkg_config(&["--cflags"])).arg(source);
+    // Else the libraries were sources too.
+    command.arg("-xnone").args(libraries).arg("-o").arg(program);
+    succeed(&mut command);
+}
