@@ -69,7 +69,7 @@ lint: ## formatters, linters, and the checks of nginx' and Prometheus' configura
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(NPM) run lint
-	shellcheck .ci/run deploy/local/setup.sh
+	shellcheck .ci/run deploy/local/setup.sh qr-service/bindings/c/install.sh
 	$(CARGO) build --quiet -p qr-service -p stack
 	folder=$$(mktemp -d)
 	trap 'rm -rf "$$folder"' EXIT

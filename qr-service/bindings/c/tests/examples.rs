@@ -76,7 +76,11 @@ fn in_python() -> Example {
 
 fn in_java() -> Example {
     assert!(Path::new(JNA).exists(), "{JNA} is missing: make setup");
-    Example::new(|_| vec!["java".into(), "-cp".into(), JNA.into(), source("java/Qr.java")])
+    // Newer JVMs warn without it.
+    let access = "--enable-native-access=ALL-UNNAMED";
+    Example::new(|_| {
+        vec!["java".into(), access.into(), "-cp".into(), JNA.into(), source("java/Qr.java")]
+    })
 }
 
 fn draws_what_qr_core_draws(example: &Example) {
