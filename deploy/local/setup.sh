@@ -12,18 +12,19 @@ run | all) what=$1 ;;
     ;;
 esac
 
-# A file or command that the package brings, and the package.
+# A file, a command or a module of Python that the package brings, and the package.
 for_running='nginx=nginx supervisord=supervisor prometheus=prometheus
     prometheus-nginx-exporter=prometheus-nginx-exporter setpriv=util-linux cc=build-essential'
 for_tests='chromium=chromium cmake=cmake c++=build-essential curl=curl pngcheck=pngcheck
     shellcheck=shellcheck wrk=wrk valgrind=valgrind pkg-config=pkg-config go=golang-go
     javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
     /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
-    /usr/lib/python3/dist-packages/PIL=python3-pil'
+    /usr/lib/python3/dist-packages/PIL=python3-pil python3:ensurepip=python3-venv'
 
 has() {
     case "$1" in
     /*) [ -e "$1" ] ;;
+    python3:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     *) PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null ;;
     esac
 }

@@ -10,10 +10,9 @@ pub mod preflight;
 pub mod readiness;
 pub mod render;
 pub mod settings;
-pub mod split;
 pub mod stack;
 pub mod supervisor;
 
+pub use ramp::{Key, Share};
 pub use settings::{Addresses, Part, Settings};
-pub use split::SplitKey;
 pub use stack::{Options, Stack};

@@ -82,32 +82,17 @@ pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `nginx -t` on the rendered configuration.
-///
-/// # Errors
-/// What nginx says.
-pub fn check_nginx(settings: &Settings) -> anyhow::Result<()> {
-    let prefix = settings.nginx_dir();
-    let mut command = Command::new("nginx");
-    command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(&prefix);
-    check(command.arg("-c").arg(prefix.join("nginx.conf")))
-}
-
 /// `promtool check config` on the rendered configuration.
 ///
 /// # Errors
 /// What promtool says.
 pub fn check_prometheus(run_dir: &Path) -> anyhow::Result<()> {
     let file = run_dir.join("prometheus/prometheus.yml");
-    check(Command::new("promtool").args(["check", "config"]).arg(file))
-}
-
-fn check(command: &mut Command) -> anyhow::Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| name.clone())?;
+    let output = Command::new("promtool").args(["check", "config"]).arg(file).output();
+    let output = output.context("promtool")?;
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
-        bail!("{name}: {}", String::from_utf8_lossy(&said).trim());
+        bail!("promtool: {}", String::from_utf8_lossy(&said).trim());
     }
     Ok(())
 }

@@ -4,12 +4,13 @@
 //! here other addresses take the defaults' places, so there is one source for all places.
 
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
 use crate::settings::Settings;
-use crate::split::{self, Split};
 
 /// Writes every file of the run folder: nginx', Prometheus' and supervisord's.
 ///
@@ -33,20 +34,24 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         &[
             ("127.0.0.1:42069", at.rust.to_string()),
             ("127.0.0.1:3000", at.legacy.to_string()),
+            ("127.0.0.1:42080", at.shadow.to_string()),
             ("127.0.0.1:9090", at.prometheus.to_string()),
         ],
     )?;
+    link_live_page(settings)?;
     place(metrics("prometheus.yml"), &[])?;
     place(
         metrics("targets.json"),
         &[
             ("127.0.0.1:42070", at.rust_admin.to_string()),
             ("127.0.0.1:3001", at.legacy_admin.to_string()),
+            ("127.0.0.1:8081", at.proxy_admin.to_string()),
             ("127.0.0.1:9113", at.nginx_exporter.to_string()),
             ("127.0.0.1:9090", at.prometheus.to_string()),
         ],
     )?;
-    write_split(settings)?;
+    // What an earlier run had, unless told otherwise: data and traffic survive `down` and `up`.
+    ramp::prepare(&settings.nginx_dir(), &settings.wanted_split())?;
     write(&supervisord_conf(settings), &supervisord_text(settings)?)
 }
 
@@ -73,16 +78,19 @@ fn write_changed(
     write(&settings.run_dir.join(to), &text)
 }
 
-fn mark(number: usize) -> String {
-    format!("\u{1}{number}\u{2}")
+/// The live page has no addresses in it: nginx serves the repository's own files, as they are now.
+fn link_live_page(settings: &Settings) -> anyhow::Result<()> {
+    let link = settings.nginx_dir().join("live");
+    let page = settings.root.join("dashboards/live");
+    match fs::remove_file(&link) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => symlink(page, &link),
+    }
+    .with_context(|| link.display().to_string())
 }
 
-/// What an earlier run had, unless told otherwise: data and traffic both survive `down` and `up`.
-fn write_split(settings: &Settings) -> anyhow::Result<()> {
-    let file = settings.nginx_dir().join("split.conf");
-    let kept = || fs::read_to_string(&file).ok().and_then(|text| split::parse(&text));
-    let split = settings.split.or_else(kept).unwrap_or(Split::ALL);
-    write(&file, &split::render(split, settings.split_key))
+fn mark(number: usize) -> String {
+    format!("\u{1}{number}\u{2}")
 }
 
 fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {

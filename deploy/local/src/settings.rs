@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::split::{Split, SplitKey};
+use ramp::{Key, Nginx, Share, Wanted};
 
 /// One of the stack's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct Addresses {
     pub legacy: SocketAddr,
     /// legacy-node, admin.
     pub legacy_admin: SocketAddr,
+    /// qr-shadow, where nginx sends what it mirrors.
+    pub shadow: SocketAddr,
     /// Prometheus.
     pub prometheus: SocketAddr,
     /// nginx' exporter.
@@ -96,7 +98,7 @@ impl Addresses {
             if let Ok(listener) = std::net::TcpListener::bind(("127.0.0.1", port)) {
                 held.push(listener);
             }
-            if held.len() == 8 {
+            if held.len() == 9 {
                 break;
             }
         }
@@ -111,6 +113,7 @@ impl Addresses {
             rust_admin: next()?,
             legacy: next()?,
             legacy_admin: next()?,
+            shadow: next()?,
             prometheus: next()?,
             nginx_exporter: next()?,
         })
@@ -127,9 +130,9 @@ pub struct Settings {
     /// Who listens where.
     pub addresses: Addresses,
     /// The Rust service's share of /qrcode; `None` keeps what the run folder has, else 100 percent.
-    pub split: Option<Split>,
-    /// What keys of the split are made from.
-    pub split_key: SplitKey,
+    pub split: Option<Share>,
+    /// What it is a share of; `None` keeps what the run folder has, else the text.
+    pub split_key: Option<Key>,
     /// `QR_ENGINE` of the Rust service; `None` leaves it to the environment.
     pub engine: Option<String>,
     /// Processes of the legacy app.
@@ -152,6 +155,16 @@ impl Settings {
     /// nginx' prefix, with its configuration.
     pub fn nginx_dir(&self) -> PathBuf {
         self.run_dir.join("nginx")
+    }
+
+    /// nginx, as the split's tool knows it.
+    pub fn nginx(&self) -> Nginx {
+        Nginx { dir: self.nginx_dir(), admin: self.addresses.proxy_admin }
+    }
+
+    /// What the split is to be at the start.
+    pub fn wanted_split(&self) -> Wanted {
+        Wanted { share: self.split, key: self.split_key.clone(), mirror: None }
     }
 }
 

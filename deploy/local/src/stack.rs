@@ -1,15 +1,18 @@
 //! A whole stack in passing.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use ramp::{Key, Share, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::settings::{Addresses, Part, Settings, repository};
-use crate::split::{self, Split, SplitKey};
 use crate::supervisor::Supervisor;
 use crate::{preflight, readiness, render};
 
@@ -20,9 +23,9 @@ pub const READY_TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The Rust service's share of /qrcode.
-    pub split: Split,
+    pub split: Share,
     /// What keys of the split are made from.
-    pub split_key: SplitKey,
+    pub split_key: Key,
     /// `QR_ENGINE` of the Rust service.
     pub engine: Option<String>,
     /// Processes of the legacy app.
@@ -31,7 +34,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { split: Split::ALL, split_key: SplitKey::Text, engine: None, legacy_workers: 1 }
+        Options { split: Share::ALL, split_key: Key::Text, engine: None, legacy_workers: 1 }
     }
 }
 
@@ -51,20 +54,25 @@ impl Stack {
     /// # Errors
     /// What is missing or wrong, or the end of the log of the part that didn't start.
     pub fn start(qr_service: &Path, options: &Options) -> anyhow::Result<Self> {
-        let folder = TempDir::with_prefix("qr-stack-").context("no temporary folder")?;
+        // Where root starts nginx, its workers are somebody else, and read ramp's figures there.
+        let folder = tempfile::Builder::new()
+            .prefix("qr-stack-")
+            .permissions(Permissions::from_mode(0o755))
+            .tempdir()
+            .context("no temporary folder")?;
         let settings = Settings {
             root: repository().to_owned(),
             run_dir: folder.path().to_owned(),
             addresses: Addresses::free()?,
             split: Some(options.split),
-            split_key: options.split_key,
+            split_key: Some(options.split_key.clone()),
             engine: options.engine.clone(),
             legacy_workers: options.legacy_workers,
             qr_service: qr_service.to_owned(),
         };
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
-        preflight::check_nginx(&settings)?;
+        settings.nginx().check()?;
         let supervisor = Supervisor::new(render::supervisord_conf(&settings));
         let log = settings.run_dir.join("log/supervisord.out");
         let keeper = Some(supervisor.start_bound(&log)?);
@@ -94,6 +102,8 @@ impl Stack {
             ("QR_LEGACY_URL", format!("http://{}", at.legacy)),
             ("QR_LEGACY_ADMIN_URL", format!("http://{}", at.legacy_admin)),
             ("QR_PROMETHEUS_URL", format!("http://{}/prometheus", at.prometheus)),
+            ("QR_NGINX_DIR", self.settings.nginx_dir().display().to_string()),
+            ("QR_PROXY_ADMIN_ADDR", at.proxy_admin.to_string()),
             ("QR_STACK_DIR", self.settings.run_dir.display().to_string()),
         ]
     }
@@ -102,8 +112,9 @@ impl Stack {
     ///
     /// # Errors
     /// What nginx says.
-    pub fn set_split(&self, split: Split) -> anyhow::Result<()> {
-        split::change(&self.settings, &self.supervisor, split)
+    pub fn set_split(&self, share: Share) -> anyhow::Result<()> {
+        let wanted = Wanted::share(share);
+        ramp::set(&self.settings.nginx(), &wanted, &AtomicBool::new(false)).map(drop)
     }
 
     /// Stops a part for good; it has ended on return.

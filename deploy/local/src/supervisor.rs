@@ -113,14 +113,6 @@ impl Supervisor {
         Ok((pid != 0).then_some(pid))
     }
 
-    /// Sends a part a signal, by its name without SIG.
-    ///
-    /// # Errors
-    /// What supervisord says.
-    pub fn signal(&self, part: Part, signal: &str) -> anyhow::Result<()> {
-        self.order(&["signal", signal, &part.supervised_name()])
-    }
-
     /// Starts a part; it runs, if not yet ready, on return.
     ///
     /// # Errors

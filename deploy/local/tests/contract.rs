@@ -6,7 +6,7 @@
 mod support;
 
 use contract::{Options, Target, case, run};
-use stack::split::Split;
+use stack::Share;
 
 fn check(base: &str, options: &Options) {
     let cases = case::all().unwrap();
@@ -21,7 +21,7 @@ fn the_contract_holds_for_each_implementation_and_for_the_proxy_at_every_split()
     check(&format!("http://{}", stack.settings().addresses.rust), &options);
     check(&format!("http://{}", stack.settings().addresses.legacy), &options);
     for percent in [100, 50, 0] {
-        stack.set_split(Split::percent(percent).unwrap()).unwrap();
+        stack.set_split(Share::percent(percent).unwrap()).unwrap();
         check(&stack.url(), &options);
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use stack::{Options, Part, Stack};
+use stack::{Options, Part, Share, Stack};
 use support::{client, eventually, get, start, try_get};
 
 /// Asks for pictures from several connections until told to end; panics at the first that is not a
@@ -145,7 +145,7 @@ fn moving_the_split_under_load_loses_no_request() {
     // nginx closes idle connections as it reloads: at most each user's, once a move.
     let asked_again = with_load(&stack, |served| {
         for (percent, who) in [(0, 1), (100, 0), (0, 1), (100, 0)] {
-            stack.set_split(stack::split::Split::percent(percent).unwrap()).unwrap();
+            stack.set_split(Share::percent(percent).unwrap()).unwrap();
             let count = || if who == 0 { served().0 } else { served().1 };
             assert!(grows(count), "{percent}%");
         }

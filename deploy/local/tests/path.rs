@@ -11,8 +11,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use contract::decode;
-use stack::split::Split;
-use stack::{Options, Part, SplitKey, Stack};
+use stack::{Key, Options, Part, Share, Stack};
 use support::{Answer, eventually, get, log_lines, post_json, start};
 
 #[test]
@@ -162,7 +161,7 @@ fn prometheus_scrapes_every_part(stack: &Stack) {
         let found: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         found["data"]["result"][0]["value"][1] == "1"
     };
-    for job in ["qr-service", "legacy-node", "nginx", "prometheus"] {
+    for job in ["qr-service", "legacy-node", "nginx", "ramp", "prometheus"] {
         assert!(eventually(Duration::from_secs(30), || up(job)), "{job} is not up");
     }
 }
@@ -183,11 +182,11 @@ fn answers_by(stack: &Stack) -> Vec<bool> {
 
 #[test]
 fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
-    let stack = start(&Options { split: Split::percent(0).unwrap(), ..Options::default() });
+    let stack = start(&Options { split: Share::percent(0).unwrap(), ..Options::default() });
     assert!(answers_by(&stack).iter().all(|rust| !rust), "0% is none");
     let mut before = vec![false; 400];
     for percent in [5, 25, 50] {
-        stack.set_split(Split::percent(percent).unwrap()).unwrap();
+        stack.set_split(Share::percent(percent).unwrap()).unwrap();
         let now = answers_by(&stack);
         let share = now.iter().filter(|&&rust| rust).count() as f64 / 4.0;
         // 400 of a fair hash: five standard deviations are 12.5 points at most.
@@ -196,14 +195,14 @@ fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
         assert_eq!(now, answers_by(&stack), "one text, one implementation");
         before = now;
     }
-    stack.set_split(Split::ALL).unwrap();
+    stack.set_split(Share::ALL).unwrap();
     assert!(answers_by(&stack).iter().all(|&rust| rust), "100% is all");
 }
 
 #[test]
 fn the_share_can_be_of_requests_instead() {
-    let split = Split::percent(50).unwrap();
-    let stack = start(&Options { split, split_key: SplitKey::Random, ..Options::default() });
+    let split = Share::percent(50).unwrap();
+    let stack = start(&Options { split, split_key: Key::Request, ..Options::default() });
     let url = format!("{}/qrcode?text=one", stack.url());
     let rust = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
     // Six standard deviations.

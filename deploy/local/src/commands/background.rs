@@ -2,9 +2,10 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, bail, ensure};
-use stack::split::{self, Split};
+use ramp::{Share, Wanted};
 use stack::stack::READY_TIMEOUT;
 use stack::supervisor::Supervisor;
 use stack::{Part, Settings, preflight, readiness, render};
@@ -41,7 +42,7 @@ fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
     preflight::check_tools(settings)?;
     preflight::check_folders(settings)?;
     render::render(settings)?;
-    preflight::check_nginx(settings)?;
+    settings.nginx().check()?;
     preflight::check_prometheus(&settings.run_dir)
 }
 
@@ -85,10 +86,8 @@ pub(super) fn status(settings: &Settings) -> anyhow::Result<ExitCode> {
         let ready = if ready { "ready" } else { "not ready" };
         println!("{:<15} {:<9} {:<9} {}", state.name, ready, state.state, state.detail);
     }
-    let file = settings.nginx_dir().join("split.conf");
-    let split = std::fs::read_to_string(file).ok().and_then(|text| split::parse(&text));
-    if let Some(split) = split {
-        println!("{split}% of /qrcode goes to qr-service.");
+    if let Ok(split) = ramp::current(&settings.nginx_dir()) {
+        println!("{}% of /qrcode goes to qr-service.", split.share_percent);
     }
     print_urls(settings);
     Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::from(NOT_RUNNING) })
@@ -119,11 +118,11 @@ pub(super) fn logs(
     Err(tail.args(files).exec()).context("tail")
 }
 
-pub(super) fn split(settings: &Settings, split: Split) -> anyhow::Result<ExitCode> {
-    let supervisor = supervisor(settings);
-    ensure!(supervisor.pid().is_some(), "nothing runs from {}", settings.run_dir.display());
-    split::change(settings, &supervisor, split)?;
-    println!("{split}% of /qrcode goes to qr-service.");
+pub(super) fn split(settings: &Settings, share: Share) -> anyhow::Result<ExitCode> {
+    let runs = supervisor(settings).pid().is_some();
+    ensure!(runs, "nothing runs from {}", settings.run_dir.display());
+    ramp::set(&settings.nginx(), &Wanted::share(share), &AtomicBool::new(false))?;
+    println!("{share}% of /qrcode goes to qr-service.");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,8 +10,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use stack::settings::repository;
-use stack::split::Split;
-use stack::{Addresses, Settings, SplitKey};
+use stack::{Addresses, Key, Settings, Share};
 
 /// Runs the whole stack on this machine: nginx, qr-service, legacy-node and Prometheus.
 #[derive(Parser, Debug)]
@@ -44,7 +43,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
         /// 0 to 100
-        percent: Split,
+        percent: Share,
     },
     /// Write and check the configuration without starting anything
     Check(Place),
@@ -86,6 +85,9 @@ struct Place {
         value_name = "IP:PORT"
     )]
     legacy_admin_addr: SocketAddr,
+    /// qr-shadow, where nginx sends what it mirrors
+    #[arg(long, env = "QR_SHADOW_ADDR", default_value = "127.0.0.1:42080", value_name = "IP:PORT")]
+    shadow_addr: SocketAddr,
     /// Prometheus
     #[arg(
         long,
@@ -107,10 +109,11 @@ struct Place {
     legacy_workers: Option<usize>,
     /// The Rust service's share of /qrcode at start [default: as it was, else 100]
     #[arg(long, env = "QR_SPLIT", value_name = "PERCENT")]
-    split: Option<Split>,
-    /// What decides about the share: one text, one client, or nothing
-    #[arg(long, env = "QR_SPLIT_KEY", value_enum, default_value_t, value_name = "KEY")]
-    split_key: SplitKey,
+    split: Option<Share>,
+    /// What it is a share of at start: arg_text, remote_addr, request_id or cookie_NAME
+    /// [default: as it was, else arg_text]
+    #[arg(long, env = "QR_SPLIT_KEY", value_name = "KEY")]
+    split_key: Option<Key>,
     #[command(flatten)]
     binary: Binary,
 }
@@ -147,11 +150,12 @@ impl Place {
                 rust_admin: self.admin_addr,
                 legacy: self.legacy_addr,
                 legacy_admin: self.legacy_admin_addr,
+                shadow: self.shadow_addr,
                 prometheus: self.prometheus_addr,
                 nginx_exporter: self.nginx_exporter_addr,
             },
             split: self.split,
-            split_key: self.split_key,
+            split_key: self.split_key.clone(),
             engine: None,
             legacy_workers: self.legacy_workers.unwrap_or_else(processors),
             qr_service: self.binary.path()?,

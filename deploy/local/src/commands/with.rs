@@ -12,18 +12,17 @@ use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use stack::split::Split;
-use stack::{Options, SplitKey, Stack};
+use stack::{Key, Options, Share, Stack};
 
 /// What `stack with` takes.
 #[derive(Args, Debug)]
 pub(super) struct With {
     /// The Rust service's share of /qrcode, in percent
-    #[arg(long, default_value_t = Split::ALL, value_name = "PERCENT")]
-    split: Split,
-    /// What decides about the share
-    #[arg(long, value_enum, default_value_t, value_name = "KEY")]
-    split_key: SplitKey,
+    #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
+    split: Share,
+    /// What it is a share of: arg_text, remote_addr, request_id or cookie_NAME
+    #[arg(long, default_value_t, value_name = "KEY")]
+    split_key: Key,
     /// Engine of the Rust service [default: by QR_ENGINE]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
@@ -33,7 +32,8 @@ pub(super) struct With {
     #[command(flatten)]
     binary: super::Binary,
     /// The command. It finds QR_STACK_URL, QR_STACK_ADMIN_URL, QR_RUST_URL, QR_RUST_ADMIN_URL,
-    /// QR_LEGACY_URL, QR_LEGACY_ADMIN_URL, QR_PROMETHEUS_URL and QR_STACK_DIR in its environment
+    /// QR_LEGACY_URL, QR_LEGACY_ADMIN_URL, QR_PROMETHEUS_URL, QR_NGINX_DIR, QR_PROXY_ADMIN_ADDR and
+    /// QR_STACK_DIR in its environment
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -1,0 +1,193 @@
+//! `ramp run`, and what is asked of a run: pause, resume, abort.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ramp::gates::Gates;
+use ramp::run::request::{self, Request};
+use ramp::run::{Outcome, Plan, State, Surroundings};
+use ramp::{Nginx, Share, Verdict, judge};
+
+use super::{Place, Signals};
+
+const ROLLED_BACK: u8 = 3;
+const INCONCLUSIVE: u8 = 4;
+const ABORTED: u8 = 5;
+
+/// Going back takes a reload.
+const ENDS_WITHIN: Duration = Duration::from_secs(60);
+
+#[derive(Args, Debug)]
+pub(super) struct Run {
+    /// The shares, one after the other [default: 1,5,25,50,100, or as the unfinished run has them]
+    #[arg(long, value_parser = parse_steps, value_name = "PERCENT,PERCENT...")]
+    steps: Option<Steps>,
+    /// How long each is held [default: 60s]
+    #[arg(long, value_parser = humantime::parse_duration, value_name = "TIME")]
+    hold: Option<Duration>,
+    /// How much longer where there is too little to judge by [default: as long as it is held]
+    #[arg(long, value_parser = humantime::parse_duration, value_name = "TIME")]
+    patience: Option<Duration>,
+    /// The gates [default: those of proxy/ramp/gates.toml, which are built in]
+    #[arg(long, value_name = "FILE")]
+    gates: Option<PathBuf>,
+    /// Judge the time just past, as if a step ended now, and move nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    pace: Pace,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Pace {
+    /// Time between two judgements
+    #[arg(long, default_value = "2s", value_parser = humantime::parse_duration, value_name = "TIME")]
+    every: Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Steps(Vec<Share>);
+
+fn parse_steps(text: &str) -> anyhow::Result<Steps> {
+    let steps: Vec<Share> = text.split(',').map(str::parse).collect::<anyhow::Result<_>>()?;
+    let rises = steps.windows(2).all(|pair| pair[0] < pair[1]) && steps[0] > Share::NONE;
+    anyhow::ensure!(rises, "steps go up, from above 0");
+    Ok(Steps(steps))
+}
+
+impl Run {
+    pub(super) fn run(self, place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
+        let unfinished = State::load_unfinished(&nginx.dir)?.map(|state| state.plan);
+        let pace = self.pace.every;
+        let dry_run = self.dry_run;
+        let plan = self.plan(unfinished)?;
+        if dry_run {
+            return judge_only(place, nginx, &plan);
+        }
+        walk(place, nginx, plan, pace)
+    }
+
+    /// What was typed; the rest as the unfinished run has it, else by default.
+    fn plan(self, unfinished: Option<Plan>) -> anyhow::Result<Plan> {
+        let default = || -> anyhow::Result<Plan> {
+            let Steps(steps) = parse_steps("1,5,25,50,100")?;
+            let hold = Duration::from_secs(60);
+            Ok(Plan { steps, hold, patience: hold, gates: None })
+        };
+        let fresh = unfinished.is_none();
+        let rest = unfinished.map_or_else(default, Ok)?;
+        let hold = self.hold.unwrap_or(rest.hold);
+        let gates = self.gates.map(std::path::absolute).transpose().context("--gates")?;
+        Ok(Plan {
+            steps: self.steps.map_or(rest.steps, |steps| steps.0),
+            hold,
+            patience: self.patience.unwrap_or(if fresh { hold } else { rest.patience }),
+            gates: gates.or(rest.gates),
+        })
+    }
+}
+
+fn walk(place: &Place, nginx: &Nginx, plan: Plan, every: Duration) -> anyhow::Result<ExitCode> {
+    with_surroundings(place, nginx, every, |around| ramp::run::run(around, plan))
+}
+
+fn with_surroundings(
+    place: &Place,
+    nginx: &Nginx,
+    every: Duration,
+    work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<Outcome>,
+) -> anyhow::Result<ExitCode> {
+    let signals = Signals::watch()?;
+    let lock = ramp::take(nginx)?;
+    let prometheus = place.prometheus();
+    let (lock, prometheus, interrupted) = (&lock, &prometheus, &*signals.told);
+    let outcome = work(&Surroundings { nginx, lock, prometheus, every, interrupted })?;
+    Ok(match outcome {
+        Outcome::Done => ExitCode::SUCCESS,
+        Outcome::RolledBack => ExitCode::from(ROLLED_BACK),
+        Outcome::Inconclusive => ExitCode::from(INCONCLUSIVE),
+        Outcome::Aborted => ExitCode::from(ABORTED),
+        Outcome::Interrupted => signals.exit_code().unwrap_or(ExitCode::FAILURE),
+    })
+}
+
+fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitCode> {
+    let gates = Gates::load(plan.gates.as_deref())?;
+    let share = ramp::current(&nginx.dir)?.share_percent;
+    let judgement = judge::judge(&gates, &place.prometheus(), plan.hold, true);
+    let hold = humantime::format_duration(plan.hold);
+    println!("dry run: {share}% on Rust, judged by the last {hold}; nothing is moved");
+    print!("{}", ramp::lines(&judgement));
+    let next = plan.steps.iter().find(|step| **step > share);
+    Ok(match (judgement.verdict, next) {
+        (Verdict::Pass, Some(next)) => {
+            println!("pass: a run would move on, to {next}%");
+            ExitCode::SUCCESS
+        }
+        (Verdict::Pass, None) => {
+            println!("pass: a run would be done");
+            ExitCode::SUCCESS
+        }
+        (Verdict::Fail, _) => {
+            println!("fail: a run would go back: {}", judgement.named(Verdict::Fail));
+            ExitCode::from(ROLLED_BACK)
+        }
+        (Verdict::Inconclusive, _) => {
+            let why = judgement.named(Verdict::Inconclusive);
+            println!("inconclusive: a run would wait: {why}");
+            ExitCode::from(INCONCLUSIVE)
+        }
+    })
+}
+
+/// The unfinished run, and whether a process is at it.
+fn unfinished(nginx: &Nginx) -> anyhow::Result<(State, bool)> {
+    let state = State::load_unfinished(&nginx.dir)?.context("no run is under way")?;
+    Ok((state, ramp::holder(&nginx.dir).is_some()))
+}
+
+pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
+    let (state, alive) = unfinished(nginx)?;
+    if !alive {
+        bail!("no process is at the run, so it stays where it is ({state})");
+    }
+    request::send(&nginx.dir, Request::Pause)?;
+    println!("It stays at {}%.", state.share());
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn resume(place: &Place, nginx: &Nginx, pace: &Pace) -> anyhow::Result<ExitCode> {
+    let (state, alive) = unfinished(nginx)?;
+    if !alive {
+        return walk(place, nginx, state.plan, pace.every);
+    }
+    request::send(&nginx.dir, Request::Resume)?;
+    println!("It goes on at {}%.", state.share());
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn abort(place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
+    let (state, alive) = unfinished(nginx)?;
+    if !alive {
+        with_surroundings(place, nginx, Duration::ZERO, ramp::run::abort)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    request::send(&nginx.dir, Request::Abort)?;
+    let deadline = Instant::now() + ENDS_WITHIN;
+    while let Some(holder) = ramp::holder(&nginx.dir) {
+        if Instant::now() > deadline {
+            bail!("the run does not end: {holder}");
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    let share = ramp::current(&nginx.dir)?.share_percent;
+    if share != state.start_share {
+        bail!("the run has ended at {share}%; `ramp status` says why");
+    }
+    println!("It is back at {share}%.");
+    Ok(ExitCode::SUCCESS)
+}

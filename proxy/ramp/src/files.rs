@@ -1,0 +1,50 @@
+//! Files that others read while they change.
+
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::Context;
+use tempfile::Builder;
+
+/// Puts `text` in the file's place: beside it, on the disk, then renamed. Whoever reads sees the old
+/// text or the new one, whatever happens in between.
+pub(crate) fn replace(file: &Path, text: &str) -> anyhow::Result<()> {
+    let name = || file.display().to_string();
+    let folder = file.parent().unwrap_or(Path::new("."));
+    // nginx' workers read what root has written.
+    let permissions = Permissions::from_mode(0o644);
+    let mut beside =
+        Builder::new().permissions(permissions).tempfile_in(folder).with_context(name)?;
+    beside.write_all(text.as_bytes()).with_context(name)?;
+    beside.as_file().sync_all().with_context(name)?;
+    beside.persist(file).with_context(name)?;
+    sync_folder(folder)
+}
+
+/// Renames within a folder, for good.
+pub(crate) fn rename(from: &Path, to: &Path) -> anyhow::Result<()> {
+    fs::rename(from, to).with_context(|| format!("{} to {}", from.display(), to.display()))?;
+    sync_folder(to.parent().unwrap_or(Path::new(".")))
+}
+
+fn sync_folder(folder: &Path) -> anyhow::Result<()> {
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .with_context(|| folder.display().to_string())
+}
+
+/// The file's text, with its name in the error.
+pub(crate) fn read(file: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(file).with_context(|| file.display().to_string())
+}
+
+/// The file's text; `None` where there is no such file.
+pub(crate) fn read_if_there(file: &Path) -> anyhow::Result<Option<String>> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| file.display().to_string()),
+    }
+}

@@ -1,0 +1,191 @@
+//! The verdict on a step.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::gates::{Gate, Gates, Judge, Limit, Otherwise, Window};
+use crate::prometheus::{NoNumber, Prometheus};
+
+/// What is known of a gate, or of all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It holds.
+    Pass,
+    /// It does not.
+    Fail,
+    /// Nobody can say yet.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub(crate) const ALL: [Verdict; 3] = [Verdict::Pass, Verdict::Fail, Verdict::Inconclusive];
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// A gate with its figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The gate's name.
+    pub gate: String,
+    /// What it says.
+    pub verdict: Verdict,
+    /// Its number, where there is one.
+    pub value: Option<f64>,
+    /// How the number has to stand to the limit.
+    pub compare: String,
+    /// The limit, its margin included, where there is one.
+    pub limit: Option<f64>,
+    /// Why there is no number.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub problem: String,
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.problem.is_empty() {
+            return f.write_str(&self.problem);
+        }
+        let number = |number: Option<f64>| number.map_or("?".to_owned(), short);
+        write!(f, "{}, must be {} {}", number(self.value), self.compare, number(self.limit))
+    }
+}
+
+/// Four digits that count; Prometheus extrapolates, so more would only look exact.
+fn short(number: f64) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return number.to_string();
+    }
+    let digits = 3.0 - number.abs().log10().floor();
+    if digits <= 0.0 {
+        return format!("{number:.0}");
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 12")]
+    let text = format!("{number:.*}", digits.min(12.0) as usize);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// All gates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// The verdict: fail where one fails, else inconclusive where one is.
+    pub verdict: Verdict,
+    /// Each gate.
+    pub readings: Vec<Reading>,
+}
+
+impl Judgement {
+    /// Those of a verdict, with their figures, in one line.
+    pub fn named(&self, verdict: Verdict) -> String {
+        let readings = self.readings.iter().filter(|reading| reading.verdict == verdict);
+        let named: Vec<String> =
+            readings.map(|reading| format!("{} ({reading})", reading.gate)).collect();
+        named.join(", ")
+    }
+}
+
+/// A gate's number and limit.
+pub(crate) type Figures = Result<(f64, f64), NoNumber>;
+
+/// Asks Prometheus for every gate. `step` is how long the step has lasted, `at_the_end` whether its
+/// time is over.
+pub fn judge(
+    gates: &Gates,
+    prometheus: &Prometheus,
+    step: Duration,
+    at_the_end: bool,
+) -> Judgement {
+    let mut away: Option<NoNumber> = None;
+    let mut figures: Vec<Figures> = Vec::with_capacity(gates.all.len());
+    for gate in &gates.all {
+        let asked = match &away {
+            Some(away) => Err(away.clone()),
+            None => ask(gate, prometheus, step + gates.overlap),
+        };
+        if let Err(problem @ NoNumber::Away(_)) = &asked {
+            away = Some(problem.clone());
+        }
+        figures.push(asked);
+    }
+    decide(&gates.all, &figures, at_the_end)
+}
+
+/// A gate's figures now.
+pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -> Figures {
+    let window = match gate.window {
+        Window::Step => step_window,
+        Window::Fixed(window) => window,
+    };
+    let number = |query: &str| {
+        prometheus.number(&query.replace("$window", &format!("{}ms", window.as_millis())))
+    };
+    let limit = match &gate.limit {
+        Limit::Number(limit) => *limit,
+        Limit::Query(query) => number(query)?,
+    };
+    Ok((number(&gate.query)?, limit + gate.margin))
+}
+
+fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
+    let holds = |gate: &Gate, figures: &Figures| matches!(figures, Ok((value, limit)) if gate.compare.holds(*value, *limit));
+    let both = || gates.iter().zip(figures);
+    let enough =
+        both().all(|(gate, figures)| gate.otherwise == Otherwise::RollBack || holds(gate, figures));
+    let verdict_of = |gate: &Gate, figures: &Figures| {
+        let may_fail = match gate.judge {
+            Judge::AtOnce => true,
+            Judge::WithEnough => enough,
+            Judge::AtTheEnd => enough && at_the_end,
+        };
+        match (figures, gate.otherwise) {
+            _ if holds(gate, figures) => Verdict::Pass,
+            (Ok(_), Otherwise::RollBack) if may_fail => Verdict::Fail,
+            _ => Verdict::Inconclusive,
+        }
+    };
+    let readings: Vec<Reading> = both()
+        .map(|(gate, figures)| Reading {
+            gate: gate.name.clone(),
+            verdict: verdict_of(gate, figures),
+            value: figures.as_ref().ok().map(|(value, _)| *value),
+            compare: gate.compare.as_str().to_owned(),
+            limit: figures.as_ref().ok().map(|(_, limit)| *limit),
+            problem: figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),
+        })
+        .collect();
+    let has = |verdict| readings.iter().any(|reading| reading.verdict == verdict);
+    let verdict = [Verdict::Fail, Verdict::Inconclusive].into_iter().find(|&v| has(v));
+    Judgement { verdict: verdict.unwrap_or(Verdict::Pass), readings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        for (number, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (1.035_714, "1.036"),
+            (99.994, "99.99"),
+            (100_000.4, "100000"),
+            (0.000_254_1, "0.0002541"),
+            (-0.5, "-0.5"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(short(number), text);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! One at a time, and who it is.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, bail};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// `status` looks whether the lock is free by taking it for a moment; nobody is refused for that.
+const PATIENCE: Duration = Duration::from_millis(300);
+const POLL: Duration = Duration::from_millis(20);
+
+/// The right to change the split of one folder. The system takes it back when this process ends,
+/// however it ends.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Takes it.
+    ///
+    /// # Errors
+    /// Where somebody else has it: their process id, command and since when.
+    pub fn take(nginx_dir: &Path) -> anyhow::Result<Lock> {
+        let path = nginx_dir.join("ramp.lock");
+        let mut options = OpenOptions::new();
+        // Not truncated: it names the holder.
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(&path).with_context(|| path.display().to_string())?;
+        let tries = PATIENCE.as_millis() / POLL.as_millis();
+        for _ in 0..tries {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Lock { file }.sign(),
+                Err(Errno::WOULDBLOCK) => thread::sleep(POLL),
+                Err(error) => return Err(error).context("ramp.lock"),
+            }
+        }
+        bail!("the split is held by {}", said(file));
+    }
+
+    fn sign(mut self) -> anyhow::Result<Lock> {
+        let command: Vec<String> = std::env::args().collect();
+        let since = humantime::format_rfc3339_seconds(SystemTime::now());
+        let pid = std::process::id();
+        self.file.set_len(0)?;
+        write!(self.file, "process {pid} ({}), since {since}", command.join(" "))?;
+        Ok(self)
+    }
+}
+
+/// Who has the lock; `None` where nobody does.
+pub fn holder(nginx_dir: &Path) -> Option<String> {
+    let file = File::open(nginx_dir.join("ramp.lock")).ok()?;
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => None,
+        Err(_) => Some(said(file)),
+    }
+}
+
+fn said(mut file: File) -> String {
+    let mut text = String::new();
+    // What can't be read now is somebody all the same.
+    let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
+    if text.is_empty() { "another process".to_owned() } else { text }
+}

@@ -1,0 +1,12 @@
+//! `ramp`: moves the traffic.
+
+mod commands;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    arguments::parse::<commands::Arguments>().run().unwrap_or_else(|error| {
+        eprintln!("ramp: {error:#}");
+        ExitCode::FAILURE
+    })
+}

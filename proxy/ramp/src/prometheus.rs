@@ -1,0 +1,96 @@
+//! Prometheus' HTTP API: one number for a query.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::http;
+
+/// A gate is judged again in seconds; what takes longer is as good as away.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Where a Prometheus is.
+#[derive(Clone, Debug)]
+pub struct Prometheus {
+    /// Its URL, up to what stands before `/api/v1`.
+    pub url: String,
+}
+
+/// Why there is no number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoNumber {
+    /// Prometheus does not answer; it would not answer the next query either.
+    Away(String),
+    /// It does not take the query.
+    Refused(String),
+    /// It has nothing to say, or not a number.
+    NoData(&'static str),
+}
+
+impl fmt::Display for NoNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoNumber::Away(problem) | NoNumber::Refused(problem) => f.write_str(problem),
+            NoNumber::NoData(problem) => f.write_str(problem),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Option<Data>,
+    #[serde(default)]
+    error: String,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "resultType", content = "result", rename_all = "lowercase")]
+enum Data {
+    Scalar((f64, String)),
+    Vector(Vec<Sample>),
+    Matrix(serde::de::IgnoredAny),
+    String(serde::de::IgnoredAny),
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    value: (f64, String),
+}
+
+impl Prometheus {
+    /// The query's number, now.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn number(&self, query: &str) -> Result<f64, NoNumber> {
+        let url = format!("{}/api/v1/query", self.url.trim_end_matches('/'));
+        let away = |problem: String| NoNumber::Away(format!("Prometheus at {url}: {problem}"));
+        let (status, body) = http::get_with(&url, &[("query", query)], TIMEOUT)
+            .map_err(|error| away(error.to_string()))?;
+        // 400 and 422 come with a reason as JSON; a proxy's 502 does not.
+        let answer: Answer =
+            serde_json::from_str(&body).map_err(|_| away(format!("answers {status}")))?;
+        match answer.data {
+            Some(data) if status == 200 => number_of(data),
+            _ if status >= 500 => Err(away(answer.error)),
+            _ => Err(NoNumber::Refused(answer.error.replace('\n', " "))),
+        }
+    }
+}
+
+fn number_of(data: Data) -> Result<f64, NoNumber> {
+    let text = match data {
+        Data::Scalar((_, text)) => text,
+        Data::Vector(samples) => match <[Sample; 1]>::try_from(samples) {
+            Ok([sample]) => sample.value.1,
+            Err(samples) if samples.is_empty() => return Err(NoNumber::NoData("no data")),
+            Err(_) => return Err(NoNumber::Refused("gives several series; sum() them".to_owned())),
+        },
+        Data::Matrix(_) | Data::String(_) => {
+            return Err(NoNumber::Refused("gives no number".to_owned()));
+        }
+    };
+    let number = text.parse().ok().filter(|number: &f64| !number.is_nan());
+    number.ok_or(NoNumber::NoData("no data (0/0)"))
+}

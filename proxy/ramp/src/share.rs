@@ -1,0 +1,92 @@
+//! A share of the traffic.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context, ensure};
+use serde::{Deserialize, Serialize};
+
+/// A share in percent, 0 to 100, in steps of a hundredth: as fine as nginx takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Share {
+    hundredths: u16,
+}
+
+impl Share {
+    /// None of it.
+    pub const NONE: Share = Share { hundredths: 0 };
+    /// All of it.
+    pub const ALL: Share = Share { hundredths: 10_000 };
+
+    /// Whole percents.
+    ///
+    /// # Errors
+    /// Above 100.
+    pub fn percent(percent: u16) -> anyhow::Result<Self> {
+        ensure!(percent <= 100, "{percent}: must be 0 to 100 percent");
+        Ok(Share { hundredths: percent * 100 })
+    }
+}
+
+impl FromStr for Share {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let problem = || format!("{text:?}: must be 0 to 100 percent, with two decimals at most");
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        ensure!(digits(whole) && digits(decimals) && decimals.len() <= 2, problem());
+        let whole: u16 = whole.parse().with_context(problem)?;
+        let decimals: u16 = format!("{decimals:0<2}").parse().with_context(problem)?;
+        ensure!(whole < 100 || (whole == 100 && decimals == 0), problem());
+        Ok(Share { hundredths: whole * 100 + decimals })
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, decimals) = (self.hundredths / 100, self.hundredths % 100);
+        match decimals {
+            0 => write!(f, "{whole}"),
+            _ => write!(f, "{whole}.{decimals:02}"),
+        }
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> f64 {
+        f64::from(share.hundredths) / 100.0
+    }
+}
+
+impl TryFrom<f64> for Share {
+    type Error = anyhow::Error;
+
+    fn try_from(percent: f64) -> anyhow::Result<Self> {
+        percent.to_string().parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_out_of_range_is_refused_by_value() {
+        for text in ["101", "-1", "", "x", "1.234", "100.01", "99999999999", "1."] {
+            let error = text.parse::<Share>().expect_err(text).to_string();
+            assert!(error.contains(&format!("{text:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_hundredth_survives_being_a_number() {
+        for hundredths in 0..=10_000 {
+            let share = Share { hundredths };
+            let json = serde_json::to_string(&share).expect("a number");
+            assert_eq!(serde_json::from_str::<Share>(&json).expect(&json), share);
+            assert_eq!(share.to_string().parse::<Share>().expect("its own text"), share);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `ramp set` and `ramp status`, with a real nginx.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+
+use ramp::{Lock, Share, Wanted};
+use rustix::process::Signal;
+use support::{Place, eventually, stderr};
+
+#[test]
+fn the_share_served_is_the_share_set_and_what_has_moved_stays_moved() {
+    let place = Place::new();
+    place.succeeds(&["set", "--mirror", "0"]);
+    let keys: Vec<String> = (0..100_000).map(|i| format!("https://example.com/{i}")).collect();
+    let mut moved = vec![false; keys.len()];
+    for percent in ["1", "5", "25", "50", "99"] {
+        place.succeeds(&["set", percent]);
+        let rust = place.served_by_rust(&keys);
+        let share = rust.iter().filter(|&&rust| rust).count() as f64 / 1000.0;
+        let wanted: f64 = percent.parse().unwrap();
+        println!("{percent} %: {share} % served");
+        assert!((share - wanted).abs() < 0.5, "{share} % served at {percent} %");
+        assert!(moved.iter().zip(&rust).all(|(before, now)| *now || !*before), "{percent} %");
+        moved = rust;
+    }
+}
+
+#[test]
+fn none_all_and_hundredths_are_shares_as_well() {
+    let place = Place::new();
+    let keys: Vec<String> = (0..2000).map(|i| i.to_string()).collect();
+    for (percent, rust) in [("100", 2000), ("0", 0)] {
+        place.succeeds(&["set", percent]);
+        let served = place.served_by_rust(&keys);
+        assert_eq!(served.iter().filter(|&&rust| rust).count(), rust, "{percent} %");
+    }
+    for percent in ["0.01", "99.99", "33.33", "12.5"] {
+        place.succeeds(&["set", percent]);
+        let share: Share = percent.parse().unwrap();
+        assert_eq!(place.share(), share.to_string());
+    }
+    let said = place.succeeds(&["status"]);
+    assert!(said.contains("12.50% of arg_text") && said.contains("the same"), "{said}");
+}
+
+#[test]
+fn the_key_decides_what_stays_together() {
+    let place = Place::new();
+    let get = |from: &str, cookie: &str| {
+        let url =
+            format!("http://{}/qrcode?text={}", place.settings.addresses.proxy, fastrand::u64(..));
+        let mut curl = std::process::Command::new("curl");
+        curl.args(["-s", "--interface", from, "-H", cookie, &url]);
+        String::from_utf8(curl.output().unwrap().stdout).unwrap()
+    };
+    // Each value has to have one answer, and not all values the same.
+    let sticks = |answer: &dyn Fn(u8) -> String| {
+        let answers: Vec<String> = (2..40).map(answer).collect();
+        let again: Vec<String> = (2..40).map(answer).collect();
+        (answers == again, answers.iter().any(|a| *a != answers[0]))
+    };
+    let by_address = |i: u8| get(&format!("127.0.0.{i}"), "X-A: b");
+    let by_cookie = |i: u8| get("127.0.0.1", &format!("Cookie: a=b; user=u{i}"));
+    place.succeeds(&["set", "50", "--key", "remote_addr"]);
+    assert_eq!(sticks(&by_address), (true, true));
+    place.succeeds(&["set", "--key", "cookie_user"]);
+    assert_eq!(sticks(&by_cookie), (true, true));
+    assert_eq!(sticks(&by_address), (true, true), "without the cookie it is the address");
+    place.succeeds(&["set", "--key", "request_id"]);
+    assert_eq!(sticks(&by_address), (false, true));
+    assert_eq!(place.share(), "50", "the share stays");
+}
+
+#[test]
+fn a_bad_value_is_named_and_changes_nothing() {
+    let place = Place::new();
+    let before = place.read("split.conf");
+    for (args, named) in [
+        (["set", "101"].as_slice(), "\"101\""),
+        (&["set", "1.234"], "\"1.234\""),
+        (&["set", "--mirror", "-1"], "'-1'"),
+        (&["set", "5", "--key", "cookie"], "\"cookie\""),
+        (&["set"], "<PERCENT>"),
+        (&["run", "--steps", "5,1"], "\"5,1\""),
+        (&["run", "--steps", "0,5"], "\"0,5\""),
+        (&["run", "--hold", "soon"], "\"soon\""),
+    ] {
+        let said = place.fails(2, args);
+        assert!(said.contains(named), "{args:?}: {said}");
+    }
+    let output = place.ramp(&["set", "5"]).env("QR_NGINX_DIR", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("/nowhere") && stderr(&output).contains("QR_NGINX_DIR"));
+    assert_eq!(place.read("split.conf"), before);
+}
+
+#[test]
+fn what_nginx_refuses_leaves_the_old_file_in_force() {
+    let place = Place::new();
+    place.succeeds(&["set", "5"]);
+    let before = place.read("split.conf");
+    fs::write(place.file("listen.conf"), "listen nonsense nonsense;").unwrap();
+    let said = place.fails(1, &["set", "25"]);
+    assert!(said.contains("stays as it was, 5%") && said.contains("listen.conf"), "{said}");
+    assert_eq!(place.read("split.conf"), before);
+    assert_eq!(place.share(), "5");
+    assert!(!place.file("split.conf.before").exists());
+}
+
+#[test]
+fn what_nginx_cannot_take_over_leaves_the_old_file_in_force() {
+    let place = Place::new();
+    // `nginx -t` looks over a taken port, and a reload fails on it.
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = format!("{} listen {};", place.read("listen.conf"), taken.local_addr().unwrap());
+    fs::write(place.file("listen.conf"), listen).unwrap();
+    let before = place.read("split.conf");
+    let said = place.fails(1, &["set", "25"]);
+    assert!(said.contains("stays as it was, 0%") && said.contains("does not serve"), "{said}");
+    assert_eq!(place.read("split.conf"), before);
+    assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn without_nginx_nothing_is_changed() {
+    let mut place = Place::new();
+    let before = place.read("split.conf");
+    place.stop_nginx();
+    let said = place.fails(1, &["set", "25"]);
+    assert!(said.contains("no nginx runs") || said.contains("does not answer"), "{said}");
+    assert_eq!(place.read("split.conf"), before);
+    let said = place.succeeds(&["status"]);
+    assert!(said.contains("0% of arg_text") && said.contains("does not answer"), "{said}");
+}
+
+#[test]
+fn the_second_of_two_is_refused_and_told_who_is_at_it() {
+    let place = Place::new();
+    let first = place.with_slow_nginx(&mut place.ramp(&["set", "5"]));
+    let said = place.fails(1, &["set", "25"]);
+    for part in [&format!("process {}", first.0.id()), "set 5", "since"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let said = place.succeeds(&["status"]);
+    assert!(said.contains("under way") && said.contains("set 5"), "{said}");
+    assert_eq!(first.wait(), Some(0));
+    assert_eq!(place.share(), "5");
+    assert!(place.succeeds(&["status"]).contains("holder  none"));
+}
+
+#[test]
+fn told_to_end_in_the_middle_it_puts_the_old_file_back() {
+    let place = Place::new();
+    for (number, which) in [(15, Signal::TERM), (2, Signal::INT)] {
+        let before = place.read("split.conf");
+        let process = place.with_slow_nginx(&mut place.ramp(&["set", "25"]));
+        assert_ne!(place.read("split.conf"), before, "it is in the middle");
+        process.signal(which);
+        assert_eq!(process.wait(), Some(128 + number));
+        assert_eq!(place.read("split.conf"), before);
+        assert_eq!(place.share(), "0");
+    }
+}
+
+#[test]
+fn what_a_killed_change_has_left_is_said_and_put_right() {
+    let place = Place::new();
+    place.succeeds(&["set", "5"]);
+    let process = place.with_slow_nginx(&mut place.ramp(&["set", "25"]));
+    process.signal(Signal::KILL);
+    process.wait();
+    let left = ramp::current(&place.nginx().dir).unwrap();
+    assert_eq!(left.share_percent.to_string(), "25", "a whole file all the same");
+    let said = place.succeeds(&["status"]);
+    assert!(said.contains("cut short; before it: 5%") && said.contains("served  5%"), "{said}");
+    assert!(said.contains("holder  none"), "{said}");
+
+    let output = place.run(&["set", "50"]);
+    assert!(output.status.success());
+    assert!(stderr(&output).contains("cut short; split.conf is back at 5%"), "{}", stderr(&output));
+    assert_eq!(place.share(), "50");
+    assert!(!place.succeeds(&["status"]).contains("cut short"));
+}
+
+#[test]
+fn before_nginx_starts_a_killed_change_is_put_right_as_well() {
+    let mut place = Place::new();
+    let process = place.with_slow_nginx(&mut place.ramp(&["set", "25"]));
+    process.signal(Signal::KILL);
+    process.wait();
+    place.stop_nginx();
+    let dir = place.nginx().dir;
+    assert_eq!(ramp::prepare(&dir, &Wanted::default()).unwrap().share_percent, Share::NONE);
+    let unchanged = place.read("split.conf");
+    ramp::prepare(&dir, &Wanted::share(Share::NONE)).unwrap();
+    assert_eq!(place.read("split.conf"), unchanged, "the same is not written again");
+    place.start_nginx();
+    assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn a_process_that_is_gone_holds_nothing() {
+    let place = Place::new();
+    let dir = place.nginx().dir;
+    drop(Lock::take(&dir).unwrap());
+    let held = Lock::take(&dir).unwrap();
+    assert!(ramp::holder(&dir).is_some_and(|who| who.contains(&std::process::id().to_string())));
+    drop(held);
+    assert_eq!(ramp::holder(&dir), None);
+}
+
+#[test]
+fn prometheus_finds_the_share_and_each_change_is_logged() {
+    let place = Place::new();
+    place.succeeds(&["set", "12.5", "--mirror", "3"]);
+    let url = format!("http://{}/ramp/metrics", place.settings.addresses.proxy_admin);
+    let metrics = || ramp::http::get(&url, std::time::Duration::from_secs(2)).unwrap();
+    let has = |line: &str| metrics().1.lines().any(|found| found == line);
+    assert!(eventually(|| has("ramp_share_percent 12.5")), "{:?}", metrics());
+    assert!(has("ramp_mirror_share_percent 3.0"), "{:?}", metrics());
+    let log = place.read("ramp.log");
+    let line: serde_json::Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+    assert_eq!((line["event"].as_str(), line["share_percent"].as_f64()), (Some("set"), Some(12.5)));
+}
