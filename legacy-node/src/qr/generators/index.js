@@ -10,6 +10,8 @@ const GENERATORS = {
   node: { importModule: () => import('./node.js') },
   'node-tuned': { importModule: () => import('./node-tuned.js') },
   cli: { importModule: () => import('./cli.js'), built: 'target/release/qr' },
+  wasm: { importModule: () => import('./wasm.js'), built: 'target/wasm/nodejs/qr_wasm.js' },
+  'wasm-raw': { importModule: () => import('./wasm-raw.js'), built: 'target/wasm/qr_raw.wasm' },
   native: {
     importModule: () => import('./native.js'),
     built: 'qr-service/bindings/node/index.js',

@@ -1,0 +1,24 @@
+//! `wasm-bindgen`'s command as a library: `bindgen MODULE nodejs|web FOLDER` writes the module
+//! beside the JavaScript that loads it, and its types.
+
+use std::env::args;
+
+use anyhow::{Context, Result, bail};
+use wasm_bindgen_cli_support::Bindgen;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = args().skip(1).collect();
+    let [module, target, folder] = &arguments[..] else {
+        bail!("usage: bindgen MODULE nodejs|web FOLDER");
+    };
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(module).out_name("qr_wasm").typescript(true);
+    // For debuggers and toolchains; half as large as the code.
+    bindgen.remove_name_section(true).remove_producers_section(true);
+    match target.as_str() {
+        "nodejs" => bindgen.nodejs(true)?,
+        "web" => bindgen.web(true)?.omit_default_module_path(false),
+        _ => bail!("unknown target {target:?}: use \"nodejs\" or \"web\""),
+    };
+    bindgen.generate(folder).with_context(|| format!("binding {module} for {target}"))
+}

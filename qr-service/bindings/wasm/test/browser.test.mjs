@@ -1,0 +1,93 @@
+/** The web build in a real Chromium. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { after, describe, it } from 'node:test';
+import { decodeQr } from '../../../../legacy-node/test/support/decoder.js';
+import { drawByCore } from '../../node/test/support/core.mjs';
+import { built, requireFromLegacy } from './support/modules.mjs';
+
+const { chromium } = requireFromLegacy('playwright-core');
+
+const PAGE = `<!doctype html><title>QR</title><link rel="icon" href="data:,"><img id="qr" alt="">`;
+const TYPES = { js: 'text/javascript', wasm: 'application/wasm' };
+
+const server = createServer(async (request, response) => {
+  if (request.url === '/') return response.setHeader('Content-Type', 'text/html').end(PAGE);
+  try {
+    const body = await readFile(`${built}web${new URL(request.url, 'http://x').pathname}`);
+    response.setHeader('Content-Type', TYPES[request.url.split('.').pop()]).end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+});
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+after(() => server.close());
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+});
+after(() => browser.close());
+
+const page = await browser.newPage();
+const problems = [];
+page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+page.on('pageerror', (error) => problems.push(String(error)));
+await page.goto(`http://127.0.0.1:${server.address().port}/`);
+
+describe('in a browser', () => {
+  it("a picture is drawn that decodes, and has qr-core's bytes", async () => {
+    const text = 'https://example.com/?from=a browser 😀';
+    const bytes = await page.evaluate(async (shown) => {
+      const { default: init, generate } = await import('/qr_wasm.js');
+      await init();
+      const png = generate(shown);
+      const image = document.getElementById('qr');
+      image.src = URL.createObjectURL(new Blob([png], { type: 'image/png' }));
+      await image.decode();
+      return [...png];
+    }, text);
+    const [expected] = drawByCore([{ text }]);
+    assert.ok(expected.equals(Buffer.from(bytes)));
+    const decoded = await decodeQr(await page.screenshot());
+    assert.equal(decoded?.bytes.toString(), text);
+    assert.deepEqual(problems, []);
+  });
+
+  it("errors are the page's own", async () => {
+    const seen = await page.evaluate(async () => {
+      const { default: init, generate } = await import('/qr_wasm.js');
+      await init();
+      try {
+        generate('x', { size: 28 });
+      } catch (error) {
+        return { range: error instanceof RangeError, code: error.code };
+      }
+    });
+    assert.deepEqual(seen, { range: true, code: 'ERR_QR_TOO_SMALL' });
+  });
+
+  it('memory does not grow over 100,000 calls, failing ones included', async () => {
+    const { before, after, failed } = await page.evaluate(async () => {
+      const { default: init, generate } = await import('/qr_wasm.js');
+      const { memory } = await init();
+      let failed = 0;
+      const call = (number) => {
+        generate(`https://example.com/${number % 7919}`);
+        if (number % 10) return;
+        try {
+          generate('x', { size: 20 });
+        } catch {
+          failed++;
+        }
+      };
+      for (let number = 0; number < 100; number++) call(number);
+      const before = memory.buffer.byteLength;
+      for (let number = 0; number < 100_000; number++) call(number);
+      return { before, after: memory.buffer.byteLength, failed };
+    });
+    assert.equal(after, before);
+    assert.equal(failed, 10_010);
+  });
+});

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import addon from '../../node/index.js';
+import { callRaw, generate, instantiateRaw, rawModule, withBytes } from './support/modules.mjs';
+
+function thrownBy(call) {
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  assert.fail('nothing was thrown');
+}
+
+/** The addon's own tests say which error that is to be. */
+function assertFailsAsAddon(...args) {
+  const { name, code, message } = thrownBy(() => addon.generate(...args));
+  assert.match(code, /^ERR_/);
+  const error = thrownBy(() => generate(...args));
+  assert.deepEqual(
+    { name: error.name, code: error.code, message: error.message },
+    { name, code, message },
+  );
+  assert.ok(error instanceof Error && error.stack.includes(import.meta.filename));
+}
+
+describe("errors are the addon's", () => {
+  it('for wrong types', () => {
+    assertFailsAsAddon();
+    for (const text of [undefined, null, 1, 1n, true, {}, [], Symbol('x'), Buffer.from('x')])
+      assertFailsAsAddon(text);
+    for (const options of [null, 1, 'L', true, () => {}]) assertFailsAsAddon('x', options);
+    for (const key of ['size', 'margin', 'level'])
+      for (const value of [null, {}, 1n, true, key === 'level' ? 1 : '200'])
+        assertFailsAsAddon('x', { [key]: value });
+  });
+
+  it('for half a surrogate pair, beside U+FFFD as well', () => {
+    for (const text of ['\ud83d', 'a\ude00b', '\ude00\ud83d', '😀\ud83d', '\ufffd\ud83d'])
+      assertFailsAsAddon(text);
+  });
+
+  it('for numbers that are not whole or out of range', () => {
+    for (const key of ['size', 'margin'])
+      for (const value of [-1, 1.5, NaN, Infinity, -Infinity, 16385, 2 ** 32 + 200, 1e300])
+        assertFailsAsAddon('x', { [key]: value });
+    assertFailsAsAddon('x', { size: 0 });
+  });
+
+  it('for unknown levels', () => {
+    for (const level of ['', 'l', 'X', 'LM', 'é', '\0', '\ud800', 'L'.repeat(1e6)])
+      assertFailsAsAddon('x', { level });
+  });
+
+  it('for texts that no symbol holds, and sizes that are too small', () => {
+    for (const [level, digits] of Object.entries({ L: 7089, M: 5596, Q: 3993, H: 3057 }))
+      assertFailsAsAddon('7'.repeat(digits + 1), { level, size: 600 });
+    assertFailsAsAddon('é'.repeat(1477), { size: 600 });
+    assertFailsAsAddon('secret'.repeat(2 ** 20));
+    assertFailsAsAddon('x', { size: 28 });
+    assertFailsAsAddon('x', { margin: 8181 });
+  });
+
+  it('but those of a getter, which pass through unchanged', () => {
+    for (const key of ['size', 'margin', 'level']) {
+      const fromGetter = new SyntaxError('from a getter');
+      const options = Object.defineProperty({}, key, {
+        get() {
+          throw fromGetter;
+        },
+      });
+      assert.equal(
+        thrownBy(() => generate('x', options)),
+        fromGetter,
+      );
+    }
+  });
+});
+
+describe('failures of the plain module', () => {
+  const raw = instantiateRaw();
+
+  it('have the documented numbers', () => {
+    assert.equal(callRaw(raw, Buffer.from([0x66, 0xff])), -2);
+    assert.equal(callRaw(raw, '7'.repeat(7090), { size: 600 }), -3);
+    assert.equal(callRaw(raw, '7'.repeat(7089), { size: 600, level: 'M' }), -3);
+    assert.equal(callRaw(raw, 'x', { size: 28 }), -4);
+    assert.equal(callRaw(raw, 'x', { size: 0, space: 9 }), -4);
+    assert.equal(callRaw(raw, 'x', { margin: -1 }), -4);
+    assert.equal(callRaw(raw, 'x', { size: 16385, space: 9 }), -5);
+    for (const level of [4, -1]) assert.equal(callRaw(raw, 'x', { level }), -6);
+    withBytes(raw, Buffer.from('x'), (at) => {
+      assert.equal(raw.generate(0, 1, 200, 4, 0, at, 1), -1);
+      assert.equal(raw.generate(at, 1, 200, 4, 0, 0, 1), -1);
+      assert.equal(raw.generate(at, -1, 200, 4, 0, at, 1), -3);
+    });
+  });
+
+  it('leave a buffer that is too small as it was, and one that is just enough is', () => {
+    const { length } = callRaw(raw, 'x');
+    assert.equal(callRaw(raw, 'x', { space: length - 1 }), -7);
+    assert.equal(callRaw(raw, 'x', { space: length }).length, length);
+    const marked = Buffer.alloc(length - 1, 0xa5);
+    withBytes(raw, Buffer.from('x'), (textAt) =>
+      withBytes(raw, marked, (at) => {
+        assert.equal(raw.generate(textAt, 1, 200, 4, 0, at, marked.length), -7);
+        assert.ok(marked.equals(new Uint8Array(raw.memory.buffer, at, marked.length)));
+      }),
+    );
+  });
+
+  it('come from allocation too: nothing for nothing, and for more than there is', () => {
+    assert.equal(raw.alloc(0), 0);
+    assert.equal(raw.alloc(-1), 0);
+    raw.dealloc(0, 8);
+  });
+
+  it('need nothing of the host', () => {
+    assert.deepEqual(WebAssembly.Module.imports(rawModule), []);
+  });
+});
