@@ -33,10 +33,21 @@ impl Pixels {
     /// # Errors
     /// Where it is not a PNG, or a broken one: checksums are checked.
     pub fn from_png(png: &[u8]) -> anyhow::Result<Self> {
+        Self::from_png_within(png, u32::MAX)
+    }
+
+    /// As [`Pixels::from_png`], of strangers: no memory is taken for a picture of more than
+    /// `most_px` pixels a side.
+    ///
+    /// # Errors
+    /// Where it is larger, too.
+    pub fn from_png_within(png: &[u8], most_px: u32) -> anyhow::Result<Self> {
         let mut decoder = png::Decoder::new(Cursor::new(png));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         decoder.ignore_checksums(false);
         let mut reader = decoder.read_info().context("not a PNG")?;
+        let (width, height) = reader.info().size();
+        ensure!(width.max(height) <= most_px, "{width} x {height} px, more than {most_px} a side");
         let size = reader.output_buffer_size().context("too large a picture")?;
         let mut buffer = vec![0; size];
         let frame = reader.next_frame(&mut buffer).context("a broken PNG")?;

@@ -1,0 +1,75 @@
+//! The queue between the proxy, which must not wait, and the comparisons, which take their time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::asked::Asked;
+use crate::metrics::Metrics;
+
+/// Where requests are put.
+#[derive(Clone)]
+pub(crate) struct Queue {
+    sender: Sender<Asked>,
+    metrics: Arc<Metrics>,
+}
+
+/// Where they come out; ends when every [`Queue`] of it is gone and it is empty.
+pub(crate) struct Queued {
+    receiver: Receiver<Asked>,
+    metrics: Arc<Metrics>,
+}
+
+/// How much is done at most, whatever comes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Comparisons under way at once.
+    pub(crate) concurrency: usize,
+    /// Comparisons begun in a second.
+    pub(crate) max_per_second: u32,
+}
+
+/// A queue of at most `length` requests.
+pub(crate) fn queue(length: usize, metrics: &Arc<Metrics>) -> (Queue, Queued) {
+    let (sender, receiver) = channel(length);
+    let metrics = || Arc::clone(metrics);
+    (Queue { sender, metrics: metrics() }, Queued { receiver, metrics: metrics() })
+}
+
+impl Queue {
+    /// Puts a request in, or counts it as dropped where the queue is full.
+    pub(crate) fn put(&self, asked: Asked) {
+        // Counted first, or it could be taken out before it is counted in.
+        self.metrics.queue_depth.inc();
+        if self.sender.try_send(asked).is_err() {
+            self.metrics.queue_depth.dec();
+            self.metrics.dropped.inc();
+        }
+    }
+}
+
+impl Queued {
+    /// Does `work` with each request, no more and no faster than `pace` says, until the queue ends
+    /// and all is done.
+    pub(crate) async fn work<F>(mut self, pace: Pace, work: impl Fn(Asked) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut turn = interval(Duration::from_secs(1) / pace.max_per_second);
+        turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut under_way = JoinSet::new();
+        loop {
+            while under_way.len() >= pace.concurrency {
+                under_way.join_next().await;
+            }
+            turn.tick().await;
+            let Some(asked) = self.receiver.recv().await else { break };
+            self.metrics.queue_depth.dec();
+            under_way.spawn(work(asked));
+        }
+        while under_way.join_next().await.is_some() {}
+    }
+}
