@@ -38,7 +38,8 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
             ("127.0.0.1:9090", at.prometheus.to_string()),
         ],
     )?;
-    link_live_page(settings)?;
+    link(settings, "dashboards/live", "nginx/live")?;
+    link(settings, "dashboards/prometheus/rules", "prometheus/rules")?;
     place(metrics("prometheus.yml"), &[])?;
     place(
         metrics("targets.json"),
@@ -78,13 +79,12 @@ fn write_changed(
     write(&settings.run_dir.join(to), &text)
 }
 
-/// The live page has no addresses in it: nginx serves the repository's own files, as they are now.
-fn link_live_page(settings: &Settings) -> anyhow::Result<()> {
-    let link = settings.nginx_dir().join("live");
-    let page = settings.root.join("dashboards/live");
+/// For folders that have no addresses in them: they are the repository's own, as they are now.
+fn link(settings: &Settings, from: &str, to: &str) -> anyhow::Result<()> {
+    let link = settings.run_dir.join(to);
     match fs::remove_file(&link) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => symlink(page, &link),
+        _ => symlink(settings.root.join(from), &link),
     }
     .with_context(|| link.display().to_string())
 }
