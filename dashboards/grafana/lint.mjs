@@ -1,0 +1,89 @@
+// Checks the dashboard: it is what dashboard.mjs says, it keeps the conventions, and Prometheus can
+// parse every query on any screen. One line for each problem; exit code 1 where there is one.
+//
+//     node dashboards/grafana/lint.mjs
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { file, text } from './dashboard.mjs';
+
+const LIVE_PAGE = new URL('../live/queries.json', import.meta.url);
+const problems = [];
+
+function checkPanel(panel) {
+  const at = `panel ${panel.id} (${panel.title ?? 'untitled'})`;
+  const { unit } = panel.fieldConfig?.defaults ?? {};
+  if (!panel.title) problems.push(`${at} has no title`);
+  if (!panel.description) problems.push(`${at} has no description`);
+  if (!unit) problems.push(`${at} has no unit`);
+  if (!panel.targets?.length) problems.push(`${at} has no query`);
+  for (const part of [panel, ...(panel.targets ?? [])]) checkDatasource(at, part);
+  for (const { expr, legendFormat } of panel.targets ?? []) {
+    if (!legendFormat) problems.push(`${at}: no legend for ${expr}`);
+    if (/rate\(.*\[(?!\$__rate_interval)/.test(expr)) {
+      problems.push(`${at}: rate() without $__rate_interval: ${expr}`);
+    }
+  }
+}
+
+function checkDatasource(at, { datasource }) {
+  if (datasource?.uid !== '$datasource') problems.push(`${at}: its data source is no variable`);
+}
+
+function checkDashboard(dashboard) {
+  const { uid, templating, annotations, panels } = dashboard;
+  if (uid !== 'qr-gap') problems.push(`uid is ${uid}: links to qr-gap would break`);
+  const variables = templating.list.map(({ name }) => name);
+  for (const name of ['datasource', 'job', 'instance']) {
+    if (!variables.includes(name)) problems.push(`there is no variable ${name}`);
+  }
+  const shown = panels.filter(({ type }) => type !== 'row');
+  const titles = shown.map(({ title, gridPos }) => `${title} at ${gridPos.y}`);
+  if (new Set(titles).size < titles.length) problems.push('two panels have the same title');
+  shown.forEach(checkPanel);
+  for (const note of annotations.list) checkDatasource(`annotation ${note.name}`, note);
+}
+
+/** Every `expr` in a file, however deep. */
+function queriesIn(value) {
+  if (value === null || typeof value !== 'object') return [];
+  const own = typeof value.expr === 'string' ? [value.expr] : [];
+  return [...own, ...Object.values(value).flatMap(queriesIn)];
+}
+
+/** Any value will do to parse a query. */
+const withoutVariables = (expr) =>
+  expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(job|instance)\b/g, '.+');
+
+/** promtool parses rules, so each query becomes one. */
+function checkQueries(queries) {
+  const folder = mkdtempSync(join(tmpdir(), 'queries-'));
+  const rules = queries.map((expr, index) => ({ record: `query_${index}`, expr }));
+  const rulesFile = join(folder, 'queries.yml');
+  // JSON is YAML.
+  writeFileSync(rulesFile, JSON.stringify({ groups: [{ name: 'queries', rules }] }));
+  const run = spawnSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' });
+  rmSync(folder, { recursive: true });
+  if (run.error) problems.push(`promtool: ${run.error.message}`);
+  else if (run.status !== 0) problems.push(...run.stderr.split('\n').filter((line) => line.trim()));
+}
+
+const committed = existsSync(file) ? readFileSync(file, 'utf8') : '{}';
+if (committed !== text) {
+  problems.push(
+    'qr-gap.json is not what dashboard.mjs says: node dashboards/grafana/dashboard.mjs',
+  );
+}
+checkDashboard(JSON.parse(text));
+const screens = [
+  JSON.parse(text),
+  existsSync(LIVE_PAGE) && JSON.parse(readFileSync(LIVE_PAGE, 'utf8')),
+];
+const queries = queriesIn(screens).map(withoutVariables);
+checkQueries(queries);
+
+for (const problem of problems) console.error(`dashboards: ${problem}`);
+if (problems.length > 0) process.exit(1);
+console.log(`The dashboard keeps its conventions; ${queries.length} queries parse.`);

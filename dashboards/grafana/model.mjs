@@ -1,0 +1,168 @@
+// The shapes of Grafana's dashboard model (schema 39: Grafana 10.4 and newer) that this dashboard
+// uses. What it shows stands in dashboard.mjs.
+
+/** Every query asks the data source that is chosen above the panels. */
+const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
+
+const COLOURS = [
+  ['/^Node/', '#E0752D'],
+  ['/^Rust/', '#3F7FC4'],
+  ['/^asked/', '#56A64B'],
+  ['/^fallback/', '#E02F44'],
+];
+const DASHES = [
+  ['/ p90$/', [10, 6]],
+  ['/ p50$|^asked/', [2, 6]],
+];
+
+/** Properties of the lines whose legend matches, where a panel has such lines. */
+function overrides(lines) {
+  const found = (of, properties) =>
+    of
+      .filter(([name]) => lines.some(([legend]) => new RegExp(name.slice(1, -1)).test(legend)))
+      .map(([name, value]) => ({
+        matcher: { id: 'byRegexp', options: name },
+        properties: [properties(value)],
+      }));
+  return [
+    ...found(COLOURS, (fixedColor) => ({ id: 'color', value: { mode: 'fixed', fixedColor } })),
+    ...found(DASHES, (dash) => ({ id: 'custom.lineStyle', value: { fill: 'dash', dash } })),
+  ];
+}
+
+/** `lines` are pairs of legend and PromQL. */
+const targets = (lines, more) =>
+  lines.map(([legendFormat, expr], index) => ({
+    refId: String.fromCharCode(65 + index),
+    datasource: DATASOURCE,
+    expr,
+    legendFormat,
+    editorMode: 'code',
+    ...more,
+  }));
+
+function panel(type, { title, description, unit, width, height = 8, lines }, query = {}) {
+  return {
+    type,
+    title,
+    description,
+    datasource: DATASOURCE,
+    // x and y are given by arrange().
+    gridPos: { x: 0, y: 0, w: width, h: height },
+    fieldConfig: { defaults: { unit, noValue: 'no data' }, overrides: [] },
+    options: {},
+    targets: targets(lines, query),
+  };
+}
+
+/** One number, with its curve behind it. */
+export function number({ decimals = 1, steps = [[null, 'text']], ...given }) {
+  const made = panel('stat', { height: 5, ...given }, { range: true });
+  Object.assign(made.fieldConfig.defaults, {
+    decimals,
+    thresholds: { mode: 'absolute', steps: steps.map(([value, color]) => ({ value, color })) },
+  });
+  made.options = {
+    reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+    colorMode: 'value',
+    graphMode: 'area',
+    justifyMode: 'auto',
+    orientation: 'auto',
+    textMode: 'value',
+  };
+  return made;
+}
+
+/** Curves. `log` for what differs by powers of ten; `exemplars` for marks with request ids. */
+export function curves({ width = 8, log = false, max, exemplars = false, ...given }) {
+  const made = panel('timeseries', { width, ...given }, { range: true, exemplar: exemplars });
+  made.fieldConfig = {
+    defaults: {
+      ...made.fieldConfig.defaults,
+      ...(log ? {} : { min: 0 }),
+      ...(max === undefined ? {} : { max }),
+      custom: {
+        drawStyle: 'line',
+        lineWidth: 2,
+        fillOpacity: 5,
+        showPoints: 'never',
+        // What was not measured is a gap, and no line across.
+        spanNulls: false,
+        scaleDistribution: log ? { type: 'log', log: 10 } : { type: 'linear' },
+      },
+    },
+    overrides: overrides(given.lines),
+  };
+  made.options = {
+    legend: { displayMode: 'table', placement: 'bottom', calcs: ['lastNotNull'], showLegend: true },
+    tooltip: { mode: 'multi', sort: 'desc' },
+  };
+  return made;
+}
+
+/** What holds when: a band for each state. */
+export function states(given) {
+  const made = panel('state-timeline', { width: 8, unit: 'bool', ...given }, { range: true });
+  made.fieldConfig.defaults.custom = { fillOpacity: 70, lineWidth: 0 };
+  made.options = { showValue: 'never', mergeValues: true, rowHeight: 0.8 };
+  return made;
+}
+
+export const row = (title) => ({
+  type: 'row',
+  title,
+  collapsed: false,
+  panels: [],
+  gridPos: { x: 0, y: 0, w: 24, h: 1 },
+});
+
+/** Puts panels beside each other in 24 columns, and numbers them. */
+export function arrange(panels) {
+  let [x, y, tallest] = [0, 0, 0];
+  return panels.map((panel, index) => {
+    const { w, h } = panel.gridPos;
+    if (x + w > 24) {
+      y += tallest;
+      [x, tallest] = [0, 0];
+    }
+    const placed = { id: index + 1, ...panel, gridPos: { x, y, w, h } };
+    x += w;
+    tallest = Math.max(tallest, h);
+    return placed;
+  });
+}
+
+/** A choice of several among a label's values. */
+export const choice = (name, label, query) => ({
+  type: 'query',
+  name,
+  label,
+  datasource: DATASOURCE,
+  definition: query,
+  query: { qryType: 1, query, refId: name },
+  refresh: 2,
+  sort: 1,
+  multi: true,
+  includeAll: true,
+  allValue: '.+',
+  current: { text: ['All'], value: ['$__all'] },
+});
+
+export const datasourceChoice = {
+  type: 'datasource',
+  name: 'datasource',
+  label: 'Data source',
+  query: 'prometheus',
+  current: {},
+};
+
+/** A mark across all panels where the query has a value. */
+export const mark = (name, expr, titleFormat) => ({
+  name,
+  datasource: DATASOURCE,
+  enable: true,
+  iconColor: 'purple',
+  expr,
+  step: '15s',
+  titleFormat,
+});
