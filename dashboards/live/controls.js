@@ -1,0 +1,37 @@
+/** What the reader chooses: the range is in the address, so that a link has it; the theme stays here. */
+
+const SECONDS = { '5m': 300, '15m': 900, '1h': 3600, '6h': 21_600, '24h': 86_400 };
+
+/** @param {() => void} changed called after another range was chosen */
+export function rangeControl(changed) {
+  const inputs = [...document.querySelectorAll('#range input')];
+  const asked = new URLSearchParams(location.search).get('range');
+  for (const input of inputs) {
+    if (input.value === asked) input.checked = true;
+    input.addEventListener('change', () => {
+      const url = new URL(location.href);
+      url.searchParams.set('range', input.value);
+      history.replaceState(null, '', url);
+      changed();
+    });
+  }
+  return { seconds: () => SECONDS[inputs.find(({ checked }) => checked).value] };
+}
+
+/** @param {() => void} changed called after the colours changed, by hand or by the system */
+export function themeControl(changed) {
+  const select = document.getElementById('theme');
+  const root = document.documentElement;
+  select.value = root.dataset.theme ?? 'system';
+  select.addEventListener('change', () => {
+    if (select.value === 'system') delete root.dataset.theme;
+    else root.dataset.theme = select.value;
+    try {
+      localStorage.setItem('theme', select.value);
+    } catch {
+      // Storage may be switched off: the choice holds until the page is left.
+    }
+    changed();
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
+}

@@ -1,0 +1,29 @@
+import { copyOf, partsOf, say } from './parts.js';
+import { samples } from './prometheus.js';
+import { digits, withUnit } from './units.js';
+
+/** One of the large numbers: how many times as much Node uses. */
+export class Ratio {
+  constructor(spec) {
+    this.spec = spec;
+    this.element = copyOf('ratio-template');
+    this.element.id = `ratio-${spec.id}`;
+    this.parts = partsOf(this.element);
+    say(this.parts.what, spec.what);
+  }
+
+  async refresh(signal) {
+    const { expr, sides } = this.spec;
+    const [ratio, both] = await Promise.all([samples(expr, signal), samples(sides.expr, signal)]);
+    const side = (name) => both.find(({ metric }) => metric.implementation === name)?.value;
+    this.show(ratio[0]?.value ?? null, side('node') ?? null, side('rust') ?? null);
+  }
+
+  show(ratio, node, rust) {
+    const { unit } = this.spec;
+    say(this.parts.number, ratio === null ? 'No data yet' : digits(ratio, true));
+    this.element.classList.toggle('unknown', ratio === null);
+    say(this.parts.node, withUnit(node, unit, true));
+    say(this.parts.rust, withUnit(rust, unit, true));
+  }
+}
