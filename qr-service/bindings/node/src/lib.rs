@@ -10,9 +10,10 @@ mod request;
 use napi::bindgen_prelude::{AsyncTask, BufferSlice, Unknown};
 use napi::{Env, ScopedTask};
 use napi_derive::napi;
+use qr_javascript::Request;
 
 use crate::failure::Failure;
-use crate::request::Request;
+use crate::picture::draw;
 
 /// The PNG of `text`, made on the calling thread.
 ///
@@ -24,7 +25,7 @@ pub fn generate<'env>(
     text: Unknown<'env>,
     options: Unknown<'env>,
 ) -> napi::Result<BufferSlice<'env>> {
-    to_buffer(env, Request::read(&text, &options).and_then(|request| request.draw()))
+    to_buffer(env, request::read(&text, &options).and_then(|request| draw(&request)))
 }
 
 /// The PNG of `text`, made on a thread of libuv's pool; the arguments are read before it returns.
@@ -36,17 +37,20 @@ pub fn generate_async(
     env: &Env,
     text: Unknown<'_>,
     options: Unknown<'_>,
-) -> napi::Result<AsyncTask<Request>> {
-    let request = Request::read(&text, &options).map_err(|failure| failure.into_error(env))?;
-    Ok(AsyncTask::new(request))
+) -> napi::Result<AsyncTask<Drawing>> {
+    let request = request::read(&text, &options).map_err(|failure| failure.into_error(env))?;
+    Ok(AsyncTask::new(Drawing(request)))
 }
 
-impl<'env> ScopedTask<'env> for Request {
+/// A picture to be made on another thread.
+pub struct Drawing(Request);
+
+impl<'env> ScopedTask<'env> for Drawing {
     type Output = Result<Vec<u8>, Failure>;
     type JsValue = BufferSlice<'env>;
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
-        Ok(self.draw())
+        Ok(draw(&self.0))
     }
 
     fn resolve(&mut self, env: &'env Env, made: Self::Output) -> napi::Result<Self::JsValue> {

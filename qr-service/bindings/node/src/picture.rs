@@ -2,25 +2,13 @@
 
 use std::panic::catch_unwind;
 
-use qr_core::{encode, write_png};
+use qr_javascript::{Mistake, Request};
 
 use crate::failure::Failure;
-use crate::request::Request;
 
-/// Room for most pictures of the default size, so that the vector grows at most once or twice.
-const USUAL_BYTES: usize = 1024;
-
-impl Request {
-    /// Makes the PNG.
-    ///
-    /// A panic must not leave libuv's thread, which would end the process: it becomes a failure.
-    pub(crate) fn draw(&self) -> Result<Vec<u8>, Failure> {
-        catch_unwind(|| {
-            let symbol = encode(&self.text, self.level)?;
-            let mut png = Vec::with_capacity(USUAL_BYTES);
-            write_png(&symbol, &self.raster, &mut png)?;
-            Ok(png)
-        })
-        .unwrap_or(Err(Failure::Internal))
-    }
+/// Makes the PNG.
+///
+/// A panic must not leave libuv's thread, which would end the process: it becomes a failure.
+pub(crate) fn draw(request: &Request) -> Result<Vec<u8>, Failure> {
+    Ok(catch_unwind(|| request.draw()).unwrap_or(Err(Mistake::Internal))?)
 }

@@ -4,25 +4,11 @@
 //! pair for U+FFFD: a picture of something else than was asked for.
 
 use js_sys::JsString;
-use qr_core::{Level, Raster};
+use qr_javascript::{MAX_UNITS, Mistake, Request};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
 use crate::failure::Failure;
-
-/// A picture that was asked for.
-pub(crate) struct Request {
-    pub(crate) text: String,
-    pub(crate) level: Level,
-    pub(crate) raster: Raster,
-}
-
-/// What a QR symbol holds at most, digits at level L (ISO/IEC 18004, table 7). A text of more UTF-16
-/// units cannot fit, so it is not copied out of JavaScript at all.
-const MAX_UNITS: u32 = 7089;
-
-/// The widest margin that leaves the smallest symbol, of 21 modules, a pixel each.
-const MAX_MARGIN_MODULES: u32 = (Raster::MAX_SIZE_PX - 21) / 2;
 
 #[wasm_bindgen]
 extern "C" {
@@ -36,85 +22,58 @@ extern "C" {
     fn level(this: &Options) -> Result<JsValue, JsValue>;
 }
 
-impl Request {
-    /// Reads the arguments, both as JavaScript gave them.
-    pub(crate) fn read(text: &JsValue, options: &JsValue) -> Result<Request, Failure> {
-        let text = read_text(text)?;
-        let mut request = Request { text, level: Level::L, raster: Raster::SERVICE };
-        if options.is_undefined() {
-            return Ok(request);
-        }
-        if !options.is_object() {
-            return Err(Failure::Type("options", "an object"));
-        }
-        request.read_options(options.unchecked_ref())?;
-        Ok(request)
+/// Reads the arguments, both as JavaScript gave them.
+pub(crate) fn read(text: &JsValue, options: &JsValue) -> Result<Request, Failure> {
+    let mut request = Request::new(read_text(text)?);
+    if options.is_undefined() {
+        return Ok(request);
     }
-
-    fn read_options(&mut self, options: &Options) -> Result<(), Failure> {
-        let size = options.size().map_err(Failure::Thrown)?;
-        if let Some(size_px) = read_number(&size, "options.size", 1, Raster::MAX_SIZE_PX)? {
-            self.raster.size_px = size_px;
-        }
-        let margin = options.margin().map_err(Failure::Thrown)?;
-        if let Some(modules) = read_number(&margin, "options.margin", 0, MAX_MARGIN_MODULES)? {
-            self.raster.margin_modules = modules;
-        }
-        if let Some(level) = read_level(&options.level().map_err(Failure::Thrown)?)? {
-            self.level = level;
-        }
-        Ok(())
+    if !options.is_object() {
+        return Err(Mistake::Type("options", "an object").into());
     }
+    read_options(&mut request, options.unchecked_ref())?;
+    Ok(request)
 }
 
-fn read_text(value: &JsValue) -> Result<String, Failure> {
-    let wrong = Failure::Type("text", "a string");
-    let Some(string) = value.dyn_ref::<JsString>() else { return Err(wrong) };
-    if string.length() > MAX_UNITS {
-        return Err(Failure::TooLong);
+fn read_options(request: &mut Request, options: &Options) -> Result<(), Failure> {
+    let size = options.size().map_err(Failure::Thrown)?;
+    if let Some(number) = read_number(&size, "options.size")? {
+        request.set_size(number)?;
     }
-    let Some(text) = value.as_string() else { return Err(wrong) };
+    let margin = options.margin().map_err(Failure::Thrown)?;
+    if let Some(number) = read_number(&margin, "options.margin")? {
+        request.set_margin(number)?;
+    }
+    let level = options.level().map_err(Failure::Thrown)?;
+    if level.is_undefined() {
+        return Ok(());
+    }
+    let wrong = Mistake::Type("options.level", "a string");
+    let name = level.dyn_ref::<JsString>().ok_or(wrong)?;
+    // Looked at first, so that a long string is not copied to be refused.
+    if name.length() != 1 {
+        return Err(Mistake::Level.into());
+    }
+    Ok(request.set_level(&level.as_string().ok_or(wrong)?)?)
+}
+
+fn read_text(value: &JsValue) -> Result<String, Mistake> {
+    let wrong = Mistake::Type("text", "a string");
+    let string = value.dyn_ref::<JsString>().ok_or(wrong)?;
+    if string.length() as usize > MAX_UNITS {
+        return Err(Mistake::TooLong);
+    }
+    let text = value.as_string().ok_or(wrong)?;
     // Lone surrogates have become U+FFFD; a text that has it is rare enough to look again.
     if text.contains(char::REPLACEMENT_CHARACTER) && !string.is_valid_utf16() {
-        return Err(Failure::LoneSurrogate);
+        return Err(Mistake::LoneSurrogate);
     }
     Ok(text)
 }
 
-fn read_number(
-    value: &JsValue,
-    name: &'static str,
-    low: u32,
-    high: u32,
-) -> Result<Option<u32>, Failure> {
+fn read_number(value: &JsValue, name: &'static str) -> Result<Option<f64>, Mistake> {
     if value.is_undefined() {
         return Ok(None);
     }
-    let Some(number) = value.as_f64() else { return Err(Failure::Type(name, "a number")) };
-    let in_range = (f64::from(low)..=f64::from(high)).contains(&number);
-    if in_range && number.fract() == 0.0 {
-        Ok(Some(number as u32))
-    } else {
-        Err(Failure::Range(name, low, high))
-    }
-}
-
-fn read_level(value: &JsValue) -> Result<Option<Level>, Failure> {
-    if value.is_undefined() {
-        return Ok(None);
-    }
-    let Some(name) = value.dyn_ref::<JsString>() else {
-        return Err(Failure::Type("options.level", "a string"));
-    };
-    // Looked at first, so that a long string is not copied to be refused.
-    if name.length() != 1 {
-        return Err(Failure::Level);
-    }
-    match value.as_string().as_deref() {
-        Some("L") => Ok(Some(Level::L)),
-        Some("M") => Ok(Some(Level::M)),
-        Some("Q") => Ok(Some(Level::Q)),
-        Some("H") => Ok(Some(Level::H)),
-        _ => Err(Failure::Level),
-    }
+    value.as_f64().map(Some).ok_or(Mistake::Type(name, "a number"))
 }

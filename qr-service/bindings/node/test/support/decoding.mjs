@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { decodeQr, pngSize } from '../../../../../legacy-node/test/support/decoder.js';
+
+/** Checks that the picture which `generate` makes has its size and is read as `text`. */
+export async function assertDecodes(generate, text, level = 'L', size = 200) {
+  const png = generate(text, { level, size });
+  assert.deepEqual(pngSize(png), { width: size, height: size });
+  const decoded = await decodeQr(png);
+  assert.ok(decoded, `not readable: ${JSON.stringify(text)}`);
+  assert.deepEqual(decoded.bytes, Buffer.from(text), JSON.stringify(text));
+  assert.equal(decoded.level, level);
+}
