@@ -153,7 +153,6 @@ export const datasourceChoice = {
   name: 'datasource',
   label: 'Data source',
   query: 'prometheus',
-  current: {},
 };
 
 /** A mark across all panels where the query has a value. */

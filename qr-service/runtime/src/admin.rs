@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `/livez` | 200 while the process runs |
 //! | `/readyz` | 200, and 503 from the moment shutdown begins |
-//! | `/metrics` | the metrics, OpenMetrics text |
+//! | `/metrics` | the metrics: OpenMetrics text, or protobuf where a scraper likes that better |
 //!
 //! and what the service adds.
 
@@ -14,29 +14,42 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http::StatusCode;
-use http::header::CONTENT_TYPE;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
 /// The routes, and the readiness that they tell.
 pub struct Admin {
     readiness: Readiness,
+    metrics: Metrics,
     routes: Router,
+}
+
+/// What `/metrics` answers with.
+#[derive(Clone)]
+struct Metrics {
+    text: Arc<dyn Fn() -> String + Send + Sync>,
+    protobuf: Option<Arc<dyn Fn() -> Vec<u8> + Send + Sync>>,
 }
 
 impl Admin {
     /// The routes that every service has; `metrics` gives the text of `/metrics`.
-    pub fn new(metrics: impl Fn() -> String + Clone + Send + Sync + 'static) -> Self {
+    pub fn new(metrics: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let readiness = Readiness::default();
-        let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         let routes = Router::new()
             .route("/livez", get(async || "ok\n"))
-            .route("/readyz", get(readyz).with_state(readiness.clone()))
-            .route("/metrics", get(async move || ([(CONTENT_TYPE, kind)], metrics())));
-        Admin { readiness, routes }
+            .route("/readyz", get(readyz).with_state(readiness.clone()));
+        Admin { readiness, metrics: Metrics { text: Arc::new(metrics), protobuf: None }, routes }
+    }
+
+    /// Adds the metrics in Prometheus' protobuf, which alone has native histograms.
+    #[must_use]
+    pub fn with_protobuf(mut self, metrics: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Self {
+        self.metrics.protobuf = Some(Arc::new(metrics));
+        self
     }
 
     /// Adds routes of the service's own.
@@ -52,6 +65,7 @@ impl Admin {
     pub(crate) fn into_router(self) -> Router {
         let timeout = Duration::from_secs(10);
         self.routes
+            .route("/metrics", get(show_metrics).with_state(self.metrics))
             .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, timeout))
             .layer(CatchPanicLayer::new())
     }
@@ -71,10 +85,76 @@ impl Readiness {
     }
 }
 
+const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROTOBUF: &str =
+    "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
+
+async fn show_metrics(State(metrics): State<Metrics>, headers: HeaderMap) -> Response {
+    match metrics.protobuf {
+        Some(protobuf) if prefers_protobuf(&headers) => {
+            ([(CONTENT_TYPE, PROTOBUF)], protobuf()).into_response()
+        }
+        _ => ([(CONTENT_TYPE, TEXT)], (metrics.text)()).into_response(),
+    }
+}
+
+/// Whether Accept (RFC 9110 section 12.5.1) has this protobuf before every text. Text is what is
+/// shown to who does not say.
+fn prefers_protobuf(headers: &HeaderMap) -> bool {
+    let (mut protobuf, mut text) = (0.0, 0.0);
+    for range in headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
+        for range in range.split(',') {
+            let mut parameters = range.split(';').map(str::trim);
+            let kind = parameters.next().unwrap_or_default();
+            let has = |wanted| range.split(';').any(|parameter| parameter.trim() == wanted);
+            let quality = parameters.find_map(|p| p.strip_prefix("q=")).unwrap_or("1");
+            let quality: f32 = quality.parse().unwrap_or(0.0);
+            let is_ours =
+                has("proto=io.prometheus.client.MetricFamily") && has("encoding=delimited");
+            match kind {
+                "application/vnd.google.protobuf" if is_ours => protobuf = quality,
+                "application/openmetrics-text" | "text/plain" => text = quality.max(text),
+                _ => {}
+            }
+        }
+    }
+    protobuf > text
+}
+
 async fn readyz(State(readiness): State<Readiness>) -> impl IntoResponse {
     if readiness.is_ready() {
         (StatusCode::OK, "ready\n")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protobuf_is_for_those_who_like_it_best() {
+        let ours = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
+        let prefers = |accept: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            prefers_protobuf(&headers)
+        };
+        // What Prometheus sends with native histograms, and without.
+        assert!(prefers(&format!(
+            "{ours},application/openmetrics-text;version=1.0.0;q=0.8,*/*;q=0.1"
+        )));
+        assert!(prefers(&format!("{ours};q=0.6, text/plain;version=0.0.4;q=0.5")));
+        for other in [
+            "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+            &format!("application/openmetrics-text;q=0.6,{ours};q=0.5"),
+            "application/vnd.google.protobuf;proto=other;encoding=delimited",
+            &format!("{ours};q=nonsense"),
+            "*/*",
+            "",
+        ] {
+            assert!(!prefers(other), "{other}");
+        }
     }
 }

@@ -1,6 +1,10 @@
 //! What the metrics of all services have in common.
 
-use prometheus_client::encoding::text;
+use std::fmt;
+
+use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
+use prometheus_client::encoding::{prometheus_protobuf, text};
+use prometheus_client::metrics::histogram::{Histogram, NativeHistogramConfig};
 use prometheus_client::registry::Registry;
 
 pub use crate::process_metrics::ProcessCollector;
@@ -20,6 +24,53 @@ pub fn encode(registry: &Registry) -> String {
     // Writing to a string cannot fail.
     let _ = text::encode(&mut text, registry);
     text
+}
+
+/// All metrics of a registry in Prometheus' protobuf format, native histograms among them.
+pub fn encode_protobuf(registry: &Registry) -> Vec<u8> {
+    // Every registry that can be written as text can be written so.
+    prometheus_protobuf::encode_to_vec(registry).unwrap_or_default()
+}
+
+/// A histogram with these buckets, and native ones for scrapers that ask for protobuf: each at most
+/// a tenth wider than the one before, and so many that one histogram has 2 kB at most.
+pub fn histogram(buckets: impl IntoIterator<Item = f64>) -> Histogram {
+    Histogram::new_classic_and_native(buckets, NativeHistogramConfig::new(1.1).max_buckets(160))
+}
+
+/// A request's id as the label of an exemplar. It is kept in place: ids come on every request.
+#[derive(Clone, Copy)]
+pub struct RequestId {
+    len: u8,
+    bytes: [u8; Self::MAX],
+}
+
+impl RequestId {
+    /// OpenMetrics allows 118 characters; that many in every bucket would double a scrape's size.
+    const MAX: usize = 64;
+
+    /// `None` where it is too long for an exemplar.
+    pub fn new(id: &[u8]) -> Option<Self> {
+        let mut bytes = [0; Self::MAX];
+        bytes.get_mut(..id.len())?.copy_from_slice(id);
+        Some(RequestId { len: u8::try_from(id.len()).ok()?, bytes })
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.len.into()]).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl EncodeLabelSet for RequestId {
+    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
+        ("request_id", self.as_str()).encode(encoder.encode_label())
+    }
 }
 
 /// Makes types with an `as_str` values of labels.

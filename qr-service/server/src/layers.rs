@@ -139,7 +139,8 @@ impl<F: Future<Output = Result<Response, E>>, E> Future for Observed<F> {
 fn finish(app: &App, seen: Seen, response: &mut Response) {
     let duration = seen.start.elapsed();
     app.metrics.request_ended();
-    app.metrics.observe_request(seen.route, seen.method, response.status(), duration);
+    let answered = (seen.route, seen.method, response.status());
+    app.metrics.observe_request(answered, seen.request_id.as_bytes(), duration);
     if app.access_log.logs(response.status()) {
         let access = Access {
             request_id: seen.request_id.to_str().unwrap_or_default(),

@@ -13,6 +13,10 @@
 //! Labels are bounded: routes are templates, methods and statuses those that this service answers.
 //! On the hot path no label is looked up: the series of a combination is made when it is first
 //! needed, and found by index from then on.
+//!
+//! There are two registries, since the library has no histogram with both exemplars and native
+//! buckets: text has the exemplars (a request's id beside its duration), protobuf the native buckets.
+//! All other metrics are in both.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -20,14 +24,17 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::exemplar::HistogramWithExemplars;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 use qr_core::Engine;
 use qr_runtime::label_value;
-use qr_runtime::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
+use qr_runtime::metrics::{
+    DURATION_BUCKETS, ProcessCollector, RequestId, SIZE_BUCKETS, encode, encode_protobuf, histogram,
+};
 
 /// A route's template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,17 +95,29 @@ struct RequestLabels {
     status: u16,
 }
 
+/// Whether a route answers this.
+fn is_possible(route: Route, method: MethodLabel, status: u16) -> bool {
+    match (route, method) {
+        (Route::Unmatched, _) => status == 404,
+        (Route::Qrcode, MethodLabel::Other) => status == 405,
+        (Route::Qrcode, _) => !matches!(status, 404 | 405),
+    }
+}
+
 /// The series of one combination of labels.
 struct Series {
     requests: Counter,
-    duration: Histogram,
+    duration: HistogramWithExemplars<RequestId>,
+    native_duration: Histogram,
 }
 
 /// All metrics of one service.
 pub struct Metrics {
-    registry: Registry,
+    text: Registry,
+    protobuf: Registry,
     requests: Family<RequestLabels, Counter>,
-    durations: Family<RequestLabels, Histogram>,
+    durations: Family<RequestLabels, HistogramWithExemplars<RequestId>>,
+    native_durations: Family<RequestLabels, Histogram>,
     series: [OnceLock<Series>; COMBINATIONS],
     in_flight: Gauge,
     generate: Histogram,
@@ -108,26 +127,32 @@ pub struct Metrics {
 impl Metrics {
     pub(crate) fn new(engine: Engine) -> Self {
         let mut metrics = Metrics {
-            registry: Registry::default(),
+            text: Registry::default(),
+            protobuf: Registry::default(),
             requests: Family::default(),
-            durations: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
+            durations: Family::new_with_constructor(|| {
+                HistogramWithExemplars::new(DURATION_BUCKETS.into_iter())
+            }),
+            native_durations: Family::new_with_constructor(|| histogram(DURATION_BUCKETS)),
             series: [const { OnceLock::new() }; COMBINATIONS],
             in_flight: Gauge::default(),
-            generate: Histogram::new(DURATION_BUCKETS),
+            generate: histogram(DURATION_BUCKETS),
             sizes: Histogram::new(SIZE_BUCKETS),
         };
-        metrics.register(engine);
+        metrics.text = metrics.registry(engine, metrics.durations.clone());
+        metrics.protobuf = metrics.registry(engine, metrics.native_durations.clone());
+        metrics.begin_counting();
         metrics
     }
 
-    fn register(&mut self, engine: Engine) {
-        let registry = &mut self.registry;
+    fn registry(&self, engine: Engine, durations: impl Metric) -> Registry {
+        let mut registry = Registry::default();
         registry.register("http_requests", "Requests answered", self.requests.clone());
         registry.register_with_unit(
             "http_request_duration",
             "Time from a request's head to its answer's, in the service",
             Unit::Seconds,
-            self.durations.clone(),
+            durations,
         );
         registry.register("http_requests_in_flight", "Requests under way", self.in_flight.clone());
         registry.register_with_unit(
@@ -141,6 +166,18 @@ impl Metrics {
             [("version", env!("CARGO_PKG_VERSION").to_owned()), ("engine", engine.to_string())];
         registry.register("qr_build", "What is running", Info::new(build));
         registry.register_collector(Box::new(ProcessCollector::new()));
+        registry
+    }
+
+    /// Counters are there from the start, at 0, or a rate would not see the first of each.
+    fn begin_counting(&self) {
+        for route in [Route::Qrcode, Route::Unmatched] {
+            for method in [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other] {
+                for status in STATUSES.into_iter().filter(|&s| is_possible(route, method, s)) {
+                    drop(self.requests.get_or_create(&RequestLabels { route, method, status }));
+                }
+            }
+        }
     }
 
     pub(crate) fn request_began(&self) {
@@ -153,26 +190,30 @@ impl Metrics {
 
     pub(crate) fn observe_request(
         &self,
-        route: Route,
-        method: MethodLabel,
-        status: StatusCode,
+        (route, method, status): (Route, MethodLabel, StatusCode),
+        request_id: &[u8],
         duration: Duration,
     ) {
+        let status = status.as_u16();
         // One that is not listed would be a route's that forgot to list it.
-        let Some(index) = STATUSES.iter().position(|&s| s == status.as_u16()) else {
+        let Some(index) = STATUSES.iter().position(|&s| s == status) else {
             debug_assert!(false, "status {status} is not in STATUSES");
             return;
         };
+        debug_assert!(is_possible(route, method, status), "{route:?} {method:?} {status}");
         let place = (route as usize * 3 + method as usize) * STATUSES.len() + index;
         let series = self.series[place].get_or_init(|| {
-            let labels = RequestLabels { route, method, status: status.as_u16() };
+            let labels = RequestLabels { route, method, status };
             Series {
                 requests: self.requests.get_or_create(&labels).clone(),
                 duration: self.durations.get_or_create(&labels).clone(),
+                native_duration: self.native_durations.get_or_create(&labels).clone(),
             }
         });
+        let seconds = duration.as_secs_f64();
         series.requests.inc();
-        series.duration.observe(duration.as_secs_f64());
+        series.duration.observe(seconds, RequestId::new(request_id), None);
+        series.native_duration.observe(seconds);
     }
 
     pub(crate) fn observe_picture(&self, duration: Duration, bytes: usize) {
@@ -180,8 +221,44 @@ impl Metrics {
         self.sizes.observe(bytes as f64);
     }
 
-    /// All metrics in the OpenMetrics text format.
+    /// All metrics in the OpenMetrics text format, with exemplars.
     pub fn encode(&self) -> String {
-        encode(&self.registry)
+        encode(&self.text)
+    }
+
+    /// All metrics in Prometheus' protobuf, with native histograms.
+    pub fn encode_protobuf(&self) -> Vec<u8> {
+        encode_protobuf(&self.protobuf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most that a scrape can be: every answer that there is, in every bucket, each with the
+    /// longest id.
+    #[test]
+    fn a_scrape_is_bounded() {
+        let metrics = Metrics::new(Engine::Default);
+        let id = [b'i'; 64];
+        for route in [Route::Qrcode, Route::Unmatched] {
+            for method in [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other] {
+                for status in STATUSES.into_iter().filter(|&s| is_possible(route, method, s)) {
+                    let status = StatusCode::from_u16(status).unwrap();
+                    for bound in DURATION_BUCKETS.into_iter().chain([10.0]) {
+                        let duration = Duration::from_secs_f64(bound);
+                        metrics.observe_request((route, method, status), &id, duration);
+                    }
+                }
+            }
+        }
+        let text = metrics.encode();
+        let series = text.lines().filter(|line| !line.starts_with('#')).count();
+        assert!(series < 500, "{series} series");
+        assert_eq!(text.matches("request_id").count(), 14 * 16, "an exemplar for each bucket");
+        for bytes in [text.len(), metrics.encode_protobuf().len()] {
+            assert!(bytes < 50_000, "{bytes} bytes");
+        }
     }
 }

@@ -11,8 +11,9 @@ use crate::config::Config;
 /// Serves until `shutdown` resolves, and drains.
 pub async fn run(config: Config, listeners: Listeners, shutdown: impl Future<Output = ()>) {
     let app = App::new(config.engine, config.max_in_flight, config.access_log);
-    let shown = Arc::clone(&app);
-    let admin = Admin::new(move || shown.metrics.encode());
+    let (text, protobuf) = (Arc::clone(&app), Arc::clone(&app));
+    let admin = Admin::new(move || text.metrics.encode())
+        .with_protobuf(move || protobuf.metrics.encode_protobuf());
     let routes = app::router(app);
     qr_runtime::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
 }
