@@ -5,7 +5,7 @@ import uPlot from './uPlot.esm.js';
 
 const HEIGHT = 200;
 const AXIS_WIDTH = 62;
-const AXIS_HEIGHT = 26;
+const AXIS_HEIGHT = 28;
 const FONT = '12px -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
 const DASHES = { solid: [], dashed: [8, 5], dotted: [2, 4] };
 
@@ -54,7 +54,7 @@ export class Chart {
     return {
       width,
       height: HEIGHT,
-      padding: [10, 8, 0, 0],
+      padding: [10, 20, 0, 0],
       legend: { show: false },
       cursor: { sync: { key: 'time' }, y: false, drag: { x: false }, points: { size: 7 } },
       scales: {
@@ -62,7 +62,7 @@ export class Chart {
         y: scale === 'log' ? { distr: 3, range: decades } : { range: (_, __, max) => this.up(max) },
       },
       axes: [
-        { ...axis, values: times, size: AXIS_HEIGHT, space: 70 },
+        { ...axis, values: times, size: AXIS_HEIGHT, gap: 7, space: 70 },
         {
           ...axis,
           values: units,
@@ -78,13 +78,14 @@ export class Chart {
 
   /** From zero, so that heights compare; up to what there is, or a little where there is nothing. */
   up(max) {
-    return [0, this.spec.max ?? Math.max((max ?? 0) * 1.1, this.spec.least ?? 0) ?? 1];
+    return [0, this.spec.max ?? (Math.max((max ?? 0) * 1.1, this.spec.least ?? 0) || 1)];
   }
 
   show(grid, columns) {
     this.span = [grid.start, grid.end];
     this.data = [timesOf(grid), ...columns];
     this.plot.setData(this.data);
+    this.parts.plot.classList.remove('blank');
     const nothing = columns.every((column) => column.every((value) => value === null));
     this.say(nothing ? `No data yet. ${this.spec.empty}` : '');
     this.showValues(this.plot.cursor.idx);

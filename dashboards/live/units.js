@@ -31,11 +31,9 @@ export function digits(number, fixed = false) {
 export function withUnit(number, unit, fixed = false) {
   if (number == null) return '–';
   const scales = SCALES[unit];
-  const [factor, name] =
-    (number === 0 && scales.at(-1)) ||
-    // Rounding comes first: 999.9 kB is 1 MB.
-    scales.find(([scale]) => Math.abs(number) >= scale * 0.9995) ||
-    scales.at(-1);
+  // Rounding comes first: 999.9 kB is 1 MB.
+  const fits = ([scale]) => (number === 0 ? scale === 1 : Math.abs(number) >= scale * 0.9995);
+  const [factor, name] = scales.find(fits) ?? scales.at(-1);
   const space = name === '%' || name === '/s' ? '' : '\u00a0';
   return `${digits(number / factor, fixed)}${space}${name}`;
 }

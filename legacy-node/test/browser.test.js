@@ -3,11 +3,9 @@
  * (QR_STACK_URL: the proxy, with all of /qrcode going to qr-service).
  */
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { chromium } from 'playwright-core';
 import { startApp } from './support/app-process.js';
+import { launchBrowser, openPage as open, overflowOf, picture } from './support/browser.js';
 import { decodeQr, pngSize } from './support/decoder.js';
 
 const stackUrl = process.env.QR_STACK_URL;
@@ -15,41 +13,10 @@ const baseUrl = (stackUrl ?? process.env.BASE_URL ?? (await startApp({ after }))
   /\/$/,
   '',
 );
-/** Where to leave pictures of the page for people to look at; none by default. */
-const screenshots = process.env.SCREENSHOTS;
-
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--no-first-run',
-  ],
-});
+const browser = await launchBrowser();
 after(() => browser.close());
 
-/** A page that notes every error and every request it makes. */
-async function openPage(t, options = {}) {
-  const context = await browser.newContext(options);
-  t.after(() => context.close());
-  const page = await context.newPage();
-  const problems = [];
-  const responses = [];
-  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
-  page.on('dialog', async (dialog) => {
-    problems.push(`dialog: ${dialog.message()}`);
-    await dialog.dismiss();
-  });
-  page.on('response', (response) => responses.push(response));
-  await page.goto(baseUrl);
-  return { page, problems, responses };
-}
+const openPage = (t, options) => open(browser, t, baseUrl, options);
 
 /** Waits until the picture is loaded, and gives it as the browser got it. */
 async function shownQr(page, responses) {
@@ -67,12 +34,6 @@ async function shorten(page, url) {
   await page.getByTestId('link-submit').click();
   await page.getByTestId('latest-item').first().getByText(url, { exact: true }).waitFor();
   return page.getByTestId('result-short').textContent();
-}
-
-async function picture(page, name) {
-  if (!screenshots) return;
-  mkdirSync(screenshots, { recursive: true });
-  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }
 
 describe('the page in a browser', () => {
@@ -166,10 +127,7 @@ describe('the page in a browser', () => {
         const target = `https://example.com/${'a-very-long-path/'.repeat(20)}${name}`;
         const short = await shorten(page, target);
         await assertScreenDecodesTo(page, short);
-        const overflow = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        assert.equal(overflow, 0);
+        assert.equal(await overflowOf(page), 0);
         assert.equal(await page.evaluate(overlapInList), undefined);
         await picture(page, `${name}-${colorScheme}`);
         assert.deepEqual(problems, []);

@@ -1,0 +1,218 @@
+/**
+ * The page in a real Chromium, on a stack of its own, with both arms under load:
+ * `stack with --split 50 -- npm run test:browser`.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import {
+  launchBrowser,
+  openPage,
+  overflowOf,
+  picture,
+} from '../../../legacy-node/test/support/browser.js';
+
+const { QR_STACK_URL: stackUrl, QR_STACK_ADMIN_URL: adminUrl, QR_STACK_DIR: folder } = process.env;
+assert.ok(adminUrl && folder, 'run me by `stack with --split 50 -- npm run test:browser`');
+/** Parts restart, and rates need a minute of samples; on a busy machine all of it takes longer. */
+const PATIENCE = { timeout: 90_000 };
+
+const browser = await launchBrowser();
+after(() => browser.close());
+
+/** Distinct texts for as long as the test runs, and how many failed. */
+function startLoad() {
+  const load = { sent: 0, failed: 0 };
+  const timer = setInterval(async () => {
+    const text = `https://example.com/live/${load.sent++}`;
+    const answer = await fetch(`${stackUrl}/qrcode?text=${text}`).catch(() => null);
+    await answer?.arrayBuffer();
+    if (answer?.status !== 200) load.failed++;
+  }, 40);
+  return Object.assign(load, { end: () => clearInterval(timer) });
+}
+
+function supervise(order, part) {
+  execFileSync('supervisorctl', ['-c', join(folder, 'supervisord.conf'), order, part]);
+}
+
+/** The texts of a chart's table, a list for each column, oldest first. */
+async function columnsOf(page, chart) {
+  const figure = page.locator(`#chart-${chart}`);
+  if (!(await figure.locator('details').evaluate((details) => details.open))) {
+    await figure.getByText('Table', { exact: true }).click();
+  }
+  const rows = await figure
+    .locator('tbody tr')
+    .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  return rows[0].map((_, i) => rows.map((row) => row[i]).reverse());
+}
+
+/** Runs in the page: how many of a chart's pixels have a colour of the style sheet. */
+function pixelsOf(figure, colour) {
+  const style = getComputedStyle(document.documentElement).getPropertyValue(`--${colour}`).trim();
+  const wanted = style.match(/[0-9a-f]{2}/gi).map((digits) => Number.parseInt(digits, 16));
+  const canvas = figure.querySelector('canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] > 200 && wanted.every((value, j) => Math.abs(data[i + j] - value) < 24))
+      found++;
+  }
+  return found;
+}
+
+/** Waits until a chart has a line of that colour. */
+async function curve(page, id, colour) {
+  const deadline = Date.now() + PATIENCE.timeout;
+  while ((await page.locator(`#chart-${id}`).evaluate(pixelsOf, colour)) < 20) {
+    assert.ok(Date.now() < deadline, `${id} has no curve of the colour of ${colour}`);
+    await page.waitForTimeout(200);
+  }
+}
+
+const ratio = (page, id) => page.locator(`#ratio-${id} [data-part=number]`);
+const sameOrigin = (responses) =>
+  assert.deepEqual(
+    [...new Set(responses.map((response) => new URL(response.url()).origin))],
+    [new URL(adminUrl).origin],
+  );
+
+describe('the live page', () => {
+  it('says in words that there is no data yet, and keeps to its policy', async (t) => {
+    const { page, problems, responses } = await openPage(browser, t, adminUrl);
+    const chart = page.locator('#chart-latency');
+    await chart
+      .getByText('No data yet. The shadow has asked nothing in this time')
+      .waitFor(PATIENCE);
+    await page.locator('#ratio-latency').getByText('No data yet').waitFor();
+    await page.locator('#split').getByText('50% to Rust').waitFor(PATIENCE);
+    await page.locator('#ramp').getByText('None has run').waitFor();
+    await page.locator('#alerts').getByText('None firing').waitFor();
+    await picture(page, 'no-data');
+    const policy = responses[0].headers()['content-security-policy'];
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
+    sameOrigin(responses);
+    assert.deepEqual(problems, []);
+  });
+
+  describe('with both arms under load', () => {
+    let load;
+    before(() => {
+      load = startLoad();
+    });
+    after(() => load.end());
+
+    it('shows four numbers and every curve, and asks nobody else', async (t) => {
+      const { page, problems, responses } = await openPage(browser, t, `${adminUrl}/?range=5m`);
+      for (const id of ['memory', 'latency', 'cpu', 'bytes']) {
+        await ratio(page, id)
+          .getByText(/^[\d.,]+$/)
+          .waitFor(PATIENCE);
+        for (const side of ['node', 'rust']) {
+          const text = await page.locator(`#ratio-${id} [data-part=${side}]`).textContent();
+          assert.match(text, /^[\d.,]+\s(B|kB|MB|µs|ms|s)$/, `${id}, ${side}`);
+        }
+      }
+      for (const id of ['memory', 'latency', 'cpu', 'bytes', 'traffic', 'own-latency']) {
+        for (const colour of ['node', 'rust']) {
+          await curve(page, id, colour);
+        }
+      }
+      assert.equal(await page.locator('.nothing:visible').count(), 0);
+      sameOrigin(responses);
+      assert.deepEqual(problems, []);
+      assert.equal(load.failed, 0);
+    });
+
+    it('works by keyboard alone', async (t) => {
+      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('ArrowRight');
+      await page.waitForURL(`${adminUrl}/?range=15m`);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('d');
+      assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+      await page.keyboard.press('Tab');
+      const cursor = page.locator('#chart-memory input');
+      assert.ok(await cursor.evaluate((input) => input === document.activeElement));
+      const said = () => cursor.getAttribute('aria-valuetext');
+      const now = await said();
+      assert.match(now, /^\d\d:\d\d:\d\d: Node [\d.]+\sMB, Rust [\d.]+\sMB$/);
+      await page.keyboard.press('ArrowLeft');
+      await page.keyboard.press('ArrowLeft');
+      assert.notEqual((await said()).slice(0, 8), now.slice(0, 8));
+      await page.reload();
+      assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark', 'it is kept');
+      assert.ok(await page.getByLabel('15 min').isChecked());
+      assert.deepEqual(problems, []);
+    });
+
+    for (const colorScheme of ['light', 'dark']) {
+      for (const [name, width] of [
+        ['wide', 1280],
+        ['phone', 390],
+      ]) {
+        it(`fits a ${name} screen, ${colorScheme}`, async (t) => {
+          const viewport = { width, height: 844 };
+          const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`, {
+            colorScheme,
+            viewport,
+          });
+          await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+          await page.locator('#chart-memory .plot:not(.blank)').waitFor(PATIENCE);
+          assert.equal(await overflowOf(page), 0);
+          await picture(page, `${name}-${colorScheme}`);
+          assert.deepEqual(problems, []);
+        });
+      }
+    }
+
+    it('shows a restart of Rust as a gap and not as zero', async (t) => {
+      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      supervise('stop', 'backends:qr-service');
+      await ratio(page, 'memory').getByText('No data yet').waitFor(PATIENCE);
+      supervise('start', 'backends:qr-service');
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      await page.waitForTimeout(6000); // till the charts have the next sample too
+      const [, node, rust] = await columnsOf(page, 'memory');
+      const first = rust.findIndex((text) => text !== '–');
+      const gap = rust.indexOf('–', first);
+      assert.ok(first >= 0 && gap > first && rust.at(-1) !== '–', rust.join(' '));
+      assert.ok(
+        node.slice(first).every((text) => text.endsWith('MB')),
+        'Node has no gap',
+      );
+      assert.ok(!rust.some((text) => text.startsWith('0')), rust.join(' '));
+      await picture(page, 'gap');
+      assert.deepEqual(problems, []);
+      assert.equal(load.failed, 0, 'clients had the fallback');
+    });
+
+    it('says that Prometheus cannot be reached, and recovers by itself', async (t) => {
+      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      const notice = page.getByRole('alert');
+      assert.equal(await notice.isVisible(), false);
+      supervise('stop', 'backends:prometheus');
+      await notice
+        .getByText(/^Prometheus cannot be reached\. What is shown is of \d/)
+        .waitFor(PATIENCE);
+      await picture(page, 'unreachable');
+      await page.waitForTimeout(25_000); // longer than a sample stands
+      supervise('start', 'backends:prometheus');
+      await notice.waitFor({ state: 'hidden', ...PATIENCE });
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      await page.waitForTimeout(6000);
+      const [, node] = await columnsOf(page, 'memory');
+      const seen = node.slice(node.findIndex((text) => text !== '–'));
+      assert.ok(seen.includes('–'), 'where nothing was scraped there is a gap');
+      // The browser itself reports answers of 502 and 503; there must be nothing else.
+      const others = problems.filter((text) => !/status of 50[23]/.test(text));
+      assert.deepEqual(others, []);
+    });
+  });
+});

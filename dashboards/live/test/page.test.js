@@ -1,0 +1,107 @@
+/** What needs no browser: points in time, numbers, and what the page is made of. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { gridFor, isolated, onGrid, scrapedOn, timesOf } from '../grid.js';
+import { ageOf, axisTimes, withUnit } from '../units.js';
+
+const folder = new URL('../', import.meta.url);
+const read = (name) => readFileSync(new URL(name, folder), 'utf8');
+
+describe('points in time', () => {
+  const grid = { start: 1000, end: 1020, step: 5 };
+
+  it('never come closer than scrapes, and are few enough for any range', () => {
+    for (const range of [300, 900, 3600, 21_600, 86_400]) {
+      const { start, end, step } = gridFor(range, 1_700_000_003.2);
+      assert.equal(step % 5, 0);
+      assert.equal(end % step, 0, 'so that points do not move with the clock');
+      assert.ok((end - start) / step <= 240);
+      assert.ok(end - start > range - step);
+    }
+  });
+
+  it('have null where there is no sample, and zero only where zero was measured', () => {
+    assert.deepEqual(timesOf(grid), [1000, 1005, 1010, 1015, 1020]);
+    const pairs = [
+      [1000, 7],
+      [1015, 0],
+    ];
+    assert.deepEqual(onGrid(pairs, grid), [7, null, null, 0, null]);
+  });
+
+  it('have null where Prometheus stood still, though it repeats its last sample', () => {
+    const newest = [
+      [1000, 999],
+      [1005, 980],
+      [1010, 980],
+      [1020, 1018],
+    ];
+    const wasScraped = scrapedOn(newest, grid);
+    assert.deepEqual(wasScraped, [true, false, false, false, true]);
+    const level = [1000, 1005, 1010, 1015, 1020].map((time) => [time, 3]);
+    assert.deepEqual(onGrid(level, grid, wasScraped), [3, null, null, null, 3]);
+  });
+
+  it('are shown alone where they have no neighbour', () => {
+    assert.deepEqual(isolated([1, null, 0, null, 2, 3, null]), [0, 2]);
+  });
+});
+
+describe('numbers', () => {
+  for (const [number, unit, text] of [
+    [0, 'bytes', '0 B'],
+    [393.4, 'bytes', '393 B'],
+    [5_250_000, 'bytes', '5.25 MB'],
+    [999_900, 'bytes', '1 MB'],
+    [0.0000984, 'seconds', '98.4 µs'],
+    [0.00484, 'seconds', '4.84 ms'],
+    [1.5, 'seconds', '1.5 s'],
+    [0, 'seconds', '0 s'],
+    [0.0003, 'percent', '0.0003%'],
+    [19.66, 'per second', '19.7/s'],
+    [null, 'bytes', '–'],
+  ]) {
+    it(`${number} ${unit} is ${text}`, () =>
+      assert.equal(withUnit(number, unit).replace('\u00a0', ' '), text));
+  }
+
+  it('ages are rounded', () => {
+    assert.deepEqual([8, 300, 7200].map(ageOf), ['8 s', '5 min', '2 h']);
+  });
+
+  it('midnight is a day', () => {
+    const midnight = new Date(2026, 10, 21).getTime() / 1000;
+    assert.deepEqual(axisTimes([midnight, midnight + 3600], 3600), ['21 Nov', '01:00']);
+    assert.deepEqual(axisTimes([midnight], 5), ['00:00:00']);
+  });
+});
+
+describe('the page', () => {
+  it('has uPlot as its package has it', () => {
+    for (const name of ['uPlot.esm.js', 'uPlot.min.css']) {
+      assert.equal(read(name), read(`node_modules/uplot/dist/${name}`), `${name}: npm run vendor`);
+    }
+    assert.equal(read('uPlot.LICENSE.txt'), read('node_modules/uplot/LICENSE'));
+  });
+
+  it('asks no other host and has nothing inline that its policy would refuse', () => {
+    const html = read('index.html');
+    assert.doesNotMatch(html, /<script>|<script(?![^>]*src=)|<style|style=|\son\w+=/);
+    for (const name of readdirSync(folder).filter((file) => /\.(html|css|js)$/.test(file))) {
+      if (name.startsWith('uPlot')) continue;
+      assert.doesNotMatch(read(name), /https?:|["'(]\/\//, name);
+    }
+  });
+
+  it('says something for each chart that has no data, and knows each unit and colour', () => {
+    const { ratios, charts } = JSON.parse(read('queries.json'));
+    const css = read('live.css');
+    assert.equal(ratios.length, 4);
+    for (const { unit, lines, empty, id } of charts) {
+      assert.ok(empty.length > 10, id);
+      assert.notEqual(withUnit(1, unit), '');
+      for (const { colour } of lines) assert.ok(css.includes(`--${colour}:`), `${id}: ${colour}`);
+    }
+  });
+});

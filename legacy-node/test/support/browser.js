@@ -1,0 +1,54 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+/** Where to leave pictures of pages for people to look at; none by default. */
+const screenshots = process.env.SCREENSHOTS;
+
+/** A headless Chromium that asks nobody by itself; CHROMIUM says where it is. */
+export function launchBrowser() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+}
+
+/** A page that notes every error and every answer it gets; closed with the test `t`. */
+export async function openPage(browser, t, url, options = {}) {
+  const context = await browser.newContext(options);
+  t.after(() => context.close());
+  const page = await context.newPage();
+  const problems = [];
+  const responses = [];
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
+  page.on('dialog', async (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    await dialog.dismiss();
+  });
+  page.on('response', (response) => responses.push(response));
+  await page.goto(url);
+  return { page, problems, responses };
+}
+
+/** By how much the page is wider than its window. */
+export function overflowOf(page) {
+  return page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+}
+
+export async function picture(page, name) {
+  if (!screenshots) return;
+  mkdirSync(screenshots, { recursive: true });
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}
