@@ -5,6 +5,8 @@
 //! told to stop.
 
 pub mod admin;
+#[cfg(target_env = "musl")]
+mod allocator;
 mod connection;
 pub mod metrics;
 mod process_metrics;
