@@ -13,6 +13,8 @@ mod process_metrics;
 mod serve;
 mod shutdown;
 pub mod telemetry;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use admin::Admin;
 pub use connection::Timeouts;

@@ -3,52 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// A running service; killed when dropped.
-struct Service {
-    child: Child,
-    log: BufReader<ChildStdout>,
-    addr: SocketAddr,
-    admin_addr: SocketAddr,
-}
+use qr_runtime::testing::{Service, eventually, exchange, get};
 
-impl Service {
-    fn start(environment: &[(&str, &str)]) -> Self {
-        let mut child = command(environment).stdout(Stdio::piped()).spawn().unwrap();
-        let mut log = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        log.read_line(&mut line).unwrap();
-        let listening: serde_json::Value = serde_json::from_str(&line).unwrap();
-        let addr = |name: &str| listening[name].as_str().unwrap().parse().unwrap();
-        Service { addr: addr("addr"), admin_addr: addr("admin_addr"), child, log }
-    }
-
-    fn connect(&self) -> TcpStream {
-        connect(self.addr)
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
-    }
-
-    /// What was logged until the process ended.
-    fn rest_of_log(&mut self) -> String {
-        let mut rest = String::new();
-        self.log.read_to_string(&mut rest).unwrap();
-        rest
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended, as it was told.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn start(environment: &[(&str, &str)]) -> Service {
+    Service::start(&mut command(environment))
 }
 
 fn command(environment: &[(&str, &str)]) -> Command {
@@ -61,26 +23,6 @@ fn command(environment: &[(&str, &str)]) -> Command {
 /// Runs it where it is to end by itself.
 fn fails(environment: &[(&str, &str)]) -> Output {
     command(environment).output().unwrap()
-}
-
-fn connect(addr: SocketAddr) -> TcpStream {
-    let stream = TcpStream::connect(addr).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    stream
-}
-
-/// Sends `request` and reads until the server closes.
-fn exchange(addr: SocketAddr, request: &str) -> String {
-    let mut stream = connect(addr);
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = Vec::new();
-    // A reset after the answer is an end like another.
-    let _ = stream.read_to_end(&mut answer);
-    String::from_utf8_lossy(&answer).into_owned()
-}
-
-fn get(addr: SocketAddr, path: &str) -> String {
-    exchange(addr, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"))
 }
 
 /// Reads one answer off a connection that stays open: its head and body.
@@ -100,7 +42,7 @@ fn read_answer(stream: &mut BufReader<TcpStream>) -> (String, Vec<u8>) {
 
 #[test]
 fn pipelined_requests_are_answered_in_order_on_one_connection() {
-    let service = Service::start(&[]);
+    let service = start(&[]);
     let mut stream = service.connect();
     let requests: String = ["a", "%", "b"]
         .map(|text| format!("GET /qrcode?text={text} HTTP/1.1\r\nhost: x\r\n\r\n"))
@@ -116,7 +58,7 @@ fn pipelined_requests_are_answered_in_order_on_one_connection() {
 
 #[test]
 fn a_request_id_is_taken_over_where_it_is_valid_and_else_made() {
-    let service = Service::start(&[]);
+    let service = start(&[]);
     let answer_to = |id: &str| {
         let request = format!(
             "GET /qrcode HTTP/1.1\r\nhost: x\r\nx-request-id: {id}\r\nconnection: close\r\n\r\n"
@@ -135,7 +77,7 @@ fn a_request_id_is_taken_over_where_it_is_valid_and_else_made() {
 
 #[test]
 fn a_head_that_is_too_large_is_refused() {
-    let service = Service::start(&[]);
+    let service = start(&[]);
     let long = "x".repeat(20_000);
     let answer = get(service.addr, &format!("/qrcode?text={long}"));
     assert!(answer.starts_with("HTTP/1.1 414") || answer.starts_with("HTTP/1.1 431"), "{answer}");
@@ -145,7 +87,7 @@ fn a_head_that_is_too_large_is_refused() {
 
 #[test]
 fn a_client_that_is_slow_with_its_head_is_cut_off() {
-    let service = Service::start(&[("QR_HEADER_TIMEOUT", "300ms")]);
+    let service = start(&[("QR_HEADER_TIMEOUT", "300ms")]);
     let mut stream = service.connect();
     stream.write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost:").unwrap();
     assert_eq!(stream.read(&mut [0; 100]).unwrap_or(0), 0);
@@ -160,7 +102,7 @@ fn a_client_that_is_slow_with_its_head_is_cut_off() {
 
 #[test]
 fn a_connection_that_idles_too_long_is_closed_and_one_that_does_not_is_kept() {
-    let service = Service::start(&[("QR_IDLE_TIMEOUT", "1s"), ("QR_HEADER_TIMEOUT", "200ms")]);
+    let service = start(&[("QR_IDLE_TIMEOUT", "1s"), ("QR_HEADER_TIMEOUT", "200ms")]);
     let mut stream = BufReader::new(service.connect());
     for _ in 0..2 {
         // Longer than the timeout of a head, which does not run between requests.
@@ -173,7 +115,7 @@ fn a_connection_that_idles_too_long_is_closed_and_one_that_does_not_is_kept() {
 
 #[test]
 fn a_connection_past_the_limit_is_answered_503_and_closed() {
-    let service = Service::start(&[("QR_MAX_CONNECTIONS", "1")]);
+    let service = start(&[("QR_MAX_CONNECTIONS", "1")]);
     let mut first = BufReader::new(service.connect());
     first.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     assert!(read_answer(&mut first).0.starts_with("HTTP/1.1 200"));
@@ -187,14 +129,11 @@ fn a_connection_past_the_limit_is_answered_503_and_closed() {
 
 #[test]
 fn sigterm_turns_readiness_off_serves_on_for_the_delay_drains_and_exits_0() {
-    let mut service = Service::start(&[("QR_SHUTDOWN_DELAY", "700ms"), ("QR_DRAIN_TIMEOUT", "5s")]);
+    let mut service = start(&[("QR_SHUTDOWN_DELAY", "700ms"), ("QR_DRAIN_TIMEOUT", "5s")]);
     assert!(get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200"));
     let mut idle = BufReader::new(service.connect());
     service.signal("TERM");
-    let start = Instant::now();
-    while get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200") {
-        assert!(start.elapsed() < Duration::from_secs(10), "still ready");
-    }
+    eventually("not ready", || !get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200"));
     assert!(get(service.admin_addr, "/livez").starts_with("HTTP/1.1 200"));
     assert!(
         get(service.addr, "/qrcode?text=late").starts_with("HTTP/1.1 200"),
@@ -203,22 +142,19 @@ fn sigterm_turns_readiness_off_serves_on_for_the_delay_drains_and_exits_0() {
     // Half of a request at the end of the delay: it may end.
     let mut slow = BufReader::new(service.connect());
     slow.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\n").unwrap();
-    while TcpStream::connect(service.addr).is_ok() {
-        assert!(start.elapsed() < Duration::from_secs(10), "still accepting");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually("not accepting", || TcpStream::connect(service.addr).is_err());
     slow.get_mut().write_all(b"host: x\r\n\r\n").unwrap();
     assert!(read_answer(&mut slow).0.starts_with("HTTP/1.1 200"));
     assert_eq!(idle.read(&mut [0; 1]).unwrap_or(0), 0, "idle connections are closed");
-    assert_eq!(service.child.wait().unwrap().code(), Some(0));
+    assert_eq!(service.wait(), Some(0));
     assert!(service.rest_of_log().contains("drained"));
 }
 
 #[test]
 fn sigint_ends_it_too() {
-    let mut service = Service::start(&[]);
+    let mut service = start(&[]);
     service.signal("INT");
-    assert_eq!(service.child.wait().unwrap().code(), Some(0));
+    assert_eq!(service.wait(), Some(0));
 }
 
 #[test]
@@ -260,7 +196,7 @@ fn a_taken_port_is_one_clear_line() {
 
 #[test]
 fn the_text_is_in_no_log_and_no_metric() {
-    let mut service = Service::start(&[("QR_ACCESS_LOG", "all"), ("QR_LOG_LEVEL", "trace")]);
+    let mut service = start(&[("QR_ACCESS_LOG", "all"), ("QR_LOG_LEVEL", "trace")]);
     let request = "GET /qrcode?text=sesame HTTP/1.1\r\nhost: x\r\nx-request-id: id-1\r\n\
         traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\nconnection: close\r\n\r\n";
     assert!(exchange(service.addr, request).starts_with("HTTP/1.1 200"));
@@ -268,7 +204,7 @@ fn the_text_is_in_no_log_and_no_metric() {
     get(service.addr, "/sesame");
     assert!(!get(service.admin_addr, "/metrics").contains("sesame"));
     service.signal("TERM");
-    service.child.wait().unwrap();
+    service.wait();
     let log = service.rest_of_log();
     assert!(!log.contains("sesame"), "{log}");
     let line = log.lines().find(|line| line.contains("id-1")).unwrap();
@@ -285,7 +221,7 @@ fn the_text_is_in_no_log_and_no_metric() {
 
 #[test]
 fn metrics_count_what_was_asked() {
-    let service = Service::start(&[]);
+    let service = start(&[]);
     for path in ["/qrcode?text=a", "/qrcode?text=b", "/qrcode", "/nowhere"] {
         get(service.addr, path);
     }

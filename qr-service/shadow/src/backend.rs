@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::uri::{Authority, Scheme};
 use http::{HeaderValue, Request, StatusCode, Uri};
+use http_body::Body as _;
 use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -99,17 +100,22 @@ impl FromStr for BaseUrl {
         let parts = url.parse::<Uri>().map_err(|_| WANTED)?.into_parts();
         let bare = parts.path_and_query.is_none_or(|path| path == "/");
         match parts.authority {
-            Some(authority)
-                if bare
-                    && parts.scheme == Some(Scheme::HTTP)
-                    && !authority.host().is_empty()
-                    && !authority.as_str().contains('@') =>
-            {
-                Ok(BaseUrl(authority))
+            Some(at) if bare && parts.scheme == Some(Scheme::HTTP) && is_host_and_port(&at) => {
+                Ok(BaseUrl(at))
             }
             _ => Err(WANTED),
         }
     }
+}
+
+/// Whether it has a host, no user, and no port or one that there is.
+fn is_host_and_port(authority: &Authority) -> bool {
+    let (host, all) = (authority.host(), authority.as_str());
+    !host.is_empty()
+        && all.strip_prefix(host).is_some_and(|rest| match rest.strip_prefix(':') {
+            Some(port) => port.parse::<u16>().is_ok(),
+            None => rest.is_empty(),
+        })
 }
 
 impl fmt::Display for BaseUrl {
@@ -185,12 +191,13 @@ impl Client {
             failure(reason, &error)
         })?;
         let status = response.status();
+        // What says that it is too large need not be read.
+        if response.body().size_hint().lower() > MAX_BODY_BYTES as u64 {
+            return Err(too_large());
+        }
         let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
         let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => Failure {
-                reason: Reason::TooLarge,
-                detail: format!("a body of more than {MAX_BODY_BYTES} bytes"),
-            },
+            true => too_large(),
             false => failure(Reason::Broken, error.as_ref()),
         })?;
         if matches!(status.as_u16(), 502..=504) {
@@ -217,6 +224,11 @@ fn request_to(base: &BaseUrl, asked: &Asked) -> Result<Request<Empty<Bytes>>, ht
         request = request.header(REQUEST_ID, id.clone());
     }
     request.body(Empty::new())
+}
+
+fn too_large() -> Failure {
+    let detail = format!("a body of more than {MAX_BODY_BYTES} bytes");
+    Failure { reason: Reason::TooLarge, detail }
 }
 
 /// A failure in the words of an error and of all that caused it.
