@@ -1,0 +1,149 @@
+//! What the service holds under load: memory, series, and what a scrape of them costs.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use qr_runtime::testing::{Service, connect, exchange};
+
+const MOST_BYTES: u64 = 16_000_000;
+const MOST_SERIES: usize = 500;
+const MOST_SCRAPE_BYTES: usize = 50_000;
+
+/// A method, the rest of a request's first line, and the status of its answer.
+type Asked = (&'static str, String, u16);
+
+/// 10,000 distinct texts, of all lengths.
+fn pictures() -> impl Iterator<Item = Asked> {
+    (0..10_000).map(|i| {
+        let text = format!("{i}-{}", "x".repeat(i % 500));
+        ("GET", format!("/qrcode?text={text}"), 200)
+    })
+}
+
+/// As many errors, of every kind that a client can cause, and each path and method another.
+fn errors() -> impl Iterator<Item = Asked> {
+    (0..10_000).map(|i| match i % 8 {
+        0 => ("GET", format!("/qrcode?other={i}"), 400),
+        1 => ("HEAD", format!("/qrcode?text={i}%FF"), 400),
+        2 => ("GET", format!("/qrcode?text={i}&text=b"), 400),
+        3 => ("GET", format!("/qrcode?text={}", "y".repeat(513 + i % 100)), 400),
+        4 => ("DELETE", format!("/qrcode?text={i}"), 405),
+        5 => ("PURGE", format!("/nothing/{i}"), 404),
+        6 => ("HEAD", format!("/nothing/{i}"), 404),
+        _ => ("GET", format!("/nothing/{i}?text=a"), 404),
+    })
+}
+
+/// What else there is: no body, and the one that the client has.
+fn others() -> impl Iterator<Item = Asked> {
+    (0..1000).map(|i| match i % 3 {
+        0 => ("HEAD", format!("/qrcode?text={i}"), 200),
+        1 => ("HEAD", format!("/qrcode?text={i}&known"), 304),
+        _ => ("GET", format!("/qrcode?text={i}&known"), 304),
+    })
+}
+
+/// Sends all of it on one connection, in batches, and counts the answers by their statuses.
+fn ask(addr: SocketAddr, all: &[Asked]) {
+    let mut stream = connect(addr);
+    for batch in all.chunks(20) {
+        let mut requests = String::new();
+        for (method, target, _) in batch {
+            let known = if target.ends_with("&known") { "if-none-match: *\r\n" } else { "" };
+            write!(requests, "{method} {target} HTTP/1.1\r\nhost: x\r\n{known}\r\n").unwrap();
+        }
+        stream.write_all(requests.as_bytes()).unwrap();
+        for (method, target, status) in batch {
+            let answered = read_answer(&mut stream, method == &"HEAD");
+            assert_eq!(answered, *status, "{method} {target}");
+        }
+    }
+}
+
+/// Reads one answer; gives its status.
+fn read_answer(stream: &mut TcpStream, is_head: bool) -> u16 {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = if is_head { 0 } else { length.map_or(0, |length| length.parse().unwrap()) };
+    stream.read_exact(&mut vec![0; length]).unwrap();
+    head[9..12].parse().unwrap()
+}
+
+/// Scrapes once; the body's bytes, and how long it took.
+fn scrape(service: &Service, accept: &str) -> (String, Duration) {
+    let start = Instant::now();
+    let request = format!(
+        "GET /metrics HTTP/1.1\r\nhost: x\r\naccept: {accept}\r\nconnection: close\r\n\r\n"
+    );
+    let answer = exchange(service.admin_addr, &request);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    (body.to_owned(), start.elapsed())
+}
+
+/// The most memory that a process had resident so far.
+fn peak_resident_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn whatever_is_asked_memory_series_and_scrapes_stay_small() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
+    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    let service = Service::start(&mut command);
+    let all: Vec<Asked> = pictures().chain(errors()).chain(others()).collect();
+    let protobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;\
+        encoding=delimited";
+
+    let mut scrapes = Vec::new();
+    thread::scope(|scope| {
+        let askers: Vec<_> = (0..50)
+            .map(|part| {
+                let mine: Vec<Asked> = all.iter().skip(part).step_by(50).cloned().collect();
+                let addr = service.addr;
+                scope.spawn(move || ask(addr, &mine))
+            })
+            .collect();
+        while !askers.iter().all(|asker| asker.is_finished()) {
+            for accept in ["*/*", protobuf] {
+                scrapes.push(scrape(&service, accept));
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    });
+    let (text, _) = scrape(&service, "*/*");
+
+    let asked = u64::try_from(all.len()).unwrap();
+    let counted: u64 = text
+        .lines()
+        .filter(|line| line.starts_with("http_requests_total"))
+        .map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(counted, asked);
+    let series = text.lines().filter(|line| !line.starts_with('#')).count();
+    assert!(series < MOST_SERIES, "{series} series");
+    let largest = scrapes.iter().map(|(body, _)| body.len()).max().unwrap();
+    assert!(largest < MOST_SCRAPE_BYTES, "a scrape of {largest} bytes");
+    let peak = peak_resident_bytes(service.child.id());
+    assert!(peak < MOST_BYTES, "{peak} bytes resident");
+
+    let mut times: Vec<Duration> = scrapes.iter().map(|(_, time)| *time).collect();
+    times.sort();
+    let median = times[times.len() / 2];
+    println!("{peak} bytes resident at most, {series} series, {} bytes a scrape", text.len());
+    println!("{} scrapes under load, median {median:?}", times.len());
+}
