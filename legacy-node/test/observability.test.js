@@ -79,7 +79,16 @@ describe('logs', () => {
       route: '/qrcode',
       method: 'GET',
       status: 200,
+      backend: 'legacy',
     });
+  });
+
+  it('name the backend as the proxy does, where it stands in for the other', async () => {
+    await request(app.addr, '/qrcode?text=a', {
+      headers: { 'X-Request-Id': 'log-3', 'X-QR-Fallback': '1' },
+    });
+    const entry = await app.logged(({ request_id }) => request_id === 'log-3');
+    assert.equal(entry.backend, 'fallback');
   });
 
   it('leave a trace id out that is not valid', async () => {

@@ -22,8 +22,8 @@ export function observe(metrics, logger) {
       const labels = { route, method, status };
       metrics.requests.inc(labels);
       metrics.duration.observe(labels, durationSeconds);
-      const { requestId: request_id, traceId: trace_id, fallback } = res.locals;
-      logger.info(
+      const { requestId: request_id, traceId: trace_id, backend = 'legacy' } = res.locals;
+      logger[status >= 500 ? 'error' : 'info'](
         {
           request_id,
           trace_id,
@@ -31,7 +31,7 @@ export function observe(metrics, logger) {
           method,
           status,
           duration_seconds: durationSeconds,
-          fallback,
+          backend,
         },
         'request',
       );

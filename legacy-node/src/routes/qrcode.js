@@ -15,7 +15,7 @@ export function mountQrCode(app, { generateQr, maxConcurrent, metrics, logger })
     .get(async (req, res) => {
       if (req.get('X-QR-Fallback') === '1') {
         metrics.fallbacks.inc();
-        res.locals.fallback = true;
+        res.locals.backend = 'fallback';
       }
       const { text, error } = readText(req.url);
       if (error) return sendText(res, 400, error);

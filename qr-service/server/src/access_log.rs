@@ -1,8 +1,8 @@
 //! The access log: a line for a request.
 //!
 //! `request_id`, `trace_id` (where the request has a traceparent), `route`, `method`, `status`,
-//! `duration_seconds`, beside what every line has. The text of a request is never among them, nor
-//! its query.
+//! `duration_seconds`, `backend`, beside what every line has: docs/logs.md. The text of a request is
+//! never among them, nor its query.
 
 use std::time::Duration;
 
@@ -34,6 +34,9 @@ impl AccessLog {
     }
 }
 
+/// What the proxy's log calls this service.
+const BACKEND: &str = "rust";
+
 /// One line of the access log.
 pub(crate) struct Access<'a> {
     pub(crate) request_id: &'a str,
@@ -44,17 +47,29 @@ pub(crate) struct Access<'a> {
     pub(crate) duration: Duration,
 }
 
+/// A level is fixed where a line is written, so each has its own place.
+macro_rules! log_at {
+    ($level:ident, $access:expr) => {
+        tracing::$level!(
+            request_id = $access.request_id,
+            trace_id = $access.trace_id,
+            route = $access.route,
+            method = $access.method,
+            status = $access.status,
+            duration_seconds = $access.duration.as_secs_f64(),
+            backend = BACKEND,
+            "request"
+        )
+    };
+}
+
 impl Access<'_> {
     pub(crate) fn log(&self) {
-        tracing::info!(
-            request_id = self.request_id,
-            trace_id = self.trace_id,
-            route = self.route,
-            method = self.method,
-            status = self.status,
-            duration_seconds = self.duration.as_secs_f64(),
-            "request"
-        );
+        if self.status >= 500 {
+            log_at!(error, self);
+        } else {
+            log_at!(info, self);
+        }
     }
 }
 
