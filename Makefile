@@ -11,13 +11,14 @@ NPM := npm --prefix legacy-node --loglevel=error
 # Debian has nginx where only root's PATH looks.
 export PATH := $(PATH):/usr/sbin:/sbin
 STACK := target/release/stack
+RAMP := target/release/ramp
 TEST_STACK := target/debug/stack
 
 ##@ The stack on this machine
 
 up: ## start all of it in the background and say where it is; harmless where it runs
 	@deploy/local/setup.sh run
-	$(CARGO) build --release -p qr-service -p stack
+	$(CARGO) build --release -p qr-service -p qr-shadow -p ramp -p stack
 	$(STACK) up
 
 down: ## stop all of it; data stays
@@ -33,6 +34,14 @@ split: $(STACK) ## send PERCENT=25 of /qrcode to the Rust service
 	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25" >&2; exit 2; }
 	$(STACK) split $(PERCENT)
 
+ramp: $(STACK) ## move it step by step, with gates and rollback: ARGS='--steps 1,5,25 --hold 60s', or ARGS=status
+	@QR_NGINX_DIR=$${QR_NGINX_DIR:-$${QR_RUN_DIR:-run}/nginx}
+	export QR_NGINX_DIR
+	case '$(ARGS)' in
+	''|-*) exec $(RAMP) run $(ARGS) ;;
+	*) exec $(RAMP) $(ARGS) ;;
+	esac
+
 $(STACK):
 	@echo "nothing is built yet; make up builds and starts it" >&2
 	exit 1
@@ -47,7 +56,7 @@ test: ## every test of every part, the contract suite and the page in Chromium i
 	$(MAKE) rungs
 	$(CARGO) test --workspace --all-features
 	$(NPM) test
-	$(CARGO) build --quiet -p qr-service -p stack
+	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
 	$(TEST_STACK) with -- $(NPM) run test:browser
 	$(CARGO) build --quiet -p qr-core --target wasm32-unknown-unknown
 	$(MAKE) fuzz SECONDS=10
@@ -69,14 +78,33 @@ lint: ## formatters, linters, and the checks of nginx' and Prometheus' configura
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(NPM) run lint
-	shellcheck .ci/run deploy/local/setup.sh qr-service/bindings/c/install.sh
-	$(CARGO) build --quiet -p qr-service -p stack
+	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh
+	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
 	folder=$$(mktemp -d)
 	trap 'rm -rf "$$folder"' EXIT
 	QR_RUN_DIR="$$folder" $(TEST_STACK) check
+	$(MAKE) deploy-check
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080
 	$(CARGO) run --quiet --release -p contract -- $(or $(URL),http://127.0.0.1:8080)
+
+##@ On a cluster
+
+images: ## every image, with docker, podman or buildah, whichever is there
+	@deploy/images.sh
+
+deploy-check: ## render, validate and score the manifests, without a cluster
+	@deploy/local/setup.sh all
+	target/tools/python/bin/python deploy/k8s/check.py
+
+deploy-rules: ## write the rules of dashboards/ into the manifest for prometheus-operator
+	@target/tools/python/bin/python deploy/k8s/check.py --write-rules
+
+deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'
+	@deploy/local/setup.sh all
+	TEST=1 deploy/images.sh
+	target/tools/python/bin/python deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
+		--load-image '$(LOAD_IMAGE)' $(ARGS)
 
 ##@ Measure it
 
@@ -87,14 +115,14 @@ bench: ## the hot function beside its peers: a table, and target/bench/core.json
 	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
 
 bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
-	$(CARGO) build --release --quiet -p qr-service -p loadtest --bins
+	$(CARGO) build --release --quiet -p qr-service -p qr-shadow -p loadtest --bins
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/http
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@deploy/local/setup.sh all
 	$(MAKE) rungs
-	$(CARGO) build --release --quiet -p qr-service -p loadtest --bins
+	$(CARGO) build --release --quiet -p qr-service -p qr-shadow -p loadtest --bins
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/ladder $(if $(QUICK),--quick) $(ARGS)
 
@@ -106,5 +134,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split setup test rungs fuzz lint contract instructions bench bench-http ladder \
-	ladder-readme help
+.PHONY: up down status logs split ramp setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-test \
+	instructions bench bench-http ladder ladder-readme help

@@ -30,8 +30,12 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
         .filter(|(program, _)| !is_on_path(program))
         .map(|(program, package)| format!("{program} (install {package})"))
         .collect();
-    if !settings.qr_service.is_file() {
-        missing.push(format!("{} (cargo build -p qr-service)", settings.qr_service.display()));
+    for (program, package) in
+        [(&settings.qr_service, "qr-service"), (&settings.qr_shadow, "qr-shadow")]
+    {
+        if !program.is_file() {
+            missing.push(format!("{} (cargo build -p {package})", program.display()));
+        }
     }
     if !settings.root.join("legacy-node/node_modules").is_dir() {
         missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());

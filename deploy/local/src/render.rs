@@ -46,6 +46,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         &[
             ("127.0.0.1:42070", at.rust_admin.to_string()),
             ("127.0.0.1:3001", at.legacy_admin.to_string()),
+            ("127.0.0.1:42081", at.shadow_admin.to_string()),
             ("127.0.0.1:8081", at.proxy_admin.to_string()),
             ("127.0.0.1:9113", at.nginx_exporter.to_string()),
             ("127.0.0.1:9090", at.prometheus.to_string()),
@@ -104,6 +105,7 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
         ("run", escaped(&settings.run_dir)),
         ("root", escaped(&settings.root)),
         ("qr_service", escaped(&settings.qr_service)),
+        ("qr_shadow", escaped(&settings.qr_shadow)),
         ("engine", engine),
         ("access_log", access_log),
         ("legacy_workers", settings.legacy_workers.to_string()),
@@ -112,6 +114,8 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
         ("rust_admin", at.rust_admin.to_string()),
         ("legacy", at.legacy.to_string()),
         ("legacy_admin", at.legacy_admin.to_string()),
+        ("shadow", at.shadow.to_string()),
+        ("shadow_admin", at.shadow_admin.to_string()),
         ("prometheus", at.prometheus.to_string()),
         ("nginx_exporter", at.nginx_exporter.to_string()),
     ];

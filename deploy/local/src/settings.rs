@@ -18,20 +18,29 @@ pub enum Part {
     Nginx,
     /// nginx' counters, for Prometheus.
     NginxExporter,
+    /// The comparison of both.
+    QrShadow,
     /// Prometheus.
     Prometheus,
 }
 
 impl Part {
     /// Every part.
-    pub const ALL: [Part; 5] =
-        [Part::QrService, Part::LegacyNode, Part::Nginx, Part::NginxExporter, Part::Prometheus];
+    pub const ALL: [Part; 6] = [
+        Part::QrService,
+        Part::LegacyNode,
+        Part::QrShadow,
+        Part::Nginx,
+        Part::NginxExporter,
+        Part::Prometheus,
+    ];
 
     /// The part's name, also of its log (`log/NAME.log`).
     pub fn name(self) -> &'static str {
         match self {
             Part::QrService => "qr-service",
             Part::LegacyNode => "legacy-node",
+            Part::QrShadow => "qr-shadow",
             Part::Nginx => "nginx",
             Part::NginxExporter => "nginx-exporter",
             Part::Prometheus => "prometheus",
@@ -42,7 +51,7 @@ impl Part {
     pub fn supervised_name(self) -> String {
         let group = match self {
             Part::Nginx | Part::NginxExporter => "edge",
-            Part::QrService | Part::LegacyNode | Part::Prometheus => "backends",
+            Part::QrService | Part::LegacyNode | Part::QrShadow | Part::Prometheus => "backends",
         };
         format!("{group}:{}", self.name())
     }
@@ -65,6 +74,8 @@ pub struct Addresses {
     pub legacy_admin: SocketAddr,
     /// qr-shadow, where nginx sends what it mirrors.
     pub shadow: SocketAddr,
+    /// qr-shadow, admin.
+    pub shadow_admin: SocketAddr,
     /// Prometheus.
     pub prometheus: SocketAddr,
     /// nginx' exporter.
@@ -73,7 +84,7 @@ pub struct Addresses {
 
 impl Addresses {
     /// Each with the variable that sets it and the part that listens there.
-    pub fn listeners(&self) -> [(&'static str, SocketAddr, Part); 8] {
+    pub fn listeners(&self) -> [(&'static str, SocketAddr, Part); 10] {
         [
             ("QR_PROXY_ADDR", self.proxy, Part::Nginx),
             ("QR_PROXY_ADMIN_ADDR", self.proxy_admin, Part::Nginx),
@@ -81,6 +92,8 @@ impl Addresses {
             ("QR_ADMIN_ADDR", self.rust_admin, Part::QrService),
             ("QR_LEGACY_ADDR", self.legacy, Part::LegacyNode),
             ("QR_LEGACY_ADMIN_ADDR", self.legacy_admin, Part::LegacyNode),
+            ("QR_SHADOW_ADDR", self.shadow, Part::QrShadow),
+            ("QR_SHADOW_ADMIN_ADDR", self.shadow_admin, Part::QrShadow),
             ("QR_PROMETHEUS_ADDR", self.prometheus, Part::Prometheus),
             ("QR_NGINX_EXPORTER_ADDR", self.nginx_exporter, Part::NginxExporter),
         ]
@@ -98,7 +111,7 @@ impl Addresses {
             if let Ok(listener) = std::net::TcpListener::bind(("127.0.0.1", port)) {
                 held.push(listener);
             }
-            if held.len() == 9 {
+            if held.len() == 10 {
                 break;
             }
         }
@@ -114,6 +127,7 @@ impl Addresses {
             legacy: next()?,
             legacy_admin: next()?,
             shadow: next()?,
+            shadow_admin: next()?,
             prometheus: next()?,
             nginx_exporter: next()?,
         })
@@ -133,12 +147,16 @@ pub struct Settings {
     pub split: Option<Share>,
     /// What it is a share of; `None` keeps what the run folder has, else the text.
     pub split_key: Option<Key>,
+    /// How many of all requests the shadow gets; `None` keeps what the run folder has, else a tenth.
+    pub mirror: Option<Share>,
     /// `QR_ENGINE` of the Rust service; `None` leaves it to the environment.
     pub engine: Option<String>,
     /// Processes of the legacy app.
     pub legacy_workers: usize,
     /// The Rust service's binary.
     pub qr_service: PathBuf,
+    /// The shadow's binary.
+    pub qr_shadow: PathBuf,
 }
 
 impl Settings {
@@ -164,8 +182,15 @@ impl Settings {
 
     /// What the split is to be at the start.
     pub fn wanted_split(&self) -> Wanted {
-        Wanted { share: self.split, key: self.split_key.clone(), mirror: None }
+        Wanted { share: self.split, key: self.split_key.clone(), mirror: self.mirror }
     }
+}
+
+/// Another binary of the same build: beside `program`, or above it where that is one of cargo's
+/// examples.
+pub fn beside(program: &Path, name: &str) -> PathBuf {
+    let above = program.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    above.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.with_file_name(name))
 }
 
 /// The repository that this program was built in.

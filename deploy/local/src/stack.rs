@@ -12,7 +12,7 @@ use ramp::{Key, Share, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::settings::{Addresses, Part, Settings, repository};
+use crate::settings::{Addresses, Part, Settings, beside, repository};
 use crate::supervisor::Supervisor;
 use crate::{preflight, readiness, render};
 
@@ -26,6 +26,9 @@ pub struct Options {
     pub split: Share,
     /// What keys of the split are made from.
     pub split_key: Key,
+    /// How many of all requests the shadow gets. None unless asked for: each costs both
+    /// implementations a picture, which would be among what is counted and measured.
+    pub mirror: Share,
     /// `QR_ENGINE` of the Rust service.
     pub engine: Option<String>,
     /// Processes of the legacy app.
@@ -34,7 +37,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { split: Share::ALL, split_key: Key::Text, engine: None, legacy_workers: 1 }
+        Options {
+            split: Share::ALL,
+            split_key: Key::Text,
+            mirror: Share::NONE,
+            engine: None,
+            legacy_workers: 1,
+        }
     }
 }
 
@@ -49,7 +58,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts every part and waits until all are ready. `qr_service` is the Rust service's binary.
+    /// Starts every part and waits until all are ready. `qr_service` is the Rust service's binary;
+    /// the shadow's is beside it.
     ///
     /// # Errors
     /// What is missing or wrong, or the end of the log of the part that didn't start.
@@ -66,9 +76,11 @@ impl Stack {
             addresses: Addresses::free()?,
             split: Some(options.split),
             split_key: Some(options.split_key.clone()),
+            mirror: Some(options.mirror),
             engine: options.engine.clone(),
             legacy_workers: options.legacy_workers,
             qr_service: qr_service.to_owned(),
+            qr_shadow: beside(qr_service, "qr-shadow"),
         };
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
@@ -131,6 +143,14 @@ impl Stack {
     /// What supervisord says, or the end of the part's log.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.start_part(part)?;
+        self.wait_until_ready(part)
+    }
+
+    /// Waits for a part that starts.
+    ///
+    /// # Errors
+    /// The end of its log, where it isn't ready in time.
+    pub fn wait_until_ready(&self, part: Part) -> anyhow::Result<()> {
         readiness::wait(&self.settings, &self.supervisor, &[part], READY_TIMEOUT)
     }
 

@@ -96,16 +96,49 @@ fn killing_the_rust_service_under_load_loses_no_request() {
 }
 
 #[test]
-fn a_rust_service_that_hangs_is_given_up_for_node() {
+fn a_rust_service_that_hangs_is_left_alone_and_tried_again() {
     let stack = start(&Options::default());
+    let url = format!("{}/qrcode?text=a", stack.url());
     stack.signal_part(Part::QrService, Signal::STOP).unwrap();
-    let asked = Instant::now();
-    let answer = get(&format!("{}/qrcode?text=a", stack.url()), &[]);
-    assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));
-    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    let ask = || {
+        let answer = get(&url, &[]);
+        assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));
+    };
+    // These find out.
+    thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(ask))));
+    // The next don't: one at most waits, where it is tried again in the meantime.
+    let mut times: Vec<Duration> = (0..20)
+        .map(|_| {
+            let asked = Instant::now();
+            ask();
+            asked.elapsed()
+        })
+        .collect();
+    times.sort();
+    assert!(times[18] < Duration::from_secs(1), "{times:?}");
     stack.signal_part(Part::QrService, Signal::CONT).unwrap();
-    let back = || get(&format!("{}/qrcode?text=a", stack.url()), &[]).served_by() == "qr-service";
-    assert!(eventually(Duration::from_secs(10), back));
+    let back = || get(&url, &[]).served_by() == "qr-service";
+    assert!(eventually(Duration::from_secs(15), back));
+    let admin = stack.settings().addresses.legacy_admin;
+    let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
+    let counted = metrics.lines().find_map(|line| line.strip_prefix("qr_fallback_requests_total "));
+    let counted: f64 = counted.unwrap().parse().unwrap();
+    assert!(counted >= 26.0, "{counted}");
+}
+
+#[test]
+fn without_prometheus_and_shadow_clients_notice_nothing() {
+    let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
+    let asked_again = with_load(&stack, |served| {
+        stack.signal_part(Part::QrShadow, Signal::STOP).unwrap();
+        assert!(grows(|| served().0), "with a shadow that hangs");
+        stack.signal_part(Part::QrShadow, Signal::CONT).unwrap();
+        stack.stop_part(Part::QrShadow).unwrap();
+        stack.stop_part(Part::Prometheus).unwrap();
+        assert!(grows(|| served().0), "without both");
+        assert_eq!(served().1, 0, "all from rust");
+    });
+    assert_eq!(asked_again, 0);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub(crate) struct Display {
     /// Lines of the block that stands last on the terminal.
     drawn: usize,
     /// What was shown last, apart from figures and time.
-    shown: Option<(usize, Vec<Verdict>)>,
+    shown: Option<(usize, bool, Vec<Verdict>)>,
 }
 
 impl Display {
@@ -32,7 +32,7 @@ impl Display {
     /// The step: how long it has to go, and each gate.
     pub(crate) fn step(&mut self, state: &State, left: Duration, judgement: &Judgement) {
         let verdicts: Vec<Verdict> = judgement.readings.iter().map(|r| r.verdict).collect();
-        let now = Some((state.step, verdicts));
+        let now = Some((state.step, left.is_zero(), verdicts));
         if !self.terminal && self.shown == now {
             return;
         }

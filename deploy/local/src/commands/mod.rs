@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use stack::settings::repository;
+use stack::settings::{beside, repository};
 use stack::{Addresses, Key, Settings, Share};
 
 /// Runs the whole stack on this machine: nginx, qr-service, legacy-node and Prometheus.
@@ -88,6 +88,14 @@ struct Place {
     /// qr-shadow, where nginx sends what it mirrors
     #[arg(long, env = "QR_SHADOW_ADDR", default_value = "127.0.0.1:42080", value_name = "IP:PORT")]
     shadow_addr: SocketAddr,
+    /// qr-shadow, admin
+    #[arg(
+        long,
+        env = "QR_SHADOW_ADMIN_ADDR",
+        default_value = "127.0.0.1:42081",
+        value_name = "IP:PORT"
+    )]
+    shadow_admin_addr: SocketAddr,
     /// Prometheus
     #[arg(
         long,
@@ -114,6 +122,9 @@ struct Place {
     /// [default: as it was, else arg_text]
     #[arg(long, env = "QR_SPLIT_KEY", value_name = "KEY")]
     split_key: Option<Key>,
+    /// How many of all requests the shadow gets at start [default: as it was, else 10]
+    #[arg(long, env = "QR_MIRROR", value_name = "PERCENT")]
+    mirror: Option<Share>,
     #[command(flatten)]
     binary: Binary,
 }
@@ -140,6 +151,7 @@ impl Place {
             Some(folder) => std::path::absolute(folder).context("QR_RUN_DIR")?,
             None => repository().join("run"),
         };
+        let qr_service = self.binary.path()?;
         Ok(Settings {
             root: repository().to_owned(),
             run_dir,
@@ -151,14 +163,17 @@ impl Place {
                 legacy: self.legacy_addr,
                 legacy_admin: self.legacy_admin_addr,
                 shadow: self.shadow_addr,
+                shadow_admin: self.shadow_admin_addr,
                 prometheus: self.prometheus_addr,
                 nginx_exporter: self.nginx_exporter_addr,
             },
             split: self.split,
             split_key: self.split_key.clone(),
+            mirror: self.mirror,
             engine: None,
             legacy_workers: self.legacy_workers.unwrap_or_else(processors),
-            qr_service: self.binary.path()?,
+            qr_shadow: beside(&qr_service, "qr-shadow"),
+            qr_service,
         })
     }
 }

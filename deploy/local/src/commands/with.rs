@@ -23,6 +23,9 @@ pub(super) struct With {
     /// What it is a share of: arg_text, remote_addr, request_id or cookie_NAME
     #[arg(long, default_value_t, value_name = "KEY")]
     split_key: Key,
+    /// How many of all requests the shadow gets, in percent
+    #[arg(long, default_value = "10", value_name = "PERCENT")]
+    mirror: Share,
     /// Engine of the Rust service [default: by QR_ENGINE]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
@@ -49,6 +52,7 @@ impl With {
         let options = Options {
             split: self.split,
             split_key: self.split_key,
+            mirror: self.mirror,
             engine: self.engine,
             legacy_workers: self.workers,
         };

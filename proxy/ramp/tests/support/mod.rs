@@ -62,9 +62,11 @@ impl Place {
             addresses: Addresses::free().unwrap(),
             split: Some(Share::NONE),
             split_key: None,
+            mirror: None,
             engine: None,
             legacy_workers: 1,
             qr_service: PathBuf::new(),
+            qr_shadow: PathBuf::new(),
         };
         stack::render::render(&settings).unwrap();
         let backends = start_backends(&settings);
@@ -157,6 +159,12 @@ impl Place {
         process
     }
 
+    /// Status and body of a GET through the proxy.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        let url = format!("http://{}{path}", self.settings.addresses.proxy);
+        ramp::http::get(&url, Duration::from_secs(10)).unwrap()
+    }
+
     /// For each key whether the Rust side answered; over kept connections, many requests at a time.
     pub(crate) fn served_by_rust(&self, keys: &[String]) -> Vec<bool> {
         let proxy = self.settings.addresses.proxy;
@@ -178,20 +186,23 @@ fn start_nginx(dir: &std::path::Path, conf: &str) -> Process {
     Process(command.spawn().unwrap())
 }
 
-/// Both answer any request with who they are.
+/// Each answers with who it is: Rust's with the status that `&status=` asks for, the legacy app's
+/// with whether it is the fallback.
 fn start_backends(settings: &Settings) -> Process {
     let dir = settings.run_dir.join("backends");
     fs::create_dir_all(&dir).unwrap();
-    let server = |address: SocketAddr, name: &str| {
-        format!("server {{ listen {address}; location / {{ return 200 {name}; }} }}\n")
+    let statuses = [400, 404, 500, 502, 503, 504]
+        .map(|status| format!("if ($arg_status = {status}) {{ return {status} rust; }}"));
+    let server = |address: SocketAddr, name: &str, before: &str| {
+        format!("server {{ listen {address}; location / {{ {before} return 200 {name}; }} }}\n")
     };
     let at = &settings.addresses;
     let conf = format!(
         "daemon off; pid backends.pid; error_log stderr; worker_rlimit_nofile 4096;\n\
          events {{ worker_connections 1024; }}\n\
          http {{ access_log off; keepalive_requests 1000000;\n{}{}}}\n",
-        server(at.rust, "rust"),
-        server(at.legacy, "legacy")
+        server(at.rust, "rust", &statuses.join("\n")),
+        server(at.legacy, "legacy", "if ($http_x_qr_fallback = 1) { return 200 fallback; }")
     );
     fs::write(dir.join("backends.conf"), conf).unwrap();
     let process = start_nginx(&dir, "backends.conf");

@@ -1,1 +1,204 @@
-//! none yet
+//! A real Prometheus that scrapes three parts which are not there: their counters run as a test
+//! tells them to.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use ramp::Prometheus;
+
+use super::{Place, Process, eventually};
+
+const BUCKETS: [f64; 7] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1];
+
+/// What happens in a second, and how long answers take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traffic {
+    pub(crate) matches: f64,
+    pub(crate) mismatches: f64,
+    pub(crate) rust: f64,
+    pub(crate) rust_errors: f64,
+    pub(crate) legacy: f64,
+    pub(crate) legacy_errors: f64,
+    pub(crate) fallbacks: f64,
+    pub(crate) rust_seconds: f64,
+    pub(crate) legacy_seconds: f64,
+    /// The job that does not answer.
+    pub(crate) down: &'static str,
+}
+
+impl Traffic {
+    /// Nothing to complain about.
+    pub(crate) const FINE: Traffic = Traffic {
+        matches: 400.0,
+        mismatches: 0.0,
+        rust: 400.0,
+        rust_errors: 0.0,
+        legacy: 400.0,
+        legacy_errors: 0.0,
+        fallbacks: 0.0,
+        rust_seconds: 0.0003,
+        legacy_seconds: 0.004,
+        down: "",
+    };
+    /// Nobody is there.
+    pub(crate) const NONE: Traffic =
+        Traffic { matches: 0.0, rust: 0.0, legacy: 0.0, ..Traffic::FINE };
+}
+
+#[derive(Debug)]
+struct Counters {
+    traffic: Traffic,
+    until: Instant,
+    totals: BTreeMap<String, f64>,
+}
+
+impl Counters {
+    fn new() -> Self {
+        let mut counters =
+            Counters { traffic: Traffic::NONE, until: Instant::now(), totals: BTreeMap::new() };
+        counters.advance();
+        counters
+    }
+
+    fn add(&mut self, name: String, amount: f64) {
+        *self.totals.entry(name).or_default() += amount;
+    }
+
+    /// Lets the traffic happen that has come since the last time.
+    fn advance(&mut self) {
+        let seconds = self.until.elapsed().as_secs_f64();
+        self.until = Instant::now();
+        let t = self.traffic;
+        let compared = t.matches + t.mismatches;
+        for (result, rate) in [("match", t.matches), ("mismatch", t.mismatches)] {
+            let name = format!("qr-shadow qr_shadow_comparisons_total{{result=\"{result}\"}}");
+            self.add(name, rate * seconds);
+        }
+        // Both are asked by clients and by the shadow.
+        let served = [
+            ("qr-service", t.rust + compared, t.rust_errors),
+            ("legacy-node", t.legacy + t.fallbacks + compared, t.legacy_errors),
+        ];
+        for (job, fine, errors) in served {
+            for (status, rate) in [(200, fine), (500, errors)] {
+                // As the services have it: born with the first one.
+                if rate > 0.0 {
+                    let labels = format!("route=\"/qrcode\",method=\"GET\",status=\"{status}\"");
+                    self.add(format!("{job} http_requests_total{{{labels}}}"), rate * seconds);
+                }
+            }
+        }
+        self.add("legacy-node qr_fallback_requests_total".to_owned(), t.fallbacks * seconds);
+        for (backend, took) in [("rust", t.rust_seconds), ("legacy", t.legacy_seconds)] {
+            self.observe(backend, took, compared * seconds);
+        }
+    }
+
+    fn observe(&mut self, backend: &str, took: f64, count: f64) {
+        let name = "qr-shadow qr_shadow_response_seconds";
+        for le in BUCKETS {
+            let within = if took <= le { count } else { 0.0 };
+            self.add(format!("{name}_bucket{{backend=\"{backend}\",le=\"{le}\"}}"), within);
+        }
+        self.add(format!("{name}_bucket{{backend=\"{backend}\",le=\"+Inf\"}}"), count);
+        self.add(format!("{name}_count{{backend=\"{backend}\"}}"), count);
+        self.add(format!("{name}_sum{{backend=\"{backend}\"}}"), count * took);
+    }
+
+    fn of(&self, job: &str) -> String {
+        let mut text = String::new();
+        for (name, total) in &self.totals {
+            if let Some(name) = name.strip_prefix(job).and_then(|name| name.strip_prefix(' ')) {
+                let _ = writeln!(text, "{name} {total}");
+            }
+        }
+        text
+    }
+}
+
+/// Prometheus and what it scrapes.
+pub(crate) struct Measured {
+    counters: Arc<Mutex<Counters>>,
+    prometheus: Option<Process>,
+}
+
+impl Measured {
+    /// At the place's own address.
+    pub(crate) fn start(place: &Place) -> Self {
+        let counters = Arc::new(Mutex::new(Counters::new()));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let exporter = listener.local_addr().unwrap();
+        let shared = Arc::clone(&counters);
+        // Ends with the test's process; nobody asks it after the test.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // One that Prometheus has given up is its own business.
+                let _ = answer(&stream, &shared);
+            }
+        });
+        let prometheus = Some(start_prometheus(place, exporter));
+        Measured { counters, prometheus }
+    }
+
+    /// From now on.
+    pub(crate) fn set(&self, traffic: Traffic) {
+        let mut counters = self.counters.lock().unwrap();
+        counters.advance();
+        counters.traffic = traffic;
+    }
+
+    pub(crate) fn stop_prometheus(&mut self) {
+        self.prometheus = None;
+    }
+}
+
+fn answer(mut stream: &TcpStream, counters: &Mutex<Counters>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let job = line.split_whitespace().nth(1).unwrap_or_default().trim_start_matches('/').to_owned();
+    while line.trim() != "" {
+        line.clear();
+        reader.read_line(&mut line)?;
+    }
+    let mut counters = counters.lock().unwrap();
+    counters.advance();
+    let status = if counters.traffic.down == job { "500 Down" } else { "200 OK" };
+    let body = counters.of(&job);
+    let head =
+        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
+    stream.write_all(format!("{head}Content-Type: text/plain\r\n\r\n{body}").as_bytes())
+}
+
+fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
+    let dir = place.settings.run_dir.join("measured");
+    fs::create_dir_all(&dir).unwrap();
+    let mut conf =
+        "global: { scrape_interval: 200ms, scrape_timeout: 200ms }\nscrape_configs:\n".to_owned();
+    for job in ["qr-service", "legacy-node", "qr-shadow"] {
+        let _ = writeln!(
+            conf,
+            "  - {{ job_name: {job}, metrics_path: /{job}, static_configs: [{{ targets: ['{exporter}'] }}] }}"
+        );
+    }
+    fs::write(dir.join("prometheus.yml"), conf).unwrap();
+    let address = place.settings.addresses.prometheus;
+    let log = File::create(dir.join("log")).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "TERM", "--", "prometheus"]);
+    command.arg(format!("--config.file={}", dir.join("prometheus.yml").display()));
+    command.arg(format!("--storage.tsdb.path={}", dir.join("data").display()));
+    command.arg(format!("--web.listen-address={address}"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    let process = Process(command.spawn().unwrap());
+    let prometheus = Prometheus { url: format!("http://{address}") };
+    assert!(eventually(|| prometheus.number("count(up == 1)") == Ok(3.0)), "Prometheus scrapes");
+    process
+}

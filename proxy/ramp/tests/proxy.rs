@@ -1,0 +1,131 @@
+//! What the proxy does around the split: fallback and mirror.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use support::{Place, eventually};
+
+#[test]
+fn what_rust_answers_is_final_but_for_502_503_and_504() {
+    let place = Place::new();
+    place.succeeds(&["set", "100"]);
+    for status in [400, 404, 500] {
+        let asked = place.get(&format!("/qrcode?text=a&status={status}"));
+        assert_eq!(asked, (status, "rust".to_owned()), "not asked elsewhere");
+    }
+    for status in [502, 503, 504] {
+        let asked = place.get(&format!("/qrcode?text=a&status={status}"));
+        assert_eq!(asked, (200, "fallback".to_owned()), "{status}");
+    }
+    // Answers are no failures, 503 from overload included: the service is not left alone for them.
+    assert_eq!(place.get("/qrcode?text=a").1, "rust");
+}
+
+/// Takes what is mirrored, and answers at once, or never.
+struct Shadow {
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Shadow {
+    fn start(place: &Place, answers: bool) -> Self {
+        let listener = TcpListener::bind(place.settings.addresses.shadow).unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&asked);
+        // Ends with the test's process; nobody asks it after the test.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || serve(&stream, &shared, answers));
+            }
+        });
+        Shadow { asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn serve(mut stream: &TcpStream, asked: &Mutex<Vec<String>>, answers: bool) {
+    let mut first = String::new();
+    for line in BufReader::new(stream).lines().map_while(Result::ok) {
+        if first.is_empty() {
+            first = line;
+        } else if line.is_empty() {
+            asked.lock().unwrap().push(std::mem::take(&mut first));
+            if answers && stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_share_of_all_requests_is_mirrored_as_they_came() {
+    let place = Place::new();
+    let shadow = Shadow::start(&place, true);
+    place.succeeds(&["set", "50", "--mirror", "100"]);
+    let odd = ["/qrcode?text=a%20b+c/d?e=f&g", "/qrcode?text=%E2%82%AC&text=2", "/qrcode"];
+    for path in odd {
+        place.get(path);
+    }
+    for path in ["/", "/%71rcode?text=a", "/mirror", "/qrcode/"] {
+        place.get(path);
+    }
+    // Rust's answer is one that the legacy app has to replace: mirrored once, not twice.
+    place.succeeds(&["set", "100"]);
+    place.get("/qrcode?text=a&status=503");
+    let expected: Vec<String> = odd
+        .iter()
+        .chain(&["/qrcode?text=a&status=503"])
+        .map(|path| format!("GET {path} HTTP/1.1"))
+        .collect();
+    assert!(eventually(|| shadow.asked() == expected), "{:?}", shadow.asked());
+
+    place.succeeds(&["set", "50", "--mirror", "10"]);
+    let keys: Vec<String> = (0..4000).map(|i| i.to_string()).collect();
+    let rust = place.served_by_rust(&keys);
+    thread::sleep(Duration::from_millis(200));
+    let mirrored = &shadow.asked()[expected.len()..];
+    // Five standard deviations are 95.
+    assert!((300..=500).contains(&mirrored.len()), "{} of 4000", mirrored.len());
+    let of_rust = mirrored.iter().filter(|line| {
+        let key = line.split(['=', ' ']).nth(2).and_then(|key| key.parse::<usize>().ok());
+        key.is_some_and(|key| rust[key])
+    });
+    let of_rust = of_rust.count();
+    assert!(of_rust > 100 && of_rust < mirrored.len() - 100, "both arms are compared: {of_rust}");
+
+    let before = shadow.asked().len();
+    place.succeeds(&["set", "--mirror", "0"]);
+    place.served_by_rust(&keys);
+    assert_eq!(shadow.asked().len(), before);
+}
+
+#[test]
+fn a_shadow_that_hangs_or_is_not_there_is_left_alone() {
+    let place = Place::new();
+    place.succeeds(&["set", "100", "--mirror", "100"]);
+    let keys: Vec<String> = (0..5000).map(|i| i.to_string()).collect();
+    let timed = || {
+        let since = Instant::now();
+        assert!(place.served_by_rust(&keys).iter().all(|&rust| rust));
+        since.elapsed()
+    };
+    let without = timed();
+    let shadow = Shadow::start(&place, false);
+    thread::sleep(Duration::from_secs(11)); // it was left alone for 10 s
+    let hung = timed();
+    let asked = shadow.asked().len();
+    println!("5000 requests: {without:?} without a shadow, {hung:?} with one that hangs");
+    // If each had waited, 100 ms a request would be minutes.
+    assert!((1..50).contains(&asked), "{asked} of 5000 were tried");
+    assert!(hung < without + Duration::from_secs(5), "{hung:?}, {without:?} before");
+}

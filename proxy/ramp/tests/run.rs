@@ -1,0 +1,290 @@
+//! `ramp run` with a real nginx and a real Prometheus.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use support::prometheus::{Measured, Traffic};
+use support::{Place, Process, eventually, stderr, stdout};
+
+/// The gates that come with the program, for steps of seconds.
+fn gates(place: &Place) -> PathBuf {
+    let own = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/gates.toml")).unwrap();
+    let file = place.settings.run_dir.join("gates.toml");
+    fs::write(&file, own.replace("overlap = \"10s\"", "overlap = \"500ms\"")).unwrap();
+    file
+}
+
+fn run_args(place: &Place, hold: &str) -> Vec<String> {
+    let gates = gates(place).display().to_string();
+    let args = ["run", "--steps", "5,25,100", "--every", "200ms", "--hold", hold, "--gates"];
+    args.into_iter().map(str::to_owned).chain([gates]).collect()
+}
+
+/// A run that goes to its end.
+fn run(place: &Place, hold: &str) -> Output {
+    let args = run_args(place, hold);
+    place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap()
+}
+
+/// A run in the background.
+fn start(place: &Place, hold: &str) -> Process {
+    let args = run_args(place, hold);
+    let mut command = place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// Waits until `status` says it.
+fn says(place: &Place, what: &str) {
+    let said = || place.succeeds(&["status"]);
+    assert!(eventually(|| said().contains(what)), "{what}: {}", said());
+}
+
+/// The events in the log.
+fn events(place: &Place) -> Vec<String> {
+    let line = |line: &str| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        format!("{} {}", line["event"].as_str().unwrap(), line["share_percent"])
+    };
+    place.read("ramp.log").lines().map(line).collect()
+}
+
+fn code(output: &Output) -> (Option<i32>, String) {
+    (output.status.code(), format!("{}{}", stdout(output), stderr(output)))
+}
+
+#[test]
+fn with_nothing_to_complain_about_it_goes_all_the_way() {
+    let place = Place::new();
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    let (code, said) = code(&run(&place, "1500ms"));
+    assert_eq!(code, Some(0), "{said}");
+    for part in ["step 1 of 3", "step 3 of 3", "0:02 to go", "p99-seconds", "done. 100% of /qrcode"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(place.share(), "100");
+    let moved = ["started 0.0", "moved 5.0", "passed 5.0", "moved 25.0", "passed 25.0"];
+    assert_eq!(
+        events(&place),
+        [&moved[..], &["moved 100.0", "passed 100.0", "done 100.0"]].concat()
+    );
+    let figures = place.read("ramp.prom");
+    for line in [
+        "ramp_share_percent 100.0",
+        "ramp_step 3.0",
+        "ramp_phase{phase=\"done\"} 1",
+        "ramp_verdict{verdict=\"pass\"} 1",
+        "ramp_gate_verdict{gate=\"mismatches\",verdict=\"pass\"} 1",
+        "ramp_gate_value{gate=\"mismatches\"} 0.0",
+    ] {
+        assert!(figures.lines().any(|found| found == line), "{line}: {figures}");
+    }
+    let again = place.fails(1, &["run"]);
+    assert!(again.contains("100%") && again.contains("not above it"), "{again}");
+}
+
+#[test]
+fn a_mismatch_goes_straight_back_to_where_it_began() {
+    let place = Place::new();
+    place.succeeds(&["set", "2.5"]);
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    let process = start(&place, "30s");
+    says(&place, "holding: step 1 of 3");
+    measured.set(Traffic { mismatches: 3.0, ..Traffic::FINE });
+    let output = output(process);
+    let (code, said) = code(&output);
+    assert_eq!(code, Some(3), "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(last.contains("rolled back: mismatches (") && last.contains("must be == 0"), "{last}");
+    assert_eq!(place.share(), "2.50");
+    assert_eq!(events(&place)[1..], ["started 2.5", "moved 5.0", "failed 5.0", "rolled_back 2.5"]);
+    says(&place, "rolled_back");
+}
+
+fn output(mut process: Process) -> Output {
+    use std::io::Read;
+    let mut output = Output { status: process.0.wait().unwrap(), stdout: vec![], stderr: vec![] };
+    process.0.stdout.take().unwrap().read_to_end(&mut output.stdout).unwrap();
+    process.0.stderr.take().unwrap().read_to_end(&mut output.stderr).unwrap();
+    output
+}
+
+/// What a step would come to, by each kind of traffic.
+#[test]
+fn each_gate_passes_fails_and_waits_as_it_says() {
+    let place = Place::new();
+    let measured = Measured::start(&place);
+    let gates = gates(&place).display().to_string();
+    let fine = Traffic::FINE;
+    for (traffic, code, named) in [
+        (fine, 0, "pass: a run would move on, to 1%"),
+        (Traffic { rust: 20.0, ..fine }, 4, "would wait: requests ("),
+        (Traffic { matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
+        (Traffic { mismatches: 1.0, ..Traffic::NONE }, 3, "would go back: mismatches ("),
+        (Traffic { fallbacks: 2.0, ..fine }, 3, "would go back: fallbacks ("),
+        (Traffic { rust_errors: 8.0, ..fine }, 3, "would go back: error-ratio ("),
+        (Traffic { rust_errors: 8.0, legacy_errors: 8.0, ..fine }, 0, "pass"),
+        (Traffic { rust_seconds: 0.04, ..fine }, 3, "would go back: p99-seconds ("),
+        (Traffic { rust_seconds: 0.04, matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
+        (Traffic { down: "qr-shadow", ..fine }, 4, "would wait: parts-up (2, must be == 3)"),
+        (Traffic::NONE, 4, "requests (0, must be >= 100)"),
+    ] {
+        measured.set(traffic);
+        // The window and two scrapes, so that nothing of the one before is left.
+        thread::sleep(Duration::from_millis(1900));
+        let args = ["run", "--dry-run", "--hold", "1s", "--gates", &gates];
+        let output = place.run(&args);
+        let said = format!("{}{}", stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(code), "{traffic:?}: {said}");
+        assert!(said.contains(named), "{named}: {said}");
+    }
+    assert_eq!(place.share(), "0", "nothing was moved");
+    assert!(!place.file("ramp.json").exists() && !place.file("ramp.log").exists());
+}
+
+#[test]
+fn without_prometheus_nothing_is_moved() {
+    let place = Place::new();
+    let (code, said) = code(&run(&place, "1s"));
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("Prometheus at") && said.contains("nothing was moved"), "{said}");
+    assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn without_traffic_it_waits_and_stays_and_goes_on_when_there_is_some() {
+    let place = Place::new();
+    let mut measured = Measured::start(&place);
+    let (code_, said) = code(&run(&place, "1s"));
+    assert_eq!(code_, Some(4), "{said}");
+    assert!(said.contains("waiting for enough"), "{said}");
+    assert!(said.lines().last().unwrap().contains("comparisons (0, must be >= 100)"), "{said}");
+    assert_eq!(place.share(), "5", "it stays, and does not advance");
+    says(&place, "inconclusive: step 1 of 3, 5%");
+
+    measured.set(Traffic::FINE);
+    let process = Process(place.ramp(&["resume"]).stdout(Stdio::piped()).spawn().unwrap());
+    says(&place, "step 2 of 3");
+    measured.stop_prometheus();
+    says(&place, "inconclusive: step 2 of 3, 25%");
+    assert_eq!(process.wait(), Some(4));
+    assert_eq!(place.share(), "25");
+    assert!(place.succeeds(&["abort"]).contains("aborted"));
+    assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn it_pauses_goes_on_and_aborts_as_another_shell_asks() {
+    let place = Place::new();
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    assert!(place.fails(1, &["pause"]).contains("no run is under way"));
+    let process = start(&place, "2s");
+    says(&place, "step 1 of 3");
+    let pid = process.0.id().to_string();
+    for args in [["set", "50"], ["run", "--every=1s"]] {
+        let said = place.fails(1, &args);
+        assert!(said.contains(&format!("process {pid}")) && said.contains("--steps"), "{said}");
+    }
+    assert!(place.succeeds(&["pause"]).contains("stays at 5%"));
+    thread::sleep(Duration::from_secs(3));
+    says(&place, "paused: step 1 of 3");
+    assert!(place.succeeds(&["resume"]).contains("goes on at 5%"));
+    says(&place, "step 2 of 3");
+    place.succeeds(&["pause"]);
+    assert!(place.succeeds(&["abort"]).contains("back at 0%"));
+    assert_eq!(process.wait(), Some(5));
+    assert_eq!(place.share(), "0");
+    assert!(place.fails(1, &["abort"]).contains("no run is under way"));
+}
+
+#[test]
+fn even_while_paused_a_gate_rolls_back() {
+    let place = Place::new();
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    let process = start(&place, "30s");
+    says(&place, "step 1 of 3");
+    place.succeeds(&["pause"]);
+    measured.set(Traffic { fallbacks: 5.0, ..Traffic::FINE });
+    assert_eq!(process.wait(), Some(3));
+    assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn a_killed_run_goes_on_where_it_stood_or_says_why_not() {
+    let place = Place::new();
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    let process = start(&place, "1500ms");
+    says(&place, "step 2 of 3");
+    says(&place, "share   25% of arg_text to qr-service; 10% mirrored\nserved  the same\nrun");
+    process.signal(Signal::KILL);
+    assert_eq!(process.wait(), None);
+    assert_eq!(place.share(), "25");
+    says(&place, "step 2 of 3, 25%; no process is at it");
+
+    let said = place.fails(1, &["run", "--steps", "50"]);
+    assert!(said.contains("step 2 of 3") && said.contains("`ramp resume`"), "{said}");
+    let moved =
+        place.read("split.conf").replace("\"share_percent\":25.0", "\"share_percent\":60.0");
+    fs::write(place.file("split.conf"), moved).unwrap();
+    let said = place.fails(1, &["run"]);
+    assert!(said.contains("60% by now") && said.contains("`ramp abort`"), "{said}");
+    let back = place.read("split.conf").replace("\"share_percent\":60.0", "\"share_percent\":25.0");
+    fs::write(place.file("split.conf"), back).unwrap();
+
+    let (code, said) = code(&place.run(&["run", "--every", "200ms"]));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("resumed: step 2 of 3, 25%"), "{said}");
+    assert_eq!(place.share(), "100");
+}
+
+#[test]
+fn told_to_end_it_stays_where_it_stands() {
+    let place = Place::new();
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    let process = start(&place, "30s");
+    says(&place, "verdict pass");
+    process.signal(Signal::TERM);
+    assert_eq!(process.wait(), Some(143));
+    assert_eq!(place.share(), "5");
+    says(&place, "interrupted: step 1 of 3, 5%");
+    let said = place.succeeds(&["set", "7"]);
+    assert!(said.contains("ends the run that had not ended"), "{said}");
+    says(&place, "superseded");
+}
+
+#[test]
+fn a_gate_that_prometheus_does_not_take_is_named_before_anything_moves() {
+    let place = Place::new();
+    let _measured = Measured::start(&place);
+    let file = place.settings.run_dir.join("own.toml");
+    let gate = |query: &str| {
+        format!(
+            "overlap = \"1s\"\n[[gate]]\nname = \"own\"\nquery = '{query}'\ncompare = \"<\"\nlimit = 1\n"
+        )
+    };
+    let args = ["run", "--gates", file.to_str().unwrap()];
+    for (text, named) in [
+        (gate("sum("), "gate \"own\""),
+        (gate("up"), "several series"),
+        ("nonsense".to_owned(), "own.toml: line 1"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let said = place.fails(1, &args);
+        assert!(said.contains(named) && said.lines().count() == 1, "{said}");
+    }
+    assert_eq!(place.share(), "0");
+}
