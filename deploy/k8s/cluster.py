@@ -1,0 +1,333 @@
+"""A cluster as its users see it: kubectl, and programs that run inside as pods."""
+
+import json
+import subprocess
+import time
+
+from check import workspace_version
+
+NAMESPACE = "qr"
+POLL_SECONDS = 0.5
+OHA = f"localhost/oha:{workspace_version()}"
+# What the proxy lets through to the test's own pods is what it lets through to anybody.
+CLIENT = "qr-test-client"
+
+
+class Failed(Exception):
+    """What was expected and is not so, for the report."""
+
+
+class Cluster:
+    """kubectl, and the kustomization that is applied."""
+
+    def __init__(self, command, kustomization):
+        self.command = command
+        self.kustomization = str(kustomization)
+
+    # --- kubectl -------------------------------------------------------------------------------------
+
+    def run(self, *arguments, given=None):
+        """kubectl's outcome, whatever it is."""
+        command = [*self.command, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, input=given)
+
+    def kubectl(self, *arguments, given=None):
+        """What kubectl prints, in the namespace; Failed where it fails."""
+        done = self.run("-n", NAMESPACE, *arguments, given=given)
+        if done.returncode:
+            raise Failed(f"kubectl {' '.join(map(str, arguments))}: {done.stderr.strip()}")
+        return done.stdout
+
+    def get(self, *arguments):
+        return json.loads(self.kubectl("get", *arguments, "-o", "json"))
+
+    def apply(self):
+        """Applies all of it; gives what kubectl warns of."""
+        done = self.run("apply", "-k", self.kustomization)
+        if done.returncode:
+            raise Failed(f"apply: {done.stderr.strip()}")
+        return [line for line in done.stderr.splitlines() if line.strip()]
+
+    def delete(self):
+        done = self.run("delete", "-k", self.kustomization, "--ignore-not-found", "--timeout=180s")
+        if done.returncode:
+            raise Failed(f"delete: {done.stderr.strip()}")
+
+    # --- What there is -------------------------------------------------------------------------------
+
+    def pods(self, selector=None, living=True):
+        """Names of pods; of those that are not about to end."""
+        items = self.get("pods", *(["-l", selector] if selector else []))["items"]
+        names = [
+            pod["metadata"]["name"]
+            for pod in items
+            if not living or "deletionTimestamp" not in pod["metadata"]
+        ]
+        if living and not names:
+            raise Failed(f"no pod is {selector}")
+        return names
+
+    def address_of(self, pod):
+        return self.get("pod", pod)["status"]["podIP"]
+
+    def memory_mib(self):
+        """Memory of each container, (pod, container) to MiB: its cgroup's figures, by the kubelet."""
+        memory = {}
+        for node in self.get("nodes")["items"]:
+            path = f"/api/v1/nodes/{node['metadata']['name']}/proxy/stats/summary"
+            for pod in json.loads(self.kubectl("get", "--raw", path))["pods"]:
+                if pod["podRef"]["namespace"] != NAMESPACE:
+                    continue
+                for container in pod.get("containers", []):
+                    mib = container["memory"].get("workingSetBytes", 0) / 2**20
+                    memory[pod["podRef"]["name"], container["name"]] = mib
+        return memory
+
+    # --- Waiting -------------------------------------------------------------------------------------
+
+    def wait_for(self, what, condition, timeout=90):
+        """Asks until the condition gives something; gives that."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            found = condition()
+            if found:
+                return found
+            time.sleep(POLL_SECONDS)
+        raise Failed(f"after {timeout} s there is still not: {what}")
+
+    def wait_until_ready(self, timeout=90):
+        """Every Deployment has all its pods, the autoscaler's included."""
+
+        def ready():
+            bounds = {
+                scaler["spec"]["scaleTargetRef"]["name"]: scaler["spec"]["minReplicas"]
+                for scaler in self.get("hpa")["items"]
+            }
+            return all(
+                is_ready(deployment, bounds.get(deployment["metadata"]["name"], 0))
+                for deployment in self.get("deployments")["items"]
+            )
+
+        self.wait_for("every Deployment ready", ready, timeout)
+
+    def wait_for_rollout(self, deployment):
+        self.kubectl("rollout", "status", f"deployment/{deployment}", "--timeout=120s")
+
+    def wait_until_none_is_ending(self):
+        def ended():
+            pods = self.get("pods")["items"]
+            return not any("deletionTimestamp" in pod["metadata"] for pod in pods)
+
+        self.wait_for("no pod that is ending", ended)
+
+    def wait_for_reason(self, pod, reason):
+        """Until one of the pod's containers has ended for that reason."""
+
+        def ended():
+            statuses = self.get("pod", pod)["status"]["containerStatuses"]
+            reasons = [
+                status.get(key, {}).get("terminated", {}).get("reason")
+                for status in statuses
+                for key in ("state", "lastState")
+            ]
+            return reason in reasons
+
+        self.wait_for(f"{pod} {reason}", ended)
+
+    def wait_for_crash(self, selector):
+        """Until a pod's container ends again and again; gives what it said."""
+
+        def crashed():
+            for pod in self.get("pods", "-l", selector)["items"]:
+                for status in pod["status"].get("containerStatuses", []):
+                    if status.get("state", {}).get("waiting", {}).get("reason") == "CrashLoopBackOff":
+                        return pod["metadata"]["name"]
+            return None
+
+        pod = self.wait_for(f"a pod of {selector} in CrashLoopBackOff", crashed)
+        return self.kubectl("logs", pod, "--previous").strip()
+
+    def wait_for_event(self, word):
+        def said():
+            events = self.get("events")["items"]
+            return any(word in event.get("message", "") for event in events)
+
+        self.wait_for(f"an event about {word}", said)
+
+    # --- Doing something to it -----------------------------------------------------------------------
+
+    def evict(self, pod):
+        """As `kubectl drain` does, of one pod: its disruption budget is asked."""
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": NAMESPACE},
+        }
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/eviction"
+        self.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(eviction))
+
+    def run_job(self, name, image, arguments, timeout):
+        """Runs a program as a Job to its end; gives what it printed. Failed where it fails."""
+        self.kubectl("apply", "-f", "-", given=json.dumps(job(name, image, arguments)))
+
+        def ended():
+            status = self.get("job", name)["status"]
+            return {c["type"] for c in status.get("conditions", [])} & {"Complete", "Failed"}
+
+        outcome = self.wait_for(f"the end of {name}", ended, timeout)
+        log = self.kubectl("logs", f"job/{name}")
+        self.kubectl("delete", "job", name)
+        if "Failed" in outcome:
+            raise Failed(f"{name} failed:\n{log}")
+        return log
+
+    def flood(self, url, connections):
+        """As many connections at once as that, for some seconds; whatever comes of it."""
+        arguments = ["--no-tui", "--output-format=quiet", "-z=15s", f"-c={connections}", url]
+        self.kubectl("delete", "job", "flood", "--ignore-not-found")
+        flood = job("flood", OHA, arguments, memory="512Mi")
+        self.kubectl("apply", "-f", "-", given=json.dumps(flood))
+
+    # --- What is expected ----------------------------------------------------------------------------
+
+    @staticmethod
+    def expect(holds, message):
+        if not holds:
+            raise Failed(message)
+
+    def expect_pods(self, selector, count):
+        pods = self.pods(selector)
+        self.expect(len(pods) == count, f"{len(pods)} pods are {selector}, not {count}")
+
+    def expect_no_difference(self):
+        done = self.run("diff", "-k", self.kustomization)
+        self.expect(done.returncode == 0, f"diff:\n{done.stdout}{done.stderr}")
+
+    def refuse_where_it_is(self):
+        """The test deletes what it finds; it must be its own."""
+        done = self.run("get", "namespace", NAMESPACE, "--ignore-not-found", "-o", "name")
+        if done.returncode:
+            raise SystemExit(f"deploy-test: {done.stderr.strip()}")
+        if done.stdout.strip():
+            raise SystemExit(f"deploy-test: the cluster has a namespace {NAMESPACE} already")
+
+    def expect_nothing_left(self):
+        kinds = "namespaces,priorityclasses,clusterroles,clusterrolebindings,persistentvolumes"
+        done = self.run("get", kinds, "-l", "app.kubernetes.io/part-of=qr", "-o", "name")
+        self.expect(not done.stdout.strip(), f"left: {done.stdout.split()}")
+
+
+class Load:
+    """Requests through the proxy's Service at a steady rate while a `with` lasts, as a pod inside the
+    cluster. Leaving it fails where a request did."""
+
+    def __init__(self, cluster, rate=100, connections=16):
+        self.cluster = cluster
+        self.options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
+        self.summary = ""
+
+    def __enter__(self):
+        # Texts that nobody has asked before. (oha takes a dot for any character.)
+        url = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
+        pod = client("load", OHA, [*self.options, "--rand-regex-url", url])
+        self.cluster.kubectl("apply", "-f", "-", given=json.dumps(pod))
+        self.cluster.kubectl("wait", "--for=condition=Ready", "pod/load", "--timeout=30s")
+        command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", "pod/load"]
+        self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        time.sleep(2)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        time.sleep(2)
+        # Its image has it stopped by SIGINT, and then it says how it went.
+        self.cluster.kubectl("delete", "pod", "load", "--wait=false")
+        text, _ = self.log.communicate(timeout=60)
+        self.cluster.kubectl("wait", "--for=delete", "pod/load", "--timeout=60s")
+        if kind:
+            return False
+        outcome = json.loads(text)
+        statuses = outcome["statusCodeDistribution"]
+        # Requests that it was in the middle of when it was stopped.
+        errors = {
+            error: count
+            for error, count in outcome["errorDistribution"].items()
+            if error != "aborted due to deadline"
+        }
+        if set(statuses) != {"200"} or errors:
+            raise Failed(f"clients noticed: statuses {statuses}, errors {errors}")
+        slowest_ms = outcome["summary"]["slowest"] * 1000
+        self.summary = f"{statuses['200']} requests, 0 failed, the slowest {slowest_ms:.0f} ms"
+        return False
+
+
+def is_ready(deployment, at_least):
+    status, spec = deployment["status"], deployment["spec"]
+    wanted = max(spec["replicas"], at_least)
+    return (
+        status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
+        and status.get("updatedReplicas", 0) == wanted
+        and status.get("readyReplicas", 0) == wanted
+        and status.get("replicas", 0) == wanted
+    )
+
+
+def client(name, image, arguments, memory="128Mi"):
+    """A pod of one program, as hardened as all others."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": CLIENT}},
+        "spec": pod_spec(name, image, arguments, memory),
+    }
+
+
+def job(name, image, arguments, memory="128Mi"):
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "backoffLimit": 0,
+            "template": {
+                "metadata": {"labels": {"app": CLIENT}},
+                "spec": pod_spec(name, image, arguments, memory),
+            },
+        },
+    }
+
+
+def pod_spec(name, image, arguments, memory):
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 10,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": name,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                "args": arguments,
+                "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": memory}},
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    }
+
+
+def pod_template_patch(container, memory=None, env=None):
+    """A patch of a Deployment that changes one container."""
+    changed = {"name": container}
+    if memory:
+        changed["resources"] = {"limits": {"memory": memory}}
+    if env:
+        changed["env"] = [{"name": name, "value": value} for name, value in env.items()]
+    return json.dumps({"spec": {"template": {"spec": {"containers": [changed]}}}})

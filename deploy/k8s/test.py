@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""The manifests on a real cluster: `make deploy-test`.
+
+Applies deploy/ to a cluster, where it must not be yet, and looks whether clients notice anything of
+what happens to pods after that. Clients are pods inside the cluster. At the end all of it is deleted.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+from check import workspace_version
+from cluster import Cluster, Failed, Load, pod_template_patch
+
+TOP = Path(__file__).resolve().parents[2]
+DEPLOY = TOP / "deploy"
+VERSION = workspace_version()
+IMAGES = ["qr-service", "legacy-node", "qr-shadow", "ramp", "proxy", "contract", "oha"]
+READY_WITHIN_SECONDS = 60
+RUST = "app.kubernetes.io/name=qr-service"
+PROXY = "app.kubernetes.io/name=proxy"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kubectl", default="kubectl", help="the command that reaches the cluster")
+    parser.add_argument("--load-image", metavar="COMMAND", help="called with each image that is needed")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="DEPLOYMENT",
+        help="leave one out whose image the cluster can't have",
+    )
+    parser.add_argument("--only", metavar="WORD", help="of the faults, those with it in their name")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+        kustomization = what_is_applied(Path(folder), arguments.without)
+        cluster = Cluster(arguments.kubectl.split(), kustomization)
+        cluster.refuse_where_it_is()
+        if arguments.load_image:
+            for name in IMAGES:
+                subprocess.run([*arguments.load_image.split(), f"localhost/{name}:{VERSION}"], check=True)
+        return run(cluster, arguments.only)
+
+
+def what_is_applied(folder, without):
+    if not without:
+        return DEPLOY
+    text = "resources: [../../deploy]\npatches:\n"
+    for name in without:
+        text += (
+            f"  - target: {{ kind: Deployment, name: {name} }}\n"
+            f"    patch: '{{ $patch: delete, apiVersion: apps/v1, kind: Deployment,"
+            f" metadata: {{ name: {name} }} }}'\n"
+        )
+    (folder / "kustomization.yaml").write_text(text)
+    return folder
+
+
+def run(cluster, only):
+    counts = {True: 0, False: 0}
+    try:
+        for check in CHECKS:
+            if check not in FAULTS or not only or only in check.__name__:
+                counts[passed(check, cluster)] += 1
+    finally:
+        counts[passed(deleting_leaves_nothing, cluster)] += 1
+    print(f"{counts[True]} passed, {counts[False]} failed")
+    return 1 if counts[False] else 0
+
+
+def passed(check, cluster):
+    name = check.__name__.replace("_", " ")
+    began = time.monotonic()
+    try:
+        said = check(cluster)
+    except Failed as failure:
+        print(f"FAILED {name}: {failure}", flush=True)
+        return False
+    except Exception:
+        traceback.print_exc()
+        print(f"FAILED {name}", flush=True)
+        return False
+    seconds = time.monotonic() - began
+    print(f"ok {name} ({seconds:.0f} s){': ' + said if said else ''}", flush=True)
+    return True
+
+
+# --- From nothing to serving -------------------------------------------------------------------------
+
+
+def everything_is_ready_within_a_minute(cluster):
+    began = time.monotonic()
+    warnings = cluster.apply()
+    cluster.wait_until_ready(timeout=300)
+    seconds = time.monotonic() - began
+    cluster.expect(not warnings, f"apply warns: {warnings}")
+    cluster.expect(seconds < READY_WITHIN_SECONDS, f"it took {seconds:.0f} s")
+    return f"{seconds:.0f} s"
+
+
+def the_contract_holds_inside(cluster):
+    log = cluster.run_job("contract", f"localhost/contract:{VERSION}", ["http://proxy"], timeout=120)
+    return log.strip().splitlines()[-1]
+
+
+def a_second_apply_changes_nothing(cluster):
+    cluster.apply()
+    cluster.expect_no_difference()
+
+
+# --- What happens to pods, under load ----------------------------------------------------------------
+
+
+def clients_notice_no_rollout_of_the_rust_service(cluster):
+    return rolled_out(cluster, "qr-service")
+
+
+def clients_notice_no_rollout_of_the_legacy_app(cluster):
+    return rolled_out(cluster, "legacy-node")
+
+
+def clients_notice_no_rollout_of_the_shadow(cluster):
+    return rolled_out(cluster, "qr-shadow")
+
+
+def clients_notice_no_rollout_of_the_proxy(cluster):
+    return rolled_out(cluster, "proxy")
+
+
+def clients_notice_no_rollout_of_prometheus(cluster):
+    return rolled_out(cluster, "prometheus")
+
+
+def rolled_out(cluster, deployment):
+    with Load(cluster) as load:
+        cluster.kubectl("rollout", "restart", f"deployment/{deployment}")
+        cluster.wait_for_rollout(deployment)
+        cluster.wait_until_none_is_ending()
+    return load.summary
+
+
+def clients_notice_no_scaling(cluster):
+    # The autoscaler keeps to its bounds, with or without metrics.
+    cluster.kubectl("patch", "hpa", "qr-service", "--patch", '{"spec": {"minReplicas": 1}}')
+    with Load(cluster) as load:
+        for replicas in (1, 3, 1):
+            cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
+            cluster.wait_for_rollout("qr-service")
+            cluster.wait_until_none_is_ending()
+            cluster.expect_pods(RUST, replicas)
+    restored(cluster)
+    return load.summary
+
+
+def clients_notice_no_deleted_pod(cluster):
+    with Load(cluster) as load:
+        cluster.kubectl("delete", "pod", cluster.pods(RUST)[0], "--wait=false")
+        cluster.wait_until_none_is_ending()
+        cluster.wait_until_ready()
+    return load.summary
+
+
+def clients_notice_no_pod_killed_at_once(cluster):
+    with Load(cluster) as load:
+        cluster.kubectl("delete", "pod", cluster.pods(RUST)[0], "--grace-period=0", "--force")
+        time.sleep(5)
+        cluster.wait_until_ready()
+    return load.summary
+
+
+def clients_notice_no_pod_that_exceeds_its_memory(cluster):
+    # Nothing that clients do takes it there, so the test lets in more connections than fit.
+    patch = pod_template_patch(
+        "qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "20000", "QR_MAX_IN_FLIGHT": "20000"}
+    )
+    cluster.kubectl("patch", "deployment", "qr-service", "--patch", patch)
+    cluster.wait_for_rollout("qr-service")
+    with Load(cluster) as load:
+        victim = cluster.pods(RUST)[0]
+        cluster.flood(f"http://{cluster.address_of(victim)}:42069/qrcode?text=a", connections=4000)
+        cluster.wait_for_reason(victim, "OOMKilled")
+        cluster.wait_until_ready()
+    restored(cluster)
+    return load.summary
+
+
+def clients_notice_no_eviction(cluster):
+    with Load(cluster) as load:
+        for part in (PROXY, RUST):
+            cluster.evict(cluster.pods(part)[0])
+            cluster.wait_until_none_is_ending()
+            cluster.wait_until_ready()
+    return load.summary
+
+
+def restored(cluster):
+    cluster.apply()
+    cluster.wait_until_ready()
+    cluster.wait_until_none_is_ending()
+
+
+# --- Mistakes ----------------------------------------------------------------------------------------
+
+
+def a_wrong_port_keeps_the_old_pods_serving(cluster):
+    patch = pod_template_patch("qr-service", env={"QR_ADDR": "0.0.0.0:99999"})
+    return kept_serving(cluster, "qr-service", patch, expected="QR_ADDR")
+
+
+def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
+    patch = '{"spec": {"template": {"spec": {"volumes": [{"name": "configuration", "configMap": %s}]}}}}'
+    with Load(cluster) as load:
+        cluster.kubectl("patch", "deployment", "proxy", "--patch", patch % '{"name": "nowhere"}')
+        cluster.wait_for_event("nowhere")
+        cluster.kubectl("rollout", "undo", "deployment/proxy")
+        cluster.wait_for_rollout("proxy")
+    restored(cluster)
+    return load.summary
+
+
+def kept_serving(cluster, deployment, patch, expected):
+    with Load(cluster) as load:
+        cluster.kubectl("patch", "deployment", deployment, "--patch", patch)
+        line = cluster.wait_for_crash(f"app.kubernetes.io/name={deployment}")
+        cluster.kubectl("rollout", "undo", f"deployment/{deployment}")
+        cluster.wait_for_rollout(deployment)
+    restored(cluster)
+    cluster.expect(len(line.splitlines()) == 1 and expected in line, f"the log says: {line}")
+    return f"{line}; {load.summary}"
+
+
+# --- Figures, and the end ----------------------------------------------------------------------------
+
+
+def memory_stays_within_the_limits(cluster):
+    with Load(cluster, rate=400):
+        time.sleep(20)
+        memory = cluster.memory_mib()
+    rust = max(mib for (_, container), mib in memory.items() if container == "qr-service")
+    cluster.expect(rust < 32, f"qr-service has {rust:.1f} MiB")
+    figures = {}
+    for (_, container), mib in memory.items():
+        figures[container] = max(mib, figures.get(container, 0))
+    return ", ".join(f"{name} {mib:.1f} MiB" for name, mib in sorted(figures.items()))
+
+
+def deleting_leaves_nothing(cluster):
+    cluster.delete()
+    cluster.expect_nothing_left()
+
+
+FAULTS = [
+    clients_notice_no_rollout_of_the_rust_service,
+    clients_notice_no_rollout_of_the_legacy_app,
+    clients_notice_no_rollout_of_the_shadow,
+    clients_notice_no_rollout_of_the_proxy,
+    clients_notice_no_rollout_of_prometheus,
+    clients_notice_no_scaling,
+    clients_notice_no_deleted_pod,
+    clients_notice_no_pod_killed_at_once,
+    clients_notice_no_pod_that_exceeds_its_memory,
+    clients_notice_no_eviction,
+    a_wrong_port_keeps_the_old_pods_serving,
+    a_configuration_that_is_not_there_keeps_the_old_pods_serving,
+    memory_stays_within_the_limits,
+]
+CHECKS = [
+    everything_is_ready_within_a_minute,
+    the_contract_holds_inside,
+    *FAULTS,
+    a_second_apply_changes_nothing,
+]
+
+if __name__ == "__main__":
+    sys.exit(main())

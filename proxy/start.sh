@@ -1,0 +1,19 @@
+#!/bin/sh
+# Starts nginx in a container: fills its prefix, which is empty at first, from the files of the image
+# or those mounted over them.
+set -eu
+
+prefix=/run/proxy
+cp -L /etc/proxy/nginx.conf /etc/proxy/listen.conf /etc/proxy/listen-admin.conf \
+    /etc/proxy/upstreams.conf "$prefix"
+[ -e "$prefix/live" ] || ln -s /etc/live-page "$prefix/live"
+# A container that starts again in the same pod goes on with the split that it had. A new one takes
+# the cluster's, where there is one.
+if [ ! -e "$prefix/split.conf" ]; then
+    if [ -e /etc/split/split.conf ]; then
+        cp /etc/split/split.conf "$prefix"
+    else
+        cp /etc/proxy/split.conf "$prefix"
+    fi
+fi
+exec nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"
