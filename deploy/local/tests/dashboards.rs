@@ -1,0 +1,187 @@
+//! What the screens ask of Prometheus, asked of a real one while both implementations serve.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/prometheus.rs"]
+mod prometheus;
+mod support;
+
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prometheus::Prometheus;
+use serde_json::Value;
+use stack::settings::repository;
+use stack::{Key, Options, Share, Stack};
+use support::{client, eventually, qr_service, start, try_get};
+
+/// Every screen's file; its queries are what is called `expr` in it, however deep.
+const SCREENS: [&str; 2] = ["dashboards/grafana/qr-gap.json", "dashboards/live/queries.json"];
+/// A minute's rates need a minute of load, and the rules' first results a little more.
+const LOAD: Duration = Duration::from_secs(80);
+
+#[test]
+fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scrapes() {
+    let split = Share::percent(40).unwrap();
+    let mirror = Share::ALL;
+    let stack = start(&Options { split, mirror, split_key: Key::Request, ..Options::default() });
+    let prometheus =
+        Prometheus(format!("http://{}/prometheus", stack.settings().addresses.prometheus));
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for user in 0..4 {
+            let (over, stack) = (&over, &stack);
+            scope.spawn(move || ask_steadily(stack, user, over));
+        }
+        let _ends_load = EndsLoad(&over);
+        let began = Instant::now();
+        assert!(eventually(LOAD + LOAD, || began.elapsed() > LOAD && has_ratios(&prometheus)));
+        the_ratios_are_those_of_the_raw_scrapes(&prometheus);
+        move_the_split(&stack);
+        every_query_has_data(&prometheus);
+    });
+}
+
+/// The load has to end even where a check panics.
+struct EndsLoad<'a>(&'a AtomicBool);
+
+impl Drop for EndsLoad<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Ten requests a second, of which each its own text; both arms by the split.
+fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
+    let client = client();
+    for number in 0.. {
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        let url = format!("{}/qrcode?text=https://example.com/{user}/{number}", stack.url());
+        // A connection that a new share has closed is no matter here.
+        let _ = try_get(&client, &url, &[]);
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn has_ratios(prometheus: &Prometheus) -> bool {
+    prometheus.query("{__name__=~'qr:node_over_rust:.+'}", None).len() == 5
+}
+
+/// By a run of a step, so that there is a verdict as well; there is too little to judge by.
+fn move_the_split(stack: &Stack) {
+    let ramp = qr_service().with_file_name("ramp");
+    assert!(ramp.is_file(), "{}: run cargo build -p ramp first", ramp.display());
+    let mut command = Command::new(ramp);
+    command.args(["run", "--steps", "50", "--hold", "2s", "--patience", "2s"]);
+    let status = command.envs(stack.environment()).output().unwrap().status;
+    assert!(matches!(status.code(), Some(0 | 3 | 4)), "{status}");
+}
+
+fn every_query_has_data(prometheus: &Prometheus) {
+    let mut queries: Vec<String> = SCREENS.iter().flat_map(|screen| queries_of(screen)).collect();
+    assert!(queries.len() > 60, "{}", queries.len());
+    // What somebody would choose above the panels is everything.
+    for query in &mut queries {
+        *query = query.replace("$__rate_interval", "1m").replace("$job", ".+");
+        *query = query.replace("$instance", ".+");
+    }
+    let all_have = eventually(Duration::from_secs(60), || {
+        queries.retain(|query| prometheus.query(query, None).is_empty());
+        queries.is_empty()
+    });
+    assert!(all_have, "no data: {queries:#?}");
+}
+
+fn queries_of(screen: &str) -> Vec<String> {
+    let text = fs::read_to_string(repository().join(screen)).unwrap();
+    let mut found = Vec::new();
+    collect(&serde_json::from_str(&text).unwrap(), &mut found);
+    assert!(!found.is_empty(), "{screen}");
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get("expr").and_then(Value::as_str).map(str::to_owned));
+            fields.values().for_each(|value| collect(value, found));
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect(value, found)),
+        _ => {}
+    }
+}
+
+/// The same figures, from the samples as they were scraped, without Prometheus' functions.
+fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
+    let recorded = |name: &str| {
+        let found = prometheus.query(&format!("qr:node_over_rust:{name}[30s]"), None);
+        *found[0].1.last().unwrap()
+    };
+    let resident = |job, at| {
+        let metric = format!("process_resident_memory_bytes{{job='{job}'}}");
+        prometheus.query(&metric, Some(at)).iter().map(|(_, samples)| samples[0].1).sum::<f64>()
+    };
+    let window = |metric: String, at| Window(prometheus.query(&format!("{metric}[1m]"), Some(at)));
+    let cpu = |job, at| {
+        window(format!("process_cpu_seconds_total{{job='{job}'}}"), at).slope()
+            / window(format!("http_requests_total{{job='{job}'}}"), at).slope()
+    };
+    let seen = |metric, backend, at| {
+        window(format!("qr_shadow_response_{metric}{{backend='{backend}'}}"), at)
+    };
+    let bytes = |of, at| seen("bytes_sum", of, at).slope() / seen("bytes_count", of, at).slope();
+
+    let (at, memory) = recorded("memory");
+    agree("memory", memory, resident("legacy-node", at) / resident("qr-service", at));
+    let (at, by_cpu) = recorded("cpu");
+    agree("cpu", by_cpu, cpu("legacy-node", at) / cpu("qr-service", at));
+    let (at, by_bytes) = recorded("bytes");
+    agree("bytes", by_bytes, bytes("legacy", at) / bytes("rust", at));
+    for (name, share) in [("latency_p50", 0.5), ("latency_p99", 0.99)] {
+        let (at, latency) = recorded(name);
+        let quantile = |of| seen("seconds_bucket", of, at).quantile(share);
+        agree(name, latency, quantile("legacy") / quantile("rust"));
+    }
+}
+
+fn agree(what: &str, recorded: f64, raw: f64) {
+    println!("{what}: {recorded:.3} recorded, {raw:.3} from raw scrapes");
+    assert!((recorded / raw - 1.0).abs() < 0.05, "{what}: {recorded} is not {raw}");
+}
+
+/// The samples of a minute.
+struct Window(Vec<prometheus::Series>);
+
+impl Window {
+    /// Growth in a second, all series together; nothing restarts here.
+    fn slope(&self) -> f64 {
+        self.0.iter().map(|(_, samples)| slope(samples)).sum()
+    }
+
+    /// By linear interpolation within the bucket, as everybody does it.
+    fn quantile(&self, share: f64) -> f64 {
+        let bound = |labels: &Value| labels["le"].as_str().unwrap().parse::<f64>().unwrap();
+        let mut buckets: Vec<(f64, f64)> =
+            self.0.iter().map(|(labels, samples)| (bound(labels), slope(samples))).collect();
+        buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let rank = share * buckets.last().unwrap().1;
+        let mut below = (0.0, 0.0);
+        for (bound, count) in buckets {
+            if count >= rank {
+                return below.0 + (bound - below.0) * (rank - below.1) / (count - below.1);
+            }
+            below = (bound, count);
+        }
+        f64::NAN
+    }
+}
+
+fn slope(samples: &[(f64, f64)]) -> f64 {
+    let ((from, first), (to, last)) = (samples[0], samples[samples.len() - 1]);
+    (last - first) / (to - from)
+}
