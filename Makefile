@@ -72,12 +72,15 @@ fuzz: ## look for texts that don't decode to themselves: SECONDS=3600
 	$(CARGO) fuzz run --sanitizer none decodes fuzz/corpus/decodes fuzz/seeds -- \
 		-max_total_time=$(or $(SECONDS),60) -max_len=3000 -len_control=20 -verbosity=0 -print_final_stats=1
 
-lint: ## formatters, linters, and the checks of nginx' and Prometheus' configuration
+lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
 	@deploy/local/setup.sh all
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(NPM) run lint
+	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
+	node dashboards/grafana/lint.mjs
+	promtool test rules dashboards/prometheus/tests/*.yml
 	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh
 	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
 	folder=$$(mktemp -d)
