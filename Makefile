@@ -129,6 +129,11 @@ ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/ladder $(if $(QUICK),--quick) $(ARGS)
 
+load: ## show the dashboards something: RATE=100 DURATION=60s, of texts that differ, to the proxy
+	@deploy/local/setup.sh all
+	$(CARGO) run --release --quiet -p loadtest --bin load -- $(if $(RATE),--rate $(RATE)) \
+		$(if $(DURATION),--duration $(DURATION)) $(if $(URL),--url $(URL))
+
 ladder-readme: ## put the last ladder's table and picture into the README
 	$(CARGO) run --release --quiet -p loadtest --bin ladder -- readme
 
@@ -138,4 +143,4 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up down status logs split ramp setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-test \
-	instructions bench bench-http ladder ladder-readme help
+	instructions bench bench-http ladder ladder-readme load help

@@ -104,11 +104,12 @@ check_toolchains() {
     $fine
 }
 
+# install_node_packages FOLDER
 install_node_packages() {
-    local installed=legacy-node/node_modules/.package-lock.json
-    if [ ! -e "$installed" ] || [ legacy-node/package-lock.json -nt "$installed" ]; then
-        echo "setup: installing legacy-node's packages"
-        npm ci --prefix legacy-node --no-audit --no-fund --loglevel=error
+    local installed=$1/node_modules/.package-lock.json
+    if [ ! -e "$installed" ] || [ "$1/package-lock.json" -nt "$installed" ]; then
+        echo "setup: installing $1's packages"
+        npm ci --prefix "$1" --no-audit --no-fund --loglevel=error
         touch "$installed"
     fi
 }
@@ -150,8 +151,9 @@ install_kubernetes_tools() {
 
 install_packages
 check_toolchains
-install_node_packages
+install_node_packages legacy-node
 if [ "$what" = all ]; then
+    install_node_packages dashboards/live
     install_cargo_tools
     install_kubernetes_tools
 fi

@@ -146,6 +146,11 @@ impl Drop for Server {
 pub struct Cores(Vec<usize>);
 
 impl Cores {
+    /// All that there are.
+    pub fn all() -> Self {
+        Cores((0..thread::available_parallelism().map_or(1, usize::from)).collect())
+    }
+
     /// How many.
     pub fn count(&self) -> usize {
         self.0.len()

@@ -55,7 +55,7 @@ fn print_urls(settings: &Settings) {
     let at = &settings.addresses;
     println!("  the app      http://{}/", at.proxy);
     println!("  a QR code    http://{}/qrcode?text=https://example.com/", at.proxy);
-    println!("  nginx admin  http://{}/", at.proxy_admin);
+    println!("  live page    http://{}/", at.proxy_admin);
     println!("  Prometheus   http://{}/prometheus/", at.proxy_admin);
     println!("  logs, data   {}", settings.run_dir.display());
 }
