@@ -1,24 +1,26 @@
 //! A walk up the steps: move, hold, judge; on, back, or wait.
 
+mod begin;
+mod report;
 pub mod request;
 mod state;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 
 pub use state::{Phase, Plan, State};
 
 use crate::change::change;
 use crate::display::Display;
 use crate::gates::Gates;
-use crate::judge::{ask, judge};
+use crate::judge::judge;
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::run::request::Request;
-use crate::{Decision, Judgement, Lock, Nginx, Share, Verdict, Wanted, current, metrics, record};
+use crate::{Judgement, Lock, Nginx, Share, Verdict, Wanted, current};
 
 /// Between two looks for a request or a signal.
 const LOOK: Duration = Duration::from_millis(100);
@@ -62,10 +64,10 @@ pub struct Surroundings<'a> {
 pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Outcome> {
     let dir = &around.nginx.dir;
     let gates = Gates::load(plan.gates.as_deref())?;
-    check_queries(&gates, around.prometheus)?;
+    begin::check_queries(&gates, around.prometheus)?;
     let (event, state) = match State::load_unfinished(dir)? {
-        Some(state) => ("resumed", resumed(dir, state, &plan)?),
-        None => ("started", started(dir, plan)?),
+        Some(state) => ("resumed", begin::resumed(dir, state, &plan)?),
+        None => ("started", begin::started(dir, plan)?),
     };
     request::clear(dir);
     let mut run = Run { around, gates, state, display: Display::new() };
@@ -91,59 +93,6 @@ pub fn abort(around: &Surroundings<'_>) -> anyhow::Result<Outcome> {
     run.go_back(Phase::Aborted)
 }
 
-/// A query that Prometheus does not take would make every step inconclusive; better to know now.
-fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::Result<()> {
-    match prometheus.number("vector(1)") {
-        Err(NoNumber::Away(_)) => return Ok(()), // the first step will say so
-        Err(problem) => bail!("{problem}"),
-        Ok(_) => {}
-    }
-    for gate in &gates.all {
-        if let Err(NoNumber::Refused(problem)) = ask(gate, prometheus, Duration::from_secs(60)) {
-            bail!("gate {:?}: {problem}", gate.name);
-        }
-    }
-    Ok(())
-}
-
-fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
-    let start_share = current(dir)?.share_percent;
-    let first = plan.steps.first().context("no steps")?;
-    ensure!(
-        *first > start_share,
-        "the share is {start_share}%, and the first step, {first}%, is not above it; \
-         `ramp set` moves it down"
-    );
-    Ok(State {
-        run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        plan,
-        start_share,
-        step: 0,
-        phase: Phase::Holding,
-        reason: String::new(),
-        judgement: None,
-    })
-}
-
-/// Where an unfinished run goes on.
-fn resumed(dir: &Path, mut state: State, plan: &Plan) -> anyhow::Result<State> {
-    let ways = "`ramp resume` goes on with it, `ramp abort` goes back to its start share";
-    ensure!(state.plan == *plan, "a run with other steps or times has not ended ({state}); {ways}");
-    let share = current(dir)?.share_percent;
-    let stood = [state.share(), state.share_before(), state.start_share];
-    ensure!(
-        stood.contains(&share),
-        "a run has not ended ({state}), but the share is {share}% by now, so it can't go on; \
-         `ramp abort` goes back to its start share, `ramp set {share}` forgets it"
-    );
-    if state.phase != Phase::GoingBack {
-        state.phase = Phase::Holding;
-        state.reason = String::new();
-    }
-    state.judgement = None;
-    Ok(state)
-}
-
 /// What a step led to.
 enum Step {
     Passed,
@@ -151,6 +100,14 @@ enum Step {
     Inconclusive(String),
     Asked,
     Interrupted,
+}
+
+/// What waiting led to.
+enum Wait {
+    Over,
+    /// The step begins again.
+    Anew,
+    End(Step),
 }
 
 struct Run<'a> {
@@ -169,38 +126,47 @@ impl Run<'_> {
         if self.state.step == 0
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
         {
-            let share = current(self.dir())?.share_percent;
-            return self.stay(Phase::Inconclusive, &format!("{problem}; nothing was moved"), share);
+            return self.stay(Phase::Inconclusive, &format!("{problem}; nothing was moved"));
         }
         loop {
-            let share = self.state.share();
-            self.state.save(self.dir())?;
-            match self.move_to(share) {
-                Err(_) if self.is_interrupted() => return self.interrupt(),
-                moved => moved?,
-            }
-            self.decide("moved", None)?;
-            match self.hold()? {
+            match self.step()? {
                 Step::Passed => {}
                 Step::Failed(judgement) => {
                     self.state.reason = judgement.named(Verdict::Fail);
                     self.decide("failed", Some(&judgement))?;
                     return self.go_back(Phase::RolledBack);
                 }
-                Step::Inconclusive(why) => return self.stay(Phase::Inconclusive, &why, share),
+                Step::Inconclusive(why) => return self.stay(Phase::Inconclusive, &why),
                 Step::Asked => {
                     self.state.reason = "asked for".to_owned();
                     return self.go_back(Phase::Aborted);
                 }
-                Step::Interrupted => return self.interrupt(),
+                Step::Interrupted => {
+                    return self.stay(Phase::Interrupted, "told to end; `ramp run` goes on");
+                }
             }
             let judgement = self.state.judgement.take();
             self.decide("passed", judgement.as_ref())?;
             if self.state.step + 1 == self.state.plan.steps.len() {
-                return self.finish(judgement);
+                self.state.judgement = judgement;
+                self.state.phase = Phase::Done;
+                self.end_at(self.state.share())?;
+                return Ok(Outcome::Done);
             }
             self.state.step += 1;
         }
+    }
+
+    /// Moves to the step's share and holds it. What is written first is what the step will be, so
+    /// that whoever comes after a kill in between finds the share before it, or this one.
+    fn step(&mut self) -> anyhow::Result<Step> {
+        self.state.save(self.dir())?;
+        match self.move_to(self.state.share()) {
+            Err(_) if self.is_interrupted() => return Ok(Step::Interrupted),
+            moved => moved?,
+        }
+        self.decide("moved", None)?;
+        self.hold()
     }
 
     /// Holds a step until its time is over and there is a verdict.
@@ -220,34 +186,38 @@ impl Run<'_> {
                 }
                 _ => {}
             }
-            let next = Instant::now() + self.around.every;
-            while Instant::now() < next {
-                if self.is_interrupted() {
-                    return Ok(Step::Interrupted);
-                }
-                match request::take(self.dir()) {
-                    Some(Request::Abort) => return Ok(Step::Asked),
-                    Some(Request::Pause) => self.pause()?,
-                    Some(Request::Resume) => {
-                        self.go_on()?;
-                        began = Instant::now();
-                    }
-                    None => thread::sleep(LOOK),
-                }
+            match self.wait()? {
+                Wait::Over => {}
+                Wait::Anew => began = Instant::now(),
+                Wait::End(step) => return Ok(step),
             }
         }
     }
 
-    fn pause(&mut self) -> anyhow::Result<()> {
-        self.state.phase = Phase::Paused;
-        self.state.reason = "asked for".to_owned();
-        self.decide("paused", None)
-    }
-
-    fn go_on(&mut self) -> anyhow::Result<()> {
-        self.state.phase = Phase::Holding;
-        self.state.reason = String::new();
-        self.decide("went_on", None)
+    /// Until it is time to judge again, or somebody wants something.
+    fn wait(&mut self) -> anyhow::Result<Wait> {
+        let next = Instant::now() + self.around.every;
+        while Instant::now() < next {
+            if self.is_interrupted() {
+                return Ok(Wait::End(Step::Interrupted));
+            }
+            match request::take(self.dir()) {
+                None => thread::sleep(LOOK),
+                Some(Request::Abort) => return Ok(Wait::End(Step::Asked)),
+                Some(Request::Pause) => {
+                    self.state.phase = Phase::Paused;
+                    self.state.reason = "asked for".to_owned();
+                    self.decide("paused", None)?;
+                }
+                Some(Request::Resume) => {
+                    self.state.phase = Phase::Holding;
+                    self.state.reason = String::new();
+                    self.decide("went_on", None)?;
+                    return Ok(Wait::Anew);
+                }
+            }
+        }
+        Ok(Wait::Over)
     }
 
     fn move_to(&mut self, share: Share) -> anyhow::Result<()> {
@@ -280,77 +250,12 @@ impl Run<'_> {
         Ok(if phase == Phase::Aborted { Outcome::Aborted } else { Outcome::RolledBack })
     }
 
-    fn interrupt(&mut self) -> anyhow::Result<Outcome> {
-        let share = current(self.dir())?.share_percent;
-        self.stay(Phase::Interrupted, "told to end; `ramp run` goes on", share)
-    }
-
-    fn stay(&mut self, phase: Phase, why: &str, share: Share) -> anyhow::Result<Outcome> {
+    fn stay(&mut self, phase: Phase, why: &str) -> anyhow::Result<Outcome> {
         self.state.phase = phase;
         self.state.reason = why.to_owned();
-        self.end_at(share)?;
+        self.end_at(current(self.dir())?.share_percent)?;
         let interrupted = phase == Phase::Interrupted;
         Ok(if interrupted { Outcome::Interrupted } else { Outcome::Inconclusive })
-    }
-
-    fn finish(&mut self, judgement: Option<Judgement>) -> anyhow::Result<Outcome> {
-        self.state.phase = Phase::Done;
-        self.state.judgement = judgement;
-        self.end_at(self.state.share())?;
-        Ok(Outcome::Done)
-    }
-
-    /// The last decision.
-    fn end_at(&mut self, share: Share) -> anyhow::Result<()> {
-        self.save()?;
-        self.log(self.state.phase.as_str(), share, None)?;
-        let why = match self.state.reason.as_str() {
-            "" => String::new(),
-            reason => format!(": {reason}"),
-        };
-        self.display.say(&format!(
-            "{}{why}. {share}% of /qrcode goes to qr-service.",
-            self.state.phase.as_str().replace('_', " ")
-        ));
-        Ok(())
-    }
-
-    /// A decision at this step's share.
-    fn decide(&mut self, event: &str, judgement: Option<&Judgement>) -> anyhow::Result<()> {
-        self.save()?;
-        let share = current(self.dir())?.share_percent;
-        self.log(event, share, judgement)?;
-        let (step, steps) = (self.state.step + 1, self.state.plan.steps.len());
-        self.display.say(&format!("{}: step {step} of {steps}, {share}%", event.replace('_', " ")));
-        Ok(())
-    }
-
-    fn log(
-        &self,
-        event: &str,
-        share_percent: Share,
-        judgement: Option<&Judgement>,
-    ) -> anyhow::Result<()> {
-        let decision = Decision {
-            event,
-            run: Some(&self.state.run),
-            step: Some(self.state.step + 1),
-            share_percent,
-            reason: &self.state.reason,
-            gates: judgement.map_or(&[], |judgement| &judgement.readings),
-        };
-        record(self.dir(), &decision)
-    }
-
-    fn show(&mut self, judgement: &Judgement, left: Duration) -> anyhow::Result<()> {
-        self.display.step(&self.state, left, judgement);
-        self.state.judgement = Some(judgement.clone());
-        self.save()
-    }
-
-    fn save(&self) -> anyhow::Result<()> {
-        self.state.save(self.dir())?;
-        metrics::write(self.dir(), &current(self.dir())?, Some(&self.state))
     }
 
     fn is_interrupted(&self) -> bool {

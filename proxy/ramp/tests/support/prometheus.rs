@@ -147,6 +147,12 @@ impl Measured {
         Measured { counters, prometheus }
     }
 
+    /// Prometheus takes 5 s to begin.
+    pub(crate) fn wait_until_scraped(&self, place: &Place) {
+        let parts_up = || prometheus_of(place).number("count(up == 1)");
+        assert!(eventually(|| parts_up() == Ok(3.0)), "Prometheus scrapes");
+    }
+
     /// From now on.
     pub(crate) fn set(&self, traffic: Traffic) {
         let mut counters = self.counters.lock().unwrap();
@@ -177,6 +183,10 @@ fn answer(mut stream: &TcpStream, counters: &Mutex<Counters>) -> std::io::Result
     stream.write_all(format!("{head}Content-Type: text/plain\r\n\r\n{body}").as_bytes())
 }
 
+fn prometheus_of(place: &Place) -> Prometheus {
+    Prometheus { url: format!("http://{}", place.settings.addresses.prometheus) }
+}
+
 fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
     let dir = place.settings.run_dir.join("measured");
     fs::create_dir_all(&dir).unwrap();
@@ -198,7 +208,7 @@ fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
     command.arg(format!("--web.listen-address={address}"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     let process = Process(command.spawn().unwrap());
-    let prometheus = Prometheus { url: format!("http://{address}") };
-    assert!(eventually(|| prometheus.number("count(up == 1)") == Ok(3.0)), "Prometheus scrapes");
+    let prometheus = prometheus_of(place);
+    assert!(eventually(|| prometheus.number("1").is_ok()), "Prometheus starts");
     process
 }
