@@ -85,6 +85,15 @@ describe('the page', () => {
     assert.equal(read('uPlot.LICENSE.txt'), read('node_modules/uplot/LICENSE'));
   });
 
+  it('is whole in the ConfigMap that a cluster has it from', () => {
+    const listed = read('../kustomization.yaml').matchAll(/- live\/(\S+)/g);
+    const served = readdirSync(folder).filter((file) => /\.(html|css|js|svg)$/.test(file));
+    assert.deepEqual(
+      [...listed].map(([, file]) => file).sort(),
+      [...served, 'queries.json'].sort(),
+    );
+  });
+
   it('asks no other host and has nothing inline that its policy would refuse', () => {
     const html = read('index.html');
     assert.doesNotMatch(html, /<script>|<script(?![^>]*src=)|<style|style=|\son\w+=/);

@@ -1,0 +1,113 @@
+//! One request followed through all logs, each line as docs/logs.md has it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Map, Value};
+use stack::settings::repository;
+use stack::{Options, Part, Share, Stack};
+use support::{get, log_lines, start};
+
+type Line = Map<String, Value>;
+/// Name to type.
+type Fields = BTreeMap<String, String>;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+#[test]
+fn a_request_is_followed_through_all_logs_by_its_id() {
+    let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
+    a_compared_one_is_in_the_logs_of_all_three(&stack);
+    a_fallback_is_named_in_both_logs_that_have_it(&stack);
+}
+
+fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
+    ask(stack, "followed-1");
+    let of_nginx = lines_of(stack, Part::Nginx, "followed-1", 1);
+    // The client's, and the shadow's.
+    let of_rust = lines_of(stack, Part::QrService, "followed-1", 2);
+    let of_node = lines_of(stack, Part::LegacyNode, "followed-1", 1);
+    for (lines, backend) in [(&of_nginx, "rust"), (&of_rust, "rust"), (&of_node, "legacy")] {
+        for line in lines {
+            assert_eq!((&line["backend"], &line["level"]), (&backend.into(), &"info".into()));
+        }
+    }
+    assert_eq!(of_nginx[0]["trace_id"], TRACE);
+    assert_eq!(of_rust[0]["trace_id"], TRACE, "the client's is the first: the shadow comes after");
+}
+
+fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
+    stack.stop_part(Part::QrService).unwrap();
+    ask(stack, "followed-2");
+    let of_nginx = lines_of(stack, Part::Nginx, "followed-2", 1).remove(0);
+    let of_node = log_lines(stack.settings(), Part::LegacyNode, "followed-2", 1);
+    assert_eq!(of_nginx["backend"], "fallback");
+    assert_eq!(of_nginx["upstream_status"], "502 : 200");
+    let fallbacks = of_node.iter().filter(|line| line.contains(r#""backend":"fallback""#));
+    assert_eq!(fallbacks.count(), 1, "{of_node:?}");
+}
+
+fn ask(stack: &Stack, id: &str) {
+    let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let headers = [("X-Request-Id", id), ("traceparent", parent.as_str())];
+    let answer = get(&format!("{}/qrcode?text={id}", stack.url()), &headers);
+    assert_eq!((answer.status, answer.header("x-request-id")), (200, id));
+}
+
+/// A part's request lines with that id, each checked by the tables.
+fn lines_of(stack: &Stack, part: Part, id: &str, count: usize) -> Vec<Line> {
+    let lines = log_lines(stack.settings(), part, id, count);
+    let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &lines {
+        assert_eq!((&line["service"], &line["request_id"]), (&part.name().into(), &id.into()));
+        assert_eq!((&line["route"], &line["method"]), (&"/qrcode".into(), &"GET".into()));
+        check_fields(part, line);
+    }
+    lines
+}
+
+/// It has every field of docs/logs.md, of that type, and no other.
+fn check_fields(part: Part, line: &Line) {
+    let [every, mut fields_of_nginx] = tables();
+    let mut fields = every;
+    if part == Part::Nginx {
+        fields.append(&mut fields_of_nginx);
+    }
+    for (name, kind) in &fields {
+        let optional = name == "trace_id" && part != Part::Nginx;
+        let right = match line.get(name) {
+            None => optional,
+            Some(value) if kind == "number" => value.is_number(),
+            Some(value) => value.is_string(),
+        };
+        assert!(right, "{}: {name} is not a {kind}: {line:?}", part.name());
+    }
+    let other = line.keys().find(|name| !fields.contains_key(*name));
+    assert_eq!(other, None, "{}: docs/logs.md does not have it", part.name());
+    let time = line["time"].as_str().unwrap();
+    assert!(
+        time.len() >= "2026-01-01T00:00:00.000Z".len() && time.as_bytes()[10] == b'T',
+        "{time}"
+    );
+}
+
+/// The tables of docs/logs.md: of every request line, and what nginx adds.
+fn tables() -> [Fields; 2] {
+    let text = fs::read_to_string(repository().join("docs/logs.md")).unwrap();
+    let table = |text: &str| -> Fields {
+        let rows = text.lines().filter(|line| line.starts_with("| `"));
+        rows.map(|row| {
+            let mut cells = row.split('|').skip(1).map(|cell| cell.trim().trim_matches('`'));
+            (cells.next().unwrap().to_owned(), cells.next().unwrap().to_owned())
+        })
+        .collect()
+    };
+    let (every, of_nginx) = text.split_once("nginx adds").unwrap();
+    let tables = [table(every), table(of_nginx)];
+    assert!(tables.iter().all(|table| table.len() > 5), "{tables:?}");
+    tables
+}
