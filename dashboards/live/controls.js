@@ -22,16 +22,7 @@ export function rangeControl(changed) {
 export function themeControl(changed) {
   const select = document.getElementById('theme');
   const root = document.documentElement;
-  select.value = root.dataset.theme ?? 'system';
-  select.addEventListener('change', () => {
-    if (select.value === 'system') delete root.dataset.theme;
-    else root.dataset.theme = select.value;
-    try {
-      localStorage.setItem('theme', select.value);
-    } catch {
-      // Storage may be switched off: the choice holds until the page is left.
-    }
-    changed();
-  });
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
+  select.value = root.dataset.choice;
+  select.addEventListener('change', () => chooseTheme(select.value));
+  new MutationObserver(changed).observe(root, { attributeFilter: ['data-theme'] });
 }
