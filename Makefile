@@ -103,6 +103,9 @@ deploy-check: ## render, validate and score the manifests, without a cluster
 deploy-rules: ## write the rules of dashboards/ into the manifest for prometheus-operator
 	@target/tools/python/bin/python deploy/k8s/check.py --write-rules
 
+deploy-ramp: ## one of ramp's commands in the cluster of KUBECTL: ARGS='set 25', or a walk
+	@target/tools/python/bin/python deploy/k8s/ramp.py --kubectl '$(or $(KUBECTL),kubectl)' -- $(ARGS)
+
 deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'
 	@deploy/local/setup.sh all
 	TEST=1 deploy/images.sh
@@ -142,5 +145,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split ramp setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-test \
+.PHONY: up down status logs split ramp setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
 	instructions bench bench-http ladder ladder-readme load help

@@ -11,7 +11,7 @@ cp -L /etc/proxy/nginx.conf /etc/proxy/listen.conf /etc/proxy/listen-admin.conf 
 # the cluster's, where there is one.
 if [ ! -e "$prefix/split.conf" ]; then
     if [ -e /etc/split/split.conf ]; then
-        cp /etc/split/split.conf "$prefix"
+        QR_NGINX_DIR=$prefix ramp prepare /etc/split/split.conf
     else
         cp /etc/proxy/split.conf "$prefix"
     fi

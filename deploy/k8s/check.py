@@ -18,6 +18,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import compose_spec
 import kubernetes_validate
 import kubernetes_validate.utils
 import yaml
@@ -172,11 +173,15 @@ def score(text):
 
 
 def check_compose(manifests):
-    """compose.yaml runs what the cluster runs."""
+    """compose.yaml is valid, and runs what the cluster runs."""
+    text = (DEPLOY / "compose.yaml").read_text()
+    try:
+        compose_spec.PyOptions(apply_merge=True).from_yaml(text).validate()
+    except ValueError as error:
+        yield f"compose.yaml: {error}"
     pods = filter(None, map(pod_of, manifests))
     images = {container["image"] for pod in pods for container in pod["containers"]}
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    for name, service in services.items():
+    for name, service in yaml.safe_load(text)["services"].items():
         if service["image"] not in images:
             yield f"compose.yaml: {name} runs {service['image']}, which the cluster does not"
 

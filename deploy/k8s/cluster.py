@@ -70,6 +70,15 @@ class Cluster:
     def address_of(self, pod):
         return self.get("pod", pod)["status"]["podIP"]
 
+    def shares_served(self):
+        """The shares of the proxies that are ready, as they themselves say."""
+        shares = set()
+        for pod in self.pods("app.kubernetes.io/name=proxy"):
+            path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}:8081/proxy/split"
+            share = json.loads(self.kubectl("get", "--raw", path))["share_percent"]
+            shares.add(f"{share:g}")
+        return shares
+
     def memory_mib(self):
         """Memory of each container, (pod, container) to MiB: its cgroup's figures, by the kubelet."""
         memory = {}
@@ -155,6 +164,9 @@ class Cluster:
         self.wait_for(f"an event about {word}", said)
 
     # --- Doing something to it -----------------------------------------------------------------------
+
+    def patch(self, kind, name, patch):
+        self.kubectl("patch", kind, name, "--patch", json.dumps(patch))
 
     def evict(self, pod):
         """As `kubectl drain` does, of one pod: its disruption budget is asked."""
@@ -330,4 +342,4 @@ def pod_template_patch(container, memory=None, env=None):
         changed["resources"] = {"limits": {"memory": memory}}
     if env:
         changed["env"] = [{"name": name, "value": value} for name, value in env.items()]
-    return json.dumps({"spec": {"template": {"spec": {"containers": [changed]}}}})
+    return {"spec": {"template": {"spec": {"containers": [changed]}}}}

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from check import workspace_version
 from cluster import Cluster, Failed, Load, pod_template_patch
+from ramp import ramp
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -145,9 +146,29 @@ def rolled_out(cluster, deployment):
     return load.summary
 
 
+def clients_notice_no_change_of_the_split(cluster):
+    with Load(cluster) as load:
+        for percent in ("0", "25", "100", "0", "100"):
+            cluster.expect(ramp(cluster, ["set", percent]) == 0, f"ramp set {percent} fails")
+            shares = cluster.shares_served()
+            cluster.expect(shares == {percent}, f"the proxies serve {shares}, not {percent}")
+    return load.summary
+
+
+def a_new_proxy_has_the_split_that_was_set(cluster):
+    cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
+    cluster.kubectl("rollout", "restart", "deployment/proxy")
+    cluster.wait_for_rollout("proxy")
+    shares = cluster.shares_served()
+    restored(cluster)
+    kept = cluster.shares_served()
+    cluster.expect(shares == kept == {"25"}, f"served: {shares}; after another apply: {kept}")
+    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+
+
 def clients_notice_no_scaling(cluster):
     # The autoscaler keeps to its bounds, with or without metrics.
-    cluster.kubectl("patch", "hpa", "qr-service", "--patch", '{"spec": {"minReplicas": 1}}')
+    cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": 1}})
     with Load(cluster) as load:
         for replicas in (1, 3, 1):
             cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
@@ -179,7 +200,7 @@ def clients_notice_no_pod_that_exceeds_its_memory(cluster):
     patch = pod_template_patch(
         "qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "20000", "QR_MAX_IN_FLIGHT": "20000"}
     )
-    cluster.kubectl("patch", "deployment", "qr-service", "--patch", patch)
+    cluster.patch("deployment", "qr-service", patch)
     cluster.wait_for_rollout("qr-service")
     with Load(cluster) as load:
         victim = cluster.pods(RUST)[0]
@@ -209,14 +230,21 @@ def restored(cluster):
 
 
 def a_wrong_port_keeps_the_old_pods_serving(cluster):
-    patch = pod_template_patch("qr-service", env={"QR_ADDR": "0.0.0.0:99999"})
-    return kept_serving(cluster, "qr-service", patch, expected="QR_ADDR")
+    with Load(cluster) as load:
+        patch = pod_template_patch("qr-service", env={"QR_ADDR": "0.0.0.0:99999"})
+        cluster.patch("deployment", "qr-service", patch)
+        line = cluster.wait_for_crash(RUST)
+        cluster.kubectl("rollout", "undo", "deployment/qr-service")
+        cluster.wait_for_rollout("qr-service")
+    restored(cluster)
+    return said_in_a_line(line, "QR_ADDR", load)
 
 
 def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
-    patch = '{"spec": {"template": {"spec": {"volumes": [{"name": "configuration", "configMap": %s}]}}}}'
+    volumes = [{"name": "configuration", "configMap": {"name": "nowhere"}}]
     with Load(cluster) as load:
-        cluster.kubectl("patch", "deployment", "proxy", "--patch", patch % '{"name": "nowhere"}')
+        patch = {"spec": {"template": {"spec": {"volumes": volumes}}}}
+        cluster.patch("deployment", "proxy", patch)
         cluster.wait_for_event("nowhere")
         cluster.kubectl("rollout", "undo", "deployment/proxy")
         cluster.wait_for_rollout("proxy")
@@ -224,15 +252,21 @@ def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
     return load.summary
 
 
-def kept_serving(cluster, deployment, patch, expected):
+def a_wrong_split_keeps_the_old_pods_serving(cluster):
     with Load(cluster) as load:
-        cluster.kubectl("patch", "deployment", deployment, "--patch", patch)
-        line = cluster.wait_for_crash(f"app.kubernetes.io/name={deployment}")
-        cluster.kubectl("rollout", "undo", f"deployment/{deployment}")
-        cluster.wait_for_rollout(deployment)
-    restored(cluster)
-    cluster.expect(len(line.splitlines()) == 1 and expected in line, f"the log says: {line}")
-    return f"{line}; {load.summary}"
+        cluster.patch("configmap", "split", {"data": {"split.conf": "nonsense"}})
+        cluster.kubectl("rollout", "restart", "deployment/proxy")
+        line = cluster.wait_for_crash(PROXY)
+        cluster.patch("configmap", "split", {"data": None})
+        cluster.kubectl("rollout", "restart", "deployment/proxy")
+        cluster.wait_for_rollout("proxy")
+        cluster.wait_until_none_is_ending()
+    return said_in_a_line(line, "split.conf is not written by ramp", load)
+
+
+def said_in_a_line(log, expected, load):
+    Cluster.expect(len(log.splitlines()) == 1 and expected in log, f"the log says: {log}")
+    return f"{log}; {load.summary}"
 
 
 # --- Figures, and the end ----------------------------------------------------------------------------
@@ -261,6 +295,8 @@ FAULTS = [
     clients_notice_no_rollout_of_the_shadow,
     clients_notice_no_rollout_of_the_proxy,
     clients_notice_no_rollout_of_prometheus,
+    clients_notice_no_change_of_the_split,
+    a_new_proxy_has_the_split_that_was_set,
     clients_notice_no_scaling,
     clients_notice_no_deleted_pod,
     clients_notice_no_pod_killed_at_once,
@@ -268,6 +304,7 @@ FAULTS = [
     clients_notice_no_eviction,
     a_wrong_port_keeps_the_old_pods_serving,
     a_configuration_that_is_not_there_keeps_the_old_pods_serving,
+    a_wrong_split_keeps_the_old_pods_serving,
     memory_stays_within_the_limits,
 ]
 CHECKS = [

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use ramp::{Key, Nginx, Share, Wanted};
+use ramp::{At, Key, Nginx, Share, Wanted};
 
 /// One of the stack's processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +177,7 @@ impl Settings {
 
     /// nginx, as the split's tool knows it.
     pub fn nginx(&self) -> Nginx {
-        Nginx { dir: self.nginx_dir(), admin: self.addresses.proxy_admin }
+        Nginx { dir: self.nginx_dir(), at: At::Here(self.addresses.proxy_admin) }
     }
 
     /// What the split is to be at the start.

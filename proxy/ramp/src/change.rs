@@ -22,11 +22,8 @@ use crate::nginx::{Nginx, Reloading};
 use crate::split::{Split, Wanted};
 use crate::{files, metrics};
 
-/// Generous: starting workers takes milliseconds, but not on a machine with no time for it.
-const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// After this long nginx has read the old file again, or can't.
 const STILL_SERVES: Duration = Duration::from_secs(2);
-const POLL: Duration = Duration::from_millis(20);
 
 /// `split.conf` of a folder.
 pub(crate) fn split_file(nginx_dir: &Path) -> PathBuf {
@@ -92,34 +89,53 @@ pub fn prepare(nginx_dir: &Path, wanted: &Wanted) -> anyhow::Result<Split> {
     Ok(split)
 }
 
+/// Writes split.conf where nginx does not run yet, as another file has it: made anew of that file's
+/// values, so that nothing but a split gets into nginx' configuration.
+///
+/// # Errors
+/// A file that is not there or not written by ramp, or one that can't be written.
+pub fn copy(from: &Path, nginx_dir: &Path) -> anyhow::Result<()> {
+    let split = parse(from, &files::read(from)?)?;
+    files::replace(&split_file(nginx_dir), &split.render())
+}
+
 /// Makes the running nginx serve what is wanted; on return it does.
 ///
 /// # Errors
 /// What nginx says, or that `interrupted` was set; then the old file is back, and in force.
 pub(crate) fn change(
     nginx: &Nginx,
-    _lock: &Lock,
+    lock: &Lock,
     wanted: &Wanted,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Split> {
-    nginx.master()?;
-    nginx.served()?;
+    let new = current(&nginx.dir)?.with(wanted);
+    adopt(nginx, lock, &new, interrupted)?;
+    Ok(new)
+}
+
+/// As [`change`], to a split of somebody else's, generation and all.
+pub(crate) fn adopt(
+    nginx: &Nginx,
+    _lock: &Lock,
+    new: &Split,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<()> {
+    nginx.find()?;
     let file = split_file(&nginx.dir);
     let text = files::read(&file)?;
     let old = parse(&file, &text)?;
-    let new = old.with(wanted);
     files::replace(&before_file(&nginx.dir), &text)?;
     let mut told = false;
     let outcome = files::replace(&file, &new.render())
-        .and_then(|()| take_over(nginx, &new, interrupted, &mut told));
+        .and_then(|()| take_over(nginx, new, interrupted, &mut told));
     if let Err(error) = outcome {
         put_back(nginx, &old, told).with_context(|| format!("{error:#}; and then"))?;
         return Err(error.context(format!("the split stays as it was, {}%", old.share_percent)));
     }
     let before = before_file(&nginx.dir);
     fs::remove_file(&before).with_context(|| before.display().to_string())?;
-    metrics::write_split(&nginx.dir, &new)?;
-    Ok(new)
+    metrics::write_split(&nginx.dir, new)
 }
 
 /// `told` is whether nginx may have read the file.
@@ -149,8 +165,8 @@ fn put_back(nginx: &Nginx, old: &Split, told: bool) -> anyhow::Result<()> {
         if serves && (reloading.is_over() || since.elapsed() > STILL_SERVES) {
             return Ok(());
         }
-        ensure!(since.elapsed() < RELOAD_TIMEOUT, "nginx does not serve the old split again");
-        thread::sleep(POLL);
+        ensure!(since.elapsed() < nginx.patience(), "nginx does not serve the old split again");
+        thread::sleep(nginx.poll());
     }
 }
 
@@ -168,9 +184,10 @@ fn wait_until_served(
         }
         ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
         ensure!(
-            since.elapsed() < RELOAD_TIMEOUT,
-            "nginx does not serve the new split after {RELOAD_TIMEOUT:?}; its log says why"
+            since.elapsed() < nginx.patience(),
+            "nginx does not serve the new split after {:?}; its log says why",
+            nginx.patience()
         );
-        thread::sleep(POLL);
+        thread::sleep(nginx.poll());
     }
 }

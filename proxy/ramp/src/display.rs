@@ -37,8 +37,11 @@ impl Display {
             return;
         }
         self.shown = now;
-        let mut text =
-            if self.drawn > 0 { format!("\x1b[{}A\x1b[J", self.drawn) } else { String::new() };
+        let mut text = if self.terminal && self.drawn > 0 {
+            format!("\x1b[{}A\x1b[J", self.drawn)
+        } else {
+            String::new()
+        };
         text.push_str(&block(state, left, judgement));
         self.print(&text);
         self.drawn = judgement.readings.len() + 1;

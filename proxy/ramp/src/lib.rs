@@ -4,6 +4,7 @@
 //! walks it up step by step, with [`gates`] that Prometheus answers, and goes back where one fails.
 
 mod change;
+pub mod cluster;
 mod display;
 mod files;
 pub mod gates;
@@ -20,13 +21,13 @@ mod set;
 mod share;
 mod split;
 
-pub use change::{current, pending, prepare};
+pub use change::{copy, current, pending, prepare};
 pub use display::lines;
 pub use judge::{Judgement, Reading, Verdict};
 pub use key::Key;
 pub use lock::{Lock, holder};
 use log::{Decision, record};
-pub use nginx::Nginx;
+pub use nginx::{At, Nginx};
 pub use prometheus::Prometheus;
 pub use set::{Changed, set, take};
 pub use share::Share;

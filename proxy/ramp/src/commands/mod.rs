@@ -1,5 +1,6 @@
 //! The commands: what was typed, and one file for each longer one.
 
+mod cluster;
 mod run;
 mod status;
 
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use anyhow::{Context, ensure};
 use clap::{Args, Parser, Subcommand};
-use ramp::{Changed, Key, Nginx, Prometheus, Share, Wanted};
+use ramp::{At, Changed, Key, Nginx, Prometheus, Share, Wanted};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -58,6 +59,8 @@ struct Place {
         global = true
     )]
     prometheus_url: String,
+    #[command(flatten)]
+    cluster: cluster::ClusterPlace,
 }
 
 #[derive(Subcommand, Debug)]
@@ -74,6 +77,10 @@ enum Command {
     Resume(run::Pace),
     /// Go back to the run's start share and end it
     Abort,
+    /// Where nginx does not run yet: write its split as another split.conf has it
+    Prepare(cluster::Prepare),
+    /// Keep this nginx at the cluster's split: runs beside each proxy
+    Follow(cluster::Follow),
 }
 
 #[derive(Args, Debug)]
@@ -92,9 +99,17 @@ struct Set {
 impl Place {
     fn nginx(&self) -> anyhow::Result<Nginx> {
         let dir = std::path::absolute(&self.nginx_dir).context("QR_NGINX_DIR")?;
+        if let Some(cluster) = self.cluster.target()? {
+            cluster.copy_to(&dir)?;
+            return Ok(Nginx { dir, at: At::Cluster(cluster) });
+        }
         let there = dir.join("nginx.conf").is_file();
         ensure!(there, "{} has no nginx.conf (--nginx-dir, QR_NGINX_DIR)", dir.display());
-        Ok(Nginx { dir, admin: self.proxy_admin_addr })
+        Ok(self.nginx_here(dir))
+    }
+
+    fn nginx_here(&self, dir: PathBuf) -> Nginx {
+        Nginx { dir, at: At::Here(self.proxy_admin_addr) }
     }
 
     fn prometheus(&self) -> Prometheus {
@@ -104,14 +119,16 @@ impl Place {
 
 impl Arguments {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let (place, nginx) = (&self.place, self.place.nginx()?);
+        let place = &self.place;
         match self.command {
-            Command::Status => status::status(&nginx),
-            Command::Set(set) => set.run(&nginx),
-            Command::Run(run) => run.run(place, &nginx),
-            Command::Pause => run::pause(&nginx),
-            Command::Resume(pace) => run::resume(place, &nginx, &pace),
-            Command::Abort => run::abort(place, &nginx),
+            Command::Status => status::status(&place.nginx()?),
+            Command::Set(set) => set.run(&place.nginx()?),
+            Command::Run(run) => run.run(place, &place.nginx()?),
+            Command::Pause => run::pause(&place.nginx()?),
+            Command::Resume(pace) => run::resume(place, &place.nginx()?, &pace),
+            Command::Abort => run::abort(place, &place.nginx()?),
+            Command::Prepare(prepare) => prepare.run(place),
+            Command::Follow(follow) => follow.run(place),
         }
     }
 }

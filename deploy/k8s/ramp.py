@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Runs one of ramp's commands in the cluster, as the Job of deploy/k8s/ramp: `make deploy-ramp`.
+
+Prints what it says, and ends with its exit code.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+
+import yaml
+
+from check import DEPLOY, TOOLS
+from cluster import Cluster, Failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kubectl", default="kubectl", help="the command that reaches the cluster")
+    parser.add_argument("words", nargs=argparse.REMAINDER, help="such as: set 25")
+    arguments = parser.parse_args()
+    cluster = Cluster(arguments.kubectl.split(), DEPLOY / "k8s/ramp")
+    try:
+        return ramp(cluster, arguments.words)
+    except Failed as failure:
+        print(f"deploy-ramp: {failure}", file=sys.stderr)
+        return 1
+
+
+def ramp(cluster, words):
+    """ramp's exit code; what it says goes to stdout."""
+    name = f"ramp-{time.time_ns() // 1_000_000}"
+    cluster.kubectl("apply", "-f", "-", given=yaml.safe_dump_all(manifests(name, words)))
+    cluster.wait_for(f"{name} begun", lambda: begun(cluster, name))
+    subprocess.run([*cluster.command, "-n", "qr", "logs", "--follow", f"job/{name}"], check=False)
+    return cluster.wait_for(f"the end of {name}", lambda: ended(cluster, name))[0]
+
+
+def manifests(name, words):
+    """Those of deploy/k8s/ramp, with another name and other arguments for the Job."""
+    command = [TOOLS / "kustomize", "build", DEPLOY / "k8s/ramp"]
+    rendered = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    for manifest in yaml.safe_load_all(rendered):
+        if manifest["kind"] == "Job":
+            manifest["metadata"]["name"] = name
+            if words:
+                manifest["spec"]["template"]["spec"]["containers"][0]["args"] = words
+        yield manifest
+
+
+def begun(cluster, job):
+    return any("running" in state or "terminated" in state for state in states(cluster, job))
+
+
+def ended(cluster, job):
+    """The exit code, in a list, so that 0 is something."""
+    codes = [state["terminated"]["exitCode"] for state in states(cluster, job) if "terminated" in state]
+    return codes
+
+
+def states(cluster, job):
+    pods = cluster.get("pods", "-l", f"job-name={job}")["items"]
+    return [
+        status["state"] for pod in pods for status in pod["status"].get("containerStatuses", [])
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

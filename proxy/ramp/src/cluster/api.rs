@@ -1,0 +1,83 @@
+//! The API of Kubernetes, as far as one object is concerned.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+use crate::files;
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct Api {
+    url: String,
+    /// Read at each request: the kubelet puts a new token there before the old one ends.
+    token: Option<PathBuf>,
+    agent: Agent,
+}
+
+impl Api {
+    pub(super) fn new(url: &str, credentials: &Path) -> anyhow::Result<Self> {
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(TIMEOUT))
+            // It is in the same cluster, and the token is for nobody else.
+            .proxy(None);
+        let mut token = None;
+        if url.starts_with("https:") {
+            let file = credentials.join("ca.crt");
+            let pem = fs::read(&file).with_context(|| file.display().to_string())?;
+            let authority =
+                Certificate::from_pem(&pem).with_context(|| file.display().to_string())?;
+            let roots = RootCerts::new_with_certs(&[authority]);
+            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+            token = Some(credentials.join("token"));
+        }
+        Ok(Api { url: url.trim_end_matches('/').to_owned(), token, agent: config.build().into() })
+    }
+
+    pub(super) fn get(&self, path: &str) -> anyhow::Result<Value> {
+        let mut request = self.agent.get(format!("{}{path}", self.url));
+        if let Some(bearer) = self.bearer()? {
+            request = request.header("Authorization", bearer);
+        }
+        self.object(path, request.call())
+    }
+
+    /// Merges `patch` into the object; gives it as it is then.
+    pub(super) fn patch(&self, path: &str, patch: &Value) -> anyhow::Result<Value> {
+        let mut request = self.agent.patch(format!("{}{path}", self.url));
+        request = request.header("Content-Type", "application/merge-patch+json");
+        if let Some(bearer) = self.bearer()? {
+            request = request.header("Authorization", bearer);
+        }
+        self.object(path, request.send(patch.to_string()))
+    }
+
+    fn bearer(&self) -> anyhow::Result<Option<String>> {
+        let Some(file) = &self.token else { return Ok(None) };
+        Ok(Some(format!("Bearer {}", files::read(file)?.trim())))
+    }
+
+    fn object(
+        &self,
+        path: &str,
+        answer: Result<ureq::http::Response<Body>, ureq::Error>,
+    ) -> anyhow::Result<Value> {
+        let mut answer = answer.with_context(|| format!("no answer from {}", self.url))?;
+        let status = answer.status().as_u16();
+        let text = answer.body_mut().read_to_string()?;
+        let object: Value = serde_json::from_str(&text).unwrap_or_default();
+        match status {
+            200 => Ok(object),
+            409 => bail!("somebody else has changed {path} in between"),
+            // What went wrong, in the API's own words.
+            _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or(&text)),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! A cluster's split: a ConfigMap behind an API like Kubernetes', and a real nginx that follows it.
+//! (`make deploy-test` is the same on a real cluster.)
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use ramp::{Split, Wanted};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::{Place, Process, eventually, stderr, stdout};
+
+/// One ConfigMap: its data, and its version.
+#[derive(Default)]
+struct Object {
+    data: Option<String>,
+    version: u64,
+    /// Somebody else changes it after each look.
+    contended: bool,
+}
+
+struct Api {
+    address: SocketAddr,
+    object: Arc<Mutex<Object>>,
+}
+
+impl Api {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let object = Arc::<Mutex<Object>>::default();
+        let shared = Arc::clone(&object);
+        // Ends with the test's process.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || while answer(&stream, &shared).is_some() {});
+            }
+        });
+        Api { address, object }
+    }
+
+    fn set(&self, text: &str) {
+        let mut object = self.object.lock().unwrap();
+        object.data = Some(text.to_owned());
+        object.version += 1;
+    }
+
+    fn share(&self) -> String {
+        let text = self.object.lock().unwrap().data.clone().unwrap();
+        Split::parse(&text).unwrap().share_percent.to_string()
+    }
+}
+
+/// One request; `None` where there are no more.
+fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut head = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        head.push(line.trim().to_ascii_lowercase());
+    }
+    let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    reader.read_exact(&mut body).ok()?;
+    let path = "/api/v1/namespaces/qr/configmaps/split http/1.1";
+    let mut object = object.lock().unwrap();
+    let (status, said) = match head[0].split_once(' ').unwrap() {
+        ("get", asked) if asked == path => (200, shown(&object)),
+        ("patch", asked) if asked == path => {
+            assert!(head.contains(&"content-type: application/merge-patch+json".to_owned()));
+            patched(&mut object, &serde_json::from_slice(&body).unwrap())
+        }
+        (_, asked) => (404, json!({ "message": format!("{asked} not found") })),
+    };
+    if object.contended {
+        object.version += 1;
+    }
+    let said = said.to_string();
+    write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{said}", said.len()).ok()
+}
+
+fn shown(object: &Object) -> Value {
+    let data = object.data.as_ref().map(|text| json!({ "split.conf": text }));
+    json!({ "metadata": { "resourceVersion": object.version.to_string() }, "data": data })
+}
+
+fn patched(object: &mut Object, patch: &Value) -> (u16, Value) {
+    if patch["metadata"]["resourceVersion"].as_str() != Some(&object.version.to_string()) {
+        return (409, json!({ "message": "the object has been modified" }));
+    }
+    object.data = Some(patch["data"]["split.conf"].as_str().unwrap().to_owned());
+    object.version += 1;
+    (200, shown(object))
+}
+
+fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
+    let mut command = place.ramp(args);
+    command
+        .env("QR_KUBERNETES_URL", format!("http://{}", api.address))
+        .env("QR_PROXIES", place.settings.addresses.proxy_admin.to_string());
+    command
+}
+
+fn follow(place: &Place, api: &Api) -> Process {
+    let mut command = in_cluster(place, api, &["follow", "--every", "50ms"]);
+    Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// From elsewhere: with a folder of its own.
+fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> std::process::Output {
+    let mut command = in_cluster(place, api, args);
+    let folder = place.settings.run_dir.join("elsewhere");
+    command.env("QR_NGINX_DIR", folder).env("QR_RAMP_TARGET", "kubernetes").output().unwrap()
+}
+
+fn share(percent: &str) -> Wanted {
+    Wanted::share(percent.parse().unwrap())
+}
+
+#[test]
+fn what_is_set_for_the_cluster_is_served_when_the_command_returns() {
+    let (place, api) = (Place::new(), Api::start());
+    let follower = follow(&place, &api);
+    for percent in ["25", "100", "0"] {
+        let output = from_elsewhere(&place, &api, &["set", percent]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!((place.share(), api.share()), (percent.to_owned(), percent.to_owned()));
+    }
+    follower.signal(Signal::TERM);
+    assert_eq!(follower.wait(), Some(0));
+}
+
+#[test]
+fn a_proxy_that_starts_takes_the_clusters_split_over() {
+    let (place, api) = (Place::new(), Api::start());
+    api.set(&Split::default().with(&share("25")).render());
+    let _follower = follow(&place, &api);
+    assert!(eventually(|| place.served().share_percent.to_string() == "25"));
+}
+
+#[test]
+fn where_nothing_is_set_the_split_is_what_the_proxies_serve() {
+    let (place, api) = (Place::new(), Api::start());
+    let output = from_elsewhere(&place, &api, &["status"]);
+    let said = stdout(&output);
+    assert!(said.contains("share   0% of arg_text") && said.contains("served  the same"), "{said}");
+}
+
+#[test]
+fn a_change_of_somebody_elses_is_not_overwritten() {
+    let (place, api) = (Place::new(), Api::start());
+    let _follower = follow(&place, &api);
+    api.set(&Split::default().with(&share("5")).render());
+    assert!(eventually(|| place.served().share_percent.to_string() == "5"));
+    api.object.lock().unwrap().contended = true;
+    let output = from_elsewhere(&place, &api, &["set", "50"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("somebody else has changed"), "{}", stderr(&output));
+    assert_eq!((place.share(), api.share()), ("5".to_owned(), "5".to_owned()));
+}
+
+#[test]
+fn what_ramp_has_not_written_is_not_taken_over() {
+    let (place, api) = (Place::new(), Api::start());
+    let mut follower = follow(&place, &api);
+    api.set("split_clients $arg_text $qr_share { * rust; }");
+    let mut said = String::new();
+    BufReader::new(follower.0.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("split.conf of") && said.contains("not written by ramp"), "{said}");
+    assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn an_nginx_that_does_not_run_yet_gets_the_split_and_no_other_text() {
+    let place = Place::new();
+    let mounted = place.settings.run_dir.join("mounted.conf");
+    let split = Split::default().with(&share("25"));
+    std::fs::write(&mounted, split.render() + "daemon on;\n").unwrap();
+    place.succeeds(&["prepare", mounted.to_str().unwrap()]);
+    assert_eq!(place.read("split.conf"), split.render());
+    std::fs::write(&mounted, "split_clients $arg_text $qr_share { * rust; }").unwrap();
+    let said = place.fails(1, &["prepare", mounted.to_str().unwrap()]);
+    assert!(said.contains("mounted.conf is not written by ramp"), "{said}");
+    assert_eq!(place.read("split.conf"), split.render());
+}
+
+#[test]
+fn an_api_that_is_away_or_refuses_is_named() {
+    let (place, api) = (Place::new(), Api::start());
+    let output = from_elsewhere(&place, &api, &["status", "--split-config-map", "qr/other"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("configmaps/other: 404"), "{}", stderr(&output));
+    let args = ["status", "--kubernetes-url", "http://127.0.0.1:1"];
+    let output = from_elsewhere(&place, &api, &args);
+    assert!(stderr(&output).contains("no answer from http://127.0.0.1:1"), "{}", stderr(&output));
+    assert_eq!(place.share(), "0");
+}
