@@ -104,7 +104,7 @@ struct ServiceArguments {
     keep_text: bool,
 
     /// How long comparisons of what is queued may take after a signal
-    #[arg(long, env = "QR_SHADOW_DRAIN_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = time)]
+    #[arg(long, env = "QR_SHADOW_DRAIN_TIMEOUT", default_value = "5s", value_name = "TIME", value_parser = time)]
     drain_timeout: Duration,
 
     /// Least level that is logged: error, warn, info, debug or trace
