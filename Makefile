@@ -56,9 +56,9 @@ test: ## every test of every part, the contract suite and the page in Chromium i
 	$(MAKE) rungs
 	$(CARGO) test --workspace --all-features
 	$(NPM) test
+	qr-service/bindings/wasm/test.sh
 	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
 	$(TEST_STACK) with -- $(NPM) run test:browser
-	$(CARGO) build --quiet -p qr-core --target wasm32-unknown-unknown
 	$(MAKE) fuzz SECONDS=10
 
 rungs: ## what the legacy app can make pictures with: the CLI, the Wasm modules and the addon
@@ -81,7 +81,7 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
 	node dashboards/grafana/lint.mjs
 	promtool test rules dashboards/prometheus/tests/*.yml
-	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh
+	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
 	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
 	folder=$$(mktemp -d)
 	trap 'rm -rf "$$folder"' EXIT
@@ -132,6 +132,12 @@ ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/ladder $(if $(QUICK),--quick) $(ARGS)
 
+chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
+	@deploy/local/setup.sh all
+	$(CARGO) build --release --quiet -p qr-service -p qr-shadow -p ramp -p loadtest --bins
+	$(CARGO) build --release --quiet -p qr-service --features faults --example wrong_pictures
+	target/release/chaos $(ARGS)
+
 load: ## show the dashboards something: RATE=100 DURATION=60s, of texts that differ, to the proxy
 	@deploy/local/setup.sh all
 	$(CARGO) run --release --quiet -p loadtest --bin load -- $(if $(RATE),--rate $(RATE)) \
@@ -146,4 +152,4 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up down status logs split ramp setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
-	instructions bench bench-http ladder ladder-readme load help
+	instructions bench bench-http ladder ladder-readme chaos load help

@@ -147,8 +147,11 @@ fn without_node_qrcode_goes_on_and_the_rest_says_so() {
     stack.stop_part(Part::LegacyNode).unwrap();
     let url = stack.url();
 
-    let picture = get(&format!("{url}/qrcode?text=a"), &[]);
-    assert_eq!((picture.status, picture.served_by()), (200, "qr-service"));
+    for split in [Share::ALL, Share::NONE] {
+        stack.set_split(split).unwrap();
+        let picture = get(&format!("{url}/qrcode?text=a"), &[]);
+        assert_eq!((picture.status, picture.served_by()), (200, "qr-service"), "{split}%");
+    }
 
     let page = get(&url, &[("X-Request-Id", "seen-by-a-person")]);
     assert_eq!((page.status, page.header("content-type")), (502, "text/html; charset=utf-8"));

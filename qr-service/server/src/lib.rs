@@ -7,8 +7,11 @@ pub mod access_log;
 pub mod app;
 pub mod config;
 mod error;
+#[cfg(feature = "faults")]
+pub mod faults;
 mod layers;
 pub mod metrics;
+pub mod program;
 mod routes;
 mod serve;
 

@@ -55,6 +55,8 @@ fn answer<B>(app: &App, request: &Request<B>) -> Result<Response, Error> {
 }
 
 fn generate(app: &App, text: &str) -> Result<Bytes, Error> {
+    #[cfg(feature = "faults")]
+    let text = crate::faults::text_to_draw(text);
     PICTURE.with_borrow_mut(|picture| {
         let start = Instant::now();
         app.engine.generate(text, picture).map_err(|error| {

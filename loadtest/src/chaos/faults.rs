@@ -1,0 +1,101 @@
+//! The faults.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use ramp::Share;
+use rustix::process::{Signal, kill_process};
+use stack::Part;
+
+use super::place::{Place, SHARE_PERCENT};
+
+/// Whether clients may get wrong pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pictures {
+    /// Never.
+    Right,
+    /// Until the ramp has gone back: that is the fault.
+    WrongForAWhile,
+}
+
+/// Something that goes wrong, and is over on return.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// What clients get.
+    pub pictures: Pictures,
+    /// Plays it.
+    pub play: fn(&Place) -> anyhow::Result<()>,
+}
+
+const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fault {
+    Fault { name, pictures: Pictures::Right, play }
+}
+
+/// All of them, in the order in which they are played.
+pub const FAULTS: [Fault; 9] = [
+    fault("split moved, with reloads", move_split),
+    fault("Rust restarted", |place| restart(place, Part::QrService)),
+    fault("Node restarted", |place| restart(place, Part::LegacyNode)),
+    fault("Rust killed", |place| place.end_and_wait(Part::QrService, Signal::KILL)),
+    fault("Node killed", |place| place.end_and_wait(Part::LegacyNode, Signal::KILL)),
+    fault("Rust stopped for a while", stop_rust),
+    fault("nginx worker killed", kill_worker),
+    fault("shadow and Prometheus away", without_watchers),
+    Fault {
+        name: "wrong pictures while the ramp runs",
+        pictures: Pictures::WrongForAWhile,
+        play: ramp_with_wrong_pictures,
+    },
+];
+
+fn move_split(place: &Place) -> anyhow::Result<()> {
+    for number in 0..place.plan.splits {
+        let percent = if number % 2 == 0 { 90 } else { 10 };
+        place.stack.set_split(Share::percent(percent)?)?;
+    }
+    place.stack.set_split(Share::percent(SHARE_PERCENT)?)
+}
+
+fn restart(place: &Place, part: Part) -> anyhow::Result<()> {
+    (0..place.plan.restarts).try_for_each(|_| place.restart(part))
+}
+
+fn stop_rust(place: &Place) -> anyhow::Result<()> {
+    place.stack.signal_part(Part::QrService, Signal::STOP)?;
+    std::thread::sleep(place.plan.stopped);
+    place.stack.signal_part(Part::QrService, Signal::CONT)
+}
+
+fn kill_worker(place: &Place) -> anyhow::Result<()> {
+    let worker = *place.workers()?.first().context("nginx has no worker")?;
+    kill_process(worker, Signal::KILL).context("nginx worker")
+}
+
+fn without_watchers(place: &Place) -> anyhow::Result<()> {
+    let watchers = [Part::QrShadow, Part::Prometheus];
+    watchers.iter().try_for_each(|part| place.stack.stop_part(*part))?;
+    std::thread::sleep(place.plan.stopped);
+    watchers.iter().try_for_each(|part| place.stack.start_part(*part))
+}
+
+/// A release that draws other texts is deployed while the ramp holds its first step. It has to be
+/// back where it began, and to say so by its exit code.
+fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
+    const ROLLED_BACK: i32 = 3;
+    place.stack.set_split(Share::NONE)?;
+    let hold = format!("{}s", place.plan.hold.as_secs());
+    let mut run = place.ramp();
+    run.args(["run", "--steps", "25,50", "--hold", &hold, "--every", "1s"]);
+    let run = run.stdout(std::process::Stdio::piped()).spawn().context("ramp")?;
+    std::thread::sleep(Duration::from_secs(3));
+    place.deploy(true)?;
+    let output = run.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.code() == Some(ROLLED_BACK), "ramp ended with {}: {said}", output.status);
+    let split = place.split()?;
+    ensure!(split.share_percent == Share::NONE, "ramp left the split at {}", split.share_percent);
+    place.deploy(false)?;
+    place.stack.set_split(Share::percent(SHARE_PERCENT)?)
+}

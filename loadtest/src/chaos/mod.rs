@@ -1,0 +1,108 @@
+//! Faults under load, one after the other, and what clients see of each.
+
+pub mod client;
+mod faults;
+mod place;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use client::{Outcome, Request, Requests};
+pub use faults::{FAULTS, Fault, Pictures};
+pub use place::{Place, Plan};
+use serde::Serialize;
+
+/// Before and after each fault, so that what is late counts for the fault that made it so.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// What clients saw of a fault.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Seen {
+    /// The fault.
+    pub fault: &'static str,
+    /// Requests meant to be sent while it lasted.
+    pub requests: usize,
+    /// Answers that were not 200, by status.
+    pub statuses: BTreeMap<u16, usize>,
+    /// Requests without an answer.
+    pub failed: usize,
+    /// Answers without the right picture.
+    pub wrong_pictures: usize,
+    /// Requests whose kept connection had been closed, and that were answered when asked again.
+    pub asked_again: usize,
+    /// The longest, in seconds, from when it was meant to be sent.
+    pub slowest_seconds: f64,
+    /// Right pictures, by who served them.
+    pub served: BTreeMap<String, usize>,
+    /// What should not have been; empty is well.
+    pub complaints: Vec<String>,
+}
+
+/// Plays `faults` on a stack of its own under load.
+///
+/// # Errors
+/// Where the stack does not start, a fault cannot be made or undone, or the split afterwards is
+/// another than before. What clients should not have seen is among the complaints.
+pub fn play(
+    faults: &[&Fault],
+    plan: &Plan,
+    mut told: impl FnMut(&Seen),
+) -> anyhow::Result<Vec<Seen>> {
+    let place = Place::start(plan)?;
+    let url = place.stack.url();
+    client::with_load(&url, plan.rate, |requests| {
+        std::thread::sleep(SETTLE);
+        requests.take_until(Instant::now()); // first connections, first pictures
+        let mut all = Vec::new();
+        for fault in faults {
+            let seen = play_one(fault, &place, requests).context(fault.name)?;
+            told(&seen);
+            all.push(seen);
+        }
+        Ok(all)
+    })
+}
+
+fn play_one(fault: &Fault, place: &Place, requests: &Requests) -> anyhow::Result<Seen> {
+    let before = place.split()?;
+    (fault.play)(place)?;
+    place.wait_until_both_serve()?;
+    let after = place.split()?;
+    ensure!(before.share_percent == after.share_percent, "the split is {after:?}, not {before:?}");
+    std::thread::sleep(SETTLE);
+    Ok(sum_up(fault, &requests.take_until(Instant::now())))
+}
+
+fn sum_up(fault: &Fault, requests: &[Request]) -> Seen {
+    let mut seen = Seen { fault: fault.name, requests: requests.len(), ..Seen::default() };
+    let mut reasons = Vec::new();
+    for request in requests {
+        seen.slowest_seconds = seen.slowest_seconds.max(request.took.as_secs_f64());
+        match &request.outcome {
+            Outcome::Served(by) => {
+                *seen.served.entry(by.clone()).or_default() += 1;
+                seen.asked_again += usize::from(request.asked_again);
+            }
+            Outcome::Status(status) => *seen.statuses.entry(*status).or_default() += 1,
+            Outcome::WrongPicture(why) => {
+                seen.wrong_pictures += 1;
+                if fault.pictures == Pictures::Right {
+                    reasons.push(why.clone());
+                }
+            }
+            Outcome::Failed(why) => {
+                seen.failed += 1;
+                reasons.push(why.clone());
+            }
+        }
+    }
+    seen.complaints.extend(seen.statuses.iter().map(|(status, n)| format!("{n} x {status}")));
+    reasons.sort();
+    reasons.dedup();
+    seen.complaints.append(&mut reasons);
+    if seen.requests == 0 {
+        seen.complaints.push("no request was made".to_owned());
+    }
+    seen
+}
