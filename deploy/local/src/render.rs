@@ -100,6 +100,8 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
         settings.engine.as_ref().map_or(String::new(), |name| format!(",QR_ENGINE=\"{name}\""));
     // As nginx and the legacy app have it: a request can be followed through all of them.
     let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
+    // Started by root, its workers would be nobody, who may not read what is below /root: the page.
+    let nginx_user = if rustix::process::geteuid().is_root() { " -g 'user root;'" } else { "" };
     let words = [
         ("socket", escaped(&socket(settings))),
         ("run", escaped(&settings.run_dir)),
@@ -107,6 +109,7 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
         ("qr_service", escaped(&settings.qr_service)),
         ("qr_shadow", escaped(&settings.qr_shadow)),
         ("engine", engine),
+        ("nginx_user", nginx_user.to_owned()),
         ("access_log", access_log),
         ("legacy_workers", settings.legacy_workers.to_string()),
         ("proxy_admin", at.proxy_admin.to_string()),
