@@ -7,7 +7,6 @@ mod prometheus;
 mod support;
 
 use std::fs;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,7 +15,7 @@ use prometheus::Prometheus;
 use serde_json::Value;
 use stack::settings::repository;
 use stack::{Key, Options, Share, Stack};
-use support::{client, eventually, qr_service, start, try_get};
+use support::{client, eventually, ramp_once, start, try_get};
 
 /// Every screen's file; its queries are what is called `expr` in it, however deep.
 const SCREENS: [&str; 2] = ["dashboards/grafana/qr-gap.json", "dashboards/live/queries.json"];
@@ -40,7 +39,7 @@ fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scra
         let began = Instant::now();
         assert!(eventually(LOAD + LOAD, || began.elapsed() > LOAD && has_ratios(&prometheus)));
         the_ratios_are_those_of_the_raw_scrapes(&prometheus);
-        move_the_split(&stack);
+        ramp_once(&stack);
         every_query_has_data(&prometheus);
     });
 }
@@ -70,16 +69,6 @@ fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
 
 fn has_ratios(prometheus: &Prometheus) -> bool {
     prometheus.query("{__name__=~'qr:node_over_rust:.+'}", None).len() == 5
-}
-
-/// By a run of a step, so that there is a verdict as well; there is too little to judge by.
-fn move_the_split(stack: &Stack) {
-    let ramp = qr_service().with_file_name("ramp");
-    assert!(ramp.is_file(), "{}: run cargo build -p ramp first", ramp.display());
-    let mut command = Command::new(ramp);
-    command.args(["run", "--steps", "50", "--hold", "2s", "--patience", "2s"]);
-    let status = command.envs(stack.environment()).output().unwrap().status;
-    assert!(matches!(status.code(), Some(0 | 3 | 4)), "{status}");
 }
 
 fn every_query_has_data(prometheus: &Prometheus) {

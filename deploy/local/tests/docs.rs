@@ -72,3 +72,29 @@ fn every_folder_at_the_top_has_a_readme_of_a_screen_or_so() {
         assert!(text.lines().count() <= 80, "{} is too long", readme.display());
     }
 }
+
+#[test]
+fn every_alert_has_a_runbook_and_a_test_and_every_runbook_an_alert() {
+    let read = |file: &str| fs::read_to_string(repository().join(file)).unwrap();
+    let rules = read("dashboards/prometheus/rules/alerts.yml");
+    let values = |key: &str| -> BTreeSet<String> {
+        let lines = rules.lines().filter_map(|line| line.trim().strip_prefix(key));
+        lines.map(|value| value.trim().to_owned()).collect()
+    };
+    let (alerts, runbooks) = (values("- alert:"), values("runbook:"));
+    assert!(alerts.len() >= 10, "{alerts:?}");
+    assert_eq!(rules.matches("- alert:").count(), rules.matches("runbook:").count());
+    let tests = read("dashboards/prometheus/tests/alerts.yml");
+    let index = read("docs/runbooks/README.md");
+    for alert in &alerts {
+        assert!(tests.contains(&format!("alertname: {alert}\n")), "{alert} is not seen to fire");
+        assert!(tests.contains(&format!("alertname: {alert}, ")), "{alert} is not seen to rest");
+        assert!(index.contains(alert), "docs/runbooks/README.md has no {alert}");
+    }
+    let mut written = files(".md");
+    written.retain(|file| file.starts_with(repository().join("docs/runbooks")));
+    written.retain(|file| !file.ends_with("README.md"));
+    let names = written.iter().map(|file| file.strip_prefix(repository()).unwrap());
+    let names: BTreeSet<String> = names.map(|name| name.display().to_string()).collect();
+    assert_eq!(names, runbooks);
+}

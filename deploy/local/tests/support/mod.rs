@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use stack::{Options, Part, Settings, Stack};
@@ -21,6 +22,18 @@ pub(crate) fn qr_service() -> PathBuf {
 /// A stack in passing.
 pub(crate) fn start(options: &Options) -> Stack {
     Stack::start(&qr_service(), options).unwrap()
+}
+
+/// Moves the split to 50 %, from less, by a run of one step, so that there is a verdict as well. There
+/// is too little time to pass.
+pub(crate) fn ramp_once(stack: &Stack) {
+    let ramp = qr_service().with_file_name("ramp");
+    assert!(ramp.is_file(), "{}: run cargo build -p ramp first", ramp.display());
+    let mut command = Command::new(ramp);
+    command.args(["run", "--steps", "50", "--hold", "2s", "--patience", "2s"]);
+    let output = command.envs(stack.environment()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", output.status);
 }
 
 /// An answer, whatever its status.
