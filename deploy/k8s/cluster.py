@@ -231,11 +231,18 @@ class Cluster:
 
 class Load:
     """Requests through the proxy's Service at a steady rate while a `with` lasts, as a pod inside the
-    cluster. Leaving it fails where a request did."""
+    cluster. Leaving it fails where a request did.
 
-    def __init__(self, cluster, rate=100, connections=16):
+    nginx closes idle connections when it reloads or stops. A request that is on its way there just then
+    is to be sent again by the client (RFC 9112, 9.3.1), as browsers and most libraries do, but not oha.
+    So where nginx itself is what happens, each request has a connection of its own.
+    """
+
+    def __init__(self, cluster, rate=100, connections=16, kept=True):
         self.cluster = cluster
         self.options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
+        if not kept:
+            self.options.append("--disable-keepalive")
         self.summary = ""
 
     def __enter__(self):
@@ -339,7 +346,7 @@ def pod_template_patch(container, memory=None, env=None):
     """A patch of a Deployment that changes one container."""
     changed = {"name": container}
     if memory:
-        changed["resources"] = {"limits": {"memory": memory}}
+        changed["resources"] = {"requests": {"memory": memory}, "limits": {"memory": memory}}
     if env:
         changed["env"] = [{"name": name, "value": value} for name, value in env.items()]
     return {"spec": {"template": {"spec": {"containers": [changed]}}}}

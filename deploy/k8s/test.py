@@ -131,15 +131,15 @@ def clients_notice_no_rollout_of_the_shadow(cluster):
 
 
 def clients_notice_no_rollout_of_the_proxy(cluster):
-    return rolled_out(cluster, "proxy")
+    return rolled_out(cluster, "proxy", kept=False)
 
 
 def clients_notice_no_rollout_of_prometheus(cluster):
     return rolled_out(cluster, "prometheus")
 
 
-def rolled_out(cluster, deployment):
-    with Load(cluster) as load:
+def rolled_out(cluster, deployment, kept=True):
+    with Load(cluster, kept=kept) as load:
         cluster.kubectl("rollout", "restart", f"deployment/{deployment}")
         cluster.wait_for_rollout(deployment)
         cluster.wait_until_none_is_ending()
@@ -147,7 +147,7 @@ def rolled_out(cluster, deployment):
 
 
 def clients_notice_no_change_of_the_split(cluster):
-    with Load(cluster) as load:
+    with Load(cluster, kept=False) as load:
         for percent in ("0", "25", "100", "0", "100"):
             cluster.expect(ramp(cluster, ["set", percent]) == 0, f"ramp set {percent} fails")
             shares = cluster.shares_served()
@@ -212,7 +212,7 @@ def clients_notice_no_pod_that_exceeds_its_memory(cluster):
 
 
 def clients_notice_no_eviction(cluster):
-    with Load(cluster) as load:
+    with Load(cluster, kept=False) as load:
         for part in (PROXY, RUST):
             cluster.evict(cluster.pods(part)[0])
             cluster.wait_until_none_is_ending()
@@ -253,7 +253,7 @@ def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
 
 
 def a_wrong_split_keeps_the_old_pods_serving(cluster):
-    with Load(cluster) as load:
+    with Load(cluster, kept=False) as load:
         cluster.patch("configmap", "split", {"data": {"split.conf": "nonsense"}})
         cluster.kubectl("rollout", "restart", "deployment/proxy")
         line = cluster.wait_for_crash(PROXY)
@@ -273,15 +273,25 @@ def said_in_a_line(log, expected, load):
 
 
 def memory_stays_within_the_limits(cluster):
-    with Load(cluster, rate=400):
-        time.sleep(20)
-        memory = cluster.memory_mib()
-    rust = max(mib for (_, container), mib in memory.items() if container == "qr-service")
+    by_rust = memory_under_load(cluster, rate=400)
+    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+    by_node = memory_under_load(cluster, rate=100)
+    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    rust, node = by_rust["qr-service"], by_node["legacy-node"]
     cluster.expect(rust < 32, f"qr-service has {rust:.1f} MiB")
+    parts = ", ".join(f"{name} {mib:.1f}" for name, mib in sorted(by_rust.items()))
+    return f"MiB with 400 requests a second on Rust: {parts}; with 100 on Node: legacy-node {node:.1f}"
+
+
+def memory_under_load(cluster, rate):
+    """The most that a container of each name has."""
+    with Load(cluster, rate=rate):
+        time.sleep(30)
+        memory = cluster.memory_mib()
     figures = {}
     for (_, container), mib in memory.items():
         figures[container] = max(mib, figures.get(container, 0))
-    return ", ".join(f"{name} {mib:.1f} MiB" for name, mib in sorted(figures.items()))
+    return figures
 
 
 def deleting_leaves_nothing(cluster):
