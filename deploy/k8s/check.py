@@ -79,7 +79,8 @@ def render(name):
 
 
 def kustomize(folder, name):
-    done = subprocess.run([TOOLS / "kustomize", "build", folder], capture_output=True, text=True)
+    command = [TOOLS / "kustomize", "build", folder]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
     # A deprecated field still renders, with a warning.
     return done.stdout, f"{name}: {done.stderr.strip()}" if done.stderr.strip() else ""
 
@@ -143,14 +144,14 @@ def container_problems(container, kind):
         if key not in container:
             yield f"no {key}"
     resources = container.get("resources", {})
-    for kind, key in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")]:
-        if key not in resources.get(kind, {}):
-            yield f"no {key} in its {kind}"
+    for bound, key in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")]:
+        if key not in resources.get(bound, {}):
+            yield f"no {key} in its {bound}"
 
 
 @functools.cache
 def workspace_version():
-    return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.M)[1]
+    return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.MULTILINE)[1]
 
 
 # What kube-score is not asked anywhere. Exceptions of one manifest stand there, each with its reason.
@@ -166,7 +167,7 @@ IGNORED = [
 def score(text):
     """kube-score's word."""
     command = [TOOLS / "kube-score", "score", "--output-format=ci", *IGNORED, "-"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, input=text, capture_output=True, text=True)
     lines = done.stdout.splitlines() + done.stderr.splitlines()
     fine = ("[OK]", "[SKIPPED]")
     return [f"kube-score: {line}" for line in lines if line.strip() and not line.startswith(fine)]

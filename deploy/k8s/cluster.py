@@ -4,13 +4,9 @@ import json
 import subprocess
 import time
 
-from check import workspace_version
+from pods import NAMESPACE, OHA, job
 
-NAMESPACE = "qr"
 POLL_SECONDS = 0.5
-OHA = f"localhost/oha:{workspace_version()}"
-# What the proxy lets through to the test's own pods is what it lets through to anybody.
-CLIENT = "qr-test-client"
 
 
 class Failed(Exception):
@@ -29,7 +25,7 @@ class Cluster:
     def run(self, *arguments, given=None):
         """kubectl's outcome, whatever it is."""
         command = [*self.command, *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True, input=given)
+        return subprocess.run(command, check=False, capture_output=True, text=True, input=given)
 
     def kubectl(self, *arguments, given=None):
         """What kubectl prints, in the namespace; Failed where it fails."""
@@ -229,56 +225,6 @@ class Cluster:
         self.expect(not done.stdout.strip(), f"left: {done.stdout.split()}")
 
 
-class Load:
-    """Requests through the proxy's Service at a steady rate while a `with` lasts, as a pod inside the
-    cluster. Leaving it fails where a request did.
-
-    nginx closes idle connections when it reloads or stops. A request that is on its way there just then
-    is to be sent again by the client (RFC 9112, 9.3.1), as browsers and most libraries do, but not oha.
-    So where nginx itself is what happens, each request has a connection of its own.
-    """
-
-    def __init__(self, cluster, rate=100, connections=16, kept=True):
-        self.cluster = cluster
-        self.options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
-        if not kept:
-            self.options.append("--disable-keepalive")
-        self.summary = ""
-
-    def __enter__(self):
-        # Texts that nobody has asked before. (oha takes a dot for any character.)
-        url = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
-        pod = client("load", OHA, [*self.options, "--rand-regex-url", url])
-        self.cluster.kubectl("apply", "-f", "-", given=json.dumps(pod))
-        self.cluster.kubectl("wait", "--for=condition=Ready", "pod/load", "--timeout=30s")
-        command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", "pod/load"]
-        self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        time.sleep(2)
-        return self
-
-    def __exit__(self, kind, error, trace):
-        time.sleep(2)
-        # Its image has it stopped by SIGINT, and then it says how it went.
-        self.cluster.kubectl("delete", "pod", "load", "--wait=false")
-        text, _ = self.log.communicate(timeout=60)
-        self.cluster.kubectl("wait", "--for=delete", "pod/load", "--timeout=60s")
-        if kind:
-            return False
-        outcome = json.loads(text)
-        statuses = outcome["statusCodeDistribution"]
-        # Requests that it was in the middle of when it was stopped.
-        errors = {
-            error: count
-            for error, count in outcome["errorDistribution"].items()
-            if error != "aborted due to deadline"
-        }
-        if set(statuses) != {"200"} or errors:
-            raise Failed(f"clients noticed: statuses {statuses}, errors {errors}")
-        slowest_ms = outcome["summary"]["slowest"] * 1000
-        self.summary = f"{statuses['200']} requests, 0 failed, the slowest {slowest_ms:.0f} ms"
-        return False
-
-
 def is_ready(deployment, at_least):
     status, spec = deployment["status"], deployment["spec"]
     wanted = max(spec["replicas"], at_least)
@@ -288,65 +234,3 @@ def is_ready(deployment, at_least):
         and status.get("readyReplicas", 0) == wanted
         and status.get("replicas", 0) == wanted
     )
-
-
-def client(name, image, arguments, memory="128Mi"):
-    """A pod of one program, as hardened as all others."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": CLIENT}},
-        "spec": pod_spec(name, image, arguments, memory),
-    }
-
-
-def job(name, image, arguments, memory="128Mi"):
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "backoffLimit": 0,
-            "template": {
-                "metadata": {"labels": {"app": CLIENT}},
-                "spec": pod_spec(name, image, arguments, memory),
-            },
-        },
-    }
-
-
-def pod_spec(name, image, arguments, memory):
-    return {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "terminationGracePeriodSeconds": 10,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": 65532,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [
-            {
-                "name": name,
-                "image": image,
-                "imagePullPolicy": "IfNotPresent",
-                "args": arguments,
-                "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": memory}},
-                "securityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
-            }
-        ],
-    }
-
-
-def pod_template_patch(container, memory=None, env=None):
-    """A patch of a Deployment that changes one container."""
-    changed = {"name": container}
-    if memory:
-        changed["resources"] = {"requests": {"memory": memory}, "limits": {"memory": memory}}
-    if env:
-        changed["env"] = [{"name": name, "value": value} for name, value in env.items()]
-    return {"spec": {"template": {"spec": {"containers": [changed]}}}}

@@ -55,15 +55,12 @@ def begun(cluster, job):
 
 def ended(cluster, job):
     """The exit code, in a list, so that 0 is something."""
-    codes = [state["terminated"]["exitCode"] for state in states(cluster, job) if "terminated" in state]
-    return codes
+    return [state["terminated"]["exitCode"] for state in states(cluster, job) if "terminated" in state]
 
 
 def states(cluster, job):
     pods = cluster.get("pods", "-l", f"job-name={job}")["items"]
-    return [
-        status["state"] for pod in pods for status in pod["status"].get("containerStatuses", [])
-    ]
+    return [status["state"] for pod in pods for status in pod["status"].get("containerStatuses", [])]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,9 @@ import traceback
 from pathlib import Path
 
 from check import workspace_version
-from cluster import Cluster, Failed, Load, pod_template_patch
+from cluster import Cluster, Failed
+from load import Load
+from pods import pod_template_patch
 from ramp import ramp
 
 TOP = Path(__file__).resolve().parents[2]
@@ -83,7 +85,7 @@ def passed(check, cluster):
     except Failed as failure:
         print(f"FAILED {name}: {failure}", flush=True)
         return False
-    except Exception:
+    except Exception:  # a fault of the test's own: the cluster is cleaned up all the same
         traceback.print_exc()
         print(f"FAILED {name}", flush=True)
         return False

@@ -1,0 +1,58 @@
+"""A steady load through the proxy's Service, from inside the cluster."""
+
+import json
+import subprocess
+import time
+
+from cluster import Failed
+from pods import NAMESPACE, OHA, client
+
+
+class Load:
+    """Requests through the proxy's Service at a steady rate while a `with` lasts, as a pod inside the
+    cluster. Leaving it fails where a request did.
+
+    nginx closes idle connections when it reloads or stops. A request that is on its way there just then
+    is to be sent again by the client (RFC 9112, 9.3.1), as browsers and most libraries do, but not oha.
+    So where nginx itself is what happens, each request has a connection of its own.
+    """
+
+    def __init__(self, cluster, rate=100, connections=16, kept=True):
+        self.cluster = cluster
+        self.options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
+        if not kept:
+            self.options.append("--disable-keepalive")
+        self.summary = ""
+
+    def __enter__(self):
+        # Texts that nobody has asked before. (oha takes a dot for any character.)
+        url = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
+        pod = client("load", OHA, [*self.options, "--rand-regex-url", url])
+        self.cluster.kubectl("apply", "-f", "-", given=json.dumps(pod))
+        self.cluster.kubectl("wait", "--for=condition=Ready", "pod/load", "--timeout=30s")
+        command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", "pod/load"]
+        self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        time.sleep(2)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        time.sleep(2)
+        # Its image has it stopped by SIGINT, and then it says how it went.
+        self.cluster.kubectl("delete", "pod", "load", "--wait=false")
+        text, _ = self.log.communicate(timeout=60)
+        self.cluster.kubectl("wait", "--for=delete", "pod/load", "--timeout=60s")
+        if kind:
+            return False
+        outcome = json.loads(text)
+        statuses = outcome["statusCodeDistribution"]
+        # Requests that it was in the middle of when it was stopped.
+        errors = {
+            error: count
+            for error, count in outcome["errorDistribution"].items()
+            if error != "aborted due to deadline"
+        }
+        if set(statuses) != {"200"} or errors:
+            raise Failed(f"clients noticed: statuses {statuses}, errors {errors}")
+        slowest_ms = outcome["summary"]["slowest"] * 1000
+        self.summary = f"{statuses['200']} requests, 0 failed, the slowest {slowest_ms:.0f} ms"
+        return False

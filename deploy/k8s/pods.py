@@ -1,0 +1,70 @@
+"""What the tests put into the cluster: programs as pods, as hardened as all others."""
+
+from check import workspace_version
+
+NAMESPACE = "qr"
+OHA = f"localhost/oha:{workspace_version()}"
+# Of no part: the proxy lets in anybody.
+CLIENT = "qr-test-client"
+
+
+def client(name, image, arguments, memory="128Mi"):
+    """A pod of one program."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": CLIENT}},
+        "spec": pod_spec(name, image, arguments, memory),
+    }
+
+
+def job(name, image, arguments, memory="128Mi"):
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "backoffLimit": 0,
+            "template": {
+                "metadata": {"labels": {"app": CLIENT}},
+                "spec": pod_spec(name, image, arguments, memory),
+            },
+        },
+    }
+
+
+def pod_spec(name, image, arguments, memory):
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 10,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": name,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                "args": arguments,
+                "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": memory}},
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    }
+
+
+def pod_template_patch(container, memory=None, env=None):
+    """A patch of a Deployment that changes one container."""
+    changed = {"name": container}
+    if memory:
+        changed["resources"] = {"requests": {"memory": memory}, "limits": {"memory": memory}}
+    if env:
+        changed["env"] = [{"name": name, "value": value} for name, value in env.items()]
+    return {"spec": {"template": {"spec": {"containers": [changed]}}}}
