@@ -15,7 +15,7 @@ const PHASES = {
   aborted: 'Aborted',
   superseded: 'Over: the split was set by hand',
 };
-const VERDICTS = { pass: 'passes', fail: 'fails', inconclusive: 'is not decided' };
+const VERDICTS = { pass: 'passes', fail: 'fails', inconclusive: 'is not decided yet' };
 
 export class State {
   constructor({ ramp, share }) {
@@ -63,10 +63,10 @@ export class State {
     const step = `Step ${figures.number('ramp_step')} of ${figures.number('ramp_steps')}`;
     const verdict = figures.chosen('ramp_verdict', 'verdict');
     const updated = figures.number('ramp_updated_timestamp_seconds');
-    const age = updated === null ? '' : ` ${ageOf(Math.max(now - updated, 0))} ago.`;
+    const age = updated === null ? '' : `, as of ${ageOf(Math.max(now - updated, 0))} ago`;
     say(ramp.phase, PHASES[phase] ?? phase);
     const judged = verdict === null ? 'not judged yet' : (VERDICTS[verdict] ?? verdict);
-    say(ramp.verdict, `${step} ${judged};${age}`.replace(/;$/, '.'));
+    say(ramp.verdict, `${step} ${judged}${age}.`);
     ramp.gates.replaceChildren(...gatesOf(figures));
   }
 
