@@ -157,6 +157,16 @@ def clients_notice_no_change_of_the_split(cluster):
     return load.summary
 
 
+def a_walk_passes_the_gates_of_the_clusters_prometheus(cluster):
+    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+    walk = ["run", "--steps=25,100", "--hold=30s", "--patience=90s", "--gates=/etc/ramp/gates.toml"]
+    with Load(cluster, kept=False) as load:
+        code = ramp(cluster, walk)
+    shares = cluster.shares_served()
+    cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
+    return load.summary
+
+
 def a_new_proxy_has_the_split_that_was_set(cluster):
     cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
     cluster.kubectl("rollout", "restart", "deployment/proxy")
@@ -308,6 +318,7 @@ FAULTS = [
     clients_notice_no_rollout_of_the_proxy,
     clients_notice_no_rollout_of_prometheus,
     clients_notice_no_change_of_the_split,
+    a_walk_passes_the_gates_of_the_clusters_prometheus,
     a_new_proxy_has_the_split_that_was_set,
     clients_notice_no_scaling,
     clients_notice_no_deleted_pod,

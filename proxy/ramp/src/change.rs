@@ -147,8 +147,8 @@ fn take_over(
 ) -> anyhow::Result<()> {
     nginx.check()?;
     ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
-    *told = true;
     let reloading = nginx.reload()?;
+    *told = true;
     wait_until_served(nginx, new, &reloading, interrupted)
 }
 

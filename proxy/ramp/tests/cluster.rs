@@ -166,7 +166,9 @@ fn a_change_of_somebody_elses_is_not_overwritten() {
     api.object.lock().unwrap().contended = true;
     let output = from_elsewhere(&place, &api, &["set", "50"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("somebody else has changed"), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert_eq!(said.matches("somebody else has changed").count(), 1, "{said}");
+    assert!(said.contains("the split stays as it was, 5%"), "{said}");
     assert_eq!((place.share(), api.share()), ("5".to_owned(), "5".to_owned()));
 }
 
