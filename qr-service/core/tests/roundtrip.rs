@@ -41,6 +41,15 @@ proptest! {
     }
 }
 
+/// Two of its rows are alike throughout: a match over both had no code among those prepared.
+#[test]
+fn a_symbol_with_two_rows_alike_decodes() {
+    let text = "?=/?61.$$W$J5*D $ *+80   *E+EP $B";
+    let mut png = Vec::new();
+    Engine::Default.generate(text, &mut png).unwrap();
+    assert_eq!(decode_by_both(&png).0.bytes, text.as_bytes());
+}
+
 #[test]
 fn every_length_up_to_512_bytes_has_a_picture() {
     for length in 1..=512 {

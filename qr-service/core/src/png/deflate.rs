@@ -114,6 +114,7 @@ impl<'a> Writer<'a> {
 
     #[inline(always)]
     fn hold_code(&mut self, code: u32) {
+        debug_assert!(code > 0, "a symbol without a code");
         self.hold(u64::from(code & 0xffff), code >> 16);
     }
 
@@ -272,8 +273,12 @@ impl<'a, S: Sink> LineCoder<'a, S> {
     /// `copies` more of it follow.
     fn differing(&self, line: &[u8], before: &[u8], copies: usize) -> (usize, usize) {
         let Limits { most, edges: [left, right] } = self.limits;
-        let same =
-            in_common(line.iter(), before.iter(), left.max(most.saturating_sub(self.pending)));
+        // A line that is as the one before throughout would make a match longer than there is a
+        // code for: then the next match begins at its end.
+        let whole = self.pending.saturating_add((1 + copies) * self.line_len) <= most;
+        let longest = if whole { line.len() } else { line.len() - right.max(1) };
+        let same = left.max(most.saturating_sub(self.pending)).min(longest);
+        let same = in_common(line.iter(), before.iter(), same);
         let tail =
             right.max(most.saturating_sub(copies * self.line_len + left)).min(line.len() - same);
         let tail = in_common(line.iter().rev(), before.iter().rev(), tail);
