@@ -130,7 +130,7 @@ fn a_connection_past_the_limit_is_answered_503_and_closed() {
 #[test]
 fn sigterm_turns_readiness_off_serves_on_for_the_delay_drains_and_exits_0() {
     let mut service = start(&[("QR_SHUTDOWN_DELAY", "700ms"), ("QR_DRAIN_TIMEOUT", "5s")]);
-    assert!(get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200"));
+    eventually("ready", || get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200"));
     let mut idle = BufReader::new(service.connect());
     service.signal("TERM");
     eventually("not ready", || !get(service.admin_addr, "/readyz").starts_with("HTTP/1.1 200"));
