@@ -38,13 +38,13 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
     let version =
         (low..high).find(|&v| split.bits as usize <= 8 * data_codewords(v, level)).unwrap_or(high);
     let message = Message { text, split: &split, range, version, level };
-    // Words a line, lines with a border of 8, and codewords with 4 bytes to spare: for the
+    // Words a line, lines with a border of 8, words of 16 modules a line, and codewords with 4 bytes to spare: for the
     // largest version of each class of sizes.
     Ok(match version {
-        1..=3 => message.draw::<u32, 4, 1, 40, 80>(),
-        4..=11 => message.draw::<u64, 2, 1, 72, 416>(),
-        12..=27 => message.draw::<u64, 2, 2, 136, 1840>(),
-        _ => message.draw::<u64, 2, 3, 192, 3712>(),
+        1..=3 => message.draw::<u32, 1, 40, 2, 80>(),
+        4..=11 => message.draw::<u64, 1, 72, 4, 416>(),
+        12..=27 => message.draw::<u64, 2, 136, 8, 1840>(),
+        _ => message.draw::<u64, 3, 192, 12, 3712>(),
     })
 }
 
@@ -58,10 +58,9 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    fn draw<T, const L: usize, const W: usize, const N: usize, const C: usize>(&self) -> Symbol
-    where
-        T: Word<L>,
-    {
+    fn draw<T: Word, const W: usize, const N: usize, const V: usize, const C: usize>(
+        &self,
+    ) -> Symbol {
         let mut codewords = [0; C];
         write_codewords(
             self.text,
@@ -71,7 +70,7 @@ impl Message<'_> {
             &mut codewords,
         );
         let codewords = &codewords[..total_codewords(self.version)];
-        let (lines, mask) = matrix::draw::<T, L, W, N>(self.version, self.level, codewords);
+        let (lines, mask) = matrix::draw::<T, W, N, V>(self.version, self.level, codewords);
         let mut symbol = Symbol {
             version: self.version,
             level: self.level,

@@ -69,7 +69,7 @@ impl Formats {
     }
 
     /// Draws the format information of `mask` in `rows`, which are light there.
-    pub(super) fn draw<T: Word<L>, const L: usize, const W: usize, const N: usize>(
+    pub(super) fn draw<T: Word, const W: usize, const N: usize>(
         &self,
         rows: &mut Lines<T, W, N>,
         mask: u8,

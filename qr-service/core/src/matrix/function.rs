@@ -31,7 +31,7 @@ impl Wide {
         }
     }
 
-    fn to_words<T: Word<L>, const L: usize, const W: usize>(self) -> [T; W] {
+    fn to_words<T: Word, const W: usize>(self) -> [T; W] {
         std::array::from_fn(|w| T::from_low(self.0[w * T::BITS / 64] >> (w * T::BITS % 64)))
     }
 }
@@ -41,11 +41,8 @@ const FINDER: [u64; 8] = [0x7f, 0x41, 0x5d, 0x5d, 0x5d, 0x41, 0x7f, 0];
 /// Alignment pattern, 5 modules a row.
 const ALIGNMENT: [u64; 5] = [0x1f, 0x11, 0x15, 0x11, 0x1f];
 
-impl<T, const W: usize, const N: usize> Patterns<T, W, N> {
-    pub(super) fn new<const L: usize>(version: u8) -> Self
-    where
-        T: Word<L>,
-    {
+impl<T: Word, const W: usize, const N: usize> Patterns<T, W, N> {
+    pub(super) fn new(version: u8) -> Self {
         let size = size_of(version);
         let (edge, filler) = beyond(size);
         let mut patterns = Patterns {

@@ -8,6 +8,7 @@
 
 mod format;
 mod function;
+mod lanes;
 mod mask;
 mod penalty;
 mod place;
@@ -29,8 +30,9 @@ const BORDER: usize = 4;
 
 /// Draws the symbol of `codewords`: its rows, and the mask of least penalty.
 ///
-/// `T`, `W` and `N` must be large enough for the version, see [`Lines`].
-pub(crate) fn draw<T: Word<L>, const L: usize, const W: usize, const N: usize>(
+/// `T`, `W` and `N` must be large enough for the version, see [`Lines`]; `V` is what `W` words of
+/// `T` are in words of 16 modules.
+pub(crate) fn draw<T: Word, const W: usize, const N: usize, const V: usize>(
     version: u8,
     level: Level,
     codewords: &[u8],
@@ -48,7 +50,7 @@ pub(crate) fn draw<T: Word<L>, const L: usize, const W: usize, const N: usize>(
     }
     let formats = format::Formats::new(level, size);
     let free = &patterns.free;
-    let mask = penalty::choose_mask::<T, L, W, N>(&rows, &columns, free, &formats, size);
+    let mask = penalty::choose_mask::<T, W, N, V>(&rows, &columns, free, &formats, size);
     mask::apply(&mut rows, free, mask, size);
     formats.draw(&mut rows, mask, size);
     (rows, mask)

@@ -1,9 +1,10 @@
 //! The choice of the mask: the four penalty rules of ISO/IEC 18004 section 7.8.3.1, for all eight
-//! masks, several at a time.
+//! masks at once.
 //!
 //! Every rule looks at a module and those above it, so a line of the matrix is compared with the
-//! lines before it, word by word, 32 or 64 modules at once; on the columns that gives the rules
-//! for the horizontal. A register of 128 bits holds the same word under several masks.
+//! lines before it, word by word; on the columns that gives the rules for the horizontal. A
+//! register of 128 bits holds a word of 16 modules under all eight masks, so little of it is
+//! lost beyond the symbol's edge.
 //!
 //! - Rule 1, runs of 5 or more of one colour, 3 + (length - 5) each: with `window` the places where
 //!   five equal modules end, a run of length `n` has `n - 4` of them in a row, so its points are
@@ -15,272 +16,238 @@
 //!
 //! Counting the ones of each word would take longer than finding them. They are added up in
 //! bit-sliced counters instead: word `k` of a [`Tally`] holds bit `k` of a count for each column,
-//! and adding a word is a ripple of half adders, with full adders where two words come together
-//! (Warren, Hacker's Delight, section 8-8). Only at the end are the planes' ones counted.
-
-use std::ops::{BitAnd, BitOr, BitXor, Not};
+//! and words are added to it by full adders (Warren, Hacker's Delight, section 8-8), four lines
+//! at a time: each stage halves the carries of the one before, so that few travel further. Only
+//! at the end are the planes' ones counted.
 
 use super::format::Formats;
-use super::{BORDER, Lines, Word};
+use super::lanes::{LANE_BITS, Lanes, Tally};
+use super::{BORDER, Lines, Word, mask};
 
-/// One word under each of `L` masks.
-#[derive(Clone, Copy)]
-struct Lanes<T, const L: usize>([T; L]);
+/// One word of each line, with [`BORDER`] light lines before and after those of the symbol.
+type Strip<const N: usize> = [Lanes; N];
 
-impl<T: Word<L>, const L: usize> Lanes<T, L> {
-    #[inline(always)]
-    fn all(word: T) -> Self {
-        Lanes([word; L])
-    }
+// The functions below stay out of their caller: each then keeps its counters in registers, where
+// inlined together they spill (a tenth of the encoder's time, measured).
 
-    #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(T, T) -> T) -> Self {
-        Lanes(std::array::from_fn(|l| f(self.0[l], other.0[l])))
-    }
-
-    #[inline(always)]
-    fn map(self, f: impl Fn(T) -> T) -> Self {
-        Lanes(self.0.map(f))
-    }
-}
-
-macro_rules! lane_operator {
-    ($operator:ident, $method:ident) => {
-        impl<T: Word<L>, const L: usize> $operator for Lanes<T, L> {
-            type Output = Self;
-            #[inline(always)]
-            fn $method(self, other: Self) -> Self {
-                self.zip(other, |a, b| a.$method(b))
-            }
-        }
-    };
-}
-lane_operator!(BitAnd, bitand);
-lane_operator!(BitOr, bitor);
-lane_operator!(BitXor, bitxor);
-
-impl<T: Word<L>, const L: usize> Not for Lanes<T, L> {
-    type Output = Self;
-    #[inline(always)]
-    fn not(self) -> Self {
-        self.map(|a| !a)
-    }
-}
-
-/// A full adder: the sum and the carry of three bits, in every place.
-#[inline(always)]
-fn add3<V: Copy + BitAnd<Output = V> + BitOr<Output = V> + BitXor<Output = V>>(
-    a: V,
-    b: V,
-    c: V,
-) -> (V, V) {
-    let half = a ^ b;
-    (half ^ c, a & b | half & c)
-}
-
-/// A count for each place of a word, bit-sliced; 10 bits are enough for any column.
-#[derive(Clone, Copy)]
-struct Tally<T, const L: usize>([Lanes<T, L>; 10]);
-
-impl<T: Word<L>, const L: usize> Tally<T, L> {
-    #[inline(always)]
-    fn new() -> Self {
-        Tally([Lanes::all(T::ZERO); 10])
-    }
-
-    /// Adds `carry` with the weight of plane `from`; planes from `to` on stay as they are.
-    #[inline(always)]
-    fn ripple(&mut self, mut carry: Lanes<T, L>, from: usize, to: usize) {
-        for plane in &mut self.0[from..to] {
-            let next = *plane & carry;
-            *plane = *plane ^ carry;
-            carry = next;
-        }
-    }
-
-    /// Adds `a` and `b` in plane `from`; gives the carry.
-    #[inline(always)]
-    fn add2(&mut self, a: Lanes<T, L>, b: Lanes<T, L>, plane: usize) -> Lanes<T, L> {
-        let (sum, carry) = add3(self.0[plane], a, b);
-        self.0[plane] = sum;
-        carry
-    }
-
-    /// Adds `a` in plane `from`; gives the carry.
-    #[inline(always)]
-    fn add1(&mut self, a: Lanes<T, L>, plane: usize) -> Lanes<T, L> {
-        let carry = self.0[plane] & a;
-        self.0[plane] = self.0[plane] ^ a;
-        carry
-    }
-
-    /// The sum over all places, by lane.
-    #[inline(always)]
-    fn total(&self, planes: usize) -> [u32; L] {
-        std::array::from_fn(|l| (0..planes).map(|k| self.0[k].0[l].count_ones() << k).sum())
-    }
-}
-
-/// Lines of the symbol under `L` masks, with [`BORDER`] light lines before and after.
-type Masked<T, const L: usize, const W: usize, const N: usize> = [[Lanes<T, L>; W]; N];
-
-// The four functions below stay out of their caller: each then keeps its counters in registers,
-// where inlined together they spill (a tenth of the encoder's time, measured).
-
-/// Applies the masks of `group` to `lines` and adds their format information.
+/// Applies all masks to `lines` and adds their format information. Of `masked`, which was light or
+/// held lines of the same size, those in use are written.
 #[inline(never)]
-fn mask_lines<T: Word<L>, const L: usize, const W: usize, const N: usize>(
+fn mask_lines<T: Word, const W: usize, const N: usize, const V: usize>(
     lines: &Lines<T, W, N>,
     free: &Lines<T, W, N>,
     formats: &Formats,
-    (turned, group, size): (bool, usize, usize),
-) -> Masked<T, L, W, N> {
-    let mut masked = [[Lanes::all(T::ZERO); W]; N];
-    for i in 0..size {
-        for w in 0..W {
-            let mask = Lanes(T::masks(turned, i, w, group));
-            masked[BORDER + i][w] = Lanes::all(lines[i][w]) ^ (mask & Lanes::all(free[i][w]));
+    (turned, size): (bool, usize),
+    masked: &mut [Strip<N>; V],
+) {
+    for (v, strip) in masked.iter_mut().enumerate().take(words_in_use(size)) {
+        let lines = lines.iter().zip(free).zip(mask::lines(turned, v));
+        for (lanes, ((line, free), mask)) in strip[BORDER..BORDER + size].iter_mut().zip(lines) {
+            *lanes = Lanes::all(part(line, v)) ^ (mask & Lanes::all(part(free, v)));
         }
     }
     formats.for_each(turned, |line, at, bits| {
-        let (w, shift) = (at / T::BITS, (at % T::BITS) as u32);
-        let dark =
-            Lanes(std::array::from_fn(|l| T::from_low(u64::from(bits[group * L + l])) << shift));
-        masked[BORDER + line][w] = masked[BORDER + line][w] | dark;
+        let lanes = &mut masked[at / LANE_BITS][BORDER + line];
+        *lanes = *lanes | Lanes(bits.map(|bit| (bit as u16) << (at % LANE_BITS)));
     });
-    masked
 }
 
-/// Each module's neighbour to the right, in its place.
+/// Words of 16 modules that a line of `size` modules takes.
+fn words_in_use(size: usize) -> usize {
+    size.div_ceil(LANE_BITS)
+}
+
+/// Word `v` of 16 modules of a line.
 #[inline(always)]
-fn to_the_right<T: Word<L>, const L: usize, const W: usize>(
-    line: &[Lanes<T, L>; W],
-    w: usize,
-) -> Lanes<T, L> {
-    let next = if w + 1 < W { line[w + 1] } else { Lanes::all(T::ZERO) };
-    line[w].zip(next, |a, b| a >> 1 | b << (T::BITS as u32 - 1))
+fn part<T: Word, const W: usize>(line: &[T; W], v: usize) -> u16 {
+    let at = v * LANE_BITS;
+    (line[at / T::BITS].to_u64() >> (at % T::BITS)) as u16
 }
 
-/// Points for rule 1 along the other axis of `lines`, and for rule 2 if they are rows.
-#[inline(never)]
-fn score_runs<T: Word<L>, const L: usize, const W: usize, const N: usize>(
-    masked: &Masked<T, L, W, N>,
-    rows: bool,
-    size: usize,
-    w: usize,
-) -> [u32; L] {
-    let ones = Lanes::all(T::ONES);
-    let mut tally = Tally::new();
-    let (mut before, mut before_right) = (masked[BORDER][w], to_the_right(&masked[BORDER], w));
-    // Where modules differ: from the line above (`differs`), within the last 3 lines and the last
-    // 3 lines before those (`within_3`), within the last 5 (`within_5`).
-    let (mut differs, mut within_3, mut within_5) = (ones, [ones; 2], ones);
-    for line in &masked[BORDER + 1..BORDER + size] {
-        let here = line[w];
-        let differs_here = here ^ before;
-        let within_3_here = differs_here | differs;
-        let within_5_here = within_3_here | within_3[1];
-        let window = !within_5_here;
-        let first = window & within_5;
-        let carry = if rows {
-            let right = to_the_right(line, w);
-            let block = !(differs_here | (right ^ before_right) | (here ^ right));
-            before_right = right;
-            // 1 for a window, 2 for the first of a run, 1 + 2 for a block.
-            let carry = tally.add2(window, block, 0);
-            let high = tally.add2(first, block, 1);
-            let low = tally.add1(carry, 1);
-            tally.add2(high, low, 2)
-        } else {
-            let carry = tally.add1(window, 0);
-            let high = tally.add2(first, carry, 1);
-            tally.add1(high, 2)
-        };
-        tally.ripple(carry, 3, T::PLANES);
-        (before, differs, within_5) = (here, differs_here, within_5_here);
-        within_3 = [within_3_here, within_3[0]];
+/// Where modules differ from the line above (`differs`), within the last 3 lines and the last 3
+/// lines before those (`within_3`), within the last 5 (`within_5`).
+struct Runs {
+    before: Lanes,
+    differs: Lanes,
+    within_3: [Lanes; 2],
+    within_5: Lanes,
+}
+
+impl Runs {
+    fn new(first_line: Lanes) -> Self {
+        let all = !Lanes::LIGHT;
+        Runs { before: first_line, differs: all, within_3: [all; 2], within_5: all }
     }
-    tally.total(T::PLANES)
+
+    /// Goes on to the next line: where five equal modules end there, and where they do so for the
+    /// first time in a run.
+    #[inline(always)]
+    fn step(&mut self, here: Lanes) -> (Lanes, Lanes) {
+        let differs = here ^ self.before;
+        let within_3 = differs | self.differs;
+        let within_5 = within_3 | self.within_3[1];
+        let window = !within_5;
+        let first = window & self.within_5;
+        self.within_3 = [within_3, self.within_3[0]];
+        (self.before, self.differs, self.within_5) = (here, differs, within_5);
+        (window, first)
+    }
 }
 
-/// Finder-like patterns along the other axis of `lines`, for rule 3.
+/// Points for rule 1 down the columns of a strip of columns as lines.
 #[inline(never)]
-fn count_finders<T: Word<L>, const L: usize, const W: usize, const N: usize>(
-    masked: &Masked<T, L, W, N>,
+fn score_runs<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
+    let mut tally = Tally::new();
+    let mut runs = Runs::new(strip[BORDER]);
+    // A symbol has 4 lines a version more than 17.
+    for four in strip[BORDER + 1..BORDER + size].as_chunks::<4>().0 {
+        let [a, b, c, d] = four.map(|here| runs.step(here));
+        // 1 for a window, 2 for the first of a run.
+        let ab = tally.add2(a.0, b.0, 0);
+        let cd = tally.add2(c.0, d.0, 0);
+        let twos = [tally.add2(ab, cd, 1), tally.add2(a.1, b.1, 1), tally.add2(c.1, d.1, 1)];
+        let low = tally.add2(twos[0], twos[1], 2);
+        let high = tally.add1(twos[2], 2);
+        let carry = tally.add2(low, high, 3);
+        tally.ripple(carry, 4, planes::<N>());
+    }
+    tally.total(planes::<N>())
+}
+
+/// Points for rule 1 down the columns of a strip of rows, and for rule 2; `next` is the strip to
+/// the right.
+#[inline(never)]
+fn score_runs_and_blocks<const N: usize>(
+    strip: &Strip<N>,
+    next: &Strip<N>,
     size: usize,
-    w: usize,
-) -> [u32; L] {
+) -> [u16; 8] {
+    let mut tally = Tally::new();
+    let mut runs = Runs::new(strip[BORDER]);
+    let mut right = strip[BORDER].to_the_right(next[BORDER]);
+    let lines = BORDER + 1..BORDER + size;
+    for (four, next) in
+        strip[lines.clone()].as_chunks::<4>().0.iter().zip(next[lines].as_chunks::<4>().0)
+    {
+        let a = with_block(&mut runs, &mut right, four[0], next[0]);
+        let b = with_block(&mut runs, &mut right, four[1], next[1]);
+        let c = with_block(&mut runs, &mut right, four[2], next[2]);
+        let d = with_block(&mut runs, &mut right, four[3], next[3]);
+        // 1 for a window, 2 for the first of a run, 1 + 2 for a block.
+        let ones = [a, b, c, d].map(|(window, _, block)| tally.add2(window, block, 0));
+        let twos = [a, b, c, d].map(|(_, first, block)| tally.add2(first, block, 1));
+        let low = tally.add2(ones[0], ones[1], 1);
+        let high = tally.add2(ones[2], ones[3], 1);
+        let fours = [
+            tally.add2(low, high, 2),
+            tally.add2(twos[0], twos[1], 2),
+            tally.add2(twos[2], twos[3], 2),
+        ];
+        let low = tally.add2(fours[0], fours[1], 3);
+        let high = tally.add1(fours[2], 3);
+        let carry = tally.add2(low, high, 4);
+        tally.ripple(carry, 5, planes::<N>());
+    }
+    tally.total(planes::<N>())
+}
+
+/// Goes on to the next line: what [`Runs::step`] finds, and where a block of 2 x 2 ends. `right` is
+/// the line's neighbours to the right.
+#[inline(always)]
+fn with_block(
+    runs: &mut Runs,
+    right: &mut Lanes,
+    here: Lanes,
+    next: Lanes,
+) -> (Lanes, Lanes, Lanes) {
+    let (before, before_right) = (runs.before, *right);
+    let (window, first) = runs.step(here);
+    *right = here.to_the_right(next);
+    let block = !(runs.differs | (*right ^ before_right) | (before ^ before_right));
+    (window, first, block)
+}
+
+/// Finder-like patterns down the columns of a strip, for rule 3.
+#[inline(never)]
+fn count_finders<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
     // Planes for the at most 44 that a column of the largest symbol has room for.
     const PLANES: usize = 6;
     let mut tally = Tally::new();
-    let x = |i: usize| masked[i][w];
-    // Where not all of 4 lines are light, by the last of them; where a pattern ended.
-    let mut not_light = [Lanes::all(T::ZERO); N];
-    let mut pattern = [Lanes::all(T::ZERO); N];
-    for i in BORDER..BORDER + size + BORDER {
-        not_light[i] = (x(i) | x(i - 1)) | (x(i - 2) | x(i - 3));
-        if i >= BORDER + 6 {
-            pattern[i] =
-                (x(i) & x(i - 2)) & (x(i - 3) & x(i - 4)) & x(i - 6) & !(x(i - 1) | x(i - 5));
-        }
-        if i >= BORDER + 10 {
-            let found = pattern[i - 4] & !(not_light[i] & not_light[i - 11]);
-            tally.ripple(found, 0, PLANES.min(T::PLANES - 4));
-        }
+    // No pattern ends on the first line after the symbol: it makes them a multiple of 4.
+    let lines = &strip[..BORDER + size + BORDER + 1];
+    for x in lines.windows(18).step_by(4).filter_map(<[Lanes]>::first_chunk::<18>) {
+        tally.add4([finders(x, 0), finders(x, 1), finders(x, 2), finders(x, 3)], PLANES);
     }
     tally.total(PLANES)
 }
 
-/// Dark modules, the filler beyond the edge included.
+/// Where lines `at ..` have 4 lines, the 7 of a finder's cross-section and 4 lines more, and those
+/// before or those after are light.
+#[inline(always)]
+fn finders(x: &[Lanes; 18], at: usize) -> Lanes {
+    let any_dark = |from: usize| (x[from] | x[from + 1]) | (x[from + 2] | x[from + 3]);
+    let x_at = |k: usize| x[at + 4 + k];
+    let dark = (x_at(0) & x_at(2)) & (x_at(3) & x_at(4)) & x_at(6);
+    dark & !(x_at(1) | x_at(5)) & !(any_dark(at) & any_dark(at + 11))
+}
+
+/// Dark modules of a strip, the filler beyond the edge included.
 #[inline(never)]
-fn count_dark<T: Word<L>, const L: usize, const W: usize, const N: usize>(
-    masked: &Masked<T, L, W, N>,
-    size: usize,
-    w: usize,
-) -> [u32; L] {
+fn count_dark<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
     const PLANES: usize = 8;
     let mut tally = Tally::new();
-    for pair in masked[BORDER..BORDER + size + 1].chunks_exact(2) {
-        let carry = tally.add2(pair[0][w], pair[1][w], 0);
-        tally.ripple(carry, 1, PLANES.min(T::PLANES - 2));
+    // The lines after the last are light.
+    for four in strip[BORDER..BORDER + size + 3].as_chunks::<4>().0 {
+        tally.add4(*four, PLANES);
     }
     tally.total(PLANES)
 }
 
-/// Penalties of the masks `L * group ..`.
-fn score_group<T: Word<L>, const L: usize, const W: usize, const N: usize>(
-    lines: [&Lines<T, W, N>; 2],
+/// Planes that hold the points of rules 1 and 2 for one column of `lines` lines at most.
+const fn planes<const N: usize>() -> usize {
+    if N <= 40 { 8 } else { 10 }
+}
+
+/// The penalty of each mask.
+fn score<T: Word, const W: usize, const N: usize, const V: usize>(
+    rows: &Lines<T, W, N>,
+    columns: &Lines<T, W, N>,
     free: &Lines<T, W, N>,
     formats: &Formats,
     size: usize,
-    group: usize,
-) -> [u32; L] {
-    let mut points = [0; L];
-    for (turned, lines) in [false, true].into_iter().zip(lines) {
-        let masked = mask_lines(lines, free, formats, (turned, group, size));
-        let mut dark = [0; L];
-        for w in 0..W {
-            let runs = score_runs(&masked, !turned, size, w);
-            let finders = count_finders(&masked, size, w);
-            let dark_here = if turned { [0; L] } else { count_dark(&masked, size, w) };
-            for l in 0..L {
-                points[l] += runs[l] + 40 * finders[l];
-                dark[l] += dark_here[l];
-            }
-        }
-        if !turned {
-            let filler = filler_dark::<T, L>(size, W);
-            for l in 0..L {
-                points[l] += share_points(dark[l] - filler, size);
-            }
-        }
+) -> [u32; 8] {
+    let light = [Lanes::LIGHT; N];
+    let (mut points, mut dark) = ([0; 8], [0; 8]);
+    let mut masked = [light; V];
+    mask_lines(rows, free, formats, (false, size), &mut masked);
+    for v in 0..words_in_use(size) {
+        add(
+            &mut points,
+            score_runs_and_blocks(&masked[v], masked.get(v + 1).unwrap_or(&light), size),
+            1,
+        );
+        add(&mut points, count_finders(&masked[v], size), 40);
+        add(&mut dark, count_dark(&masked[v], size), 1);
     }
-    points
+    mask_lines(columns, free, formats, (true, size), &mut masked);
+    for strip in masked.iter().take(words_in_use(size)) {
+        add(&mut points, score_runs(strip, size), 1);
+        add(&mut points, count_finders(strip, size), 40);
+    }
+    let filler = filler_dark(size);
+    std::array::from_fn(|mask| points[mask] + share_points(dark[mask] - filler, size))
 }
 
-/// Dark modules of the filler beyond the right edge (see `Patterns::dark`).
-fn filler_dark<T: Word<L>, const L: usize>(size: usize, words: usize) -> u32 {
-    let (width, from) = (words * T::BITS, size);
+/// Adds `weight` times `counts` to `sums`.
+fn add(sums: &mut [u32; 8], counts: [u16; 8], weight: u32) {
+    for (sum, count) in sums.iter_mut().zip(counts) {
+        *sum += weight * u32::from(count);
+    }
+}
+
+/// Dark modules of the filler in the words in use (see `Patterns::dark`).
+fn filler_dark(size: usize) -> u32 {
+    let (width, from) = (words_in_use(size) * LANE_BITS, size);
     let even = (from..width).filter(|x| x % 2 == 0).count();
     let odd = width - from - even;
     (even * size.div_ceil(2) + odd * (size / 2)) as u32
@@ -292,20 +259,14 @@ fn share_points(dark: u32, size: usize) -> u32 {
     (20 * dark).abs_diff(10 * total) / total * 10
 }
 
-/// The mask of least penalty; the lowest of several.
-pub(super) fn choose_mask<T: Word<L>, const L: usize, const W: usize, const N: usize>(
+/// The mask of least penalty; the lowest of several. `V` words of 16 modules make a line.
+pub(super) fn choose_mask<T: Word, const W: usize, const N: usize, const V: usize>(
     rows: &Lines<T, W, N>,
     columns: &Lines<T, W, N>,
     free: &Lines<T, W, N>,
     formats: &Formats,
     size: usize,
 ) -> u8 {
-    let mut best = (u32::MAX, 0);
-    for group in 0..8 / L {
-        let points: [u32; L] = score_group([rows, columns], free, formats, size, group);
-        for (l, &points) in points.iter().enumerate() {
-            best = best.min((points, (group * L + l) as u8));
-        }
-    }
-    best.1
+    let points = score::<T, W, N, V>(rows, columns, free, formats, size);
+    (0..8).min_by_key(|&mask| points[usize::from(mask)]).unwrap_or(0)
 }

@@ -80,7 +80,7 @@ fn fill_strip(stream: &mut BitReader<'_>, free_right: u64, free_left: u64) -> (u
 }
 
 /// The codewords as columns of the symbol, not masked; remainder bits are light.
-pub(super) fn place_codewords<T: Word<L>, const L: usize, const W: usize, const N: usize>(
+pub(super) fn place_codewords<T: Word, const W: usize, const N: usize>(
     codewords: &[u8],
     size: usize,
     reserved: &Lines<T, W, N>,

@@ -3,7 +3,7 @@
 use super::{Lines, Word};
 
 /// Transposes the matrix: square blocks of one word a line, each swapped with its mirror image.
-pub(super) fn transpose<T: Word<L>, const L: usize, const W: usize, const N: usize>(
+pub(super) fn transpose<T: Word, const W: usize, const N: usize>(
     lines: &Lines<T, W, N>,
 ) -> Lines<T, W, N> {
     let mut turned = [[T::ZERO; W]; N];
@@ -27,7 +27,7 @@ pub(super) fn transpose<T: Word<L>, const L: usize, const W: usize, const N: usi
 
 /// Transposes a square of bits by swapping ever smaller off-diagonal squares (Warren, Hacker's
 /// Delight, section 7-3).
-fn transpose_block<T: Word<L>, const L: usize>(block: &mut [T; 64]) {
+fn transpose_block<T: Word>(block: &mut [T; 64]) {
     let mut half = T::BITS / 2;
     // The bits of the left half of every square.
     let mut low = T::ONES >> half as u32;
