@@ -10,6 +10,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use ramp::{Split, Wanted};
 use rustix::process::Signal;
@@ -155,6 +156,26 @@ fn where_nothing_is_set_the_split_is_what_the_proxies_serve() {
     let output = from_elsewhere(&place, &api, &["status"]);
     let said = stdout(&output);
     assert!(said.contains("share   0% of arg_text") && said.contains("served  the same"), "{said}");
+}
+
+#[test]
+fn proxies_that_let_nobody_in_yet_are_waited_for() {
+    let (place, api) = (Place::new(), Api::start());
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let admin = place.settings.addresses.proxy_admin;
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(600));
+        for mut client in TcpListener::bind(address).unwrap().incoming().flatten() {
+            let mut nginx = TcpStream::connect(admin).unwrap();
+            let mut asked = client.try_clone().unwrap();
+            let mut request = nginx.try_clone().unwrap();
+            thread::spawn(move || std::io::copy(&mut asked, &mut request));
+            thread::spawn(move || std::io::copy(&mut nginx, &mut client));
+        }
+    });
+    let args = ["status", "--proxies", &address.to_string()];
+    let output = from_elsewhere(&place, &api, &args);
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod follow;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
@@ -23,6 +25,11 @@ use api::Api;
 
 /// The key in the ConfigMap: the file's name.
 const KEY: &str = "split.conf";
+
+/// How long a command that begins waits for the proxies' first answers. What enforces network policies
+/// has to hear of its pod first, and until then nobody lets it in.
+const LET_IN_TIMEOUT: Duration = Duration::from_secs(10);
+const LET_IN_POLL: Duration = Duration::from_millis(250);
 
 /// What was typed of a cluster.
 #[derive(Clone, Debug)]
@@ -70,6 +77,7 @@ impl Cluster {
     /// # Errors
     /// Where the cluster does not say.
     pub fn copy_to(&self, dir: &std::path::Path) -> anyhow::Result<()> {
+        self.wait_until_let_in();
         let split = match self.fetch()? {
             Some(split) => split,
             // Nothing has been set yet, so it is the one that the proxies' image came with.
@@ -77,6 +85,14 @@ impl Cluster {
         };
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
         files::replace(&change::split_file(dir), &split.render())
+    }
+
+    /// Whoever asks next finds out why, where it is not.
+    fn wait_until_let_in(&self) {
+        let deadline = Instant::now() + LET_IN_TIMEOUT;
+        while self.served().is_err() && Instant::now() < deadline {
+            sleep(LET_IN_POLL);
+        }
     }
 
     /// What the ConfigMap says; `None` where nothing has been set yet.
