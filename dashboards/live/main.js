@@ -24,7 +24,7 @@ themeControl(() => {
   for (const chart of charts) chart.redraw();
 });
 const range = rangeControl(start);
-/** When Prometheus last answered all; by its clock. */
+/** When Prometheus last answered all, or at first some of it; by its clock. */
 let reachedAt = null;
 let running = new AbortController();
 
@@ -54,6 +54,7 @@ async function start() {
 async function refresh(drawn, signal) {
   // Alone and first: where nobody answers, one request is enough to know.
   const now = await time(signal);
+  reachedAt ??= now;
   const grid = gridFor(range.seconds(), now);
   const all = [...ratios.map((ratio) => ratio.refresh(signal)), state.refresh(now, signal)];
   if (grid.end !== drawn) all.push(refreshCharts(grid, signal));

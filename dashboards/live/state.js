@@ -43,7 +43,7 @@ export class State {
     say(split.asked, asked === null ? 'Not known' : `${digits(asked)}% to Rust`);
     split.bar.style.width = `${asked ?? 0}%`;
     const mirrored = figures.number('ramp_mirror_share_percent');
-    const compared = mirrored === null ? '' : ` ${digits(mirrored)}% of all are compared.`;
+    const compared = mirrored === null ? '' : ` ${digits(mirrored)}% of all go to the shadow too.`;
     const served =
       real === null
         ? 'No traffic in the last minute.'
@@ -54,8 +54,9 @@ export class State {
   showRamp(figures, now) {
     const { ramp } = this;
     const phase = figures.chosen('ramp_phase', 'phase');
+    // A share that is set by hand ends what there was to say of the last run.
     if (phase === null) {
-      say(ramp.phase, 'None has run');
+      say(ramp.phase, 'No run');
       say(ramp.verdict, 'make ramp moves the traffic by steps.');
       ramp.gates.replaceChildren();
       return;
@@ -72,10 +73,11 @@ export class State {
 
   showAlerts(raised, now) {
     const firing = raised.filter(({ state }) => state === 'firing');
-    const pending = raised.length - firing.length;
+    const pending = raised.filter(({ state }) => state === 'pending');
+    const names = new Set(pending.map(({ labels }) => labels.alertname));
     say(this.alerts.count, firing.length === 0 ? 'None firing' : `${firing.length} firing`);
     this.alerts.count.classList.toggle('bad', firing.length > 0);
-    say(this.alerts.pending, pending === 0 ? '' : `${pending} may follow.`);
+    say(this.alerts.pending, names.size === 0 ? '' : `May follow: ${[...names].join(', ')}.`);
     this.alerts.list.replaceChildren(...firing.map((alert) => alertItem(alert, now)));
   }
 }

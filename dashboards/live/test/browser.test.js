@@ -1,9 +1,11 @@
 /**
  * The page in a real Chromium, on a stack of its own, with both arms under load:
- * `stack with --split 50 -- npm run test:browser`.
+ * `stack with --split 50 --mirror 25 -- npm run test:browser`.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
@@ -14,7 +16,10 @@ import {
 } from '../../../legacy-node/test/support/browser.js';
 
 const { QR_STACK_URL: stackUrl, QR_STACK_ADMIN_URL: adminUrl, QR_STACK_DIR: folder } = process.env;
-assert.ok(adminUrl && folder, 'run me by `stack with --split 50 -- npm run test:browser`');
+assert.ok(
+  adminUrl && folder,
+  'run me by `stack with --split 50 --mirror 25 -- npm run test:browser`',
+);
 /** Parts restart, and rates need a minute of samples; on a busy machine all of it takes longer. */
 const PATIENCE = { timeout: 90_000 };
 
@@ -25,8 +30,11 @@ after(() => browser.close());
 function startLoad() {
   const load = { sent: 0, failed: 0 };
   const timer = setInterval(async () => {
-    const text = `https://example.com/live/${load.sent++}`;
-    const answer = await fetch(`${stackUrl}/qrcode?text=${text}`).catch(() => null);
+    const url = `${stackUrl}/qrcode?text=https://example.com/live/${load.sent++}`;
+    // A new share closes idle connections: asked again, as browsers do.
+    const answer = await fetch(url)
+      .catch(() => fetch(url))
+      .catch(() => null);
     await answer?.arrayBuffer();
     if (answer?.status !== 200) load.failed++;
   }, 40);
@@ -37,16 +45,45 @@ function supervise(order, part) {
   execFileSync('supervisorctl', ['-c', join(folder, 'supervisord.conf'), order, part]);
 }
 
+/** Runs ramp on the stack; gives its exit code. */
+async function ramp(...args) {
+  const program = new URL('../../../target/debug/ramp', import.meta.url).pathname;
+  const [code] = await once(spawn(program, args, { stdio: 'ignore' }), 'exit');
+  return code;
+}
+
+/** A gate that no step passes. */
+function writeGates() {
+  const file = join(folder, 'gates.toml');
+  const gate =
+    'name = "too-high"\nabout = "a number"\nquery = "vector(7)"\ncompare = "<="\nlimit = 5';
+  writeFileSync(file, `overlap = "10s"\n[[gate]]\n${gate}\njudge = "at once"\n`);
+  return file;
+}
+
 /** The texts of a chart's table, a list for each column, oldest first. */
 async function columnsOf(page, chart) {
   const figure = page.locator(`#chart-${chart}`);
   if (!(await figure.locator('details').evaluate((details) => details.open))) {
     await figure.getByText('Table', { exact: true }).click();
   }
-  const rows = await figure
-    .locator('tbody tr')
-    .evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const body = figure.locator('tbody tr');
+  await body.first().waitFor({ state: 'attached' });
+  const rows = await body.evaluateAll((all) =>
+    all.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
   return rows[0].map((_, i) => rows.map((row) => row[i]).reverse());
+}
+
+/** The same, once each column has a number at its end: charts follow the numbers by some seconds. */
+async function columnsWithNow(page, chart) {
+  const deadline = Date.now() + PATIENCE.timeout;
+  for (;;) {
+    const columns = await columnsOf(page, chart);
+    if (columns.every((column) => column.at(-1) !== '–')) return columns;
+    assert.ok(Date.now() < deadline, `${chart} has no number for now`);
+    await page.waitForTimeout(200);
+  }
 }
 
 /** Runs in the page: how many of a chart's pixels have a colour of the style sheet. */
@@ -88,7 +125,7 @@ describe('the live page', () => {
       .waitFor(PATIENCE);
     await page.locator('#ratio-latency').getByText('No data yet').waitFor();
     await page.locator('#split').getByText('50% to Rust').waitFor(PATIENCE);
-    await page.locator('#ramp').getByText('None has run').waitFor();
+    await page.locator('#ramp').getByText('No run').waitFor();
     await page.locator('#alerts').getByText('None firing').waitFor();
     await picture(page, 'no-data');
     const policy = responses[0].headers()['content-security-policy'];
@@ -103,6 +140,24 @@ describe('the live page', () => {
       load = startLoad();
     });
     after(() => load.end());
+
+    it('follows the split, the ramp that moves it, and alerts', async (t) => {
+      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
+      assert.equal(await ramp('run', '--steps', '60', '--hold', '5s', '--gates', writeGates()), 3);
+      const state = page.locator('#ramp');
+      await state.getByText('Rolled back').waitFor(PATIENCE);
+      await state.getByText(/^Step 1 of 1 fails, as of \d+ s ago\.$/).waitFor();
+      await state.getByText('too-high fails: 7 (limit 5)').waitFor();
+      const alerts = page.locator('#alerts');
+      await alerts.getByText('1 firing').waitFor(PATIENCE);
+      await alerts.getByText(/^QrRampRolledBack for \d+ s\. A gate failed/).waitFor();
+      await picture(page, 'rolled-back');
+      assert.equal(await ramp('set', '30'), 0);
+      await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
+      await state.getByText('No run').waitFor(PATIENCE);
+      await alerts.getByText('None firing').waitFor(PATIENCE);
+      assert.deepEqual(problems, []);
+    });
 
     it('shows four numbers and every curve, and asks nobody else', async (t) => {
       const { page, problems, responses } = await openPage(browser, t, `${adminUrl}/?range=5m`);
@@ -177,8 +232,7 @@ describe('the live page', () => {
       await ratio(page, 'memory').getByText('No data yet').waitFor(PATIENCE);
       supervise('start', 'backends:qr-service');
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
-      await page.waitForTimeout(6000); // till the charts have the next sample too
-      const [, node, rust] = await columnsOf(page, 'memory');
+      const [, node, rust] = await columnsWithNow(page, 'memory');
       const first = rust.findIndex((text) => text !== '–');
       const gap = rust.indexOf('–', first);
       assert.ok(first >= 0 && gap > first && rust.at(-1) !== '–', rust.join(' '));
@@ -195,16 +249,17 @@ describe('the live page', () => {
       const notice = page.getByRole('alert');
       assert.equal(await notice.isVisible(), false);
       supervise('stop', 'backends:prometheus');
+      const stopped = Date.now();
       await notice
         .getByText(/^Prometheus cannot be reached\. What is shown is of \d/)
         .waitFor(PATIENCE);
       await picture(page, 'unreachable');
-      await page.waitForTimeout(25_000); // longer than a sample stands
+      // Longer than a sample stands for a point, by the distance of points.
+      await page.waitForTimeout(stopped + 25_000 - Date.now());
       supervise('start', 'backends:prometheus');
       await notice.waitFor({ state: 'hidden', ...PATIENCE });
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
-      await page.waitForTimeout(6000);
-      const [, node] = await columnsOf(page, 'memory');
+      const [, node] = await columnsWithNow(page, 'memory');
       const seen = node.slice(node.findIndex((text) => text !== '–'));
       assert.ok(seen.includes('–'), 'where nothing was scraped there is a gap');
       // The browser itself reports answers of 502 and 503; there must be nothing else.

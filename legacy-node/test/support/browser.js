@@ -21,7 +21,10 @@ export function launchBrowser() {
   });
 }
 
-/** A page that notes every error and every answer it gets; closed with the test `t`. */
+/**
+ * A page that notes every error and every answer it gets; closed with the test `t`. What a page drops
+ * itself, as when it is left, is no error.
+ */
 export async function openPage(browser, t, url, options = {}) {
   const context = await browser.newContext(options);
   t.after(() => context.close());
@@ -30,7 +33,10 @@ export async function openPage(browser, t, url, options = {}) {
   const responses = [];
   page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
   page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('requestfailed', (request) => problems.push(`failed: ${request.url()}`));
+  page.on('requestfailed', (request) => {
+    const { errorText } = request.failure();
+    if (errorText !== 'net::ERR_ABORTED') problems.push(`${errorText}: ${request.url()}`);
+  });
   page.on('dialog', async (dialog) => {
     problems.push(`dialog: ${dialog.message()}`);
     await dialog.dismiss();
