@@ -85,9 +85,13 @@ const sideBySide = [
   }),
   curves({
     title: 'Bytes of a response',
-    description: 'Mean size of a body, over the same requests at both.',
+    description:
+      'Mean size of a body, over the same requests at both; dashed, of the pictures each made for its own clients.',
     unit: 'bytes',
-    lines: pair('implementation:qr_response_bytes:mean_1m'),
+    lines: [
+      ...pair('implementation:qr_response_bytes:mean_1m'),
+      ...pair('implementation:qr_own_png_bytes:mean_1m', ' own'),
+    ],
   }),
   curves({
     title: 'Mean latency from the shadow',
@@ -126,9 +130,13 @@ const traffic = [
   }),
   curves({
     title: 'Errors',
-    description: 'Share of answers with 5xx. The proxy hands 503 of Rust on to Node.',
+    description:
+      'Share of answers with 5xx, as each counts; dashed, what the shadow got no answer to, 502 to 504 included. The proxy hands 503 of Rust on to Node.',
     unit: 'percentunit',
-    lines: pair('implementation:qr_errors:ratio_rate1m'),
+    lines: [
+      ...pair('implementation:qr_errors:ratio_rate1m'),
+      ...pair('implementation:qr_shadow_failures:ratio_rate1m', ' for the shadow'),
+    ],
   }),
   curves({
     title: 'Fallbacks',

@@ -11,7 +11,7 @@ const COLOURS = [
   ['/^fallback/', '#E02F44'],
 ];
 const DASHES = [
-  ['/ p90$/', [10, 6]],
+  ['/ p90$| own$| for the shadow$/', [10, 6]],
   ['/ p50$|^asked/', [2, 6]],
 ];
 
