@@ -7,6 +7,10 @@ const HEIGHT = 200;
 const AXIS_WIDTH = 62;
 const AXIS_HEIGHT = 28;
 const FONT = '12px -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
+/** Seconds between marks of the time axis. uPlot's own have nothing between one minute and five. */
+const MARKS = [
+  5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
+];
 const DASHES = { solid: [], dashed: [8, 5], dotted: [2, 4] };
 
 /** A colour as the style sheet has it now: themes change. */
@@ -62,7 +66,7 @@ export class Chart {
         y: scale === 'log' ? { distr: 3, range: decades } : { range: (_, __, max) => this.up(max) },
       },
       axes: [
-        { ...axis, values: times, size: AXIS_HEIGHT, gap: 7, space: 70 },
+        { ...axis, values: times, incrs: MARKS, size: AXIS_HEIGHT, gap: 7, space: 70 },
         {
           ...axis,
           values: units,

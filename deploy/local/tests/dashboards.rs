@@ -15,12 +15,15 @@ use prometheus::Prometheus;
 use serde_json::Value;
 use stack::settings::repository;
 use stack::{Key, Options, Share, Stack};
-use support::{client, eventually, ramp_once, start, try_get};
+use support::{client, eventually, get, ramp_once, sources, start, try_get};
 
 /// Every screen's file; its queries are what is called `expr` in it, however deep.
 const SCREENS: [&str; 2] = ["dashboards/grafana/qr-gap.json", "dashboards/live/queries.json"];
 /// A minute's rates need a minute of load, and the rules' first results a little more.
 const LOAD: Duration = Duration::from_secs(80);
+/// Of one scrape.
+const MOST_BYTES: usize = 50_000;
+const MOST_SERIES: f64 = 500.0;
 
 #[test]
 fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scrapes() {
@@ -41,6 +44,7 @@ fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scra
         the_ratios_are_those_of_the_raw_scrapes(&prometheus);
         ramp_once(&stack);
         every_query_has_data(&prometheus);
+        every_scrape_is_small(&stack, &prometheus);
     });
 }
 
@@ -68,7 +72,7 @@ fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
 }
 
 fn has_ratios(prometheus: &Prometheus) -> bool {
-    prometheus.query("{__name__=~'qr:node_over_rust:.+'}", None).len() == 5
+    prometheus.query("{__name__=~'qr:node_over_rust:.+'}", None).len() == 6
 }
 
 fn every_query_has_data(prometheus: &Prometheus) {
@@ -84,6 +88,23 @@ fn every_query_has_data(prometheus: &Prometheus) {
         queries.is_empty()
     });
     assert!(all_have, "no data: {queries:#?}");
+}
+
+/// Times are only shown: they are the machine's as well.
+fn every_scrape_is_small(stack: &Stack, prometheus: &Prometheus) {
+    for (job, url) in sources(stack) {
+        let number = |query: &str| prometheus.query(query, None)[0].1[0].1;
+        let bytes = get(&url, &[]).body.len();
+        let series = number(&format!("max(scrape_samples_scraped{{job='{job}'}})"));
+        let taken = format!("scrape_duration_seconds{{job='{job}'}}[1m]");
+        let median_ms = 1e3 * number(&format!("quantile_over_time(0.5, {taken})"));
+        let most_ms = 1e3 * number(&format!("max_over_time({taken})"));
+        println!("{job}: {series} series, {bytes} bytes, {median_ms:.1} ms, {most_ms:.1} at most");
+        assert!(
+            bytes < MOST_BYTES && series < MOST_SERIES,
+            "{job}: {bytes} bytes, {series} series"
+        );
+    }
 }
 
 fn queries_of(screen: &str) -> Vec<String> {
@@ -131,7 +152,7 @@ fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
     agree("cpu", by_cpu, cpu("legacy-node", at) / cpu("qr-service", at));
     let (at, by_bytes) = recorded("bytes");
     agree("bytes", by_bytes, bytes("legacy", at) / bytes("rust", at));
-    for (name, share) in [("latency_p50", 0.5), ("latency_p99", 0.99)] {
+    for (name, share) in [("latency_p50", 0.5), ("latency_p90", 0.9), ("latency_p99", 0.99)] {
         let (at, latency) = recorded(name);
         let quantile = |of| seen("seconds_bucket", of, at).quantile(share);
         agree(name, latency, quantile("legacy") / quantile("rust"));

@@ -14,7 +14,7 @@ use std::time::Duration;
 use prometheus::Prometheus;
 use stack::settings::repository;
 use stack::{Addresses, Options, Share, Stack};
-use support::{eventually, get, ramp_once, start};
+use support::{eventually, get, ramp_once, sources, start};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -57,17 +57,6 @@ fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_duration
 
     prometheus_has_the_id_beside_the_duration(&prometheus);
     prometheus_gets_native_histograms_where_it_asks(&stack);
-}
-
-fn sources(stack: &Stack) -> [(&'static str, String); 5] {
-    let at = &stack.settings().addresses;
-    [
-        ("qr-service", format!("http://{}/metrics", at.rust_admin)),
-        ("legacy-node", format!("http://{}/metrics", at.legacy_admin)),
-        ("qr-shadow", format!("http://{}/metrics", at.shadow_admin)),
-        ("nginx", format!("http://{}/metrics", at.nginx_exporter)),
-        ("ramp", format!("http://{}/ramp/metrics", at.proxy_admin)),
-    ]
 }
 
 /// The table's rows: metric, labels and sources.

@@ -36,6 +36,18 @@ pub(crate) fn ramp_once(stack: &Stack) {
     assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", output.status);
 }
 
+/// Where the parts' metrics are, by the job that scrapes them.
+pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
+    let at = &stack.settings().addresses;
+    [
+        ("qr-service", format!("http://{}/metrics", at.rust_admin)),
+        ("legacy-node", format!("http://{}/metrics", at.legacy_admin)),
+        ("qr-shadow", format!("http://{}/metrics", at.shadow_admin)),
+        ("nginx", format!("http://{}/metrics", at.nginx_exporter)),
+        ("ramp", format!("http://{}/ramp/metrics", at.proxy_admin)),
+    ]
+}
+
 /// An answer, whatever its status.
 #[derive(Debug)]
 pub(crate) struct Answer {
