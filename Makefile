@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 CARGO ?= cargo
 NPM := npm --prefix legacy-node --loglevel=error
+LIVE := npm --prefix dashboards/live --loglevel=error
 # Debian has nginx where only root's PATH looks.
 export PATH := $(PATH):/usr/sbin:/sbin
 STACK := target/release/stack
@@ -51,14 +52,16 @@ $(STACK):
 setup: ## install what tests, linters and benchmarks need, where it is missing
 	@deploy/local/setup.sh all
 
-test: ## every test of every part, the contract suite and the page in Chromium included
+test: ## every test of every part, the contract suite and the pages in Chromium included
 	@deploy/local/setup.sh all
 	$(MAKE) rungs
 	$(CARGO) test --workspace --all-features
 	$(NPM) test
+	$(LIVE) test
 	qr-service/bindings/wasm/test.sh
-	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
+	$(CARGO) build --quiet -p qr-service -p qr-shadow -p ramp -p stack
 	$(TEST_STACK) with -- $(NPM) run test:browser
+	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser
 	$(MAKE) fuzz SECONDS=10
 
 rungs: ## what the legacy app can make pictures with: the CLI, the Wasm modules and the addon
@@ -78,8 +81,11 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(NPM) run lint
+	$(LIVE) run lint
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
 	node dashboards/grafana/lint.mjs
+	promtool check config dashboards/prometheus/prometheus.yml
+	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
 	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
 	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
