@@ -2,8 +2,8 @@
 """Checks the manifests without a cluster: `make deploy-check`.
 
 Every kustomization is rendered, every component on top of the default as well. What comes out is
-validated, strictly, against the schemas of several versions of Kubernetes, scored by kube-score, and
-checked for what neither looks at. Prints a line for each problem; exit code 1 where there is one.
+validated, strictly, against the schemas of several versions of Kubernetes and the types of custom kinds,
+scored by kube-score, and checked for what neither looks at. Prints a line for each problem; exit code 1 where there is one.
 
 With --write-rules it writes the one manifest that is made of other files.
 """
@@ -22,6 +22,8 @@ import compose_spec
 import kubernetes_validate
 import kubernetes_validate.utils
 import yaml
+
+from arrows import check_arrows
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -49,6 +51,8 @@ def main():
         manifests = unique(texts)
         problems += check_rules()
         problems += check_compose(manifests)
+        problems += check_arrows(manifests)
+        problems += check_custom(manifests)
         for found in [*pool.map(check_manifest, manifests), *pool.map(score, texts)]:
             problems += found
     for problem in sorted(set(problems)):
@@ -101,6 +105,13 @@ def check_manifest(manifest):
     if pod:
         problems += pod_problems(pod, manifest["kind"])
     return [f"{name}: {problem}" for problem in problems]
+
+
+def check_custom(manifests):
+    """By their projects' own types."""
+    text = yaml.safe_dump_all(each for each in manifests if each["apiVersion"] in CUSTOM)
+    done = subprocess.run([TOOLS / "kinds"], check=False, capture_output=True, text=True, input=text)
+    return done.stdout.splitlines() + done.stderr.splitlines()
 
 
 def schema_problems(manifest):

