@@ -4,7 +4,7 @@ import json
 import subprocess
 import time
 
-from pods import NAMESPACE, OHA, job
+from pods import NAMESPACE, OHA, PROXY, job, with_policies
 
 POLL_SECONDS = 0.5
 
@@ -44,6 +44,12 @@ class Cluster:
             raise Failed(f"apply: {done.stderr.strip()}")
         return [line for line in done.stderr.splitlines() if line.strip()]
 
+    def restore(self):
+        """All of it as it is in the manifests."""
+        self.apply()
+        self.wait_until_ready()
+        self.wait_until_none_is_ending()
+
     def delete(self):
         done = self.run("delete", "-k", self.kustomization, "--ignore-not-found", "--timeout=180s")
         if done.returncode:
@@ -69,11 +75,17 @@ class Cluster:
     def shares_served(self):
         """The shares of the proxies that are ready, as they themselves say."""
         shares = set()
-        for pod in self.pods("app.kubernetes.io/name=proxy"):
-            path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}:8081/proxy/split"
-            share = json.loads(self.kubectl("get", "--raw", path))["share_percent"]
-            shares.add(f"{share:g}")
+        for pod in self.pods(PROXY):
+            shares.add(f"{self.ask(pod, 8081, 'split')['share_percent']:g}")
         return shares
+
+    def ask(self, pod, port, path):
+        """What a pod answers in JSON, by way of the API."""
+        path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}:{port}/proxy/{path}"
+        return json.loads(self.kubectl("get", "--raw", path))
+
+    def has(self, kind, name):
+        return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name").strip())
 
     def memory_mib(self):
         """Memory of each container, (pod, container) to MiB: its cgroup's figures, by the kubelet."""
@@ -87,6 +99,15 @@ class Cluster:
                     mib = container["memory"].get("workingSetBytes", 0) / 2**20
                     memory[pod["podRef"]["name"], container["name"]] = mib
         return memory
+
+    def restarts(self):
+        """Containers that were started again in their pods, and how often."""
+        return {
+            f"{pod['metadata']['name']}/{status['name']}": status["restartCount"]
+            for pod in self.get("pods")["items"]
+            for status in pod["status"].get("containerStatuses", [])
+            if status["restartCount"]
+        }
 
     # --- Waiting -------------------------------------------------------------------------------------
 
@@ -174,9 +195,13 @@ class Cluster:
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/eviction"
         self.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(eviction))
 
+    def start(self, manifest):
+        """A pod or a Job of the test's own."""
+        self.kubectl("apply", "-f", "-", given=json.dumps(with_policies(manifest)))
+
     def run_job(self, name, image, arguments, timeout):
         """Runs a program as a Job to its end; gives what it printed. Failed where it fails."""
-        self.kubectl("apply", "-f", "-", given=json.dumps(job(name, image, arguments)))
+        self.start(job(name, image, arguments))
 
         def ended():
             status = self.get("job", name)["status"]
@@ -193,8 +218,7 @@ class Cluster:
         """As many connections at once as that, for some seconds; whatever comes of it."""
         arguments = ["--no-tui", "--output-format=quiet", "-z=15s", f"-c={connections}", url]
         self.kubectl("delete", "job", "flood", "--ignore-not-found")
-        flood = job("flood", OHA, arguments, memory="512Mi")
-        self.kubectl("apply", "-f", "-", given=json.dumps(flood))
+        self.start(job("flood", OHA, arguments, memory="512Mi"))
 
     # --- What is expected ----------------------------------------------------------------------------
 

@@ -27,8 +27,7 @@ class Load:
     def __enter__(self):
         # Texts that nobody has asked before. (oha takes a dot for any character.)
         url = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
-        pod = client("load", OHA, [*self.options, "--rand-regex-url", url])
-        self.cluster.kubectl("apply", "-f", "-", given=json.dumps(pod))
+        self.cluster.start(client("load", OHA, [*self.options, "--rand-regex-url", url]))
         self.cluster.kubectl("wait", "--for=condition=Ready", "pod/load", "--timeout=30s")
         command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", "pod/load"]
         self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -4,8 +4,40 @@ from check import workspace_version
 
 NAMESPACE = "qr"
 OHA = f"localhost/oha:{workspace_version()}"
+RUST = "app.kubernetes.io/name=qr-service"
+PROXY = "app.kubernetes.io/name=proxy"
 # Of no part: the proxy lets in anybody.
 CLIENT = "qr-test-client"
+PUBLIC_PORT = 8080
+RUST_PORT = 42069
+
+
+def with_policies(manifest):
+    """It, and what lets it out of the namespace's default, and to the one pod that is flooded."""
+    return {"apiVersion": "v1", "kind": "List", "items": [*policies(), manifest]}
+
+
+def policies():
+    client, rust, proxy = (
+        {"podSelector": {"matchLabels": labels}}
+        for labels in (
+            {"app": CLIENT},
+            {"app.kubernetes.io/name": "qr-service"},
+            {"app.kubernetes.io/name": "proxy"},
+        )
+    )
+    yield policy("test-client", client, "Egress", [("to", proxy, PUBLIC_PORT), ("to", rust, RUST_PORT)])
+    yield policy("test-flood", rust, "Ingress", [("from", client, RUST_PORT)])
+
+
+def policy(name, of, direction, arrows):
+    rules = [{side: [peer], "ports": [{"port": port}]} for side, peer, port in arrows]
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {**of, "policyTypes": [direction], direction.lower(): rules},
+    }
 
 
 def client(name, image, arguments, memory="128Mi"):

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from check import workspace_version
 from cluster import Cluster, Failed
+from faults import FAULTS
 from load import Load
-from pods import pod_template_patch
+from mistakes import MISTAKES
 from ramp import ramp
 
 TOP = Path(__file__).resolve().parents[2]
@@ -24,8 +25,7 @@ DEPLOY = TOP / "deploy"
 VERSION = workspace_version()
 IMAGES = ["qr-service", "legacy-node", "qr-shadow", "ramp", "proxy", "contract", "oha"]
 READY_WITHIN_SECONDS = 60
-RUST = "app.kubernetes.io/name=qr-service"
-PROXY = "app.kubernetes.io/name=proxy"
+RUST_LIMIT_MIB = 32
 
 
 def main():
@@ -39,7 +39,7 @@ def main():
         metavar="DEPLOYMENT",
         help="leave one out whose image the cluster can't have",
     )
-    parser.add_argument("--only", metavar="WORD", help="of the faults, those with it in their name")
+    parser.add_argument("--only", metavar="WORD", help="what has it in its name, of what is done to pods")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
         kustomization = what_is_applied(Path(folder), arguments.without)
@@ -69,7 +69,7 @@ def run(cluster, only):
     counts = {True: 0, False: 0}
     try:
         for check in CHECKS:
-            if check not in FAULTS or not only or only in check.__name__:
+            if check not in OPTIONAL or not only or only in check.__name__:
                 counts[passed(check, cluster)] += 1
     finally:
         counts[passed(deleting_leaves_nothing, cluster)] += 1
@@ -112,176 +112,20 @@ def the_contract_holds_inside(cluster):
     return log.strip().splitlines()[-1]
 
 
+def grafana_has_taken_over_what_it_is_provisioned_with(cluster):
+    if not cluster.has("deployment", "grafana"):
+        return "left out"
+    pod = cluster.pods("app.kubernetes.io/name=grafana")[0]
+    dashboard = cluster.ask(pod, 3000, "api/dashboards/uid/qr-gap")
+    cluster.expect(dashboard["meta"]["provisioned"], f"the dashboard is not: {dashboard['meta']}")
+    health = cluster.ask(pod, 3000, "api/datasources/uid/prometheus/health")
+    cluster.expect(health["status"] == "OK", f"its data source: {health}")
+    return f"{len(dashboard['dashboard']['panels'])} panels; {health['message']}"
+
+
 def a_second_apply_changes_nothing(cluster):
     cluster.apply()
     cluster.expect_no_difference()
-
-
-# --- What happens to pods, under load ----------------------------------------------------------------
-
-
-def clients_notice_no_rollout_of_the_rust_service(cluster):
-    return rolled_out(cluster, "qr-service")
-
-
-def clients_notice_no_rollout_of_the_legacy_app(cluster):
-    return rolled_out(cluster, "legacy-node")
-
-
-def clients_notice_no_rollout_of_the_shadow(cluster):
-    return rolled_out(cluster, "qr-shadow")
-
-
-def clients_notice_no_rollout_of_the_proxy(cluster):
-    return rolled_out(cluster, "proxy", kept=False)
-
-
-def clients_notice_no_rollout_of_prometheus(cluster):
-    return rolled_out(cluster, "prometheus")
-
-
-def rolled_out(cluster, deployment, kept=True):
-    with Load(cluster, kept=kept) as load:
-        cluster.kubectl("rollout", "restart", f"deployment/{deployment}")
-        cluster.wait_for_rollout(deployment)
-        cluster.wait_until_none_is_ending()
-    return load.summary
-
-
-def clients_notice_no_change_of_the_split(cluster):
-    with Load(cluster, kept=False) as load:
-        for percent in ("0", "25", "100", "0", "100"):
-            cluster.expect(ramp(cluster, ["set", percent]) == 0, f"ramp set {percent} fails")
-            shares = cluster.shares_served()
-            cluster.expect(shares == {percent}, f"the proxies serve {shares}, not {percent}")
-    return load.summary
-
-
-def a_walk_passes_the_gates_of_the_clusters_prometheus(cluster):
-    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
-    walk = ["run", "--steps=25,100", "--hold=30s", "--patience=90s", "--gates=/etc/ramp/gates.toml"]
-    with Load(cluster, kept=False) as load:
-        code = ramp(cluster, walk)
-    shares = cluster.shares_served()
-    cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
-    return load.summary
-
-
-def a_new_proxy_has_the_split_that_was_set(cluster):
-    cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
-    cluster.kubectl("rollout", "restart", "deployment/proxy")
-    cluster.wait_for_rollout("proxy")
-    shares = cluster.shares_served()
-    restored(cluster)
-    kept = cluster.shares_served()
-    cluster.expect(shares == kept == {"25"}, f"served: {shares}; after another apply: {kept}")
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
-
-
-def clients_notice_no_scaling(cluster):
-    # The autoscaler keeps to its bounds, with or without metrics.
-    cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": 1}})
-    with Load(cluster) as load:
-        for replicas in (1, 3, 1):
-            cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
-            cluster.wait_for_rollout("qr-service")
-            cluster.wait_until_none_is_ending()
-            cluster.expect_pods(RUST, replicas)
-    restored(cluster)
-    return load.summary
-
-
-def clients_notice_no_deleted_pod(cluster):
-    with Load(cluster) as load:
-        cluster.kubectl("delete", "pod", cluster.pods(RUST)[0], "--wait=false")
-        cluster.wait_until_none_is_ending()
-        cluster.wait_until_ready()
-    return load.summary
-
-
-def clients_notice_no_pod_killed_at_once(cluster):
-    with Load(cluster) as load:
-        cluster.kubectl("delete", "pod", cluster.pods(RUST)[0], "--grace-period=0", "--force")
-        time.sleep(5)
-        cluster.wait_until_ready()
-    return load.summary
-
-
-def clients_notice_no_pod_that_exceeds_its_memory(cluster):
-    # Nothing that clients do takes it there, so the test lets in more connections than fit.
-    patch = pod_template_patch(
-        "qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "20000", "QR_MAX_IN_FLIGHT": "20000"}
-    )
-    cluster.patch("deployment", "qr-service", patch)
-    cluster.wait_for_rollout("qr-service")
-    with Load(cluster) as load:
-        victim = cluster.pods(RUST)[0]
-        cluster.flood(f"http://{cluster.address_of(victim)}:42069/qrcode?text=a", connections=4000)
-        cluster.wait_for_reason(victim, "OOMKilled")
-        cluster.wait_until_ready()
-    restored(cluster)
-    return load.summary
-
-
-def clients_notice_no_eviction(cluster):
-    with Load(cluster, kept=False) as load:
-        for part in (PROXY, RUST):
-            cluster.evict(cluster.pods(part)[0])
-            cluster.wait_until_none_is_ending()
-            cluster.wait_until_ready()
-    return load.summary
-
-
-def restored(cluster):
-    cluster.apply()
-    cluster.wait_until_ready()
-    cluster.wait_until_none_is_ending()
-
-
-# --- Mistakes ----------------------------------------------------------------------------------------
-
-
-def a_wrong_port_keeps_the_old_pods_serving(cluster):
-    with Load(cluster) as load:
-        patch = pod_template_patch("qr-service", env={"QR_ADDR": "0.0.0.0:99999"})
-        cluster.patch("deployment", "qr-service", patch)
-        line = cluster.wait_for_crash(RUST)
-        cluster.kubectl("rollout", "undo", "deployment/qr-service")
-        cluster.wait_for_rollout("qr-service")
-    restored(cluster)
-    return said_in_a_line(line, "QR_ADDR", load)
-
-
-def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
-    volumes = [{"name": "configuration", "configMap": {"name": "nowhere"}}]
-    with Load(cluster) as load:
-        patch = {"spec": {"template": {"spec": {"volumes": volumes}}}}
-        cluster.patch("deployment", "proxy", patch)
-        cluster.wait_for_event("nowhere")
-        cluster.kubectl("rollout", "undo", "deployment/proxy")
-        cluster.wait_for_rollout("proxy")
-    restored(cluster)
-    return load.summary
-
-
-def a_wrong_split_keeps_the_old_pods_serving(cluster):
-    with Load(cluster, kept=False) as load:
-        cluster.patch("configmap", "split", {"data": {"split.conf": "nonsense"}})
-        cluster.kubectl("rollout", "restart", "deployment/proxy")
-        line = cluster.wait_for_crash(PROXY)
-        cluster.patch("configmap", "split", {"data": None})
-        cluster.kubectl("rollout", "restart", "deployment/proxy")
-        cluster.wait_for_rollout("proxy")
-        cluster.wait_until_none_is_ending()
-    return said_in_a_line(line, "split.conf is not written by ramp", load)
-
-
-def said_in_a_line(log, expected, load):
-    Cluster.expect(len(log.splitlines()) == 1 and expected in log, f"the log says: {log}")
-    return f"{log}; {load.summary}"
-
-
-# --- Figures, and the end ----------------------------------------------------------------------------
 
 
 def memory_stays_within_the_limits(cluster):
@@ -290,19 +134,21 @@ def memory_stays_within_the_limits(cluster):
     by_node = memory_under_load(cluster, rate=100)
     cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
     rust, node = by_rust["qr-service"], by_node["legacy-node"]
-    cluster.expect(rust < 32, f"qr-service has {rust:.1f} MiB")
+    cluster.expect(rust < RUST_LIMIT_MIB, f"qr-service has {rust:.1f} MiB")
+    restarts = cluster.restarts()
+    cluster.expect(not restarts, f"containers were started again: {restarts}")
     parts = ", ".join(f"{name} {mib:.1f}" for name, mib in sorted(by_rust.items()))
     return f"MiB with 400 requests a second on Rust: {parts}; with 100 on Node: legacy-node {node:.1f}"
 
 
 def memory_under_load(cluster, rate):
-    """The most that a container of each name has."""
-    with Load(cluster, rate=rate):
-        time.sleep(30)
-        memory = cluster.memory_mib()
+    """The most that a container of each name has, in MiB."""
     figures = {}
-    for (_, container), mib in memory.items():
-        figures[container] = max(mib, figures.get(container, 0))
+    with Load(cluster, rate=rate):
+        for _ in range(6):
+            time.sleep(5)
+            for (_, container), mib in cluster.memory_mib().items():
+                figures[container] = max(mib, figures.get(container, 0))
     return figures
 
 
@@ -311,29 +157,12 @@ def deleting_leaves_nothing(cluster):
     cluster.expect_nothing_left()
 
 
-FAULTS = [
-    clients_notice_no_rollout_of_the_rust_service,
-    clients_notice_no_rollout_of_the_legacy_app,
-    clients_notice_no_rollout_of_the_shadow,
-    clients_notice_no_rollout_of_the_proxy,
-    clients_notice_no_rollout_of_prometheus,
-    clients_notice_no_change_of_the_split,
-    a_walk_passes_the_gates_of_the_clusters_prometheus,
-    a_new_proxy_has_the_split_that_was_set,
-    clients_notice_no_scaling,
-    clients_notice_no_deleted_pod,
-    clients_notice_no_pod_killed_at_once,
-    clients_notice_no_pod_that_exceeds_its_memory,
-    clients_notice_no_eviction,
-    a_wrong_port_keeps_the_old_pods_serving,
-    a_configuration_that_is_not_there_keeps_the_old_pods_serving,
-    a_wrong_split_keeps_the_old_pods_serving,
-    memory_stays_within_the_limits,
-]
+OPTIONAL = [*FAULTS, *MISTAKES, memory_stays_within_the_limits]
 CHECKS = [
     everything_is_ready_within_a_minute,
     the_contract_holds_inside,
-    *FAULTS,
+    grafana_has_taken_over_what_it_is_provisioned_with,
+    *OPTIONAL,
     a_second_apply_changes_nothing,
 ]
 

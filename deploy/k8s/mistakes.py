@@ -1,0 +1,79 @@
+"""Configurations that are wrong: the old pods go on, and what is wrong is said where people look."""
+
+import json
+
+from cluster import Cluster
+from load import Load
+from pods import PROXY, RUST, pod_template_patch
+
+
+def a_wrong_port_keeps_the_old_pods_serving(cluster):
+    with Load(cluster) as load:
+        patch = pod_template_patch("qr-service", env={"QR_ADDR": "0.0.0.0:99999"})
+        cluster.patch("deployment", "qr-service", patch)
+        line = cluster.wait_for_crash(RUST)
+        cluster.kubectl("rollout", "undo", "deployment/qr-service")
+        cluster.wait_for_rollout("qr-service")
+    cluster.restore()
+    return said_in_a_line(line, "QR_ADDR", load)
+
+
+def a_configuration_that_nginx_cannot_read_keeps_the_old_pods_serving(cluster):
+    with Load(cluster) as load:
+        data = {**files_of_the_proxy(cluster), "upstreams.conf": "upstream {"}
+        broken = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "broken"}, "data": data}
+        cluster.kubectl("create", "-f", "-", given=json.dumps(broken))
+        mount_configuration(cluster, "broken")
+        line = cluster.wait_for_crash(PROXY)
+        cluster.kubectl("rollout", "undo", "deployment/proxy")
+        cluster.wait_for_rollout("proxy")
+    cluster.kubectl("delete", "configmap", "broken")
+    cluster.restore()
+    return said_in_a_line(line, "upstreams.conf:1", load)
+
+
+def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
+    with Load(cluster) as load:
+        mount_configuration(cluster, "nowhere")
+        cluster.wait_for_event("nowhere")
+        cluster.kubectl("rollout", "undo", "deployment/proxy")
+        cluster.wait_for_rollout("proxy")
+    cluster.restore()
+    return load.summary
+
+
+def a_wrong_split_keeps_the_old_pods_serving(cluster):
+    with Load(cluster, kept=False) as load:
+        cluster.patch("configmap", "split", {"data": {"split.conf": "nonsense"}})
+        cluster.kubectl("rollout", "restart", "deployment/proxy")
+        line = cluster.wait_for_crash(PROXY)
+        cluster.patch("configmap", "split", {"data": None})
+        cluster.kubectl("rollout", "restart", "deployment/proxy")
+        cluster.wait_for_rollout("proxy")
+        cluster.wait_until_none_is_ending()
+    return said_in_a_line(line, "split.conf is not written by ramp", load)
+
+
+def files_of_the_proxy(cluster):
+    volumes = cluster.get("deployment", "proxy")["spec"]["template"]["spec"]["volumes"]
+    name = next(each["configMap"]["name"] for each in volumes if each["name"] == "configuration")
+    return cluster.get("configmap", name)["data"]
+
+
+def mount_configuration(cluster, config_map):
+    """The proxies get their files from there."""
+    volumes = [{"name": "configuration", "configMap": {"name": config_map}}]
+    cluster.patch("deployment", "proxy", {"spec": {"template": {"spec": {"volumes": volumes}}}})
+
+
+def said_in_a_line(log, expected, load):
+    Cluster.expect(len(log.splitlines()) == 1 and expected in log, f"the log says: {log}")
+    return f"{log}; {load.summary}"
+
+
+MISTAKES = [
+    a_wrong_port_keeps_the_old_pods_serving,
+    a_configuration_that_nginx_cannot_read_keeps_the_old_pods_serving,
+    a_configuration_that_is_not_there_keeps_the_old_pods_serving,
+    a_wrong_split_keeps_the_old_pods_serving,
+]
