@@ -71,7 +71,7 @@ fn every_folder_at_the_top_has_a_readme_of_a_screen_or_so() {
         }
     }
     folders.retain(|folder| !folder.to_string_lossy().starts_with('.'));
-    for folder in folders {
+    for folder in &folders {
         let readme = repository().join(folder).join("README.md");
         let text = fs::read_to_string(&readme).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
         assert!(text.lines().count() <= 80, "{} is too long", readme.display());
