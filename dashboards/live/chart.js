@@ -54,7 +54,9 @@ export class Chart {
     const grid = { stroke: colour('line'), width: 1 };
     const axis = { font: FONT, stroke: colour('muted'), grid, ticks: { show: false } };
     const times = (_plot, splits, _axis, _space, increment) => axisTimes(splits, increment);
-    const units = (_plot, splits) => splits.map((split) => withUnit(split, unit));
+    // Null is a mark that uPlot leaves out, where powers of ten are close to each other.
+    const units = (_plot, splits) =>
+      splits.map((split) => (split === null ? '' : withUnit(split, unit)));
     return {
       width,
       height: HEIGHT,
