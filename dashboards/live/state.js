@@ -43,7 +43,7 @@ export class State {
     say(split.asked, asked === null ? 'Not known' : `${digits(asked)}% to Rust`);
     split.bar.style.width = `${asked ?? 0}%`;
     const mirrored = figures.number('ramp_mirror_share_percent');
-    const compared = mirrored === null ? '' : ` ${digits(mirrored)}% of all go to the shadow too.`;
+    const compared = mirrored === null ? '' : ` Mirrored: ${digits(mirrored)}%.`;
     const served =
       real === null
         ? 'No traffic in the last minute.'
