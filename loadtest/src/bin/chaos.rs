@@ -64,6 +64,7 @@ fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {
         splits: if quick { 6 } else { 30 },
         restarts: if quick { 1 } else { 3 },
         stopped: seconds(10, 3),
+        steps: if quick { "100" } else { "5,25,50,100" },
         hold: seconds(30, 20),
         programs,
     })

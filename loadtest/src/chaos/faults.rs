@@ -1,5 +1,6 @@
 //! The faults.
 
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -34,7 +35,8 @@ const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fa
 }
 
 /// All of them, in the order in which they are played.
-pub const FAULTS: [Fault; 9] = [
+pub const FAULTS: [Fault; 10] = [
+    fault("none: the ramp goes all the way", ramp_to_all),
     fault("split moved, with reloads", move_split),
     fault("Rust restarted", |place| restart(place, Part::QrService)),
     fault("Node restarted", |place| restart(place, Part::LegacyNode)),
@@ -80,15 +82,31 @@ fn without_watchers(place: &Place) -> anyhow::Result<()> {
     watchers.iter().try_for_each(|part| place.stack.start_part(*part))
 }
 
+/// No fault, but what all this is for: every gate passes, and nobody notices.
+fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
+    place.stack.set_split(Share::NONE)?;
+    let output = ramp(place, place.plan.steps)?.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "ramp ended with {}: {said}", output.status);
+    let split = place.split()?;
+    ensure!(split.share_percent == Share::ALL, "ramp left the split at {}", split.share_percent);
+    place.stack.set_split(Share::percent(SHARE_PERCENT)?)
+}
+
+/// Starts the ramp over `steps`.
+fn ramp(place: &Place, steps: &str) -> anyhow::Result<Child> {
+    let hold = format!("{}s", place.plan.hold.as_secs());
+    let mut run = place.ramp();
+    run.args(["run", "--steps", steps, "--hold", &hold, "--every", "1s"]);
+    run.stdout(Stdio::piped()).spawn().context("ramp")
+}
+
 /// A release that draws other texts is deployed while the ramp holds its first step. It has to be
 /// back where it began, and to say so by its exit code.
 fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
     const ROLLED_BACK: i32 = 3;
     place.stack.set_split(Share::NONE)?;
-    let hold = format!("{}s", place.plan.hold.as_secs());
-    let mut run = place.ramp();
-    run.args(["run", "--steps", "25,50", "--hold", &hold, "--every", "1s"]);
-    let run = run.stdout(std::process::Stdio::piped()).spawn().context("ramp")?;
+    let run = ramp(place, "25,50")?;
     std::thread::sleep(Duration::from_secs(3));
     place.deploy(true)?;
     let output = run.wait_with_output()?;

@@ -23,6 +23,8 @@ pub struct Plan {
     pub restarts: usize,
     /// How long a part is stopped, and others are away.
     pub stopped: Duration,
+    /// The steps of the ramp where nothing is wrong, in percent.
+    pub steps: &'static str,
     /// How long each step of the ramp is held.
     pub hold: Duration,
     /// The programs: qr-service, the one with faults, and ramp.
