@@ -2,8 +2,9 @@
 """Checks the manifests without a cluster: `make deploy-check`.
 
 Every kustomization is rendered, every component on top of the default as well. What comes out is
-validated, strictly, against the schemas of several versions of Kubernetes and the types of custom kinds,
-scored by kube-score, and checked for what neither looks at. Prints a line for each problem; exit code 1 where there is one.
+validated, strictly, against the schemas of several versions of Kubernetes and the types of custom
+kinds, scored by kube-score, and checked for what none of them looks at. Prints a line for each
+problem; exit code 1 where there is one.
 
 With --write-rules it writes the one manifest that is made of other files.
 """
