@@ -17,7 +17,7 @@ struct Arguments {
     #[arg(long)]
     quick: bool,
     /// Requests a second; the legacy app gets half of them, and all while Rust is away
-    #[arg(long, default_value_t = 100.0)]
+    #[arg(long, default_value_t = 60.0)]
     rate: f64,
     /// Only faults with this in their names
     #[arg(long)]

@@ -35,6 +35,8 @@ pub struct Plan {
 pub(super) const SHARE_PERCENT: u16 = 50;
 
 const RECOVERS_WITHIN: Duration = Duration::from_secs(40);
+/// A part that ends sooner after its start is one that does not start, to the supervisor (1 s).
+const COUNTS_AS_STARTED: Duration = Duration::from_millis(1500);
 
 /// A stack in passing, and what faults need of it.
 pub struct Place {
@@ -77,7 +79,9 @@ impl Place {
             ensure!(Instant::now() < deadline, "{} does not end", part.name());
             std::thread::sleep(Duration::from_millis(50));
         }
-        self.stack.wait_until_ready(part)
+        self.stack.wait_until_ready(part)?;
+        std::thread::sleep(COUNTS_AS_STARTED);
+        Ok(())
     }
 
     /// nginx' workers.
