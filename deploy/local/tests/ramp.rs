@@ -31,7 +31,11 @@ fn run_under_load(stack: &Stack, hold: &str) -> Output {
     let gates = stack.settings().run_dir.join("gates.toml");
     let own = std::fs::read_to_string(stack.settings().root.join("proxy/ramp/gates.toml")).unwrap();
     // The shadow compares ten in a second, so a hundred would take ten seconds a step.
-    std::fs::write(&gates, own.replace("limit = 100", "limit = 20")).unwrap();
+    let own = own.replace("limit = 100", "limit = 20");
+    // Of so few answers a single stall of the machine is the 99th percentile.
+    let lenient = own.replace("judge = \"at the end\"", "judge = \"at the end\"\nmargin = 2.5");
+    assert_ne!(lenient, own);
+    std::fs::write(&gates, lenient).unwrap();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -65,6 +65,7 @@ fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {
         restarts: if quick { 1 } else { 3 },
         stopped: seconds(10, 3),
         steps: if quick { "100" } else { "5,25,50,100" },
+        p99_margin_seconds: if quick { 2.5 } else { 0.0 },
         hold: seconds(30, 20),
         programs,
     })

@@ -1,5 +1,7 @@
 //! The faults.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -97,8 +99,21 @@ fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
 fn ramp(place: &Place, steps: &str) -> anyhow::Result<Child> {
     let hold = format!("{}s", place.plan.hold.as_secs());
     let mut run = place.ramp();
-    run.args(["run", "--steps", steps, "--hold", &hold, "--every", "1s"]);
-    run.stdout(Stdio::piped()).spawn().context("ramp")
+    run.args(["run", "--steps", steps, "--hold", &hold, "--every", "1s", "--gates"]);
+    run.arg(gates(place)?).stdout(Stdio::piped()).spawn().context("ramp")
+}
+
+/// The gates that everyone has, but with `p99_margin_seconds`.
+fn gates(place: &Place) -> anyhow::Result<PathBuf> {
+    const P99_IS_JUDGED: &str = "judge = \"at the end\"";
+    let settings = place.stack.settings();
+    let own = settings.root.join("proxy/ramp/gates.toml");
+    let text = fs::read_to_string(&own).with_context(|| own.display().to_string())?;
+    ensure!(text.matches(P99_IS_JUDGED).count() == 1, "{} has another p99", own.display());
+    let margin = format!("{P99_IS_JUDGED}\nmargin = {:?}", place.plan.p99_margin_seconds);
+    let gates = settings.run_dir.join("gates.toml");
+    fs::write(&gates, text.replace(P99_IS_JUDGED, &margin)).context("gates")?;
+    Ok(gates)
 }
 
 /// A release that draws other texts is deployed while the ramp holds its first step. It has to be

@@ -25,6 +25,8 @@ pub struct Plan {
     pub stopped: Duration,
     /// The steps of the ramp where nothing is wrong, in percent.
     pub steps: &'static str,
+    /// What Rust's p99 may be above Node's: in a short step a single stall of the machine decides.
+    pub p99_margin_seconds: f64,
     /// How long each step of the ramp is held.
     pub hold: Duration,
     /// The programs: qr-service, the one with faults, and ramp.
