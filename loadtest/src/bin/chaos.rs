@@ -13,7 +13,8 @@ use loadtest::chaos::{FAULTS, Fault, Plan, Seen, play};
 #[derive(Parser)]
 #[command(name = "chaos", after_help = "Exit codes: 0 where clients saw nothing wrong, else 1.")]
 struct Arguments {
-    /// Shorter: fewer splits and restarts, shorter stops
+    /// Shorter: fewer splits and restarts, shorter stops, one step of the healthy ramp, whose p99 a
+    /// single stall must not decide
     #[arg(long)]
     quick: bool,
     /// Requests a second; the legacy app gets half of them, and all while Rust is away

@@ -73,7 +73,6 @@ impl Formats {
         &self,
         rows: &mut Lines<T, W, N>,
         mask: u8,
-        _size: usize,
     ) {
         self.for_each(false, |line, at, bits| {
             let bit = T::from_low(u64::from(bits[usize::from(mask)])) << (at % T::BITS) as u32;

@@ -52,6 +52,6 @@ pub(crate) fn draw<T: Word, const W: usize, const N: usize, const V: usize>(
     let free = &patterns.free;
     let mask = penalty::choose_mask::<T, W, N, V>(&rows, &columns, free, &formats, size);
     mask::apply(&mut rows, free, mask, size);
-    formats.draw(&mut rows, mask, size);
+    formats.draw(&mut rows, mask);
     (rows, mask)
 }

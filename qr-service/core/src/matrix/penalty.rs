@@ -203,7 +203,7 @@ fn count_dark<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
     tally.total(PLANES)
 }
 
-/// Planes that hold the points of rules 1 and 2 for one column of `lines` lines at most.
+/// Planes that hold the points of rules 1 and 2 for one column, of a strip of `N` lines.
 const fn planes<const N: usize>() -> usize {
     if N <= 40 { 8 } else { 10 }
 }
