@@ -19,7 +19,7 @@ TEST_STACK := target/debug/stack
 
 up: ## start all of it in the background and say where it is; harmless where it runs
 	@deploy/local/setup.sh run
-	$(CARGO) build --release -p qr-service -p qr-shadow -p ramp -p stack
+	$(CARGO) build --release -p qr-service -p shadow -p ramp -p stack
 	$(STACK) up
 
 down: ## stop all of it; data stays
@@ -36,8 +36,8 @@ split: $(STACK) ## send PERCENT=25 of /qrcode to the Rust service
 	$(STACK) split $(PERCENT)
 
 ramp: $(STACK) ## move it step by step, with gates and rollback: ARGS='--steps 1,5,25 --hold 60s', or ARGS=status
-	@QR_NGINX_DIR=$${QR_NGINX_DIR:-$${QR_RUN_DIR:-run}/nginx}
-	export QR_NGINX_DIR
+	@RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
+	export RAMP_NGINX_DIR
 	case '$(ARGS)' in
 	''|-*) exec $(RAMP) run $(ARGS) ;;
 	*) exec $(RAMP) $(ARGS) ;;
@@ -59,7 +59,7 @@ test: ## every test of every part, the contract suite and the pages in Chromium 
 	$(NPM) test
 	$(LIVE) test
 	qr-service/bindings/wasm/test.sh
-	$(CARGO) build --quiet -p qr-service -p qr-shadow -p ramp -p stack
+	$(CARGO) build --quiet -p qr-service -p shadow -p ramp -p stack
 	$(TEST_STACK) with -- $(NPM) run test:browser
 	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser
 	$(MAKE) fuzz SECONDS=10
@@ -88,10 +88,10 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
 	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
-	$(CARGO) build --quiet -p qr-service -p qr-shadow -p stack
+	$(CARGO) build --quiet -p qr-service -p shadow -p stack
 	folder=$$(mktemp -d)
 	trap 'rm -rf "$$folder"' EXIT
-	QR_RUN_DIR="$$folder" $(TEST_STACK) check
+	STACK_RUN_DIR="$$folder" $(TEST_STACK) check
 	$(MAKE) deploy-check
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080
@@ -127,20 +127,20 @@ bench: ## the hot function beside its peers: a table, and target/bench/core.json
 	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
 
 bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
-	$(CARGO) build --release --quiet -p qr-service -p qr-shadow -p loadtest --bins
+	$(CARGO) build --release --quiet -p qr-service -p shadow -p loadtest --bins
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/http
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@deploy/local/setup.sh all
 	$(MAKE) rungs
-	$(CARGO) build --release --quiet -p qr-service -p qr-shadow -p loadtest --bins
+	$(CARGO) build --release --quiet -p qr-service -p shadow -p loadtest --bins
 	$(CARGO) build --release --quiet -p qr-service --example static_answer
 	target/release/ladder $(if $(QUICK),--quick) $(ARGS)
 
 chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
 	@deploy/local/setup.sh all
-	$(CARGO) build --release --quiet -p qr-service -p qr-shadow -p ramp -p loadtest --bins
+	$(CARGO) build --release --quiet -p qr-service -p shadow -p ramp -p loadtest --bins
 	$(CARGO) build --release --quiet -p qr-service --features faults --example wrong_pictures
 	target/release/chaos $(ARGS)
 

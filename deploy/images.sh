@@ -28,7 +28,7 @@ image() {
         "${flags[@]}" "${@:3}" "$2"
 }
 
-for program in qr-service qr-shadow ramp; do
+for program in qr-service shadow ramp; do
     image "$program" . -f qr-service/Dockerfile --target "$program"
 done
 image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version"

@@ -17,7 +17,7 @@ fi
 # the cluster's, where there is one.
 if [ ! -e "$prefix/split.conf" ]; then
     if [ -e /etc/split/split.conf ]; then
-        QR_NGINX_DIR=$prefix ramp prepare /etc/split/split.conf
+        RAMP_NGINX_DIR=$prefix ramp prepare /etc/split/split.conf
     else
         cp /etc/proxy/split.conf "$prefix"
     fi

@@ -1,4 +1,4 @@
-//! A picture's content, by decoders that belong to neither implementation: `png` for the pixels,
+//! A picture's content, by decoders that belong to neither side: `png` for the pixels,
 //! `rqrr` for the symbol.
 
 use std::io::Cursor;

@@ -10,12 +10,12 @@ import { arrange, choice, curves, datasourceChoice, mark, number, row, states } 
 
 const CHOSEN = 'job=~"$job",instance=~"$instance"';
 
-/** A recorded metric as two lines, Node and Rust. */
+/** What screens call the two sides. */
+const SIDES = { old: 'Node', new: 'Rust' };
+
+/** A recorded metric as two lines, one for each side. */
 const pair = (metric, suffix = '') =>
-  ['Node', 'Rust'].map((name) => [
-    `${name}${suffix}`,
-    `${metric}{implementation="${name.toLowerCase()}"}`,
-  ]);
+  Object.entries(SIDES).map(([side, name]) => [`${name}${suffix}`, `${metric}{side="${side}"}`]);
 
 const quantiles = (metric) =>
   ['p99', 'p90', 'p50'].flatMap((q) => pair(`${metric}:${q}_1m`, ` ${q}`));
@@ -30,14 +30,14 @@ const ratio = (title, description, metric) =>
   });
 
 const gap = [
-  ratio('Memory', 'Resident memory of all processes', 'qr:node_over_rust:memory'),
+  ratio('Memory', 'Resident memory of all processes', 'qr:old_over_new:memory'),
   ratio(
     'Latency',
     'p99 as the shadow sees it, both asked the same',
-    'qr:node_over_rust:latency_p99',
+    'qr:old_over_new:latency_p99',
   ),
-  ratio('CPU', 'CPU seconds for 1000 requests', 'qr:node_over_rust:cpu'),
-  ratio('Bandwidth', 'Mean bytes of a response to the same requests', 'qr:node_over_rust:bytes'),
+  ratio('CPU', 'CPU seconds for 1000 requests', 'qr:old_over_new:cpu'),
+  ratio('Bandwidth', 'Mean bytes of a response to the same requests', 'qr:old_over_new:bytes'),
   number({
     title: 'Alerts firing',
     description: 'Each has a runbook in docs/runbooks.',
@@ -57,7 +57,7 @@ const sideBySide = [
     title: 'Memory',
     description: 'Resident memory of all processes; for Node, the whole cluster.',
     unit: 'bytes',
-    lines: pair('implementation:qr_resident_memory_bytes:sum'),
+    lines: pair('side:qr_resident_memory_bytes:sum'),
   }),
   curves({
     title: 'Latency from the shadow',
@@ -65,7 +65,7 @@ const sideBySide = [
       'The shadow asks both the same question and times both from outside, waits included. Logarithmic.',
     unit: 's',
     log: true,
-    lines: quantiles('implementation:qr_shadow_response_seconds'),
+    lines: quantiles('side:shadow_response_seconds'),
   }),
   curves({
     title: 'Latency by each service',
@@ -73,7 +73,7 @@ const sideBySide = [
       "Each by its own clock, over all its requests. Node's does not run while a request waits for the event loop. Logarithmic.",
     unit: 's',
     log: true,
-    lines: quantiles('implementation:qr_own_duration_seconds'),
+    lines: quantiles('side:qr_own_duration_seconds'),
   }),
   curves({
     title: 'CPU for 1000 requests',
@@ -81,7 +81,7 @@ const sideBySide = [
       'All CPU of the processes over all their requests, whatever the route. With few requests, mostly the price of being there. Logarithmic.',
     unit: 's',
     log: true,
-    lines: pair('implementation:qr_cpu_seconds_per_1000_requests:rate1m'),
+    lines: pair('side:qr_cpu_seconds_per_1000_requests:rate1m'),
   }),
   curves({
     title: 'Bytes of a response',
@@ -89,8 +89,8 @@ const sideBySide = [
       'Mean size of a body, over the same requests at both; dashed, of the pictures each made for its own clients.',
     unit: 'bytes',
     lines: [
-      ...pair('implementation:qr_response_bytes:mean_1m'),
-      ...pair('implementation:qr_own_png_bytes:mean_1m', ' own'),
+      ...pair('side:qr_response_bytes:mean_1m'),
+      ...pair('side:qr_own_png_bytes:mean_1m', ' own'),
     ],
   }),
   curves({
@@ -98,7 +98,7 @@ const sideBySide = [
     description: 'Mean beside the quantiles above: time from asking to the last byte. Logarithmic.',
     unit: 's',
     log: true,
-    lines: pair('implementation:qr_shadow_response_seconds:mean_1m'),
+    lines: pair('side:shadow_response_seconds:mean_1m'),
   }),
 ];
 
@@ -107,7 +107,7 @@ const traffic = [
     title: 'Requests of clients',
     description: "Requests to /qrcode by who answered, without the shadow's own.",
     unit: 'reqps',
-    lines: pair('implementation:qr_client_requests:rate1m'),
+    lines: pair('side:qr_client_requests:rate1m'),
   }),
   curves({
     title: "Split: Rust's share",
@@ -116,7 +116,7 @@ const traffic = [
     max: 100,
     lines: [
       ['asked for', 'ramp_share_percent'],
-      ['Rust', 'qr:rust_share_percent:rate1m'],
+      ['Rust', 'qr:new_share_percent:rate1m'],
     ],
   }),
   states({
@@ -134,8 +134,8 @@ const traffic = [
       'Share of answers with 5xx, as each counts; dashed, what the shadow got no answer to, 502 to 504 included. The proxy hands 503 of Rust on to Node.',
     unit: 'percentunit',
     lines: [
-      ...pair('implementation:qr_errors:ratio_rate1m'),
-      ...pair('implementation:qr_shadow_failures:ratio_rate1m', ' for the shadow'),
+      ...pair('side:qr_errors:ratio_rate1m'),
+      ...pair('side:shadow_failures:ratio_rate1m', ' for the shadow'),
     ],
   }),
   curves({
@@ -149,8 +149,8 @@ const traffic = [
     description: 'What the shadow found, and what it had to leave out.',
     unit: 'reqps',
     lines: [
-      ['{{result}}', 'sum by (result) (rate(qr_shadow_comparisons_total[$__rate_interval]))'],
-      ['dropped', 'sum(rate(qr_shadow_dropped_total[$__rate_interval]))'],
+      ['{{result}}', 'sum by (result) (rate(shadow_comparisons_total[$__rate_interval]))'],
+      ['dropped', 'sum(rate(shadow_dropped_total[$__rate_interval]))'],
     ],
   }),
   curves({
@@ -202,7 +202,7 @@ const saturation = [
     title: "Shadow's queue",
     description: 'Requests that wait to be compared; past its length they are dropped.',
     unit: 'short',
-    lines: [['{{instance}}', `qr_shadow_queue_depth{${CHOSEN}}`]],
+    lines: [['{{instance}}', `shadow_queue_depth{${CHOSEN}}`]],
   }),
   curves({
     title: "nginx' connections",

@@ -15,15 +15,15 @@ export class Ratio {
   async refresh(signal) {
     const { expr, sides } = this.spec;
     const [ratio, both] = await Promise.all([samples(expr, signal), samples(sides.expr, signal)]);
-    const side = (name) => both.find(({ metric }) => metric.implementation === name)?.value;
-    this.show(ratio[0]?.value ?? null, side('node') ?? null, side('rust') ?? null);
+    const side = (name) => both.find(({ metric }) => metric.side === name)?.value;
+    this.show(ratio[0]?.value ?? null, side('old') ?? null, side('new') ?? null);
   }
 
-  show(ratio, node, rust) {
+  show(ratio, oldValue, newValue) {
     const { unit } = this.spec;
     say(this.parts.number, ratio === null ? 'No data yet' : digits(ratio, true));
     this.element.classList.toggle('unknown', ratio === null);
-    say(this.parts.node, withUnit(node, unit, true));
-    say(this.parts.rust, withUnit(rust, unit, true));
+    say(this.parts.old, withUnit(oldValue, unit, true));
+    say(this.parts.new, withUnit(newValue, unit, true));
   }
 }

@@ -16,7 +16,7 @@ def clients_notice_no_rollout_of_the_legacy_app(cluster):
 
 
 def clients_notice_no_rollout_of_the_shadow(cluster):
-    return rolled_out(cluster, "qr-shadow")
+    return rolled_out(cluster, "shadow")
 
 
 def clients_notice_no_rollout_of_the_proxy(cluster):

@@ -23,7 +23,7 @@ from ramp import ramp
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 VERSION = workspace_version()
-IMAGES = ["qr-service", "legacy-node", "qr-shadow", "ramp", "proxy", "contract", "oha"]
+IMAGES = ["qr-service", "legacy-node", "shadow", "ramp", "proxy", "contract", "oha"]
 READY_WITHIN_SECONDS = 60
 RUST_LIMIT_MIB = 32
 

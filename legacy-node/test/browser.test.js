@@ -1,6 +1,6 @@
 /**
  * The page, driven in a real Chromium. Against the app itself, or BASE_URL, or the whole stack
- * (QR_STACK_URL: the proxy, with all of /qrcode going to qr-service).
+ * (STACK_URL: the proxy, with all of /qrcode going to qr-service).
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -8,7 +8,7 @@ import { startApp } from './support/app-process.js';
 import { launchBrowser, openPage as open, overflowOf, picture } from './support/browser.js';
 import { decodeQr, pngSize } from './support/decoder.js';
 
-const stackUrl = process.env.QR_STACK_URL;
+const stackUrl = process.env.STACK_URL;
 const baseUrl = (stackUrl ?? process.env.BASE_URL ?? (await startApp({ after })).url).replace(
   /\/$/,
   '',

@@ -45,7 +45,7 @@ describe('metrics', () => {
 
   it('count what the proxy hands over after a failure', async () => {
     for (const value of ['1', '0', 'yes']) {
-      await request(app.addr, '/qrcode?text=a', { headers: { 'X-QR-Fallback': value } });
+      await request(app.addr, '/qrcode?text=a', { headers: { 'X-Route-Fallback': value } });
     }
     const samples = await readMetrics(app.adminUrl);
     assert.equal(sumOf(samples, 'qr_fallback_requests_total'), 1);
@@ -79,16 +79,16 @@ describe('logs', () => {
       route: '/qrcode',
       method: 'GET',
       status: 200,
-      backend: 'legacy',
+      side: 'old',
     });
   });
 
-  it('name the backend as the proxy does, where it stands in for the other', async () => {
+  it('name the side as the proxy does, where it stands in for the other', async () => {
     await request(app.addr, '/qrcode?text=a', {
-      headers: { 'X-Request-Id': 'log-3', 'X-QR-Fallback': '1' },
+      headers: { 'X-Request-Id': 'log-3', 'X-Route-Fallback': '1' },
     });
     const entry = await app.logged(({ request_id }) => request_id === 'log-3');
-    assert.equal(entry.backend, 'fallback');
+    assert.equal(entry.side, 'fallback');
   });
 
   it('leave a trace id out that is not valid', async () => {

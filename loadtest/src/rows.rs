@@ -6,7 +6,7 @@ pub enum Way {
     /// A plain axum router whose answer is always the same 420 bytes: the load generators' ceiling.
     Static,
     /// The legacy app with one of its generators.
-    Legacy {
+    LegacyNode {
         /// `QR_IMPL`.
         implementation: &'static str,
         /// `WORKERS`.
@@ -44,8 +44,12 @@ impl Row {
         Row { name, about, way, article: None, slower_because: UNEXPLAINED }
     }
 
-    const fn legacy(name: &'static str, implementation: &'static str, about: &'static str) -> Self {
-        Row::new(name, Way::Legacy { implementation, workers: 1 }, about)
+    const fn legacy_node(
+        name: &'static str,
+        implementation: &'static str,
+        about: &'static str,
+    ) -> Self {
+        Row::new(name, Way::LegacyNode { implementation, workers: 1 }, about)
     }
 
     const fn article(self, ratio: f64) -> Self {
@@ -69,30 +73,30 @@ pub const ROWS: [Row; 12] = [
         Way::Static,
         "a plain axum router, 420 bytes always the same: what the load generator can do",
     ),
-    Row::legacy(BASELINE, "node", "the legacy app, one process, npm qrcode").article(1.0),
+    Row::legacy_node(BASELINE, "node", "the legacy app, one process, npm qrcode").article(1.0),
     Row::new(
         "node-cluster",
-        Way::Legacy { implementation: "node", workers: 2 },
+        Way::LegacyNode { implementation: "node", workers: 2 },
         "the same, two processes by node:cluster on the same cores",
     )
     .slower_because("where there is one core, its processes have to share it"),
-    Row::legacy(
+    Row::legacy_node(
         "node-tuned",
         "node-tuned",
         "npm qrcode at its fairest: greyscale, no filter, level 6",
     ),
-    Row::legacy("cli", "cli", "a process of qr for each picture").article(1.76),
-    Row::legacy("wasm", "wasm", "the Wasm module by wasm-bindgen").article(2.03),
-    Row::legacy("wasm-raw", "wasm-raw", "the Wasm module by its plain interface").slower_because(
+    Row::legacy_node("cli", "cli", "a process of qr for each picture").article(1.76),
+    Row::legacy_node("wasm", "wasm", "the Wasm module by wasm-bindgen").article(2.03),
+    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module by its plain interface").slower_because(
         "both make the picture in a tenth of the time that Express takes for the request, so that \
          what is left between them is noise",
     ),
-    Row::legacy("native", "native", "the addon, in the event loop's thread")
+    Row::legacy_node("native", "native", "the addon, in the event loop's thread")
         .article(3.75)
         .slower_because(
             "as for wasm-raw: a picture is a small part of the request, and noise the difference",
         ),
-    Row::legacy("native-async", "native-async", "the addon, in a thread of libuv's pool")
+    Row::legacy_node("native-async", "native-async", "the addon, in a thread of libuv's pool")
         .slower_because(
             "handing a picture to another thread and back takes longer than making it; it pays for \
              pictures of milliseconds, or with cores to spare",

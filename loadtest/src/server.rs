@@ -59,7 +59,7 @@ impl Server {
                 command.env("QR_ADDR", &at).env("QR_ADMIN_ADDR", "127.0.0.1:0");
                 command.env("QR_WORKER_THREADS", cores.count().to_string());
             }
-            Way::Legacy { implementation, workers } => {
+            Way::LegacyNode { implementation, workers } => {
                 command.arg("node").arg(repository().join("legacy-node/src/server.js"));
                 command.env("ADDR", &at).env("ADMIN_ADDR", "127.0.0.1:0");
                 command.env("DATA_DIR", data.path()).env("QR_IMPL", implementation);

@@ -11,7 +11,7 @@ use loadtest::server::{Cores, Server};
 fn the_contract_holds_with_every_generator() {
     let cores: Cores = "0".parse().unwrap();
     let cases = case::all().unwrap();
-    for row in ROWS.iter().filter(|row| matches!(row.way, Way::Legacy { .. })) {
+    for row in ROWS.iter().filter(|row| matches!(row.way, Way::LegacyNode { .. })) {
         let server = Server::start(row, &cores).context("make rungs builds them").unwrap();
         let report = run(&Target::new(&server.url).unwrap(), &cases, &Options::default());
         assert_eq!(report.counts(), (cases.len(), 0), "{}: {report}", row.name);

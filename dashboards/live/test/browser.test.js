@@ -15,7 +15,7 @@ import {
   picture,
 } from '../../../legacy-node/test/support/browser.js';
 
-const { QR_STACK_URL: stackUrl, QR_STACK_ADMIN_URL: adminUrl, QR_STACK_DIR: folder } = process.env;
+const { STACK_URL: stackUrl, STACK_ADMIN_URL: adminUrl, STACK_DIR: folder } = process.env;
 assert.ok(
   adminUrl && folder,
   'run me by `stack with --split 50 --mirror 25 -- npm run test:browser`',
@@ -165,13 +165,13 @@ describe('the live page', () => {
         await ratio(page, id)
           .getByText(/^[\d.,]+$/)
           .waitFor(PATIENCE);
-        for (const side of ['node', 'rust']) {
+        for (const side of ['old', 'new']) {
           const text = await page.locator(`#ratio-${id} [data-part=${side}]`).textContent();
           assert.match(text, /^[\d.,]+\s(B|kB|MB|µs|ms|s)$/, `${id}, ${side}`);
         }
       }
       for (const id of ['memory', 'latency', 'cpu', 'bytes', 'traffic', 'own-latency']) {
-        for (const colour of ['node', 'rust']) {
+        for (const colour of ['old', 'new']) {
           await curve(page, id, colour);
         }
       }

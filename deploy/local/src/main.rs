@@ -5,7 +5,7 @@ mod commands;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match arguments::parse::<commands::Arguments>().run() {
+    match service_kit::arguments::parse::<commands::Arguments>().run() {
         Ok(code) => code,
         Err(error) => {
             for line in format!("{error:#}").lines() {

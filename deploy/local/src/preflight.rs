@@ -30,15 +30,13 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
         .filter(|(program, _)| !is_on_path(program))
         .map(|(program, package)| format!("{program} (install {package})"))
         .collect();
-    for (program, package) in
-        [(&settings.qr_service, "qr-service"), (&settings.qr_shadow, "qr-shadow")]
-    {
+    for (program, package) in [(&settings.qr_service, "qr-service"), (&settings.shadow, "shadow")] {
         if !program.is_file() {
             missing.push(format!("{} (cargo build -p {package})", program.display()));
         }
     }
-    if !settings.root.join("legacy-node/node_modules").is_dir() {
-        missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
+    if !settings.root.join("old-node/node_modules").is_dir() {
+        missing.push("old-node/node_modules (npm ci in old-node)".to_owned());
     }
     ensure!(missing.is_empty(), "missing: {}; `make setup` installs on Debian", missing.join(", "));
     Ok(())
@@ -79,7 +77,7 @@ pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
 /// Names the folder and what the system says.
 pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
     for folder in [settings.run_dir.clone(), settings.data_dir()] {
-        let problem = || format!("{} is not writable (QR_RUN_DIR)", folder.display());
+        let problem = || format!("{} is not writable (STACK_RUN_DIR)", folder.display());
         fs::create_dir_all(&folder).with_context(problem)?;
         tempfile::tempfile_in(&folder).with_context(problem)?;
     }

@@ -20,9 +20,9 @@ const LOG_LINES: usize = 8;
 pub fn url(settings: &Settings, part: Part) -> String {
     let at = &settings.addresses;
     match part {
-        Part::QrService => format!("http://{}/readyz", at.rust_admin),
-        Part::LegacyNode => format!("http://{}/readyz", at.legacy_admin),
-        Part::QrShadow => format!("http://{}/readyz", at.shadow_admin),
+        Part::QrService => format!("http://{}/readyz", at.new_admin),
+        Part::LegacyNode => format!("http://{}/readyz", at.old_admin),
+        Part::Shadow => format!("http://{}/readyz", at.shadow_admin),
         Part::Nginx => format!("http://{}/livez", at.proxy_admin),
         Part::NginxExporter => format!("http://{}/metrics", at.nginx_exporter),
         Part::Prometheus => format!("http://{}/prometheus/-/ready", at.prometheus),

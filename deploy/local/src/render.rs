@@ -17,7 +17,7 @@ use crate::settings::Settings;
 /// # Errors
 /// A file that can't be read or written, or that lacks an address to be replaced; by name.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
-    for folder in ["log", "nginx", "prometheus", "data/prometheus", "data/legacy-node"] {
+    for folder in ["log", "nginx", "prometheus", "data/prometheus", "data/old-node"] {
         let folder = settings.run_dir.join(folder);
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     }
@@ -32,8 +32,8 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     place(
         file("upstreams.conf"),
         &[
-            ("127.0.0.1:42069", at.rust.to_string()),
-            ("127.0.0.1:3000", at.legacy.to_string()),
+            ("127.0.0.1:42069", at.new.to_string()),
+            ("127.0.0.1:3000", at.old.to_string()),
             ("127.0.0.1:42080", at.shadow.to_string()),
             ("127.0.0.1:9090", at.prometheus.to_string()),
         ],
@@ -44,8 +44,8 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     place(
         metrics("targets.json"),
         &[
-            ("127.0.0.1:42070", at.rust_admin.to_string()),
-            ("127.0.0.1:3001", at.legacy_admin.to_string()),
+            ("127.0.0.1:42070", at.new_admin.to_string()),
+            ("127.0.0.1:3001", at.old_admin.to_string()),
             ("127.0.0.1:42081", at.shadow_admin.to_string()),
             ("127.0.0.1:8081", at.proxy_admin.to_string()),
             ("127.0.0.1:9113", at.nginx_exporter.to_string()),
@@ -107,16 +107,16 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
         ("run", escaped(&settings.run_dir)),
         ("root", escaped(&settings.root)),
         ("qr_service", escaped(&settings.qr_service)),
-        ("qr_shadow", escaped(&settings.qr_shadow)),
+        ("shadow", escaped(&settings.shadow)),
         ("engine", engine),
         ("nginx_user", nginx_user.to_owned()),
         ("access_log", access_log),
-        ("legacy_workers", settings.legacy_workers.to_string()),
+        ("old_workers", settings.old_workers.to_string()),
         ("proxy_admin", at.proxy_admin.to_string()),
-        ("rust", at.rust.to_string()),
-        ("rust_admin", at.rust_admin.to_string()),
-        ("legacy", at.legacy.to_string()),
-        ("legacy_admin", at.legacy_admin.to_string()),
+        ("new", at.new.to_string()),
+        ("new_admin", at.new_admin.to_string()),
+        ("old", at.old.to_string()),
+        ("old_admin", at.old_admin.to_string()),
         ("shadow", at.shadow.to_string()),
         ("shadow_admin", at.shadow_admin.to_string()),
         ("prometheus", at.prometheus.to_string()),

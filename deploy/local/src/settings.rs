@@ -19,7 +19,7 @@ pub enum Part {
     /// nginx' counters, for Prometheus.
     NginxExporter,
     /// The comparison of both.
-    QrShadow,
+    Shadow,
     /// Prometheus.
     Prometheus,
 }
@@ -29,7 +29,7 @@ impl Part {
     pub const ALL: [Part; 6] = [
         Part::QrService,
         Part::LegacyNode,
-        Part::QrShadow,
+        Part::Shadow,
         Part::Nginx,
         Part::NginxExporter,
         Part::Prometheus,
@@ -39,8 +39,8 @@ impl Part {
     pub fn name(self) -> &'static str {
         match self {
             Part::QrService => "qr-service",
-            Part::LegacyNode => "legacy-node",
-            Part::QrShadow => "qr-shadow",
+            Part::LegacyNode => "old-node",
+            Part::Shadow => "shadow",
             Part::Nginx => "nginx",
             Part::NginxExporter => "nginx-exporter",
             Part::Prometheus => "prometheus",
@@ -51,7 +51,7 @@ impl Part {
     pub fn supervised_name(self) -> String {
         let group = match self {
             Part::Nginx | Part::NginxExporter => "edge",
-            Part::QrService | Part::LegacyNode | Part::QrShadow | Part::Prometheus => "backends",
+            Part::QrService | Part::LegacyNode | Part::Shadow | Part::Prometheus => "backends",
         };
         format!("{group}:{}", self.name())
     }
@@ -65,16 +65,16 @@ pub struct Addresses {
     /// nginx, admin.
     pub proxy_admin: SocketAddr,
     /// qr-service, public.
-    pub rust: SocketAddr,
+    pub new: SocketAddr,
     /// qr-service, admin.
-    pub rust_admin: SocketAddr,
-    /// legacy-node, public.
-    pub legacy: SocketAddr,
-    /// legacy-node, admin.
-    pub legacy_admin: SocketAddr,
-    /// qr-shadow, where nginx sends what it mirrors.
+    pub new_admin: SocketAddr,
+    /// old-node, public.
+    pub old: SocketAddr,
+    /// old-node, admin.
+    pub old_admin: SocketAddr,
+    /// shadow, where nginx sends what it mirrors.
     pub shadow: SocketAddr,
-    /// qr-shadow, admin.
+    /// shadow, admin.
     pub shadow_admin: SocketAddr,
     /// Prometheus.
     pub prometheus: SocketAddr,
@@ -86,16 +86,16 @@ impl Addresses {
     /// Each with the variable that sets it and the part that listens there.
     pub fn listeners(&self) -> [(&'static str, SocketAddr, Part); 10] {
         [
-            ("QR_PROXY_ADDR", self.proxy, Part::Nginx),
-            ("QR_PROXY_ADMIN_ADDR", self.proxy_admin, Part::Nginx),
-            ("QR_ADDR", self.rust, Part::QrService),
-            ("QR_ADMIN_ADDR", self.rust_admin, Part::QrService),
-            ("QR_LEGACY_ADDR", self.legacy, Part::LegacyNode),
-            ("QR_LEGACY_ADMIN_ADDR", self.legacy_admin, Part::LegacyNode),
-            ("QR_SHADOW_ADDR", self.shadow, Part::QrShadow),
-            ("QR_SHADOW_ADMIN_ADDR", self.shadow_admin, Part::QrShadow),
-            ("QR_PROMETHEUS_ADDR", self.prometheus, Part::Prometheus),
-            ("QR_NGINX_EXPORTER_ADDR", self.nginx_exporter, Part::NginxExporter),
+            ("STACK_PROXY_ADDR", self.proxy, Part::Nginx),
+            ("STACK_PROXY_ADMIN_ADDR", self.proxy_admin, Part::Nginx),
+            ("QR_ADDR", self.new, Part::QrService),
+            ("QR_ADMIN_ADDR", self.new_admin, Part::QrService),
+            ("STACK_OLD_ADDR", self.old, Part::LegacyNode),
+            ("STACK_OLD_ADMIN_ADDR", self.old_admin, Part::LegacyNode),
+            ("SHADOW_ADDR", self.shadow, Part::Shadow),
+            ("SHADOW_ADMIN_ADDR", self.shadow_admin, Part::Shadow),
+            ("STACK_PROMETHEUS_ADDR", self.prometheus, Part::Prometheus),
+            ("STACK_NGINX_EXPORTER_ADDR", self.nginx_exporter, Part::NginxExporter),
         ]
     }
 
@@ -122,10 +122,10 @@ impl Addresses {
         Ok(Addresses {
             proxy: next()?,
             proxy_admin: next()?,
-            rust: next()?,
-            rust_admin: next()?,
-            legacy: next()?,
-            legacy_admin: next()?,
+            new: next()?,
+            new_admin: next()?,
+            old: next()?,
+            old_admin: next()?,
             shadow: next()?,
             shadow_admin: next()?,
             prometheus: next()?,
@@ -152,11 +152,11 @@ pub struct Settings {
     /// `QR_ENGINE` of the Rust service; `None` leaves it to the environment.
     pub engine: Option<String>,
     /// Processes of the legacy app.
-    pub legacy_workers: usize,
+    pub old_workers: usize,
     /// The Rust service's binary.
     pub qr_service: PathBuf,
     /// The shadow's binary.
-    pub qr_shadow: PathBuf,
+    pub shadow: PathBuf,
 }
 
 impl Settings {

@@ -32,7 +32,7 @@ pub struct Options {
     /// `QR_ENGINE` of the Rust service.
     pub engine: Option<String>,
     /// Processes of the legacy app.
-    pub legacy_workers: usize,
+    pub old_workers: usize,
 }
 
 impl Default for Options {
@@ -42,7 +42,7 @@ impl Default for Options {
             split_key: Key::Text,
             mirror: Share::NONE,
             engine: None,
-            legacy_workers: 1,
+            old_workers: 1,
         }
     }
 }
@@ -78,9 +78,9 @@ impl Stack {
             split_key: Some(options.split_key.clone()),
             mirror: Some(options.mirror),
             engine: options.engine.clone(),
-            legacy_workers: options.legacy_workers,
+            old_workers: options.old_workers,
             qr_service: qr_service.to_owned(),
-            qr_shadow: beside(qr_service, "qr-shadow"),
+            shadow: beside(qr_service, "shadow"),
         };
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
@@ -107,16 +107,16 @@ impl Stack {
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let at = &self.settings.addresses;
         vec![
-            ("QR_STACK_URL", self.url()),
-            ("QR_STACK_ADMIN_URL", format!("http://{}", at.proxy_admin)),
-            ("QR_RUST_URL", format!("http://{}", at.rust)),
-            ("QR_RUST_ADMIN_URL", format!("http://{}", at.rust_admin)),
-            ("QR_LEGACY_URL", format!("http://{}", at.legacy)),
-            ("QR_LEGACY_ADMIN_URL", format!("http://{}", at.legacy_admin)),
-            ("QR_PROMETHEUS_URL", format!("http://{}/prometheus", at.prometheus)),
-            ("QR_NGINX_DIR", self.settings.nginx_dir().display().to_string()),
-            ("QR_PROXY_ADMIN_ADDR", at.proxy_admin.to_string()),
-            ("QR_STACK_DIR", self.settings.run_dir.display().to_string()),
+            ("STACK_URL", self.url()),
+            ("STACK_ADMIN_URL", format!("http://{}", at.proxy_admin)),
+            ("STACK_NEW_URL", format!("http://{}", at.new)),
+            ("STACK_NEW_ADMIN_URL", format!("http://{}", at.new_admin)),
+            ("STACK_OLD_URL", format!("http://{}", at.old)),
+            ("STACK_OLD_ADMIN_URL", format!("http://{}", at.old_admin)),
+            ("RAMP_PROMETHEUS_URL", format!("http://{}/prometheus", at.prometheus)),
+            ("RAMP_NGINX_DIR", self.settings.nginx_dir().display().to_string()),
+            ("STACK_PROXY_ADMIN_ADDR", at.proxy_admin.to_string()),
+            ("STACK_DIR", self.settings.run_dir.display().to_string()),
         ]
     }
 

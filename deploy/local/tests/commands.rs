@@ -30,7 +30,7 @@ impl Place {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stack"));
-        command.args(args).env("QR_RUN_DIR", self.run_dir()).env("QR_SERVICE_BIN", qr_service());
+        command.args(args).env("STACK_RUN_DIR", self.run_dir()).env("QR_SERVICE_BIN", qr_service());
         for (variable, address, _) in self.addresses.listeners() {
             command.env(variable, address.to_string());
         }
@@ -85,7 +85,7 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
         post_json(&format!("{}/api/links", place.url()), r#"{"url":"https://example.com/"}"#);
     let link: serde_json::Value = serde_json::from_slice(&link.body).unwrap();
     place.succeeds(&["split", "0"]);
-    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "legacy-node");
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "old-node");
     let logs = place.succeeds(&["logs", "qr-service"]);
     assert!(logs.contains("listening"), "{logs}");
 
@@ -95,7 +95,7 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
 
     place.succeeds(&["up"]);
     assert_eq!(get(link["short_url"].as_str().unwrap(), &[]).status, 302);
-    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "legacy-node");
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "old-node");
     place.succeeds(&["down"]);
     place.nothing_listens();
 }
@@ -103,13 +103,13 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
 #[test]
 fn a_taken_port_is_named_with_who_holds_it_and_nothing_is_started() {
     let place = Place::new();
-    let holder = TcpListener::bind(place.addresses.legacy).unwrap();
+    let holder = TcpListener::bind(place.addresses.old).unwrap();
     let output = place.run(&["up"]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     let expected = [
-        "QR_LEGACY_ADDR",
-        &place.addresses.legacy.to_string(),
+        "STACK_OLD_ADDR",
+        &place.addresses.old.to_string(),
         &format!("process {}", std::process::id()),
     ];
     assert!(expected.iter().all(|part| said.contains(part)), "{said}");
@@ -121,10 +121,10 @@ fn a_taken_port_is_named_with_who_holds_it_and_nothing_is_started() {
 #[test]
 fn two_parts_cannot_share_an_address() {
     let mut place = Place::new();
-    place.addresses.rust = place.addresses.legacy;
+    place.addresses.new = place.addresses.old;
     let output = place.run(&["up"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("QR_LEGACY_ADDR"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("STACK_OLD_ADDR"), "{}", stderr(&output));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
     let output = place.run(&["up"]);
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    assert!(said.contains("run dir") && said.contains("QR_RUN_DIR"), "{said}");
+    assert!(said.contains("run dir") && said.contains("STACK_RUN_DIR"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
     place.nothing_listens();
 }
@@ -145,10 +145,10 @@ fn a_bad_setting_is_named_and_nothing_is_started() {
     let place = Place::new();
     for (variable, value) in [
         ("QR_ADDR", "localhost"),
-        ("QR_PROXY_ADDR", "8080"),
-        ("QR_SPLIT", "101"),
-        ("QR_SPLIT_KEY", "cookie"),
-        ("QR_LEGACY_WORKERS", "many"),
+        ("STACK_PROXY_ADDR", "8080"),
+        ("STACK_SPLIT", "101"),
+        ("STACK_SPLIT_KEY", "cookie"),
+        ("STACK_OLD_WORKERS", "many"),
     ] {
         let output = place.command(&["up"]).env(variable, value).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{variable}");
@@ -169,8 +169,8 @@ fn a_bad_setting_is_named_and_nothing_is_started() {
 #[test]
 fn a_command_runs_beside_a_stack_of_its_own() {
     let place = Place::new();
-    let script = "curl -sfo /dev/null -w %{http_code} $QR_STACK_URL/qrcode?text=a; echo; \
-                  echo ${QR_STACK_URL#http://}; exit 7";
+    let script = "curl -sfo /dev/null -w %{http_code} $STACK_URL/qrcode?text=a; echo; \
+                  echo ${STACK_URL#http://}; exit 7";
     let output = place.run(&["with", "--", "sh", "-c", script]);
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
     let said = String::from_utf8(output.stdout).unwrap();

@@ -18,8 +18,8 @@ fn check(base: &str, options: &Options) {
 fn the_contract_holds_for_each_implementation_and_for_the_proxy_at_every_split() {
     let stack = support::start(&stack::Options::default());
     let options = Options::default();
-    check(&format!("http://{}", stack.settings().addresses.rust), &options);
-    check(&format!("http://{}", stack.settings().addresses.legacy), &options);
+    check(&format!("http://{}", stack.settings().addresses.new), &options);
+    check(&format!("http://{}", stack.settings().addresses.old), &options);
     for percent in [100, 50, 0] {
         stack.set_split(Share::percent(percent).unwrap()).unwrap();
         check(&stack.url(), &options);
@@ -30,10 +30,10 @@ fn the_contract_holds_for_each_implementation_and_for_the_proxy_at_every_split()
 fn the_reference_engine_and_a_cluster_keep_the_contract() {
     let stack = support::start(&stack::Options {
         engine: Some("reference".to_owned()),
-        legacy_workers: 2,
+        old_workers: 2,
         ..stack::Options::default()
     });
     let options = Options { reference_engine: true, ..Options::default() };
-    check(&format!("http://{}", stack.settings().addresses.rust), &options);
-    check(&format!("http://{}", stack.settings().addresses.legacy), &Options::default());
+    check(&format!("http://{}", stack.settings().addresses.new), &options);
+    check(&format!("http://{}", stack.settings().addresses.old), &Options::default());
 }

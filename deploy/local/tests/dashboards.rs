@@ -72,7 +72,7 @@ fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
 }
 
 fn has_ratios(prometheus: &Prometheus) -> bool {
-    prometheus.query("{__name__=~'qr:node_over_rust:.+'}", None).len() == 6
+    prometheus.query("{__name__=~'qr:old_over_new:.+'}", None).len() == 6
 }
 
 fn every_query_has_data(prometheus: &Prometheus) {
@@ -129,7 +129,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
 /// The same figures, from the samples as they were scraped, without Prometheus' functions.
 fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
     let recorded = |name: &str| {
-        let found = prometheus.query(&format!("qr:node_over_rust:{name}[30s]"), None);
+        let found = prometheus.query(&format!("qr:old_over_new:{name}[30s]"), None);
         *found[0].1.last().unwrap()
     };
     let resident = |job, at| {
@@ -141,21 +141,19 @@ fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
         window(format!("process_cpu_seconds_total{{job='{job}'}}"), at).slope()
             / window(format!("http_requests_total{{job='{job}'}}"), at).slope()
     };
-    let seen = |metric, backend, at| {
-        window(format!("qr_shadow_response_{metric}{{backend='{backend}'}}"), at)
-    };
+    let seen = |metric, side, at| window(format!("shadow_response_{metric}{{side='{side}'}}"), at);
     let bytes = |of, at| seen("bytes_sum", of, at).slope() / seen("bytes_count", of, at).slope();
 
     let (at, memory) = recorded("memory");
-    agree("memory", memory, resident("legacy-node", at) / resident("qr-service", at));
+    agree("memory", memory, resident("old-node", at) / resident("qr-service", at));
     let (at, by_cpu) = recorded("cpu");
-    agree("cpu", by_cpu, cpu("legacy-node", at) / cpu("qr-service", at));
+    agree("cpu", by_cpu, cpu("old-node", at) / cpu("qr-service", at));
     let (at, by_bytes) = recorded("bytes");
-    agree("bytes", by_bytes, bytes("legacy", at) / bytes("rust", at));
+    agree("bytes", by_bytes, bytes("old", at) / bytes("new", at));
     for (name, share) in [("latency_p50", 0.5), ("latency_p90", 0.9), ("latency_p99", 0.99)] {
         let (at, latency) = recorded(name);
         let quantile = |of| seen("seconds_bucket", of, at).quantile(share);
-        agree(name, latency, quantile("legacy") / quantile("rust"));
+        agree(name, latency, quantile("old") / quantile("new"));
     }
 }
 

@@ -14,17 +14,17 @@ use stack::{Options, Part, Share, Stack};
 use support::{client, eventually, get, start, try_get};
 
 /// Asks for pictures from several connections until told to end; panics at the first that is not a
-/// 200 that decodes. `meanwhile` can ask how many came from qr-service and from legacy-node. Gives
+/// 200 that decodes. `meanwhile` can ask how many came from qr-service and from old-node. Gives
 /// how many were asked again since their kept connection had been closed while it was idle, which
 /// clients do by themselves (RFC 9112, section 9.3.1); ureq leaves it to its caller.
 fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize))) -> usize {
     let over = AtomicBool::new(false);
-    let (rust, legacy) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (new, old) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let asked_again = AtomicUsize::new(0);
     let url = stack.url();
     thread::scope(|scope| {
         for user in 0..4 {
-            let (over, rust, legacy, url) = (&over, &rust, &legacy, &url);
+            let (over, new, old, url) = (&over, &new, &old, &url);
             let asked_again = &asked_again;
             scope.spawn(move || {
                 let mut client = client();
@@ -44,8 +44,8 @@ fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize)))
                     assert_eq!(answer.status, 200, "{}", answer.text());
                     let decoded = decode::decode_png(&answer.body).unwrap();
                     assert_eq!(decoded.bytes, text.as_bytes());
-                    let by_rust = answer.served_by() == "qr-service";
-                    (if by_rust { rust } else { legacy }).fetch_add(1, Ordering::Relaxed);
+                    let by_new = answer.served_by() == "qr-service";
+                    (if by_new { new } else { old }).fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
@@ -57,7 +57,7 @@ fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize)))
             }
         }
         let _ends_load = EndsLoad(&over);
-        meanwhile(&|| (rust.load(Ordering::Relaxed), legacy.load(Ordering::Relaxed)));
+        meanwhile(&|| (new.load(Ordering::Relaxed), old.load(Ordering::Relaxed)));
     });
     asked_again.into_inner()
 }
@@ -78,18 +78,18 @@ fn grows(count: impl Fn() -> usize) -> bool {
 fn killing_the_rust_service_under_load_loses_no_request() {
     let stack = start(&Options::default());
     let asked_again = with_load(&stack, |served| {
-        assert!(grows(|| served().0), "rust serves at first");
+        assert!(grows(|| served().0), "new serves at first");
         for _ in 0..3 {
             stack.signal_part(Part::QrService, Signal::KILL).unwrap();
-            assert!(grows(|| served().0), "rust serves again once it is restarted");
+            assert!(grows(|| served().0), "new serves again once it is restarted");
         }
         stack.stop_part(Part::QrService).unwrap();
-        assert!(grows(|| served().1), "node serves while rust is gone");
+        assert!(grows(|| served().1), "node serves while new is gone");
         stack.start_part(Part::QrService).unwrap();
-        assert!(grows(|| served().0), "rust serves again");
+        assert!(grows(|| served().0), "new serves again");
     });
     assert_eq!(asked_again, 0, "clients notice nothing");
-    let admin = stack.settings().addresses.legacy_admin;
+    let admin = stack.settings().addresses.old_admin;
     let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
     let counted = metrics.lines().find(|line| line.starts_with("qr_fallback_requests_total"));
     assert!(counted.is_some_and(|line| !line.ends_with(" 0")), "{counted:?}");
@@ -102,7 +102,7 @@ fn a_rust_service_that_hangs_is_left_alone_and_tried_again() {
     stack.signal_part(Part::QrService, Signal::STOP).unwrap();
     let ask = || {
         let answer = get(&url, &[]);
-        assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));
+        assert_eq!((answer.status, answer.served_by()), (200, "old-node"));
     };
     // These find out.
     thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(ask))));
@@ -119,7 +119,7 @@ fn a_rust_service_that_hangs_is_left_alone_and_tried_again() {
     stack.signal_part(Part::QrService, Signal::CONT).unwrap();
     let back = || get(&url, &[]).served_by() == "qr-service";
     assert!(eventually(Duration::from_secs(15), back));
-    let admin = stack.settings().addresses.legacy_admin;
+    let admin = stack.settings().addresses.old_admin;
     let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
     let counted = metrics.lines().find_map(|line| line.strip_prefix("qr_fallback_requests_total "));
     let counted: f64 = counted.unwrap().parse().unwrap();
@@ -130,13 +130,13 @@ fn a_rust_service_that_hangs_is_left_alone_and_tried_again() {
 fn without_prometheus_and_shadow_clients_notice_nothing() {
     let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
     let asked_again = with_load(&stack, |served| {
-        stack.signal_part(Part::QrShadow, Signal::STOP).unwrap();
+        stack.signal_part(Part::Shadow, Signal::STOP).unwrap();
         assert!(grows(|| served().0), "with a shadow that hangs");
-        stack.signal_part(Part::QrShadow, Signal::CONT).unwrap();
-        stack.stop_part(Part::QrShadow).unwrap();
+        stack.signal_part(Part::Shadow, Signal::CONT).unwrap();
+        stack.stop_part(Part::Shadow).unwrap();
         stack.stop_part(Part::Prometheus).unwrap();
         assert!(grows(|| served().0), "without both");
-        assert_eq!(served().1, 0, "all from rust");
+        assert_eq!(served().1, 0, "all from new");
     });
     assert_eq!(asked_again, 0);
 }
@@ -172,7 +172,7 @@ fn without_node_qrcode_goes_on_and_the_rest_says_so() {
 
     stack.start_part(Part::LegacyNode).unwrap();
     assert_eq!(get(&url, &[]).status, 200);
-    assert_eq!(get(&format!("{url}/qrcode?text=a"), &[]).served_by(), "legacy-node");
+    assert_eq!(get(&format!("{url}/qrcode?text=a"), &[]).served_by(), "old-node");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn moving_the_split_under_load_loses_no_request() {
 
 #[test]
 fn nothing_outlives_a_stack_that_is_killed() {
-    let stack = start(&Options { legacy_workers: 2, ..Options::default() });
+    let stack = start(&Options { old_workers: 2, ..Options::default() });
     let mut processes: Vec<Pid> = Vec::new();
     for part in Part::ALL {
         let pid = stack.pid_of(part).unwrap();

@@ -29,15 +29,15 @@ fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
     ask(stack, "followed-1");
     let of_nginx = lines_of(stack, Part::Nginx, "followed-1", 1);
     // The client's, and the shadow's.
-    let of_rust = lines_of(stack, Part::QrService, "followed-1", 2);
+    let of_new = lines_of(stack, Part::QrService, "followed-1", 2);
     let of_node = lines_of(stack, Part::LegacyNode, "followed-1", 1);
-    for (lines, backend) in [(&of_nginx, "rust"), (&of_rust, "rust"), (&of_node, "legacy")] {
+    for (lines, side) in [(&of_nginx, "new"), (&of_new, "new"), (&of_node, "old")] {
         for line in lines {
-            assert_eq!((&line["backend"], &line["level"]), (&backend.into(), &"info".into()));
+            assert_eq!((&line["side"], &line["level"]), (&side.into(), &"info".into()));
         }
     }
     assert_eq!(of_nginx[0]["trace_id"], TRACE);
-    assert_eq!(of_rust[0]["trace_id"], TRACE, "the client's is the first: the shadow comes after");
+    assert_eq!(of_new[0]["trace_id"], TRACE, "the client's is the first: the shadow comes after");
 }
 
 fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
@@ -45,9 +45,9 @@ fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
     ask(stack, "followed-2");
     let of_nginx = lines_of(stack, Part::Nginx, "followed-2", 1).remove(0);
     let of_node = log_lines(stack.settings(), Part::LegacyNode, "followed-2", 1);
-    assert_eq!(of_nginx["backend"], "fallback");
+    assert_eq!(of_nginx["side"], "fallback");
     assert_eq!(of_nginx["upstream_status"], "502 : 200");
-    let fallbacks = of_node.iter().filter(|line| line.contains(r#""backend":"fallback""#));
+    let fallbacks = of_node.iter().filter(|line| line.contains(r#""side":"fallback""#));
     assert_eq!(fallbacks.count(), 1, "{of_node:?}");
 }
 

@@ -26,15 +26,15 @@ type Exposed = BTreeMap<String, Labels>;
 fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_durations() {
     let split = Share::percent(40).unwrap();
     let stack = start(&Options { split, mirror: Share::ALL, ..Options::default() });
-    for backend in ["rust", "legacy"] {
-        let headers = [("X-QR-Backend", backend), ("X-Request-Id", "an-exemplar")];
+    for side in ["new", "old"] {
+        let headers = [("X-Route-Arm", side), ("X-Request-Id", "an-exemplar")];
         let answer = get(&format!("{}/qrcode?text=a", stack.url()), &headers);
         assert_eq!(answer.status, 200);
     }
     // Two scrapes, or the ramp's gates have no numbers.
     let prometheus = prometheus_of(&stack);
     let scraped = || !prometheus.query("increase(qr_fallback_requests_total[1m])", None).is_empty();
-    assert!(eventually(LONG, scraped), "legacy-node is not scraped");
+    assert!(eventually(LONG, scraped), "old-node is not scraped");
     ramp_once(&stack);
     let scrapes: BTreeMap<&str, String> =
         sources(&stack).into_iter().map(|(source, url)| (source, get(&url, &[]).text())).collect();
@@ -47,13 +47,13 @@ fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_duration
     let buckets = |source, metric| buckets(&scrapes[source], metric);
     let durations = buckets("qr-service", "http_request_duration_seconds");
     assert_eq!((durations.len(), durations[0], durations[14]), (16, 0.00005, 2.5));
-    assert_eq!(buckets("legacy-node", "http_request_duration_seconds"), durations);
-    assert_eq!(buckets("qr-shadow", "qr_shadow_response_seconds"), durations);
+    assert_eq!(buckets("old-node", "http_request_duration_seconds"), durations);
+    assert_eq!(buckets("shadow", "shadow_response_seconds"), durations);
     assert_eq!(buckets("qr-service", "qr_generate_seconds"), durations);
-    assert_eq!(buckets("legacy-node", "qr_generate_seconds"), durations);
+    assert_eq!(buckets("old-node", "qr_generate_seconds"), durations);
     let sizes = buckets("qr-service", "qr_png_bytes");
-    assert_eq!(buckets("legacy-node", "qr_png_bytes"), sizes);
-    assert_eq!(buckets("qr-shadow", "qr_shadow_response_bytes"), sizes);
+    assert_eq!(buckets("old-node", "qr_png_bytes"), sizes);
+    assert_eq!(buckets("shadow", "shadow_response_bytes"), sizes);
 
     prometheus_has_the_id_beside_the_duration(&prometheus);
     prometheus_gets_native_histograms_where_it_asks(&stack);
@@ -171,7 +171,7 @@ impl Drop for Native {
 fn prometheus_gets_native_histograms_where_it_asks(stack: &Stack) {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("prometheus.yml");
-    let target = stack.settings().addresses.rust_admin;
+    let target = stack.settings().addresses.new_admin;
     let text = format!(
         "scrape_configs: [{{job_name: a, scrape_interval: 1s, scrape_timeout: 1s, \
          static_configs: [{{targets: ['{target}']}}]}}]"

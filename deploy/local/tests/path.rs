@@ -24,9 +24,9 @@ fn qrcode_comes_from_rust_and_all_the_rest_from_node() {
     assert_eq!(decode::decode_png(&picture.body).unwrap().bytes, b"https://example.com/?t=all");
 
     let page = get(&url, &[]);
-    assert_eq!((page.status, page.served_by()), (200, "legacy-node"));
+    assert_eq!((page.status, page.served_by()), (200, "old-node"));
     let made = post_json(&format!("{url}/api/links"), r#"{"url":"https://example.com/long"}"#);
-    assert_eq!((made.status, made.served_by()), (201, "legacy-node"));
+    assert_eq!((made.status, made.served_by()), (201, "old-node"));
     let made: serde_json::Value = serde_json::from_slice(&made.body).unwrap();
     let short = made["short_url"].as_str().unwrap_or_else(|| panic!("{made}"));
     assert!(short.starts_with(&url), "{short} leads through the proxy");
@@ -36,7 +36,7 @@ fn qrcode_comes_from_rust_and_all_the_rest_from_node() {
     // Only the path as the contract writes it is the route.
     for path in ["/QRCODE?text=a", "/qrcode/?text=a", "/%71rcode?text=a", "//qrcode?text=a", "/qr"]
     {
-        assert_eq!(get(&format!("{url}{path}"), &[]).served_by(), "legacy-node", "{path}");
+        assert_eq!(get(&format!("{url}{path}"), &[]).served_by(), "old-node", "{path}");
     }
     for header in ["server", "x-powered-by"] {
         let said = get(&url, &[]).header(header).to_owned();
@@ -52,17 +52,17 @@ fn qrcode_comes_from_rust_and_all_the_rest_from_node() {
 }
 
 fn a_client_can_ask_for_either_implementation(url: &str) {
-    let asked = |backend| get(&format!("{url}/qrcode?text=a"), &[("X-QR-Backend", backend)]);
-    assert_eq!(asked("legacy").served_by(), "legacy-node");
-    assert_eq!(asked("rust").served_by(), "qr-service");
-    for ignored in ["RUST", "node", "legacy, rust", "rust;", ""] {
+    let asked = |side| get(&format!("{url}/qrcode?text=a"), &[("X-Route-Arm", side)]);
+    assert_eq!(asked("old").served_by(), "old-node");
+    assert_eq!(asked("new").served_by(), "qr-service");
+    for ignored in ["RUST", "node", "old, new", "new;", ""] {
         assert_eq!(asked(ignored).served_by(), "qr-service", "{ignored}");
     }
 }
 
 fn the_fallback_mark_is_the_proxys_own(stack: &Stack) {
     let counted = || {
-        let admin = stack.settings().addresses.legacy_admin;
+        let admin = stack.settings().addresses.old_admin;
         let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
         metrics
             .lines()
@@ -71,7 +71,7 @@ fn the_fallback_mark_is_the_proxys_own(stack: &Stack) {
     };
     let before = counted();
     assert!(before.is_some(), "the legacy app counts what it serves as the fallback");
-    let headers = [("X-QR-Backend", "legacy"), ("X-QR-Fallback", "1")];
+    let headers = [("X-Route-Arm", "old"), ("X-Route-Fallback", "1")];
     assert_eq!(get(&format!("{}/qrcode?text=a", stack.url()), &headers).status, 200);
     assert_eq!(counted(), before);
 }
@@ -93,14 +93,12 @@ fn every_answer_has_a_request_id(stack: &Stack) {
         let answer = get(&format!("{url}/qrcode?text=a"), &[("X-Request-Id", id)]);
         assert_ne!(answer.header("x-request-id"), id);
     }
-    for (backend, part, name) in
-        [("rust", Part::QrService, "rust"), ("legacy", Part::LegacyNode, "legacy")]
-    {
+    for (side, part, name) in [("new", Part::QrService, "new"), ("old", Part::LegacyNode, "old")] {
         let id = format!("followed-{name}");
         let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
         let parent = format!("00-{trace}-00f067aa0ba902b7-01");
         let headers =
-            [("X-Request-Id", id.as_str()), ("X-QR-Backend", backend), ("traceparent", &parent)];
+            [("X-Request-Id", id.as_str()), ("X-Route-Arm", side), ("traceparent", &parent)];
         get(&format!("{url}/qrcode?text=a-secret-text"), &headers);
         for part in [Part::Nginx, part] {
             let line = log_lines(stack.settings(), part, &id, 1).remove(0);
@@ -161,7 +159,7 @@ fn prometheus_scrapes_every_part(stack: &Stack) {
         let found: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         found["data"]["result"][0]["value"][1] == "1"
     };
-    for job in ["qr-service", "legacy-node", "qr-shadow", "nginx", "ramp", "prometheus"] {
+    for job in ["qr-service", "old-node", "shadow", "nginx", "ramp", "prometheus"] {
         assert!(eventually(Duration::from_secs(30), || up(job)), "{job} is not up");
     }
 }
@@ -171,24 +169,24 @@ fn answers_by(stack: &Stack) -> Vec<bool> {
     static TEXTS: LazyLock<Vec<String>> =
         LazyLock::new(|| (0..400).map(|i| format!("https://example.com/{i}")).collect());
     let client = support::client();
-    let by_rust = |text: &String| {
+    let by_new = |text: &String| {
         let url = format!("{}/qrcode?text={text}", stack.url());
         let answer: Answer = support::try_get(&client, &url, &[]).unwrap();
         assert_eq!(answer.status, 200);
         answer.served_by() == "qr-service"
     };
-    TEXTS.iter().map(by_rust).collect()
+    TEXTS.iter().map(by_new).collect()
 }
 
 #[test]
 fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
     let stack = start(&Options { split: Share::percent(0).unwrap(), ..Options::default() });
-    assert!(answers_by(&stack).iter().all(|rust| !rust), "0% is none");
+    assert!(answers_by(&stack).iter().all(|new| !new), "0% is none");
     let mut before = vec![false; 400];
     for percent in [5, 25, 50] {
         stack.set_split(Share::percent(percent).unwrap()).unwrap();
         let now = answers_by(&stack);
-        let share = now.iter().filter(|&&rust| rust).count() as f64 / 4.0;
+        let share = now.iter().filter(|&&new| new).count() as f64 / 4.0;
         // 400 of a fair hash: five standard deviations are 12.5 points at most.
         assert!((share - f64::from(percent)).abs() < 12.5, "{share}% at {percent}%");
         assert!(before.iter().zip(&now).all(|(before, now)| *now || !*before), "{percent}%");
@@ -196,7 +194,7 @@ fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
         before = now;
     }
     stack.set_split(Share::ALL).unwrap();
-    assert!(answers_by(&stack).iter().all(|&rust| rust), "100% is all");
+    assert!(answers_by(&stack).iter().all(|&new| new), "100% is all");
 }
 
 #[test]
@@ -204,7 +202,7 @@ fn the_share_can_be_of_requests_instead() {
     let split = Share::percent(50).unwrap();
     let stack = start(&Options { split, split_key: Key::Request, ..Options::default() });
     let url = format!("{}/qrcode?text=one", stack.url());
-    let rust = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
+    let new = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
     // Six standard deviations.
-    assert!((57..=143).contains(&rust), "{rust} of 200");
+    assert!((57..=143).contains(&new), "{new} of 200");
 }

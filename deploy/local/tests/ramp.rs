@@ -82,13 +82,13 @@ fn wrong_pictures_are_taken_back() {
     assert!(said(&output).contains("rolled back: mismatches ("), "{}", said(&output));
     assert_eq!(share(&stack), "0");
     let answer = || get(&format!("{}/qrcode?text=a", stack.url()), &[]);
-    assert!(eventually(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
+    assert!(eventually(Duration::from_secs(5), || answer().served_by() == "old-node"));
 }
 
 #[test]
 fn without_the_shadow_it_stays_at_its_step() {
     let stack = start(&qr_service());
-    stack.stop_part(Part::QrShadow).unwrap();
+    stack.stop_part(Part::Shadow).unwrap();
     let output = run_under_load(&stack, "3s");
     assert_eq!(output.status.code(), Some(4), "{}", said(&output));
     assert_eq!(share(&stack), "50");

@@ -22,7 +22,7 @@ export function observe(metrics, logger) {
       const labels = { route, method, status };
       metrics.requests.inc(labels);
       metrics.duration.observe(labels, durationSeconds);
-      const { requestId: request_id, traceId: trace_id, backend = 'legacy' } = res.locals;
+      const { requestId: request_id, traceId: trace_id, side = 'old' } = res.locals;
       logger[status >= 500 ? 'error' : 'info'](
         {
           request_id,
@@ -31,7 +31,7 @@ export function observe(metrics, logger) {
           method,
           status,
           duration_seconds: durationSeconds,
-          backend,
+          side,
         },
         'request',
       );

@@ -13,9 +13,9 @@ export function mountQrCode(app, { generateQr, maxConcurrent, metrics, logger })
   app
     .route('/qrcode')
     .get(async (req, res) => {
-      if (req.get('X-QR-Fallback') === '1') {
+      if (req.get('X-Route-Fallback') === '1') {
         metrics.fallbacks.inc();
-        res.locals.backend = 'fallback';
+        res.locals.side = 'fallback';
       }
       const { text, error } = readText(req.url);
       if (error) return sendText(res, 400, error);

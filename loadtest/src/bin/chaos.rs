@@ -29,7 +29,7 @@ struct Arguments {
 }
 
 fn main() -> anyhow::Result<ExitCode> {
-    let arguments: Arguments = arguments::parse();
+    let arguments: Arguments = service_kit::arguments::parse();
     let faults = faults(arguments.only.as_deref())?;
     println!(
         "{:<36} {:>8} {:>7} {:>6} {:>11} {:>9}  served by",

@@ -59,7 +59,7 @@ struct Figures {
 }
 
 fn main() -> anyhow::Result<()> {
-    let arguments: Arguments = arguments::parse();
+    let arguments: Arguments = service_kit::arguments::parse();
     ensure!(!arguments.server_core.overlaps(&arguments.load_core), "they need a core each");
     let links = texts::links();
     let rows = NAMES.map(|name| ROWS.iter().find(|row| row.name == name));

@@ -46,7 +46,7 @@ enum Command {
 }
 
 fn main() -> anyhow::Result<()> {
-    let arguments: Arguments = arguments::parse();
+    let arguments: Arguments = service_kit::arguments::parse();
     if let Some(Command::Readme) = arguments.command {
         return write_readme(&arguments.out);
     }

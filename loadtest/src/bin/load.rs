@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use arguments::time;
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use loadtest::load::{Load, open};
 use loadtest::server::Cores;
 use loadtest::texts;
+use service_kit::arguments::time;
 
 /// Asks for QR codes of texts that differ, at a fixed rate, whatever the answers take.
 #[derive(Parser)]
@@ -30,7 +30,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&arguments::parse()) {
+    match run(&service_kit::arguments::parse()) {
         Ok(load) => {
             println!("{}", summary(&load));
             if load.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -78,7 +78,7 @@ fn kill_worker(place: &Place) -> anyhow::Result<()> {
 }
 
 fn without_watchers(place: &Place) -> anyhow::Result<()> {
-    let watchers = [Part::QrShadow, Part::Prometheus];
+    let watchers = [Part::Shadow, Part::Prometheus];
     watchers.iter().try_for_each(|part| place.stack.stop_part(*part))?;
     std::thread::sleep(place.plan.stopped);
     watchers.iter().try_for_each(|part| place.stack.start_part(*part))

@@ -113,8 +113,8 @@ impl Place {
             .build()
             .into();
         let url = format!("{}/qrcode?text=ready", self.stack.url());
-        let serves = |backend: &str, name: &str| {
-            let answer = agent.get(&url).header("X-QR-Backend", backend).call();
+        let serves = |arm: &str, name: &str| {
+            let answer = agent.get(&url).header("X-Route-Arm", arm).call();
             answer.is_ok_and(|answer| {
                 answer
                     .headers()
@@ -123,7 +123,7 @@ impl Place {
             })
         };
         let deadline = Instant::now() + RECOVERS_WITHIN;
-        while !(serves("rust", "qr-service") && serves("legacy", "legacy-node")) {
+        while !(serves("new", "qr-service") && serves("old", "legacy-node")) {
             ensure!(Instant::now() < deadline, "after {RECOVERS_WITHIN:?} not both serve");
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -143,10 +143,7 @@ impl Release {
         let release = Release { folder: tempfile::tempdir()?, programs: programs.to_owned() };
         release.install(false)?;
         // The stack looks for it beside the service.
-        std::os::unix::fs::symlink(
-            programs.join("qr-shadow"),
-            release.folder.path().join("qr-shadow"),
-        )?;
+        std::os::unix::fs::symlink(programs.join("shadow"), release.folder.path().join("shadow"))?;
         Ok(release)
     }
 

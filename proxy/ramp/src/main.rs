@@ -5,7 +5,7 @@ mod commands;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    arguments::parse::<commands::Arguments>().run().unwrap_or_else(|error| {
+    service_kit::arguments::parse::<commands::Arguments>().run().unwrap_or_else(|error| {
         eprintln!("ramp: {error:#}");
         ExitCode::FAILURE
     })

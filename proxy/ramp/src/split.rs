@@ -69,13 +69,13 @@ impl Split {
         };
         // With a word before it, or where the key is the request as well, the same would be
         // mirrored as go to Rust first.
-        let mirror = clients("mirror$request_id", "qr_mirror", *mirror_percent, "1", "\"\"");
+        let mirror = clients("mirror$request_id", "split_mirror", *mirror_percent, "1", "\"\"");
         format!(
             "# The Rust service's share of /qrcode: {share_percent}%. Written by `ramp`, anew at every change; see\n\
              # proxy/README.md. Rust first, * last: a key that has moved stays while the share grows.\n\
              {STATE}{state}{STATE_END}\n\
              {cookie}{}{mirror}",
-            clients(&format!("${key}"), "qr_share", *share_percent, "rust", "legacy")
+            clients(&format!("${key}"), "split_arm", *share_percent, "new", "old")
         )
     }
 
@@ -128,7 +128,7 @@ mod tests {
                 assert_eq!(Split::parse(&split.render()), Some(split), "{share} {key}");
             }
         }
-        assert_eq!(Split::parse("split_clients \"$arg_text\" $qr_share { * rust; }"), None);
+        assert_eq!(Split::parse("split_clients \"$arg_text\" $split_arm { * new; }"), None);
     }
 
     #[test]

@@ -108,8 +108,8 @@ fn patched(object: &mut Object, patch: &Value) -> (u16, Value) {
 fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
     let mut command = place.ramp(args);
     command
-        .env("QR_KUBERNETES_URL", format!("http://{}", api.address))
-        .env("QR_PROXIES", place.settings.addresses.proxy_admin.to_string());
+        .env("RAMP_KUBERNETES_URL", format!("http://{}", api.address))
+        .env("RAMP_PROXIES", place.settings.addresses.proxy_admin.to_string());
     command
 }
 
@@ -122,7 +122,7 @@ fn follow(place: &Place, api: &Api) -> Process {
 fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> std::process::Output {
     let mut command = in_cluster(place, api, args);
     let folder = place.settings.run_dir.join("elsewhere");
-    command.env("QR_NGINX_DIR", folder).env("QR_RAMP_TARGET", "kubernetes").output().unwrap()
+    command.env("RAMP_NGINX_DIR", folder).env("RAMP_TARGET", "kubernetes").output().unwrap()
 }
 
 fn share(percent: &str) -> Wanted {
@@ -197,7 +197,7 @@ fn a_change_of_somebody_elses_is_not_overwritten() {
 fn what_ramp_has_not_written_is_not_taken_over() {
     let (place, api) = (Place::new(), Api::start());
     let mut follower = follow(&place, &api);
-    api.set("split_clients $arg_text $qr_share { * rust; }");
+    api.set("split_clients $arg_text $split_arm { * new; }");
     let mut said = String::new();
     BufReader::new(follower.0.stderr.take().unwrap()).read_line(&mut said).unwrap();
     assert!(said.contains("split.conf of") && said.contains("not written by ramp"), "{said}");
@@ -212,7 +212,7 @@ fn an_nginx_that_does_not_run_yet_gets_the_split_and_no_other_text() {
     std::fs::write(&mounted, split.render() + "daemon on;\n").unwrap();
     place.succeeds(&["prepare", mounted.to_str().unwrap()]);
     assert_eq!(place.read("split.conf"), split.render());
-    std::fs::write(&mounted, "split_clients $arg_text $qr_share { * rust; }").unwrap();
+    std::fs::write(&mounted, "split_clients $arg_text $split_arm { * new; }").unwrap();
     let said = place.fails(1, &["prepare", mounted.to_str().unwrap()]);
     assert!(said.contains("mounted.conf is not written by ramp"), "{said}");
     assert_eq!(place.read("split.conf"), split.render());

@@ -18,14 +18,14 @@ fn what_rust_answers_is_final_but_for_502_503_and_504() {
     place.succeeds(&["set", "100"]);
     for status in [400, 404, 500] {
         let asked = place.get(&format!("/qrcode?text=a&status={status}"));
-        assert_eq!(asked, (status, "rust".to_owned()), "not asked elsewhere");
+        assert_eq!(asked, (status, "new".to_owned()), "not asked elsewhere");
     }
     for status in [502, 503, 504] {
         let asked = place.get(&format!("/qrcode?text=a&status={status}"));
         assert_eq!(asked, (200, "fallback".to_owned()), "{status}");
     }
     // Answers are no failures, 503 from overload included: the service is not left alone for them.
-    assert_eq!(place.get("/qrcode?text=a").1, "rust");
+    assert_eq!(place.get("/qrcode?text=a").1, "new");
 }
 
 /// Takes what is mirrored, and answers at once, or never.
@@ -91,21 +91,21 @@ fn a_share_of_all_requests_is_mirrored_as_they_came() {
 
     place.succeeds(&["set", "50", "--mirror", "10"]);
     let keys: Vec<String> = (0..4000).map(|i| i.to_string()).collect();
-    let rust = place.served_by_rust(&keys);
+    let new = place.served_by_new(&keys);
     thread::sleep(Duration::from_millis(200));
     let mirrored = &shadow.asked()[expected.len()..];
     // Five standard deviations are 95.
     assert!((300..=500).contains(&mirrored.len()), "{} of 4000", mirrored.len());
-    let of_rust = mirrored.iter().filter(|line| {
+    let of_new = mirrored.iter().filter(|line| {
         let key = line.split(['=', ' ']).nth(2).and_then(|key| key.parse::<usize>().ok());
-        key.is_some_and(|key| rust[key])
+        key.is_some_and(|key| new[key])
     });
-    let of_rust = of_rust.count();
-    assert!(of_rust > 100 && of_rust < mirrored.len() - 100, "both arms are compared: {of_rust}");
+    let of_new = of_new.count();
+    assert!(of_new > 100 && of_new < mirrored.len() - 100, "both arms are compared: {of_new}");
 
     let before = shadow.asked().len();
     place.succeeds(&["set", "--mirror", "0"]);
-    place.served_by_rust(&keys);
+    place.served_by_new(&keys);
     assert_eq!(shadow.asked().len(), before);
 }
 
@@ -116,7 +116,7 @@ fn a_shadow_that_hangs_or_is_not_there_is_left_alone() {
     let timed = |mirror| {
         place.succeeds(&["set", "100", "--mirror", mirror]);
         let since = Instant::now();
-        assert!(place.served_by_rust(&keys).iter().all(|&rust| rust));
+        assert!(place.served_by_new(&keys).iter().all(|&new| new));
         since.elapsed()
     };
     let without = timed("0");

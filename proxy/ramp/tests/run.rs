@@ -136,15 +136,15 @@ fn each_gate_passes_fails_and_waits_as_it_says() {
     let fine = Traffic::FINE;
     for (traffic, code, named) in [
         (fine, 0, "pass: a run would move on, to 1%"),
-        (Traffic { rust: 20.0, ..fine }, 4, "would wait: requests ("),
+        (Traffic { new: 20.0, ..fine }, 4, "would wait: requests ("),
         (Traffic { matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
         (Traffic { mismatches: 1.0, ..Traffic::NONE }, 3, "would go back: mismatches ("),
         (Traffic { fallbacks: 2.0, ..fine }, 3, "would go back: fallbacks ("),
-        (Traffic { rust_errors: 8.0, ..fine }, 3, "would go back: error-ratio ("),
-        (Traffic { rust_errors: 8.0, legacy_errors: 8.0, ..fine }, 0, "pass"),
-        (Traffic { rust_seconds: 0.04, ..fine }, 3, "would go back: p99-seconds ("),
-        (Traffic { rust_seconds: 0.04, matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
-        (Traffic { down: "qr-shadow", ..fine }, 4, "would wait: parts-up (2, must be == 3)"),
+        (Traffic { new_errors: 8.0, ..fine }, 3, "would go back: error-ratio ("),
+        (Traffic { new_errors: 8.0, old_errors: 8.0, ..fine }, 0, "pass"),
+        (Traffic { new_seconds: 0.04, ..fine }, 3, "would go back: p99-seconds ("),
+        (Traffic { new_seconds: 0.04, matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
+        (Traffic { down: "shadow", ..fine }, 4, "would wait: parts-up (2, must be == 3)"),
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
     ] {
         measured.set(traffic);

@@ -19,13 +19,13 @@ fn the_share_served_is_the_share_set_and_what_has_moved_stays_moved() {
     let mut moved = vec![false; keys.len()];
     for percent in ["1", "5", "25", "50", "99"] {
         place.succeeds(&["set", percent]);
-        let rust = place.served_by_rust(&keys);
-        let share = rust.iter().filter(|&&rust| rust).count() as f64 / 1000.0;
+        let new = place.served_by_new(&keys);
+        let share = new.iter().filter(|&&new| new).count() as f64 / 1000.0;
         let wanted: f64 = percent.parse().unwrap();
         println!("{percent} %: {share} % served");
         assert!((share - wanted).abs() < 0.5, "{share} % served at {percent} %");
-        assert!(moved.iter().zip(&rust).all(|(before, now)| *now || !*before), "{percent} %");
-        moved = rust;
+        assert!(moved.iter().zip(&new).all(|(before, now)| *now || !*before), "{percent} %");
+        moved = new;
     }
 }
 
@@ -33,10 +33,10 @@ fn the_share_served_is_the_share_set_and_what_has_moved_stays_moved() {
 fn none_all_and_hundredths_are_shares_as_well() {
     let place = Place::new();
     let keys: Vec<String> = (0..2000).map(|i| i.to_string()).collect();
-    for (percent, rust) in [("100", 2000), ("0", 0)] {
+    for (percent, new) in [("100", 2000), ("0", 0)] {
         place.succeeds(&["set", percent]);
-        let served = place.served_by_rust(&keys);
-        assert_eq!(served.iter().filter(|&&rust| rust).count(), rust, "{percent} %");
+        let served = place.served_by_new(&keys);
+        assert_eq!(served.iter().filter(|&&new| new).count(), new, "{percent} %");
     }
     for percent in ["0.01", "99.99", "33.33", "12.5"] {
         place.succeeds(&["set", percent]);
@@ -92,9 +92,9 @@ fn a_bad_value_is_named_and_changes_nothing() {
         let said = place.fails(2, args);
         assert!(said.contains(named), "{args:?}: {said}");
     }
-    let output = place.ramp(&["set", "5"]).env("QR_NGINX_DIR", "/nowhere").output().unwrap();
+    let output = place.ramp(&["set", "5"]).env("RAMP_NGINX_DIR", "/nowhere").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("/nowhere") && stderr(&output).contains("QR_NGINX_DIR"));
+    assert!(stderr(&output).contains("/nowhere") && stderr(&output).contains("RAMP_NGINX_DIR"));
     assert_eq!(place.read("split.conf"), before);
 }
 

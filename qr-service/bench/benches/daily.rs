@@ -33,7 +33,7 @@ fn text_to_png(bencher: Bencher<'_, '_>, input: &str) {
     let mut png = Vec::new();
     bencher
         .with_inputs(texts(input))
-        .bench_local_refs(|text| qr_core::Engine::Default.generate(text, &mut png));
+        .bench_local_refs(|text| qr_core::generate(text, Level::L, &Raster::SERVICE, &mut png));
 }
 
 #[divan::bench(args = NAMES)]

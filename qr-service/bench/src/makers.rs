@@ -1,7 +1,7 @@
 //! The functions that are compared: text to PNG, or text to symbol.
 
 use fast_qr::qr::QRBuilder;
-use qr_core::{Engine, Level};
+use qr_core::{Level, Raster};
 use qrcodegen::{QrCode, QrCodeEcc};
 
 /// A function under measurement: gives the bytes made, or none for an encoder alone.
@@ -15,12 +15,12 @@ pub struct Maker {
 /// Every function, this project's first; libqrencode's only where the machine has it.
 pub fn makers() -> Vec<Maker> {
     let mut makers = vec![
-        Maker { name: "qr-core", make: |text, out| engine(Engine::Default, text, out) },
-        Maker { name: "article", make: |text, out| engine(Engine::Reference, text, out) },
+        Maker { name: "qr-core", make: qr_core_png },
+        Maker { name: "article", make: article },
         Maker { name: "fast_qr+png", make: fast_qr_png },
         Maker { name: "qrcodegen+png", make: qrcodegen_png },
     ];
-    if libqrencode_png::PNG.is_some() {
+    if qr_libqrencode::PNG.is_some() {
         makers.push(Maker { name: "libqrencode+libpng", make: libqrencode_and_libpng });
     }
     makers.extend([
@@ -30,8 +30,13 @@ pub fn makers() -> Vec<Maker> {
     makers
 }
 
-fn engine(engine: Engine, text: &str, out: &mut Vec<u8>) -> Option<usize> {
-    engine.generate(text, out).expect("texts of the bench fit");
+fn qr_core_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
+    qr_core::generate(text, Level::L, &Raster::SERVICE, out).expect("texts of the bench fit");
+    Some(out.len())
+}
+
+fn article(text: &str, out: &mut Vec<u8>) -> Option<usize> {
+    qr_reference::generate(text, out).expect("texts of the bench fit");
     Some(out.len())
 }
 
@@ -56,7 +61,7 @@ fn fast_qr_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
 }
 
 fn libqrencode_and_libpng(text: &str, out: &mut Vec<u8>) -> Option<usize> {
-    libqrencode_png::PNG?(text, out);
+    qr_libqrencode::PNG?(text, out);
     Some(out.len())
 }
 

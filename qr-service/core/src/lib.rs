@@ -2,25 +2,27 @@
 //!
 //! Three stages, kept apart: [`encode`] turns text into a [`Symbol`] (ISO/IEC 18004), [`Raster`]
 //! says how large its modules are drawn and where, [`write_png`] writes the picture (RFC 2083).
-//! [`Engine::generate`] is all of them for the service's picture of 200 x 200 pixels.
+//! [`generate`] is all of them.
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
 
 mod codewords;
 mod encode;
-mod engine;
+mod generate;
 mod matrix;
 mod png;
 mod raster;
 mod reed_solomon;
-#[cfg(feature = "reference")]
-mod reference;
 mod segment;
 mod symbol;
 mod version;
 
 pub use encode::{EncodeError, encode};
-pub use engine::{Engine, GenerateError, UnknownEngine};
+pub use generate::{GenerateError, generate};
 pub use png::write_png;
 pub use raster::{Raster, RasterError};
 pub use symbol::{Level, Symbol};
+
+/// Bytes of the longest text that a symbol holds: 7,089 digits in version 40 at level L (ISO/IEC 18004,
+/// table 7).
+pub const MAX_TEXT_BYTES: usize = 7089;

@@ -6,7 +6,7 @@
 //! Over those runs it is a shortest path with a state a mode.
 
 /// The most characters that any symbol holds: version 40-L, numeric.
-pub(crate) const MAX_TEXT: usize = 7089;
+pub(crate) use crate::MAX_TEXT_BYTES as MAX_TEXT;
 
 /// A mode of ISO/IEC 18004 section 7.4. Kanji is left out on purpose: UTF-8 bytes that look like
 /// Shift-JIS would decode to something else. ECI headers are never written.

@@ -1,7 +1,7 @@
 //! The access log: a line for a request.
 //!
 //! `request_id`, `trace_id` (where the request has a traceparent), `route`, `method`, `status`,
-//! `duration_seconds`, `backend`, beside what every line has: docs/logs.md. The text of a request is
+//! `duration_seconds`, `side`, beside what every line has: docs/logs.md. The text of a request is
 //! never among them, nor its query.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl AccessLog {
 }
 
 /// What the proxy's log calls this service.
-const BACKEND: &str = "rust";
+const SIDE: &str = "new";
 
 /// One line of the access log.
 pub(crate) struct Access<'a> {
@@ -57,7 +57,7 @@ macro_rules! log_at {
             method = $access.method,
             status = $access.status,
             duration_seconds = $access.duration.as_secs_f64(),
-            backend = BACKEND,
+            side = SIDE,
             "request"
         )
     };

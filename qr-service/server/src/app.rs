@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::routing::any;
-use qr_core::Engine;
 use tower::Service;
 
 use crate::access_log::AccessLog;
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::layers;
 use crate::metrics::Metrics;

@@ -1,17 +1,17 @@
 //! Configuration: what was typed ([`Arguments`]) and what is meant ([`Config`]).
 //!
-//! [`arguments::parse`] names the flag and variable of a value that it cannot read, and what was wrong with it; what
+//! [`service_kit::arguments::parse`] names the flag and variable of a value that it cannot read, and what was wrong with it; what
 //! concerns several values is checked in [`Arguments::check`]. Both come before any port is bound.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use arguments::{Invalid, Names, time};
 use clap::Parser;
-use qr_core::Engine;
-use qr_runtime::{Serving, Timeouts};
+use service_kit::arguments::{Invalid, Names, time};
+use service_kit::{Serving, Timeouts};
 
 use crate::access_log::AccessLog;
+use crate::engine::Engine;
 
 /// Serves QR codes: GET /qrcode?text=... answers with a PNG of 200 x 200 pixels.
 #[derive(Parser, Clone, Debug)]

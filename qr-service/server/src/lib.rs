@@ -6,6 +6,7 @@
 pub mod access_log;
 pub mod app;
 pub mod config;
+pub mod engine;
 mod error;
 #[cfg(feature = "faults")]
 pub mod faults;

@@ -8,7 +8,7 @@
 //! | `qr_generate_seconds` | |
 //! | `qr_png_bytes` | |
 //! | `qr_build_info` | version, engine |
-//! | `process_*` | see `qr_runtime::metrics` |
+//! | `process_*` | see `service_kit::metrics` |
 //!
 //! Labels are bounded: routes are templates, methods and statuses those that this service answers.
 //! On the hot path no label is looked up: the series of a combination is made when it is first
@@ -21,6 +21,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use crate::engine::Engine;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -30,9 +31,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry, Unit};
-use qr_core::Engine;
-use qr_runtime::label_value;
-use qr_runtime::metrics::{
+use service_kit::label_value;
+use service_kit::metrics::{
     DURATION_BUCKETS, ProcessCollector, RequestId, SIZE_BUCKETS, encode, encode_protobuf, histogram,
 };
 

@@ -3,18 +3,18 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use qr_runtime::{Listeners, shutdown_signal, telemetry};
+use service_kit::{Listeners, shutdown_signal, telemetry};
 
 use crate::config::{Arguments, Config};
 use crate::run;
 
 /// The program: gives its exit code once it was told to end, or could not begin.
 pub fn main() -> ExitCode {
-    let config = match arguments::parse::<Arguments>().check() {
+    let config = match service_kit::arguments::parse::<Arguments>().check() {
         Ok(config) => config,
         Err(error) => {
             eprintln!("qr-service: {error}");
-            return ExitCode::from(arguments::USAGE);
+            return ExitCode::from(service_kit::arguments::USAGE);
         }
     };
     match serve(config) {

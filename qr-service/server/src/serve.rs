@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use qr_runtime::{Admin, Listeners};
+use service_kit::{Admin, Listeners};
 
 use crate::app::{self, App};
 use crate::config::Config;
@@ -15,5 +15,5 @@ pub async fn run(config: Config, listeners: Listeners, shutdown: impl Future<Out
     let admin = Admin::new(move || text.metrics.encode())
         .with_protobuf(move || protobuf.metrics.encode_protobuf());
     let routes = app::router(app);
-    qr_runtime::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
+    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
 }

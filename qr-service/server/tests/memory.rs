@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use qr_runtime::testing::{Service, connect, exchange};
+use service_kit::testing::{Service, connect, exchange};
 
 const MOST_BYTES: u64 = 16_000_000;
 const MOST_SERIES: usize = 500;

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use qr_runtime::testing::{Service, eventually, exchange, get};
+use service_kit::testing::{Service, eventually, exchange, get};
 
 fn start(environment: &[(&str, &str)]) -> Service {
     Service::start(&mut command(environment))

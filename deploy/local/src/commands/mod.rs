@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use stack::settings::{beside, repository};
 use stack::{Addresses, Key, Settings, Share};
 
-/// Runs the whole stack on this machine: nginx, qr-service, legacy-node and Prometheus.
+/// Runs the whole stack on this machine: nginx, qr-service, old-node and Prometheus.
 #[derive(Parser, Debug)]
 #[command(version, about)]
 pub(crate) struct Arguments {
@@ -55,15 +55,20 @@ enum Command {
 #[derive(Args, Clone, Debug)]
 struct Place {
     /// Folder of configuration, logs and data [default: run, in the repository]
-    #[arg(long, env = "QR_RUN_DIR", value_name = "FOLDER")]
+    #[arg(long, env = "STACK_RUN_DIR", value_name = "FOLDER")]
     run_dir: Option<PathBuf>,
     /// nginx, public
-    #[arg(long, env = "QR_PROXY_ADDR", default_value = "127.0.0.1:8080", value_name = "IP:PORT")]
+    #[arg(
+        long,
+        env = "STACK_PROXY_ADDR",
+        default_value = "127.0.0.1:8080",
+        value_name = "IP:PORT"
+    )]
     proxy_addr: SocketAddr,
     /// nginx, admin
     #[arg(
         long,
-        env = "QR_PROXY_ADMIN_ADDR",
+        env = "STACK_PROXY_ADMIN_ADDR",
         default_value = "127.0.0.1:8081",
         value_name = "IP:PORT"
     )]
@@ -74,24 +79,24 @@ struct Place {
     /// qr-service, admin
     #[arg(long, env = "QR_ADMIN_ADDR", default_value = "127.0.0.1:42070", value_name = "IP:PORT")]
     admin_addr: SocketAddr,
-    /// legacy-node, public
-    #[arg(long, env = "QR_LEGACY_ADDR", default_value = "127.0.0.1:3000", value_name = "IP:PORT")]
-    legacy_addr: SocketAddr,
-    /// legacy-node, admin
+    /// old-node, public
+    #[arg(long, env = "STACK_OLD_ADDR", default_value = "127.0.0.1:3000", value_name = "IP:PORT")]
+    old_addr: SocketAddr,
+    /// old-node, admin
     #[arg(
         long,
-        env = "QR_LEGACY_ADMIN_ADDR",
+        env = "STACK_OLD_ADMIN_ADDR",
         default_value = "127.0.0.1:3001",
         value_name = "IP:PORT"
     )]
-    legacy_admin_addr: SocketAddr,
-    /// qr-shadow, where nginx sends what it mirrors
-    #[arg(long, env = "QR_SHADOW_ADDR", default_value = "127.0.0.1:42080", value_name = "IP:PORT")]
+    old_admin_addr: SocketAddr,
+    /// shadow, where nginx sends what it mirrors
+    #[arg(long, env = "SHADOW_ADDR", default_value = "127.0.0.1:42080", value_name = "IP:PORT")]
     shadow_addr: SocketAddr,
-    /// qr-shadow, admin
+    /// shadow, admin
     #[arg(
         long,
-        env = "QR_SHADOW_ADMIN_ADDR",
+        env = "SHADOW_ADMIN_ADDR",
         default_value = "127.0.0.1:42081",
         value_name = "IP:PORT"
     )]
@@ -99,7 +104,7 @@ struct Place {
     /// Prometheus
     #[arg(
         long,
-        env = "QR_PROMETHEUS_ADDR",
+        env = "STACK_PROMETHEUS_ADDR",
         default_value = "127.0.0.1:9090",
         value_name = "IP:PORT"
     )]
@@ -107,23 +112,23 @@ struct Place {
     /// nginx' exporter
     #[arg(
         long,
-        env = "QR_NGINX_EXPORTER_ADDR",
+        env = "STACK_NGINX_EXPORTER_ADDR",
         default_value = "127.0.0.1:9113",
         value_name = "IP:PORT"
     )]
     nginx_exporter_addr: SocketAddr,
-    /// Processes of legacy-node [default: one for each processor]
-    #[arg(long, env = "QR_LEGACY_WORKERS", value_name = "COUNT")]
-    legacy_workers: Option<usize>,
+    /// Processes of old-node [default: one for each processor]
+    #[arg(long, env = "STACK_OLD_WORKERS", value_name = "COUNT")]
+    old_workers: Option<usize>,
     /// The Rust service's share of /qrcode at start [default: as it was, else 100]
-    #[arg(long, env = "QR_SPLIT", value_name = "PERCENT")]
+    #[arg(long, env = "STACK_SPLIT", value_name = "PERCENT")]
     split: Option<Share>,
     /// What it is a share of at start: arg_text, remote_addr, request_id or cookie_NAME
     /// [default: as it was, else arg_text]
-    #[arg(long, env = "QR_SPLIT_KEY", value_name = "KEY")]
+    #[arg(long, env = "STACK_SPLIT_KEY", value_name = "KEY")]
     split_key: Option<Key>,
     /// How many of all requests the shadow gets at start [default: as it was, else 10]
-    #[arg(long, env = "QR_MIRROR", value_name = "PERCENT")]
+    #[arg(long, env = "STACK_MIRROR", value_name = "PERCENT")]
     mirror: Option<Share>,
     #[command(flatten)]
     binary: Binary,
@@ -148,7 +153,7 @@ impl Binary {
 impl Place {
     fn settings(&self) -> anyhow::Result<Settings> {
         let run_dir = match &self.run_dir {
-            Some(folder) => std::path::absolute(folder).context("QR_RUN_DIR")?,
+            Some(folder) => std::path::absolute(folder).context("STACK_RUN_DIR")?,
             None => repository().join("run"),
         };
         let qr_service = self.binary.path()?;
@@ -158,10 +163,10 @@ impl Place {
             addresses: Addresses {
                 proxy: self.proxy_addr,
                 proxy_admin: self.proxy_admin_addr,
-                rust: self.addr,
-                rust_admin: self.admin_addr,
-                legacy: self.legacy_addr,
-                legacy_admin: self.legacy_admin_addr,
+                new: self.addr,
+                new_admin: self.admin_addr,
+                old: self.old_addr,
+                old_admin: self.old_admin_addr,
                 shadow: self.shadow_addr,
                 shadow_admin: self.shadow_admin_addr,
                 prometheus: self.prometheus_addr,
@@ -171,8 +176,8 @@ impl Place {
             split_key: self.split_key.clone(),
             mirror: self.mirror,
             engine: None,
-            legacy_workers: self.legacy_workers.unwrap_or_else(processors),
-            qr_shadow: beside(&qr_service, "qr-shadow"),
+            old_workers: self.old_workers.unwrap_or_else(processors),
+            shadow: beside(&qr_service, "shadow"),
             qr_service,
         })
     }

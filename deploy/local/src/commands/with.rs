@@ -29,14 +29,14 @@ pub(super) struct With {
     /// Engine of the Rust service [default: by QR_ENGINE]
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
-    /// Processes of legacy-node
+    /// Processes of old-node
     #[arg(long, default_value_t = 1, value_name = "COUNT")]
     workers: usize,
     #[command(flatten)]
     binary: super::Binary,
-    /// The command. It finds QR_STACK_URL, QR_STACK_ADMIN_URL, QR_RUST_URL, QR_RUST_ADMIN_URL,
-    /// QR_LEGACY_URL, QR_LEGACY_ADMIN_URL, QR_PROMETHEUS_URL, QR_NGINX_DIR, QR_PROXY_ADMIN_ADDR and
-    /// QR_STACK_DIR in its environment
+    /// The command. It finds STACK_URL, STACK_ADMIN_URL, STACK_NEW_URL, STACK_NEW_ADMIN_URL,
+    /// STACK_OLD_URL, STACK_OLD_ADMIN_URL, RAMP_PROMETHEUS_URL, RAMP_NGINX_DIR, STACK_PROXY_ADMIN_ADDR and
+    /// STACK_DIR in its environment
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -54,7 +54,7 @@ impl With {
             split_key: self.split_key,
             mirror: self.mirror,
             engine: self.engine,
-            legacy_workers: self.workers,
+            old_workers: self.workers,
         };
         let stack = Stack::start(&self.binary.path()?, &options)?;
         let (program, args) = self.command.split_first().context("no command")?;

@@ -40,9 +40,9 @@ pub(crate) fn ramp_once(stack: &Stack) {
 pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
     let at = &stack.settings().addresses;
     [
-        ("qr-service", format!("http://{}/metrics", at.rust_admin)),
-        ("legacy-node", format!("http://{}/metrics", at.legacy_admin)),
-        ("qr-shadow", format!("http://{}/metrics", at.shadow_admin)),
+        ("qr-service", format!("http://{}/metrics", at.new_admin)),
+        ("old-node", format!("http://{}/metrics", at.old_admin)),
+        ("shadow", format!("http://{}/metrics", at.shadow_admin)),
         ("nginx", format!("http://{}/metrics", at.nginx_exporter)),
         ("ramp", format!("http://{}/ramp/metrics", at.proxy_admin)),
     ]

@@ -21,7 +21,7 @@ pub(super) struct ClusterPlace {
     /// Whose split is moved: this machine's nginx (local), or all proxies of a cluster (kubernetes)
     #[arg(
         long,
-        env = "QR_RAMP_TARGET",
+        env = "RAMP_TARGET",
         default_value = "local",
         value_enum,
         hide_possible_values = true,
@@ -31,7 +31,7 @@ pub(super) struct ClusterPlace {
     /// The API of Kubernetes
     #[arg(
         long,
-        env = "QR_KUBERNETES_URL",
+        env = "RAMP_KUBERNETES_URL",
         default_value = "https://kubernetes.default.svc",
         value_name = "URL",
         global = true
@@ -40,7 +40,7 @@ pub(super) struct ClusterPlace {
     /// What Kubernetes knows this pod by: token and ca.crt
     #[arg(
         long,
-        env = "QR_KUBERNETES_CREDENTIALS",
+        env = "RAMP_KUBERNETES_CREDENTIALS",
         default_value = "/var/run/secrets/kubernetes.io/serviceaccount",
         value_name = "FOLDER",
         global = true
@@ -49,7 +49,7 @@ pub(super) struct ClusterPlace {
     /// Namespace and name of the ConfigMap with the split
     #[arg(
         long,
-        env = "QR_SPLIT_CONFIG_MAP",
+        env = "RAMP_SPLIT_CONFIG_MAP",
         default_value = "qr/split",
         value_name = "NAMESPACE/NAME",
         value_parser = parse_config_map,
@@ -59,7 +59,7 @@ pub(super) struct ClusterPlace {
     /// The proxies' admin listeners, by a name that resolves to all of them
     #[arg(
         long,
-        env = "QR_PROXIES",
+        env = "RAMP_PROXIES",
         default_value = "proxy-pods:8081",
         value_name = "HOST:PORT",
         global = true
@@ -123,7 +123,7 @@ pub(super) struct Follow {
 impl Follow {
     pub(super) fn run(self, place: &Place) -> anyhow::Result<ExitCode> {
         let signals = Signals::watch()?;
-        let dir = std::path::absolute(&place.nginx_dir).context("QR_NGINX_DIR")?;
+        let dir = std::path::absolute(&place.nginx_dir).context("RAMP_NGINX_DIR")?;
         let nginx = place.nginx_here(dir);
         cluster::follow(&nginx, &place.cluster.cluster()?, self.every, &signals.told)?;
         Ok(ExitCode::SUCCESS)

@@ -35,7 +35,7 @@ struct Place {
     /// nginx' prefix: its configuration, and what ramp writes beside it
     #[arg(
         long,
-        env = "QR_NGINX_DIR",
+        env = "RAMP_NGINX_DIR",
         default_value = "run/nginx",
         value_name = "FOLDER",
         global = true
@@ -44,7 +44,7 @@ struct Place {
     /// nginx, admin
     #[arg(
         long,
-        env = "QR_PROXY_ADMIN_ADDR",
+        env = "RAMP_PROXY_ADMIN_ADDR",
         default_value = "127.0.0.1:8081",
         value_name = "IP:PORT",
         global = true
@@ -53,7 +53,7 @@ struct Place {
     /// Prometheus, up to what stands before /api/v1
     #[arg(
         long,
-        env = "QR_PROMETHEUS_URL",
+        env = "RAMP_PROMETHEUS_URL",
         default_value = "http://127.0.0.1:9090/prometheus",
         value_name = "URL",
         global = true
@@ -98,13 +98,13 @@ struct Set {
 
 impl Place {
     fn nginx(&self) -> anyhow::Result<Nginx> {
-        let dir = std::path::absolute(&self.nginx_dir).context("QR_NGINX_DIR")?;
+        let dir = std::path::absolute(&self.nginx_dir).context("RAMP_NGINX_DIR")?;
         if let Some(cluster) = self.cluster.target()? {
             cluster.copy_to(&dir)?;
             return Ok(Nginx { dir, at: At::Cluster(cluster) });
         }
         let there = dir.join("nginx.conf").is_file();
-        ensure!(there, "{} has no nginx.conf (--nginx-dir, QR_NGINX_DIR)", dir.display());
+        ensure!(there, "{} has no nginx.conf (--nginx-dir, RAMP_NGINX_DIR)", dir.display());
         Ok(self.nginx_here(dir))
     }
 

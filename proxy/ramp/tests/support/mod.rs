@@ -64,9 +64,9 @@ impl Place {
             split_key: None,
             mirror: None,
             engine: None,
-            legacy_workers: 1,
+            old_workers: 1,
             qr_service: PathBuf::new(),
-            qr_shadow: PathBuf::new(),
+            shadow: PathBuf::new(),
         };
         stack::render::render(&settings).unwrap();
         let backends = start_backends(&settings);
@@ -115,9 +115,9 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ramp"));
         command
             .args(args)
-            .env("QR_NGINX_DIR", self.nginx().dir)
-            .env("QR_PROXY_ADMIN_ADDR", at.proxy_admin.to_string())
-            .env("QR_PROMETHEUS_URL", format!("http://{}", at.prometheus))
+            .env("RAMP_NGINX_DIR", self.nginx().dir)
+            .env("RAMP_PROXY_ADMIN_ADDR", at.proxy_admin.to_string())
+            .env("RAMP_PROMETHEUS_URL", format!("http://{}", at.prometheus))
             .stdin(Stdio::null());
         command
     }
@@ -166,7 +166,7 @@ impl Place {
     }
 
     /// For each key whether the Rust side answered; over kept connections, many requests at a time.
-    pub(crate) fn served_by_rust(&self, keys: &[String]) -> Vec<bool> {
+    pub(crate) fn served_by_new(&self, keys: &[String]) -> Vec<bool> {
         let proxy = self.settings.addresses.proxy;
         thread::scope(|scope| {
             let parts: Vec<_> = keys
@@ -192,7 +192,7 @@ fn start_backends(settings: &Settings) -> Process {
     let dir = settings.run_dir.join("backends");
     fs::create_dir_all(&dir).unwrap();
     let statuses = [400, 404, 500, 502, 503, 504]
-        .map(|status| format!("if ($arg_status = {status}) {{ return {status} rust; }}"));
+        .map(|status| format!("if ($arg_status = {status}) {{ return {status} new; }}"));
     let server = |address: SocketAddr, name: &str, before: &str| {
         format!("server {{ listen {address}; location / {{ {before} return 200 {name}; }} }}\n")
     };
@@ -201,12 +201,12 @@ fn start_backends(settings: &Settings) -> Process {
         "daemon off; pid backends.pid; error_log stderr; worker_rlimit_nofile 4096;\n\
          events {{ worker_connections 1024; }}\n\
          http {{ access_log off; keepalive_requests 1000000;\n{}{}}}\n",
-        server(at.rust, "rust", &statuses.join("\n")),
-        server(at.legacy, "legacy", "if ($http_x_qr_fallback = 1) { return 200 fallback; }")
+        server(at.new, "new", &statuses.join("\n")),
+        server(at.old, "old", "if ($http_x_route_fallback = 1) { return 200 fallback; }")
     );
     fs::write(dir.join("backends.conf"), conf).unwrap();
     let process = start_nginx(&dir, "backends.conf");
-    assert!(eventually(|| TcpStream::connect(at.legacy).is_ok()), "backends start");
+    assert!(eventually(|| TcpStream::connect(at.old).is_ok()), "backends start");
     process
 }
 
@@ -243,11 +243,10 @@ fn read_answers(stream: &mut TcpStream, count: usize) -> Vec<bool> {
         while let Some(end) = text.find(HEAD_END) {
             assert!(text.starts_with("HTTP/1.1 200"), "{text}");
             let body = &text[end + HEAD_END.len()..];
-            let Some(name) = ["rust", "legacy"].into_iter().find(|name| body.starts_with(name))
-            else {
+            let Some(name) = ["new", "old"].into_iter().find(|name| body.starts_with(name)) else {
                 break;
             };
-            answers.push(name == "rust");
+            answers.push(name == "new");
             text.drain(..end + HEAD_END.len() + name.len());
         }
     }

@@ -22,13 +22,13 @@ const BUCKETS: [f64; 7] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1];
 pub(crate) struct Traffic {
     pub(crate) matches: f64,
     pub(crate) mismatches: f64,
-    pub(crate) rust: f64,
-    pub(crate) rust_errors: f64,
-    pub(crate) legacy: f64,
-    pub(crate) legacy_errors: f64,
+    pub(crate) new: f64,
+    pub(crate) new_errors: f64,
+    pub(crate) old: f64,
+    pub(crate) old_errors: f64,
     pub(crate) fallbacks: f64,
-    pub(crate) rust_seconds: f64,
-    pub(crate) legacy_seconds: f64,
+    pub(crate) new_seconds: f64,
+    pub(crate) old_seconds: f64,
     /// The job that does not answer.
     pub(crate) down: &'static str,
 }
@@ -38,18 +38,17 @@ impl Traffic {
     pub(crate) const FINE: Traffic = Traffic {
         matches: 400.0,
         mismatches: 0.0,
-        rust: 400.0,
-        rust_errors: 0.0,
-        legacy: 400.0,
-        legacy_errors: 0.0,
+        new: 400.0,
+        new_errors: 0.0,
+        old: 400.0,
+        old_errors: 0.0,
         fallbacks: 0.0,
-        rust_seconds: 0.0003,
-        legacy_seconds: 0.004,
+        new_seconds: 0.0003,
+        old_seconds: 0.004,
         down: "",
     };
     /// Nobody is there.
-    pub(crate) const NONE: Traffic =
-        Traffic { matches: 0.0, rust: 0.0, legacy: 0.0, ..Traffic::FINE };
+    pub(crate) const NONE: Traffic = Traffic { matches: 0.0, new: 0.0, old: 0.0, ..Traffic::FINE };
 }
 
 #[derive(Debug)]
@@ -78,13 +77,13 @@ impl Counters {
         let t = self.traffic;
         let compared = t.matches + t.mismatches;
         for (result, rate) in [("match", t.matches), ("mismatch", t.mismatches)] {
-            let name = format!("qr-shadow qr_shadow_comparisons_total{{result=\"{result}\"}}");
+            let name = format!("shadow shadow_comparisons_total{{result=\"{result}\"}}");
             self.add(name, rate * seconds);
         }
         // Both are asked by clients and by the shadow.
         let served = [
-            ("qr-service", t.rust + compared, t.rust_errors),
-            ("legacy-node", t.legacy + t.fallbacks + compared, t.legacy_errors),
+            ("qr-service", t.new + compared, t.new_errors),
+            ("old-node", t.old + t.fallbacks + compared, t.old_errors),
         ];
         for (job, fine, errors) in served {
             for (status, rate) in [(200, fine), (500, errors)] {
@@ -95,21 +94,21 @@ impl Counters {
                 }
             }
         }
-        self.add("legacy-node qr_fallback_requests_total".to_owned(), t.fallbacks * seconds);
-        for (backend, took) in [("rust", t.rust_seconds), ("legacy", t.legacy_seconds)] {
-            self.observe(backend, took, compared * seconds);
+        self.add("old-node qr_fallback_requests_total".to_owned(), t.fallbacks * seconds);
+        for (side, took) in [("new", t.new_seconds), ("old", t.old_seconds)] {
+            self.observe(side, took, compared * seconds);
         }
     }
 
-    fn observe(&mut self, backend: &str, took: f64, count: f64) {
-        let name = "qr-shadow qr_shadow_response_seconds";
+    fn observe(&mut self, side: &str, took: f64, count: f64) {
+        let name = "shadow shadow_response_seconds";
         for le in BUCKETS {
             let within = if took <= le { count } else { 0.0 };
-            self.add(format!("{name}_bucket{{backend=\"{backend}\",le=\"{le}\"}}"), within);
+            self.add(format!("{name}_bucket{{side=\"{side}\",le=\"{le}\"}}"), within);
         }
-        self.add(format!("{name}_bucket{{backend=\"{backend}\",le=\"+Inf\"}}"), count);
-        self.add(format!("{name}_count{{backend=\"{backend}\"}}"), count);
-        self.add(format!("{name}_sum{{backend=\"{backend}\"}}"), count * took);
+        self.add(format!("{name}_bucket{{side=\"{side}\",le=\"+Inf\"}}"), count);
+        self.add(format!("{name}_count{{side=\"{side}\"}}"), count);
+        self.add(format!("{name}_sum{{side=\"{side}\"}}"), count * took);
     }
 
     fn of(&self, job: &str) -> String {
@@ -192,7 +191,7 @@ fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
     fs::create_dir_all(&dir).unwrap();
     let mut conf =
         "global: { scrape_interval: 200ms, scrape_timeout: 200ms }\nscrape_configs:\n".to_owned();
-    for job in ["qr-service", "legacy-node", "qr-shadow"] {
+    for job in ["qr-service", "old-node", "shadow"] {
         let _ = writeln!(
             conf,
             "  - {{ job_name: {job}, metrics_path: /{job}, static_configs: [{{ targets: ['{exporter}'] }}] }}"

@@ -12,11 +12,11 @@ use std::process::ExitCode;
 use options::{Options, Task};
 
 fn main() -> ExitCode {
-    let task = match arguments::parse::<Options>().check() {
+    let task = match service_kit::arguments::parse::<Options>().check() {
         Ok(task) => task,
         Err(error) => {
             eprintln!("qr: {error}");
-            return ExitCode::from(arguments::USAGE);
+            return ExitCode::from(service_kit::arguments::USAGE);
         }
     };
     match run(&task) {

@@ -15,11 +15,11 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body::Frame;
-use qr_core::Engine;
 use qr_query::{MAX_TEXT_BYTES, parse_text};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::app::App;
+use crate::engine::Engine;
 use crate::error::Error;
 
 const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");

@@ -1,0 +1,48 @@
+//! The routes.
+//!
+//! | listener | route | answer |
+//! | --- | --- | --- |
+//! | public | any, any method | 204 at once; it is compared later, if there is room |
+//! | admin | `/mismatches` | the last comparisons that were no match, JSON |
+//! | admin | `/livez`, `/readyz`, `/metrics` | see `service_kit::admin` |
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+
+use crate::asked::Asked;
+use crate::queue::Queue;
+use crate::record::Kept;
+
+/// The public routes.
+pub(crate) fn router(queue: Queue) -> Router {
+    Router::new().fallback(take).with_state(queue)
+}
+
+async fn take(State(queue): State<Queue>, request: Request) -> StatusCode {
+    if let Some(asked) = Asked::of(&request) {
+        queue.put(asked);
+    }
+    StatusCode::NO_CONTENT
+}
+
+/// What the shadow adds to the admin routes.
+pub(crate) fn admin_router(kept: Arc<Kept>) -> Router {
+    Router::new().route("/mismatches", get(mismatches)).with_state(kept)
+}
+
+async fn mismatches(State(kept): State<Arc<Kept>>) -> Response {
+    match kept.to_json() {
+        Ok(json) => ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], json)
+            .into_response(),
+        Err(error) => {
+            tracing::error!(%error, "mismatches cannot be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

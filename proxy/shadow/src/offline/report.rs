@@ -1,0 +1,206 @@
+//! What came of a file, for people and for programs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::comparison::Comparison;
+use crate::picture::Seen;
+use crate::record::Record;
+use crate::side::{Reply, Side};
+use crate::verdict::{Kind, Outcome};
+
+/// Most differences that are listed; all are counted.
+const MOST_LISTED: usize = 100;
+
+/// Counts, times and sizes of all comparisons.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    outcomes: BTreeMap<&'static str, usize>,
+    kinds: BTreeMap<&'static str, usize>,
+    new: Answers,
+    old: Answers,
+    differences: Vec<Difference>,
+}
+
+/// A line of the file whose answers are no match.
+#[derive(Clone, Debug, Serialize)]
+struct Difference {
+    line: usize,
+    #[serde(flatten)]
+    record: Record,
+}
+
+/// What one implementation answered.
+#[derive(Clone, Debug, Default)]
+struct Answers {
+    seconds: Vec<f64>,
+    bytes: usize,
+}
+
+/// The same in figures; those that need an answer are missing where there is none.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Figures {
+    answers: usize,
+    p50_seconds: Option<f64>,
+    p99_seconds: Option<f64>,
+    mean_bytes: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    texts: usize,
+    results: BTreeMap<&'static str, usize>,
+    kinds: BTreeMap<&'static str, usize>,
+    new: Figures,
+    old: Figures,
+    differences: &'a [Difference],
+}
+
+impl Answers {
+    fn add(&mut self, side: &Reply<Seen>) {
+        if let Ok(seen) = &side.outcome {
+            self.seconds.push(side.elapsed.as_secs_f64());
+            self.bytes += seen.body.len();
+        }
+    }
+
+    fn figures(&self) -> Figures {
+        let mut sorted = self.seconds.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        // The nearest rank: the least time that so many of the answers did not exceed.
+        let percentile = |percent: usize| {
+            sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
+        };
+        let answers = sorted.len();
+        Figures {
+            answers,
+            p50_seconds: percentile(50),
+            p99_seconds: percentile(99),
+            mean_bytes: (answers > 0).then(|| self.bytes as f64 / answers as f64),
+        }
+    }
+}
+
+impl Report {
+    /// Takes the comparison of a line in.
+    pub(crate) fn add(&mut self, line: usize, comparison: &Comparison) {
+        let verdict = comparison.verdict;
+        *self.outcomes.entry(verdict.outcome.as_str()).or_default() += 1;
+        if let Some(kind) = verdict.kind {
+            *self.kinds.entry(kind.as_str()).or_default() += 1;
+        }
+        self.new.add(comparison.reply(Side::New));
+        self.old.add(comparison.reply(Side::Old));
+        if verdict.outcome != Outcome::Match && self.differences.len() < MOST_LISTED {
+            // No texts: the file has them, at the line.
+            self.differences.push(Difference { line, record: Record::of(comparison, false) });
+        }
+    }
+
+    fn texts(&self) -> usize {
+        self.outcomes.values().sum()
+    }
+
+    fn count(&self, outcome: Outcome) -> usize {
+        self.outcomes.get(outcome.as_str()).copied().unwrap_or_default()
+    }
+
+    /// How many are no match.
+    pub fn difference_count(&self) -> usize {
+        self.texts() - self.count(Outcome::Match)
+    }
+
+    /// Whether all are matches.
+    pub fn all_match(&self) -> bool {
+        self.difference_count() == 0
+    }
+
+    /// Prints it on standard output: for people, or as JSON.
+    ///
+    /// # Errors
+    /// Where standard output cannot be written.
+    pub fn print(&self, json: bool) -> anyhow::Result<()> {
+        let text =
+            if json { serde_json::to_string_pretty(&self.summary())? } else { self.to_string() };
+        match writeln!(io::stdout(), "{text}") {
+            // Whoever reads has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => Ok(written?),
+        }
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        Summary {
+            texts: self.texts(),
+            results: Outcome::ALL.map(|o| (o.as_str(), self.count(o))).into(),
+            kinds: Kind::ALL
+                .map(|k| (k.as_str(), self.kinds.get(k.as_str()).copied().unwrap_or_default()))
+                .into(),
+            new: self.new.figures(),
+            old: self.old.figures(),
+            differences: &self.differences,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Difference { line, record } in &self.differences {
+            writeln!(f, "line {line}: {record}")?;
+        }
+        let more = self.difference_count() - self.differences.len();
+        if more > 0 {
+            writeln!(f, "and {more} more")?;
+        }
+        writeln!(f, "        answers    p50 ms    p99 ms  mean bytes")?;
+        for side in Side::ALL {
+            let answers = match side {
+                Side::New => &self.new,
+                Side::Old => &self.old,
+            };
+            write_row(f, side, answers.figures())?;
+        }
+        let counts = |counts: &BTreeMap<&str, usize>| {
+            counts
+                .iter()
+                .map(|(name, count)| format!("{count} {name}"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        write!(f, "{} texts: {}", self.texts(), counts(&self.outcomes))?;
+        if !self.kinds.is_empty() {
+            write!(f, " ({})", counts(&self.kinds))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_row(f: &mut fmt::Formatter<'_>, side: Side, figures: Figures) -> fmt::Result {
+    let show = |figure: Option<f64>, decimals: usize| {
+        figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.decimals$}"))
+    };
+    let ms = |seconds: Option<f64>| show(seconds.map(|seconds| seconds * 1000.0), 3);
+    let (p50, p99) = (ms(figures.p50_seconds), ms(figures.p99_seconds));
+    let bytes = show(figures.mean_bytes, 0);
+    let name = side.as_str();
+    writeln!(f, "{name:<7} {:>7} {p50:>9} {p99:>9} {bytes:>11}", figures.answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_times_that_were_measured() {
+        let figures = |seconds: Vec<f64>| Answers { seconds, bytes: 300 }.figures();
+        let hundred = figures((1..=100).rev().map(f64::from).collect());
+        assert_eq!((hundred.p50_seconds, hundred.p99_seconds), (Some(50.0), Some(99.0)));
+        assert_eq!(hundred.mean_bytes, Some(3.0));
+        let one = figures(vec![7.0]);
+        assert_eq!((one.p50_seconds, one.p99_seconds), (Some(7.0), Some(7.0)));
+        assert_eq!(figures(vec![]).p50_seconds, None);
+    }
+}

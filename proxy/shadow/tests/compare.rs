@@ -1,0 +1,141 @@
+//! `shadow compare`, and both ways of comparing against the real implementations.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use contract::case;
+use qr_core::Level;
+use serde_json::Value;
+use service_kit::testing::eventually;
+use support::{
+    Fake, Reply, command, compared, kept, metric, mirror, old_node, picture, png, qr_service,
+    start, text_of,
+};
+
+/// Compares the lines of `texts`, handed in at standard input.
+fn compare(new: &str, old: &str, texts: &[u8], more: &[&str]) -> Output {
+    let mut command = command(&[]);
+    command.args(["compare", "--file", "-", "--new", new, "--old", old]).args(more);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // It may end without reading.
+    let _ = child.stdin.take().unwrap().write_all(texts);
+    child.wait_with_output().unwrap()
+}
+
+fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_file_whose_texts_all_match_exits_0_with_a_summary() {
+    let (new, old) = (Fake::right(), Fake::right());
+    let output = compare(&new.url(), &old.url(), b"one\n\ntwo\r\nthree", &[]);
+    let printed = printed(&output);
+    assert_eq!(output.status.code(), Some(0), "{printed}");
+    assert!(printed.ends_with("3 texts: 3 match\n"), "{printed}");
+    assert_eq!(printed.lines().count(), 4);
+    assert!(output.stderr.is_empty(), "a bar is for terminals");
+}
+
+#[test]
+fn a_difference_is_named_with_its_line_and_exits_1() {
+    let new = Fake::right();
+    let old = Fake::start(|head| {
+        let size_px = if text_of(head) == "two" { 250 } else { 200 };
+        Reply::Keep(png(&picture(&text_of(head), Level::L, size_px)))
+    });
+    let output = compare(&new.url(), &old.url(), b"one\ntwo\nthree\n", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = printed(&output);
+    assert!(
+        text.starts_with(
+            "line 2: mismatch in size; new 200, 200 x 200 px, version 1-L, text of 3 bytes; \
+             old 200, 250 x 250 px, version 1-L, text of 3 bytes\n"
+        ),
+        "{text}"
+    );
+    assert!(text.ends_with("3 texts: 2 match, 1 mismatch (1 size)\n"), "{text}");
+    let output = compare(&new.url(), &old.url(), b"one\ntwo\nthree\n", &["--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["texts"], &report["results"]["match"]), (&3.into(), &2.into()));
+    assert_eq!((&report["kinds"]["size"], &report["kinds"]["text"]), (&1.into(), &0.into()));
+    assert_eq!(report["differences"][0]["line"], 2);
+    assert!(report["new"]["p99_seconds"].as_f64() >= report["new"]["p50_seconds"].as_f64());
+    assert_eq!(report["new"]["mean_bytes"].as_f64(), {
+        let sizes = ["one", "two", "three"].map(|text| picture(text, Level::L, 200).len());
+        Some(sizes.iter().sum::<usize>() as f64 / 3.0)
+    });
+}
+
+#[test]
+fn an_implementation_that_is_not_there_is_a_difference() {
+    let new = Fake::right();
+    let output = compare(&new.url(), "http://127.0.0.1:1", b"a\n", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(printed(&output).ends_with("1 texts: 1 old_error\n"), "{}", printed(&output));
+}
+
+#[test]
+fn wrong_usage_exits_2_with_one_line() {
+    let url = "http://127.0.0.1:1";
+    for (new, texts, more) in [
+        (url, b"\n\n".as_slice(), [].as_slice()),
+        ("127.0.0.1:1", b"a", &[]),
+        (url, b"a", &["--request-timeout", "0s"]),
+        (url, &[b'x'; 70_000], &[]),
+    ] {
+        let output = compare(new, url, texts, more);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+    }
+    let missing = ["compare", "--file", "/nowhere", "--new", url, "--old", url];
+    let output = command(&[]).args(missing).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere"));
+}
+
+#[test]
+fn the_real_implementations_agree_on_every_case_of_the_contract() {
+    let (new, (old, _data)) = (qr_service(), old_node());
+    let (new, old) = (format!("http://{}", new.addr), format!("http://{}", old.addr));
+    let shadow = start(&new, &old, &[("SHADOW_QUEUE_LENGTH", "1000")]);
+    // What a server refuses in words of its own is not the contract's to compare.
+    let cases = case::all().unwrap();
+    let cases = cases
+        .iter()
+        .filter(|case| case.expect.status.contains(&200) || case.expect.error.is_some());
+    let mut asked = 0;
+    for case in cases {
+        let query = case.query.as_ref().map(|query| format!("?{}", query.full()));
+        let target = format!("/qrcode{}", query.unwrap_or_default());
+        mirror(&shadow, &case.method, &target, &case.name);
+        asked += 1;
+    }
+    eventually("all compared", || compared(&shadow) == f64::from(asked));
+    let matches = metric(&shadow, "shadow_comparisons_total{result=\"match\"}");
+    assert_eq!(matches, f64::from(asked), "{:#}", kept(&shadow));
+    assert!(asked > 200, "{asked}");
+}
+
+#[test]
+fn the_real_implementations_agree_on_a_file_of_texts_that_are_hard() {
+    let (new, (old, _data)) = (qr_service(), old_node());
+    let (new, old) = (format!("http://{}", new.addr), format!("http://{}", old.addr));
+    let texts = [
+        "https://example.com/?t=all&u=1#top".as_bytes(),
+        "麻杏石甘口服液".as_bytes(),
+        b"\xff\xfe",
+        b"%41+%2B",
+        &[b'7'; 513],
+        &[b'A'; 512],
+        " ".as_bytes(),
+    ];
+    let output = compare(&new, &old, &texts.join(&b'\n'), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+}

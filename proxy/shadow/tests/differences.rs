@@ -1,0 +1,169 @@
+//! Hand-made differences of every kind are reported as that kind.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use qr_core::Level;
+use service_kit::testing::eventually;
+use support::{Fake, Reply, answer, error, kept, metric, mirror, picture, png, start, text_of};
+
+const REFUSAL: &str = "text must be valid UTF-8";
+
+/// What the Rust side answers to a text: the picture of it, but for these.
+fn new(head: &str) -> Reply {
+    let text = text_of(head);
+    Reply::Keep(match text.as_str() {
+        "body" | "same-error" => error(400, REFUSAL),
+        "wrong-on-both" => png(&picture("something else", Level::L, 200)),
+        "new-503" | "both-fail" => error(503, "overloaded, try again"),
+        "new-500" => error(500, "failed generating QR code"),
+        "new-slow" => return Reply::Hang,
+        "new-cannot-be-read" => png(b"\x89PNG no"),
+        "too-large" => error(414, ""),
+        _ if head.starts_with("HEAD") => {
+            b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 420\r\n\r\n".to_vec()
+        }
+        _ => png(&picture(&text, Level::L, 200)),
+    })
+}
+
+/// What the old side answers.
+fn old(head: &str) -> Reply {
+    let text = text_of(head);
+    Reply::Keep(match text.as_str() {
+        "text" => png(&picture("another text", Level::L, 200)),
+        "level" => png(&picture(&text, Level::M, 200)),
+        "size" => png(&picture(&text, Level::L, 250)),
+        "status" => error(404, "not found"),
+        "status-500" => error(500, "failed generating QR code"),
+        "body" => error(400, "text must be given once"),
+        "undecodable" => png(&picture_without_symbol()),
+        "wrong-on-both" => png(&picture("something else", Level::L, 200)),
+        "same-error" => error(400, REFUSAL),
+        "old-503" => error(503, "overloaded, try again"),
+        "old-hangs-up" => return Reply::Close(Vec::new()),
+        "old-slow" | "both-fail" => return Reply::Hang,
+        // The Rust side's own affair.
+        "new-503" | "new-slow" | "new-cannot-be-read" => png(&picture(&text, Level::L, 200)),
+        "too-large" => answer(431, "text/html", b"<h1>no</h1>"),
+        // Eight bits a pixel: other bytes, the same picture.
+        "same-picture" => png(&in_grey(&picture(&text, Level::L, 200))),
+        _ => return new(head),
+    })
+}
+
+fn picture_without_symbol() -> Vec<u8> {
+    write_grey(&[255; 200 * 200])
+}
+
+fn in_grey(png: &[u8]) -> Vec<u8> {
+    write_grey(&contract::decode::Pixels::from_png(png).unwrap().grey)
+}
+
+fn write_grey(grey: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 200, 200);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(grey).unwrap();
+    file
+}
+
+#[test]
+fn each_difference_is_reported_as_its_kind() {
+    let (new, old) = (Fake::start(new), Fake::start(old));
+    let timeout = [("SHADOW_REQUEST_TIMEOUT", "1s")];
+    let shadow = start(&new.url(), &old.url(), &timeout);
+    let cases = [
+        ("text", "mismatch", Some("text")),
+        ("wrong-on-both", "mismatch", Some("text")),
+        ("level", "mismatch", Some("level")),
+        ("size", "mismatch", Some("size")),
+        ("status", "mismatch", Some("status")),
+        ("status-500", "mismatch", Some("status")),
+        ("body", "mismatch", Some("body")),
+        ("undecodable", "mismatch", Some("undecodable")),
+        ("new-cannot-be-read", "mismatch", Some("undecodable")),
+        ("new-503", "new_error", None),
+        ("both-fail", "new_error", None),
+        ("old-503", "old_error", None),
+        ("old-hangs-up", "old_error", None),
+        ("old-slow", "timeout", None),
+        ("new-slow", "timeout", None),
+    ];
+    for (text, result, kind) in cases {
+        mirror(&shadow, "GET", &format!("/qrcode?text={text}"), text);
+        let mut record = serde_json::Value::Null;
+        eventually(text, || {
+            let kept = kept(&shadow);
+            let sort = if kind.is_some() { "mismatches" } else { "failures" };
+            let newest = &kept[sort][0];
+            record = newest.clone();
+            newest["request_id"] == text
+        });
+        assert_eq!(record["result"], result, "{record:#}");
+        assert_eq!(record["kind"].as_str(), kind, "{record:#}");
+        assert_eq!(record["text"]["bytes"], text.len());
+    }
+    for (result, count) in
+        [("mismatch", 9.0), ("new_error", 2.0), ("old_error", 2.0), ("timeout", 2.0)]
+    {
+        let name = format!("shadow_comparisons_total{{result=\"{result}\"}}");
+        assert_eq!(metric(&shadow, &name), count, "{name}");
+    }
+    for (kind, count) in [
+        ("text", 2.0),
+        ("level", 1.0),
+        ("size", 1.0),
+        ("status", 2.0),
+        ("body", 1.0),
+        ("undecodable", 2.0),
+    ] {
+        let name = format!("shadow_mismatches_total{{kind=\"{kind}\"}}");
+        assert_eq!(metric(&shadow, &name), count, "{name}");
+    }
+    for (side, reason, count) in [
+        ("new", "unavailable", 2.0),
+        ("old", "unavailable", 1.0),
+        ("old", "broken", 1.0),
+        ("old", "timeout", 2.0),
+        ("new", "timeout", 1.0),
+    ] {
+        let labels = format!("{{side=\"{side}\",reason=\"{reason}\"}}");
+        assert_eq!(metric(&shadow, &format!("shadow_failures_total{labels}")), count, "{labels}");
+    }
+}
+
+#[test]
+fn what_the_contract_leaves_free_is_a_match() {
+    let (new, old) = (Fake::start(new), Fake::start(old));
+    let shadow = start(&new.url(), &old.url(), &[]);
+    let requests = [
+        ("GET", "same"),
+        ("GET", "same-picture"),
+        ("GET", "same-error"),
+        ("GET", "too-large"),
+        ("GET", "new-500"), // of both
+        ("HEAD", "head"),
+    ];
+    for (method, text) in requests {
+        mirror(&shadow, method, &format!("/qrcode?text={text}"), text);
+    }
+    let matches = "shadow_comparisons_total{result=\"match\"}";
+    eventually("all match", || metric(&shadow, matches) == requests.len() as f64);
+    let kept = kept(&shadow);
+    assert_eq!(
+        (kept["mismatches"].as_array(), kept["failures"].as_array()),
+        (Some(&vec![]), Some(&vec![]))
+    );
+}
+
+#[test]
+fn a_picture_of_a_text_that_the_contract_refuses_is_a_mismatch() {
+    let shows = || Fake::start(|_| Reply::Keep(png(&picture("%", Level::L, 200))));
+    let (new, old) = (shows(), shows());
+    let shadow = start(&new.url(), &old.url(), &[]);
+    mirror(&shadow, "GET", "/qrcode?text=%", "a");
+    eventually("a mismatch", || kept(&shadow)["mismatches"][0]["kind"] == "text");
+    assert!(kept(&shadow)["mismatches"][0].get("text").is_none());
+}

@@ -1,0 +1,204 @@
+//! What the tests share: a shadow, hand-made implementations, and real ones.
+
+#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use qr_core::{Level, Raster, encode, write_png};
+use serde_json::Value;
+use service_kit::testing::{Service, exchange, get};
+use tempfile::TempDir;
+
+/// What a hand-made implementation does with a request.
+pub(crate) enum Reply {
+    /// Sends this, and keeps the connection.
+    Keep(Vec<u8>),
+    /// Sends this, and closes it.
+    Close(Vec<u8>),
+    /// Sends the first, and then the second without end.
+    Endless(Vec<u8>, Vec<u8>),
+    /// Says nothing, and keeps it.
+    Hang,
+}
+
+/// A hand-made implementation.
+pub(crate) struct Fake {
+    pub(crate) addr: SocketAddr,
+    heads: Arc<Mutex<Vec<String>>>,
+    connections: Arc<Mutex<usize>>,
+}
+
+impl Fake {
+    /// Answers with what `reply` makes of a request's head. Its threads end with the test.
+    pub(crate) fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let fake = Fake {
+            addr: listener.local_addr().unwrap(),
+            heads: Arc::default(),
+            connections: Arc::default(),
+        };
+        let (heads, connections) = (Arc::clone(&fake.heads), Arc::clone(&fake.connections));
+        let reply = Arc::new(reply);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                *connections.lock().unwrap() += 1;
+                let (reply, heads) = (Arc::clone(&reply), Arc::clone(&heads));
+                // The other side may go away when it has seen enough.
+                std::thread::spawn(move || talk(stream?, &*reply, &heads));
+            }
+        });
+        fake
+    }
+
+    /// Shows the text that it is asked, as the contract has it.
+    pub(crate) fn right() -> Self {
+        Fake::start(|head| Reply::Keep(png(&picture(&text_of(head), Level::L, 200))))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    /// The heads of all requests so far.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
+    }
+
+    /// How many connections were made to it.
+    pub(crate) fn connections(&self) -> usize {
+        *self.connections.lock().unwrap()
+    }
+}
+
+fn talk(
+    mut stream: TcpStream,
+    reply: &dyn Fn(&str) -> Reply,
+    heads: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut lines = BufReader::new(stream.try_clone()?);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if lines.read_line(&mut head)? == 0 {
+                return Ok(());
+            }
+        }
+        heads.lock().unwrap().push(head.clone());
+        match reply(&head) {
+            Reply::Keep(bytes) => stream.write_all(&bytes)?,
+            Reply::Close(bytes) => return stream.write_all(&bytes),
+            Reply::Endless(first, again) => {
+                stream.write_all(&first)?;
+                loop {
+                    stream.write_all(&again)?;
+                }
+            }
+            Reply::Hang => std::thread::park(),
+        }
+    }
+}
+
+/// The text of a request's query, which needs no decoding here.
+pub(crate) fn text_of(head: &str) -> String {
+    let target = head.split(' ').nth(1).unwrap();
+    target.split_once("text=").map(|(_, text)| text.to_owned()).unwrap_or_default()
+}
+
+/// A PNG of a text.
+pub(crate) fn picture(text: &str, level: Level, size_px: u32) -> Vec<u8> {
+    let mut png = Vec::new();
+    let raster = Raster { size_px, margin_modules: 4 };
+    write_png(&encode(text, level).unwrap(), &raster, &mut png).unwrap();
+    png
+}
+
+/// An answer with a body.
+pub(crate) fn answer(status: u16, kind: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} Any\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    [head.as_bytes(), body].concat()
+}
+
+/// A picture as an answer.
+pub(crate) fn png(picture: &[u8]) -> Vec<u8> {
+    answer(200, "image/png", picture)
+}
+
+/// An error as an answer.
+pub(crate) fn error(status: u16, body: &str) -> Vec<u8> {
+    answer(status, "text/plain; charset=utf-8", body.as_bytes())
+}
+
+/// A shadow's command, on free ports.
+pub(crate) fn command(environment: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shadow"));
+    command.env_clear().env("SHADOW_MAX_PER_SECOND", "1000");
+    command.env("SHADOW_ADDR", "127.0.0.1:0").env("SHADOW_ADMIN_ADDR", "127.0.0.1:0");
+    command.envs(environment.iter().copied());
+    command
+}
+
+/// A running shadow that compares two implementations.
+pub(crate) fn start(new: &str, old: &str, environment: &[(&str, &str)]) -> Service {
+    let mut command = command(environment);
+    Service::start(command.env("SHADOW_NEW_URL", new).env("SHADOW_OLD_URL", old))
+}
+
+/// Hands a request to a shadow, as a proxy does.
+pub(crate) fn mirror(shadow: &Service, method: &str, target: &str, id: &str) {
+    let request = format!(
+        "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: {id}\r\nConnection: close\r\n\r\n"
+    );
+    let answer = exchange(shadow.addr, &request);
+    assert!(answer.starts_with("HTTP/1.1 204 "), "{target}: {answer}");
+}
+
+/// The value of a metric, 0 where it isn't there.
+pub(crate) fn metric(shadow: &Service, name: &str) -> f64 {
+    let metrics = get(shadow.admin_addr, "/metrics");
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.map_or(0.0, |value| value.parse().unwrap())
+}
+
+/// How many comparisons there were, whatever they came to.
+pub(crate) fn compared(shadow: &Service) -> f64 {
+    ["match", "mismatch", "new_error", "old_error", "timeout"]
+        .iter()
+        .map(|result| metric(shadow, &format!("shadow_comparisons_total{{result=\"{result}\"}}")))
+        .sum()
+}
+
+/// What `/mismatches` says.
+pub(crate) fn kept(shadow: &Service) -> Value {
+    let answer = get(shadow.admin_addr, "/mismatches");
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+/// The real Rust service.
+pub(crate) fn qr_service() -> Service {
+    let test = std::env::current_exe().unwrap();
+    let binary = test.parent().and_then(Path::parent).unwrap().join("qr-service");
+    assert!(binary.is_file(), "{}: run cargo build -p qr-service first", binary.display());
+    let mut command = Command::new(binary);
+    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    Service::start(&mut command)
+}
+
+/// The real legacy app, and the folder of its data.
+pub(crate) fn old_node() -> (Service, TempDir) {
+    let app = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../old-node");
+    assert!(app.join("node_modules").is_dir(), "run npm ci in {} first", app.display());
+    let data = tempfile::tempdir().unwrap();
+    let mut command = Command::new("node");
+    command.arg(app.join("src/server.js")).env("DATA_DIR", data.path());
+    command.env("ADDR", "127.0.0.1:0").env("ADMIN_ADDR", "127.0.0.1:0").stdin(Stdio::null());
+    (Service::start(&mut command), data)
+}
