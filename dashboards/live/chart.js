@@ -1,7 +1,7 @@
 import { isolated, timesOf } from './grid.js';
+import uPlot from './node_modules/uplot/dist/uPlot.esm.js';
 import { copyOf, make, partsOf, say } from './parts.js';
 import { axisTimes, timeOf, withUnit } from './units.js';
-import uPlot from './uPlot.esm.js';
 
 const HEIGHT = 200;
 const AXIS_WIDTH = 62;
