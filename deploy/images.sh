@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds every image, localhost/NAME:VERSION, with docker, podman or buildah, whichever works here.
-#   BUILDER      one of them
-#   BUILD_FLAGS  handed on, such as --network=host, or --build-arg NODE_IMAGE=...
-#   TEST=1       the images of the cluster's test as well
+# Builds every image, localhost/NAME:VERSION, with the first of docker, podman and buildah that works.
+#   BUILDER      use this one
+#   BUILD_FLAGS  passed to it, for example --network=host or --build-arg NODE_IMAGE=...
+#   TEST=1       also build the images that `make deploy-test` needs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ if [ -z "$builder" ]; then
 fi
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 read -r -a flags <<<"${BUILD_FLAGS-}"
-# buildah keeps no layers unless told to.
+# Without this flag buildah caches no layers.
 if [ "$builder" = buildah ]; then flags+=(--layers); fi
 
 # image NAME CONTEXT FLAG...

@@ -1,27 +1,27 @@
-"""Whether the network policies fit each other: not every cluster enforces them, so that a test there may
-not see where they don't.
+"""Checks that the network policies match each other. A test on a cluster may miss a mismatch, because
+not every network plug-in enforces policies.
 """
 
 
 def check_arrows(manifests):
-    """A line for each arrow that only one of its ends allows, or that leads to no port."""
+    """Yields one line for each arrow that only one end allows, or that leads to a port nobody has."""
     policies = [each for each in manifests if each["kind"] == "NetworkPolicy"]
     ports = ports_of_parts(manifests)
     out = set(arrows(policies, "egress", "to"))
     into = {(peer, part, port) for part, peer, port in arrows(policies, "ingress", "from")}
     for asking, asked, port in out - into:
-        yield f"NetworkPolicy: {asking} may ask {asked}:{port}, which does not let it in"
+        yield f"NetworkPolicy: {asking} may connect to {asked}:{port}, but {asked} does not admit it"
     for asking, asked, port in into - out:
-        yield f"NetworkPolicy: {asked} lets {asking} in at {port}, who may not ask it"
+        yield f"NetworkPolicy: {asked} admits {asking} at {port}, but {asking} may not connect"
     for _, asked, port in out | into:
         if port not in ports.get(asked, ()):
             yield f"NetworkPolicy: {asked} has no port {port}"
     for part in ports.keys() - {part_of(policy["spec"]["podSelector"]) for policy in policies}:
-        yield f"NetworkPolicy: none is for {part}"
+        yield f"NetworkPolicy: {part} has none"
 
 
 def arrows(policies, direction, side):
-    """(part, part at the other end, port), of those to or from this namespace's parts."""
+    """Yields (part, peer, port) for every peer in this namespace."""
     for policy in policies:
         part = part_of(policy["spec"]["podSelector"])
         for rule in policy["spec"].get(direction, []):
@@ -36,7 +36,7 @@ def part_of(selector):
 
 
 def ports_of_parts(manifests):
-    """The ports of each part's containers, by the name in its pods' labels."""
+    """Maps each part, as its pods' label names it, to its containers' ports."""
     ports = {}
     for manifest in manifests:
         template = manifest.get("spec", {}).get("template", {})

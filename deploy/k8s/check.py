@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Checks the manifests without a cluster: `make deploy-check`.
 
-Every kustomization is rendered, every component on top of the default as well. What comes out is
-validated, strictly, against the schemas of several versions of Kubernetes and the types of custom
-kinds, scored by kube-score, and checked for what none of them looks at. Prints a line for each
-problem; exit code 1 where there is one.
+It renders every kustomization, and every component on top of the default. It validates the manifests
+strictly against the schemas of several Kubernetes versions and the types of the custom kinds, runs
+kube-score, and checks a few rules of this project. It prints one line per problem and exits with 1 if
+there is any.
 
-With --write-rules it writes the one manifest that is made of other files.
+With --write-rules it writes the one manifest that is generated from other files.
 """
 
 import argparse
@@ -29,19 +29,19 @@ from arrows import check_arrows
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 TOOLS = TOP / "target" / "tools" / "bin"
-# The oldest that is meant to work, the newest that there are schemas of, and some between them.
+# The oldest supported version, the newest with published schemas, and two between them.
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
-# Kinds of the components' CRDs, of which the Kubernetes schemas know nothing.
+# Kinds of the components' CRDs; the Kubernetes schemas do not cover them.
 CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
 RULES = DEPLOY / "k8s/components/prometheus-operator/rules.yaml"
 
-# Parsed anew at each call otherwise, and they are megabytes.
+# The library parses its schemas, megabytes of them, again at every call.
 kubernetes_validate.utils.schema_contents = functools.cache(kubernetes_validate.utils.schema_contents)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--write-rules", action="store_true", help="write the PrometheusRule anew")
+    parser.add_argument("--write-rules", action="store_true", help="write the PrometheusRule again")
     if parser.parse_args().write_rules:
         RULES.write_text(rules_text())
         return 0
@@ -67,13 +67,13 @@ def main():
 
 
 def kustomizations():
-    """Every one under deploy/, by its name."""
+    """Names every kustomization under deploy/."""
     files = sorted(DEPLOY.rglob("kustomization.yaml"))
     return [str(file.parent.relative_to(DEPLOY)) for file in files]
 
 
 def render(name):
-    """What kustomize makes of it, and what is wrong with it. A component is put on the default."""
+    """Returns what kustomize renders, and its error. A component is rendered on top of the default."""
     folder = DEPLOY / name
     if yaml.safe_load((folder / "kustomization.yaml").read_text())["kind"] != "Component":
         return kustomize(folder, name)
@@ -91,7 +91,7 @@ def kustomize(folder, name):
 
 
 def unique(texts):
-    """Each manifest once: most are in every rendering."""
+    """Removes duplicates: most manifests are in every rendering."""
     manifests = {}
     for text in texts:
         for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader):
@@ -109,7 +109,7 @@ def check_manifest(manifest):
 
 
 def check_custom(manifests):
-    """By their projects' own types."""
+    """Validates custom kinds with the Go types that their projects publish."""
     text = yaml.safe_dump_all(each for each in manifests if each["apiVersion"] in CUSTOM)
     done = subprocess.run([TOOLS / "kinds"], check=False, capture_output=True, text=True, input=text)
     return done.stdout.splitlines() + done.stderr.splitlines()
@@ -127,7 +127,7 @@ def schema_problems(manifest):
 
 
 def pod_of(manifest):
-    """The pod's specification, of kinds that have one."""
+    """Returns the pod's specification, or None for kinds without one."""
     return manifest.get("spec", {}).get("template", {}).get("spec")
 
 
@@ -136,7 +136,7 @@ def pod_problems(pod, kind):
         yield "automountServiceAccountToken is not false"
     if not pod.get("securityContext", {}).get("runAsNonRoot"):
         yield "runAsNonRoot is not set"
-    # A sidecar that is not ready would keep clients from what is.
+    # Only the first container: an unready sidecar would take a working pod out of service.
     if kind != "Job" and "readinessProbe" not in pod["containers"][0]:
         yield "no readinessProbe"
     for container in pod["containers"]:
@@ -150,7 +150,7 @@ def container_problems(container, kind):
     if not re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", tag):
         yield f"{container['image']} has no fixed tag"
     if image.startswith("localhost/") and tag != workspace_version():
-        yield f"{container['image']} is not of this version, {workspace_version()}"
+        yield f"{container['image']} does not have the workspace's version, {workspace_version()}"
     needed = [] if kind == "Job" else ["startupProbe", "livenessProbe"]
     for key in [*needed, "securityContext"]:
         if key not in container:
@@ -166,18 +166,18 @@ def workspace_version():
     return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.MULTILINE)[1]
 
 
-# What kube-score is not asked anywhere. Exceptions of one manifest stand there, each with its reason.
+# Rules that kube-score skips everywhere. An exception for one manifest is an annotation there.
 IGNORED = [
-    # A CPU limit stops a process in the middle of a request for the rest of a tenth of a second, on a
-    # node that may be idle. Requests are what shares a full node out.
+    # A CPU limit pauses a process in the middle of a request for the rest of a 100 ms period, even on
+    # an idle node. CPU requests already divide a full node.
     "--ignore-container-cpu-limit",
-    # Tags are fixed, and a registry that is away must not keep a pod from starting again.
+    # Tags are fixed, and a pod must be able to restart while the registry is unreachable.
     "--ignore-test=container-image-pull-policy",
 ]
 
 
 def score(text):
-    """kube-score's word."""
+    """Returns what kube-score criticises."""
     command = [TOOLS / "kube-score", "score", "--output-format=ci", *IGNORED, "-"]
     done = subprocess.run(command, check=False, input=text, capture_output=True, text=True)
     lines = done.stdout.splitlines() + done.stderr.splitlines()
@@ -186,7 +186,7 @@ def score(text):
 
 
 def check_compose(manifests):
-    """compose.yaml is valid, and runs what the cluster runs."""
+    """Checks that compose.yaml is valid and runs the cluster's images."""
     text = (DEPLOY / "compose.yaml").read_text()
     try:
         compose_spec.PyOptions(apply_merge=True).from_yaml(text).validate()
@@ -196,16 +196,16 @@ def check_compose(manifests):
     images = {container["image"] for pod in pods for container in pod["containers"]}
     for name, service in yaml.safe_load(text)["services"].items():
         if service["image"] not in images:
-            yield f"compose.yaml: {name} runs {service['image']}, which the cluster does not"
+            yield f"compose.yaml: {name} runs {service['image']}, which no manifest does"
 
 
 def check_rules():
     if RULES.read_text() != rules_text():
-        yield f"{RULES.relative_to(TOP)} is not of dashboards/prometheus/rules: make deploy-rules"
+        yield f"{RULES.relative_to(TOP)} differs from dashboards/prometheus/rules: run make deploy-rules"
 
 
 def rules_text():
-    """The rules of dashboards/ as a PrometheusRule. kustomize can't put one file into another."""
+    """Returns the rules of dashboards/ as a PrometheusRule; kustomize cannot embed files in a manifest."""
     text = (
         "# Written by `make deploy-rules` from dashboards/prometheus/rules.\n"
         "apiVersion: monitoring.coreos.com/v1\n"

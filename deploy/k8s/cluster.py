@@ -1,4 +1,4 @@
-"""A cluster as its users see it: kubectl, and programs that run inside as pods."""
+"""The cluster under test, through kubectl and through programs that run inside it as pods."""
 
 import json
 import subprocess
@@ -10,11 +10,11 @@ POLL_SECONDS = 0.5
 
 
 class Failed(Exception):
-    """What was expected and is not so, for the report."""
+    """An expectation that did not hold; its text goes into the report."""
 
 
 class Cluster:
-    """kubectl, and the kustomization that is applied."""
+    """kubectl, and the kustomization under test."""
 
     def __init__(self, command, kustomization):
         self.command = command
@@ -23,12 +23,12 @@ class Cluster:
     # --- kubectl -------------------------------------------------------------------------------------
 
     def run(self, *arguments, given=None):
-        """kubectl's outcome, whatever it is."""
+        """Runs kubectl and returns the outcome, success or not."""
         command = [*self.command, *map(str, arguments)]
         return subprocess.run(command, check=False, capture_output=True, text=True, input=given)
 
     def kubectl(self, *arguments, given=None):
-        """What kubectl prints, in the namespace; Failed where it fails."""
+        """Runs kubectl in the namespace and returns what it prints; raises Failed if it fails."""
         done = self.run("-n", NAMESPACE, *arguments, given=given)
         if done.returncode:
             raise Failed(f"kubectl {' '.join(map(str, arguments))}: {done.stderr.strip()}")
@@ -38,27 +38,27 @@ class Cluster:
         return json.loads(self.kubectl("get", *arguments, "-o", "json"))
 
     def apply(self):
-        """Applies all of it; gives what kubectl warns of."""
+        """Applies the kustomization and returns kubectl's warnings."""
         done = self.run("apply", "-k", self.kustomization)
         if done.returncode:
             raise Failed(f"apply: {done.stderr.strip()}")
         return [line for line in done.stderr.splitlines() if line.strip()]
 
     def restore(self):
-        """All of it as it is in the manifests."""
+        """Brings everything back to the manifests' state."""
         self.apply()
         self.wait_until_ready()
-        self.wait_until_none_is_ending()
+        self.wait_until_none_terminates()
 
     def delete(self):
         done = self.run("delete", "-k", self.kustomization, "--ignore-not-found", "--timeout=180s")
         if done.returncode:
             raise Failed(f"delete: {done.stderr.strip()}")
 
-    # --- What there is -------------------------------------------------------------------------------
+    # --- Reading -------------------------------------------------------------------------------------
 
     def pods(self, selector=None, living=True):
-        """Names of pods; of those that are not about to end."""
+        """Returns the names of pods; with `living`, only of those that are not being deleted."""
         items = self.get("pods", *(["-l", selector] if selector else []))["items"]
         names = [
             pod["metadata"]["name"]
@@ -66,21 +66,21 @@ class Cluster:
             if not living or "deletionTimestamp" not in pod["metadata"]
         ]
         if living and not names:
-            raise Failed(f"no pod is {selector}")
+            raise Failed(f"no pod matches {selector}")
         return names
 
     def address_of(self, pod):
         return self.get("pod", pod)["status"]["podIP"]
 
     def shares_served(self):
-        """The shares of the proxies that are ready, as they themselves say."""
+        """Returns the set of shares that the ready proxies report."""
         shares = set()
         for pod in self.pods(PROXY):
             shares.add(f"{self.ask(pod, 8081, 'split')['share_percent']:g}")
         return shares
 
     def ask(self, pod, port, path):
-        """What a pod answers in JSON, by way of the API."""
+        """Returns a pod's JSON answer, fetched through the Kubernetes API."""
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}:{port}/proxy/{path}"
         return json.loads(self.kubectl("get", "--raw", path))
 
@@ -88,7 +88,7 @@ class Cluster:
         return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name").strip())
 
     def memory_mib(self):
-        """Memory of each container, (pod, container) to MiB: its cgroup's figures, by the kubelet."""
+        """Maps (pod, container) to its cgroup's working set in MiB, as the kubelet reports it."""
         memory = {}
         for node in self.get("nodes")["items"]:
             path = f"/api/v1/nodes/{node['metadata']['name']}/proxy/stats/summary"
@@ -101,7 +101,7 @@ class Cluster:
         return memory
 
     def restarts(self):
-        """Containers that were started again in their pods, and how often."""
+        """Maps each restarted container to its number of restarts."""
         return {
             f"{pod['metadata']['name']}/{status['name']}": status["restartCount"]
             for pod in self.get("pods")["items"]
@@ -112,17 +112,17 @@ class Cluster:
     # --- Waiting -------------------------------------------------------------------------------------
 
     def wait_for(self, what, condition, timeout=90):
-        """Asks until the condition gives something; gives that."""
+        """Polls until the condition returns something true, and returns that."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             found = condition()
             if found:
                 return found
             time.sleep(POLL_SECONDS)
-        raise Failed(f"after {timeout} s there is still not: {what}")
+        raise Failed(f"still waiting after {timeout} s for {what}")
 
     def wait_until_ready(self, timeout=90):
-        """Every Deployment has all its pods, the autoscaler's included."""
+        """Waits until every Deployment has all its pods, those of the autoscaler included."""
 
         def ready():
             bounds = {
@@ -134,20 +134,20 @@ class Cluster:
                 for deployment in self.get("deployments")["items"]
             )
 
-        self.wait_for("every Deployment ready", ready, timeout)
+        self.wait_for("every Deployment to be ready", ready, timeout)
 
     def wait_for_rollout(self, deployment):
         self.kubectl("rollout", "status", f"deployment/{deployment}", "--timeout=120s")
 
-    def wait_until_none_is_ending(self):
+    def wait_until_none_terminates(self):
         def ended():
             pods = self.get("pods")["items"]
             return not any("deletionTimestamp" in pod["metadata"] for pod in pods)
 
-        self.wait_for("no pod that is ending", ended)
+        self.wait_for("terminating pods to end", ended)
 
     def wait_for_reason(self, pod, reason):
-        """Until one of the pod's containers has ended for that reason."""
+        """Waits until one of the pod's containers has terminated for that reason."""
 
         def ended():
             statuses = self.get("pod", pod)["status"]["containerStatuses"]
@@ -158,10 +158,10 @@ class Cluster:
             ]
             return reason in reasons
 
-        self.wait_for(f"{pod} {reason}", ended)
+        self.wait_for(f"{pod} to end with {reason}", ended)
 
     def wait_for_crash(self, selector):
-        """Until a pod's container ends again and again; gives what it said."""
+        """Waits until a pod is in CrashLoopBackOff and returns its last log."""
 
         def crashed():
             for pod in self.get("pods", "-l", selector)["items"]:
@@ -180,13 +180,13 @@ class Cluster:
 
         self.wait_for(f"an event about {word}", said)
 
-    # --- Doing something to it -----------------------------------------------------------------------
+    # --- Changing ------------------------------------------------------------------------------------
 
     def patch(self, kind, name, patch):
         self.kubectl("patch", kind, name, "--patch", json.dumps(patch))
 
     def evict(self, pod):
-        """As `kubectl drain` does, of one pod: its disruption budget is asked."""
+        """Evicts one pod as `kubectl drain` does, which respects its disruption budget."""
         eviction = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -196,11 +196,11 @@ class Cluster:
         self.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(eviction))
 
     def start(self, manifest):
-        """A pod or a Job of the test's own."""
+        """Starts a pod or a Job, with the network policies that a test client needs."""
         self.kubectl("apply", "-f", "-", given=json.dumps(with_policies(manifest)))
 
     def run_job(self, name, image, arguments, timeout):
-        """Runs a program as a Job to its end; gives what it printed. Failed where it fails."""
+        """Runs a program as a Job and returns what it printed; raises Failed if it fails."""
         self.start(job(name, image, arguments))
 
         def ended():
@@ -215,12 +215,12 @@ class Cluster:
         return log
 
     def flood(self, url, connections):
-        """As many connections at once as that, for some seconds; whatever comes of it."""
+        """Starts 15 s of load over that many connections and ignores how it goes."""
         arguments = ["--no-tui", "--output-format=quiet", "-z=15s", f"-c={connections}", url]
         self.kubectl("delete", "job", "flood", "--ignore-not-found")
         self.start(job("flood", OHA, arguments, memory="512Mi"))
 
-    # --- What is expected ----------------------------------------------------------------------------
+    # --- Expecting -----------------------------------------------------------------------------------
 
     @staticmethod
     def expect(holds, message):
@@ -229,19 +229,19 @@ class Cluster:
 
     def expect_pods(self, selector, count):
         pods = self.pods(selector)
-        self.expect(len(pods) == count, f"{len(pods)} pods are {selector}, not {count}")
+        self.expect(len(pods) == count, f"{len(pods)} pods match {selector}, not {count}")
 
     def expect_no_difference(self):
         done = self.run("diff", "-k", self.kustomization)
         self.expect(done.returncode == 0, f"diff:\n{done.stdout}{done.stderr}")
 
-    def refuse_where_it_is(self):
-        """The test deletes what it finds; it must be its own."""
+    def refuse_existing_namespace(self):
+        """Refuses a cluster that already has the namespace, because the test deletes it at the end."""
         done = self.run("get", "namespace", NAMESPACE, "--ignore-not-found", "-o", "name")
         if done.returncode:
             raise SystemExit(f"deploy-test: {done.stderr.strip()}")
         if done.stdout.strip():
-            raise SystemExit(f"deploy-test: the cluster has a namespace {NAMESPACE} already")
+            raise SystemExit(f"deploy-test: the cluster already has a namespace {NAMESPACE}")
 
     def expect_nothing_left(self):
         kinds = "namespaces,priorityclasses,clusterroles,clusterrolebindings,persistentvolumes"

@@ -1,13 +1,13 @@
-"""What happens to pods and to the split while clients go on asking: none of them may notice."""
+"""Faults of pods and changes of the split under load: no client may notice any of them."""
 
 import time
 
 from load import Load
-from pods import PROXY, RUST, pod_template_patch
+from pods import PROXY, QR_SERVICE, pod_template_patch
 from ramp import ramp
 
 
-def clients_notice_no_rollout_of_the_rust_service(cluster):
+def clients_notice_no_rollout_of_qr_service(cluster):
     return rolled_out(cluster, "qr-service")
 
 
@@ -31,7 +31,7 @@ def rolled_out(cluster, deployment, kept=True):
     with Load(cluster, kept=kept) as load:
         cluster.kubectl("rollout", "restart", f"deployment/{deployment}")
         cluster.wait_for_rollout(deployment)
-        cluster.wait_until_none_is_ending()
+        cluster.wait_until_none_terminates()
     return load.summary
 
 
@@ -44,11 +44,11 @@ def clients_notice_no_change_of_the_split(cluster):
     return load.summary
 
 
-def a_walk_passes_the_gates_of_the_clusters_prometheus(cluster):
+def a_run_passes_the_gates_of_the_clusters_prometheus(cluster):
     cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
-    walk = ["run", "--steps=25,100", "--hold=30s", "--patience=90s", "--gates=/etc/ramp/gates.toml"]
+    run = ["run", "--steps=25,100", "--hold=30s", "--patience=90s", "--gates=/etc/ramp/gates.toml"]
     with Load(cluster, kept=False) as load:
-        code = ramp(cluster, walk)
+        code = ramp(cluster, run)
     shares = cluster.shares_served()
     cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
     return load.summary
@@ -66,43 +66,43 @@ def a_new_proxy_has_the_split_that_was_set(cluster):
 
 
 def clients_notice_no_scaling(cluster):
-    # The autoscaler keeps to its bounds, with or without metrics.
+    # The autoscaler enforces its bounds even without metrics, so its minimum must allow one pod.
     cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": 1}})
     with Load(cluster) as load:
         for replicas in (1, 3, 1):
             cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
             cluster.wait_for_rollout("qr-service")
-            cluster.wait_until_none_is_ending()
-            cluster.expect_pods(RUST, replicas)
+            cluster.wait_until_none_terminates()
+            cluster.expect_pods(QR_SERVICE, replicas)
     cluster.restore()
     return load.summary
 
 
 def clients_notice_no_deleted_pod(cluster):
     with Load(cluster) as load:
-        cluster.kubectl("delete", "pod", cluster.pods(RUST)[0], "--wait=false")
-        cluster.wait_until_none_is_ending()
+        cluster.kubectl("delete", "pod", cluster.pods(QR_SERVICE)[0], "--wait=false")
+        cluster.wait_until_none_terminates()
         cluster.wait_until_ready()
     return load.summary
 
 
 def clients_notice_no_pod_killed_at_once(cluster):
     with Load(cluster) as load:
-        cluster.kubectl("delete", "pod", cluster.pods(RUST)[0], "--grace-period=0", "--force")
+        cluster.kubectl("delete", "pod", cluster.pods(QR_SERVICE)[0], "--grace-period=0", "--force")
         time.sleep(5)
         cluster.wait_until_ready()
     return load.summary
 
 
 def clients_notice_no_pod_that_exceeds_its_memory(cluster):
-    # Nothing that clients do takes it there, so the test lets in more connections than fit.
+    # Clients cannot cause this within the default limits, so the test raises the limits.
     patch = pod_template_patch(
         "qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "20000", "QR_MAX_IN_FLIGHT": "20000"}
     )
     cluster.patch("deployment", "qr-service", patch)
     cluster.wait_for_rollout("qr-service")
     with Load(cluster) as load:
-        victim = cluster.pods(RUST)[0]
+        victim = cluster.pods(QR_SERVICE)[0]
         cluster.flood(f"http://{cluster.address_of(victim)}:42069/qrcode?text=a", connections=4000)
         cluster.wait_for_reason(victim, "OOMKilled")
         cluster.wait_until_ready()
@@ -112,21 +112,21 @@ def clients_notice_no_pod_that_exceeds_its_memory(cluster):
 
 def clients_notice_no_eviction(cluster):
     with Load(cluster, kept=False) as load:
-        for part in (PROXY, RUST):
+        for part in (PROXY, QR_SERVICE):
             cluster.evict(cluster.pods(part)[0])
-            cluster.wait_until_none_is_ending()
+            cluster.wait_until_none_terminates()
             cluster.wait_until_ready()
     return load.summary
 
 
 FAULTS = [
-    clients_notice_no_rollout_of_the_rust_service,
+    clients_notice_no_rollout_of_qr_service,
     clients_notice_no_rollout_of_the_legacy_app,
     clients_notice_no_rollout_of_the_shadow,
     clients_notice_no_rollout_of_the_proxy,
     clients_notice_no_rollout_of_prometheus,
     clients_notice_no_change_of_the_split,
-    a_walk_passes_the_gates_of_the_clusters_prometheus,
+    a_run_passes_the_gates_of_the_clusters_prometheus,
     a_new_proxy_has_the_split_that_was_set,
     clients_notice_no_scaling,
     clients_notice_no_deleted_pod,

@@ -1,4 +1,4 @@
-"""A steady load through the proxy's Service, from inside the cluster."""
+"""Steady load through the proxy's Service, from inside the cluster."""
 
 import json
 import subprocess
@@ -9,12 +9,12 @@ from pods import NAMESPACE, OHA, client
 
 
 class Load:
-    """Requests through the proxy's Service at a steady rate while a `with` lasts, as a pod inside the
-    cluster. Leaving it fails where a request did.
+    """Runs oha as a pod at a steady rate while a `with` block lasts; raises Failed at its end if any
+    request failed.
 
-    nginx closes idle connections when it reloads or stops. A request that is on its way there just then
-    is to be sent again by the client (RFC 9112, 9.3.1), as browsers and most libraries do, but not oha.
-    So where nginx itself is what happens, each request has a connection of its own.
+    nginx closes idle connections when it reloads or stops. A client must resend a request that meets
+    such a close (RFC 9112, 9.3.1). Browsers and most libraries do; oha does not. So tests that restart
+    or reload nginx pass kept=False, and each request opens its own connection.
     """
 
     def __init__(self, cluster, rate=100, connections=16, kept=True):
@@ -25,7 +25,8 @@ class Load:
         self.summary = ""
 
     def __enter__(self):
-        # Texts that nobody has asked before. (oha takes a dot for any character.)
+        # Random texts, so that nothing is cached. oha reads the URL as a regular expression, so the host
+        # in it has no dot.
         url = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
         self.cluster.start(client("load", OHA, [*self.options, "--rand-regex-url", url]))
         self.cluster.kubectl("wait", "--for=condition=Ready", "pod/load", "--timeout=30s")
@@ -36,7 +37,7 @@ class Load:
 
     def __exit__(self, kind, error, trace):
         time.sleep(2)
-        # Its image has it stopped by SIGINT, and then it says how it went.
+        # The image's STOPSIGNAL is SIGINT, on which oha prints its summary.
         self.cluster.kubectl("delete", "pod", "load", "--wait=false")
         text, _ = self.log.communicate(timeout=60)
         self.cluster.kubectl("wait", "--for=delete", "pod/load", "--timeout=60s")
@@ -44,7 +45,7 @@ class Load:
             return False
         outcome = json.loads(text)
         statuses = outcome["statusCodeDistribution"]
-        # Requests that it was in the middle of when it was stopped.
+        # "aborted due to deadline" counts the requests under way when oha was stopped.
         errors = {
             error: count
             for error, count in outcome["errorDistribution"].items()

@@ -1,24 +1,24 @@
-"""Configurations that are wrong: the old pods go on, and what is wrong is said where people look."""
+"""Wrong configurations: the old pods keep serving, and a log or an event names the mistake."""
 
 import json
 
 from cluster import Cluster
 from load import Load
-from pods import PROXY, RUST, pod_template_patch
+from pods import PROXY, QR_SERVICE, pod_template_patch
 
 
 def a_wrong_port_keeps_the_old_pods_serving(cluster):
     with Load(cluster) as load:
         patch = pod_template_patch("qr-service", env={"QR_ADDR": "0.0.0.0:99999"})
         cluster.patch("deployment", "qr-service", patch)
-        line = cluster.wait_for_crash(RUST)
+        line = cluster.wait_for_crash(QR_SERVICE)
         cluster.kubectl("rollout", "undo", "deployment/qr-service")
         cluster.wait_for_rollout("qr-service")
     cluster.restore()
     return said_in_a_line(line, "QR_ADDR", load)
 
 
-def a_configuration_that_nginx_cannot_read_keeps_the_old_pods_serving(cluster):
+def a_configuration_that_nginx_cannot_parse_keeps_the_old_pods_serving(cluster):
     with Load(cluster) as load:
         data = {**files_of_the_proxy(cluster), "upstreams.conf": "upstream {"}
         broken = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "broken"}, "data": data}
@@ -32,7 +32,7 @@ def a_configuration_that_nginx_cannot_read_keeps_the_old_pods_serving(cluster):
     return said_in_a_line(line, "upstreams.conf:1", load)
 
 
-def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
+def a_missing_configuration_keeps_the_old_pods_serving(cluster):
     with Load(cluster) as load:
         mount_configuration(cluster, "nowhere")
         cluster.wait_for_event("nowhere")
@@ -42,7 +42,7 @@ def a_configuration_that_is_not_there_keeps_the_old_pods_serving(cluster):
     return load.summary
 
 
-def a_wrong_split_keeps_the_old_pods_serving(cluster):
+def a_split_that_ramp_did_not_write_keeps_the_old_pods_serving(cluster):
     with Load(cluster, kept=False) as load:
         cluster.patch("configmap", "split", {"data": {"split.conf": "nonsense"}})
         cluster.kubectl("rollout", "restart", "deployment/proxy")
@@ -50,7 +50,7 @@ def a_wrong_split_keeps_the_old_pods_serving(cluster):
         cluster.patch("configmap", "split", {"data": None})
         cluster.kubectl("rollout", "restart", "deployment/proxy")
         cluster.wait_for_rollout("proxy")
-        cluster.wait_until_none_is_ending()
+        cluster.wait_until_none_terminates()
     return said_in_a_line(line, "split.conf is not written by ramp", load)
 
 
@@ -61,7 +61,7 @@ def files_of_the_proxy(cluster):
 
 
 def mount_configuration(cluster, config_map):
-    """The proxies get their files from there."""
+    """Makes the proxies mount that ConfigMap as their configuration."""
     volumes = [{"name": "configuration", "configMap": {"name": config_map}}]
     cluster.patch("deployment", "proxy", {"spec": {"template": {"spec": {"volumes": volumes}}}})
 
@@ -73,7 +73,7 @@ def said_in_a_line(log, expected, load):
 
 MISTAKES = [
     a_wrong_port_keeps_the_old_pods_serving,
-    a_configuration_that_nginx_cannot_read_keeps_the_old_pods_serving,
-    a_configuration_that_is_not_there_keeps_the_old_pods_serving,
-    a_wrong_split_keeps_the_old_pods_serving,
+    a_configuration_that_nginx_cannot_parse_keeps_the_old_pods_serving,
+    a_missing_configuration_keeps_the_old_pods_serving,
+    a_split_that_ramp_did_not_write_keeps_the_old_pods_serving,
 ]

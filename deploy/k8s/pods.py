@@ -1,24 +1,24 @@
-"""What the tests put into the cluster: programs as pods, as hardened as all others."""
+"""Manifests of the tests' own pods, Jobs and network policies, as hardened as the others."""
 
 from check import workspace_version
 
 NAMESPACE = "qr"
 OHA = f"localhost/oha:{workspace_version()}"
-RUST = "app.kubernetes.io/name=qr-service"
+QR_SERVICE = "app.kubernetes.io/name=qr-service"
 PROXY = "app.kubernetes.io/name=proxy"
-# Of no part: the proxy lets in anybody.
+# The label of test clients. It belongs to no part, and the proxy admits anybody.
 CLIENT = "qr-test-client"
 PUBLIC_PORT = 8080
-RUST_PORT = 42069
+QR_SERVICE_PORT = 42069
 
 
 def with_policies(manifest):
-    """It, and what lets it out of the namespace's default, and to the one pod that is flooded."""
+    """Adds the policies that let a test client reach the proxy and, for the flood, qr-service."""
     return {"apiVersion": "v1", "kind": "List", "items": [*policies(), manifest]}
 
 
 def policies():
-    client, rust, proxy = (
+    client, qr_service, proxy = (
         {"podSelector": {"matchLabels": labels}}
         for labels in (
             {"app": CLIENT},
@@ -26,8 +26,9 @@ def policies():
             {"app.kubernetes.io/name": "proxy"},
         )
     )
-    yield policy("test-client", client, "Egress", [("to", proxy, PUBLIC_PORT), ("to", rust, RUST_PORT)])
-    yield policy("test-flood", rust, "Ingress", [("from", client, RUST_PORT)])
+    targets = [("to", proxy, PUBLIC_PORT), ("to", qr_service, QR_SERVICE_PORT)]
+    yield policy("test-client", client, "Egress", targets)
+    yield policy("test-flood", qr_service, "Ingress", [("from", client, QR_SERVICE_PORT)])
 
 
 def policy(name, of, direction, arrows):
@@ -41,7 +42,7 @@ def policy(name, of, direction, arrows):
 
 
 def client(name, image, arguments, memory="128Mi"):
-    """A pod of one program."""
+    """A pod that runs one program."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -93,7 +94,7 @@ def pod_spec(name, image, arguments, memory):
 
 
 def pod_template_patch(container, memory=None, env=None):
-    """A patch of a Deployment that changes one container."""
+    """Returns a Deployment's patch that changes one container."""
     changed = {"name": container}
     if memory:
         changed["resources"] = {"requests": {"memory": memory}, "limits": {"memory": memory}}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs one of ramp's commands in the cluster, as the Job of deploy/k8s/ramp: `make deploy-ramp`.
 
-Prints what it says, and ends with its exit code.
+It prints the Job's log and exits with ramp's exit code.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from cluster import Cluster, Failed
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kubectl", default="kubectl", help="the command that reaches the cluster")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help="such as: set 25")
+    parser.add_argument("words", nargs=argparse.REMAINDER, help="ramp's arguments, for example: set 25")
     arguments = parser.parse_args()
     cluster = Cluster(arguments.kubectl.split(), DEPLOY / "k8s/ramp")
     try:
@@ -29,16 +29,16 @@ def main():
 
 
 def ramp(cluster, words):
-    """ramp's exit code; what it says goes to stdout."""
+    """Runs ramp as a Job, copies its log to stdout and returns its exit code."""
     name = f"ramp-{time.time_ns() // 1_000_000}"
     cluster.kubectl("apply", "-f", "-", given=yaml.safe_dump_all(manifests(name, words)))
-    cluster.wait_for(f"{name} begun", lambda: begun(cluster, name))
+    cluster.wait_for(f"{name} to start", lambda: started(cluster, name))
     subprocess.run([*cluster.command, "-n", "qr", "logs", "--follow", f"job/{name}"], check=False)
-    return cluster.wait_for(f"the end of {name}", lambda: ended(cluster, name))[0]
+    return cluster.wait_for(f"{name} to end", lambda: exit_codes(cluster, name))[0]
 
 
 def manifests(name, words):
-    """Those of deploy/k8s/ramp, with another name and other arguments for the Job."""
+    """Yields the manifests of deploy/k8s/ramp with another name and other arguments for the Job."""
     command = [TOOLS / "kustomize", "build", DEPLOY / "k8s/ramp"]
     rendered = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     for manifest in yaml.safe_load_all(rendered):
@@ -49,12 +49,12 @@ def manifests(name, words):
         yield manifest
 
 
-def begun(cluster, job):
+def started(cluster, job):
     return any("running" in state or "terminated" in state for state in states(cluster, job))
 
 
-def ended(cluster, job):
-    """The exit code, in a list, so that 0 is something."""
+def exit_codes(cluster, job):
+    """Returns the exit code in a list, because wait_for takes a bare 0 for "not yet"."""
     return [state["terminated"]["exitCode"] for state in states(cluster, job) if "terminated" in state]
 
 

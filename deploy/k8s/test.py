@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The manifests on a real cluster: `make deploy-test`.
+"""Tests the manifests on a real cluster: `make deploy-test`.
 
-Applies deploy/ to a cluster, where it must not be yet, and looks whether clients notice anything of
-what happens to pods after that. Clients are pods inside the cluster. At the end all of it is deleted.
+It applies deploy/ to a cluster that does not have it yet, restarts, kills and evicts pods, and checks
+that clients, which are pods inside the cluster, notice nothing. At the end it deletes everything.
 """
 
 import argparse
@@ -25,37 +25,38 @@ DEPLOY = TOP / "deploy"
 VERSION = workspace_version()
 IMAGES = ["qr-service", "legacy-node", "shadow", "ramp", "proxy", "contract", "oha"]
 READY_WITHIN_SECONDS = 60
-RUST_LIMIT_MIB = 32
+QR_SERVICE_LIMIT_MIB = 32
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kubectl", default="kubectl", help="the command that reaches the cluster")
-    parser.add_argument("--load-image", metavar="COMMAND", help="called with each image that is needed")
+    parser.add_argument("--load-image", metavar="COMMAND", help="command called with each needed image")
     parser.add_argument(
         "--without",
         action="append",
         default=[],
         metavar="DEPLOYMENT",
-        help="leave one out whose image the cluster can't have",
+        help="leave out a Deployment whose image the cluster cannot pull",
     )
-    parser.add_argument("--only", metavar="WORD", help="what has it in its name, of what is done to pods")
+    parser.add_argument("--only", metavar="WORD", help="run only faults with this in their name")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        kustomization = what_is_applied(Path(folder), arguments.without)
+        kustomization = kustomization_without(arguments.without, Path(folder))
         cluster = Cluster(arguments.kubectl.split(), kustomization)
-        cluster.refuse_where_it_is()
+        cluster.refuse_existing_namespace()
         if arguments.load_image:
             for name in IMAGES:
                 subprocess.run([*arguments.load_image.split(), f"localhost/{name}:{VERSION}"], check=True)
         return run(cluster, arguments.only)
 
 
-def what_is_applied(folder, without):
-    if not without:
+def kustomization_without(deployments, folder):
+    """Returns a folder to apply: deploy/, or a kustomization in `folder` that removes Deployments."""
+    if not deployments:
         return DEPLOY
     text = "resources: [../../deploy]\npatches:\n"
-    for name in without:
+    for name in deployments:
         text += (
             f"  - target: {{ kind: Deployment, name: {name} }}\n"
             f"    patch: '{{ $patch: delete, apiVersion: apps/v1, kind: Deployment,"
@@ -85,7 +86,7 @@ def passed(check, cluster):
     except Failed as failure:
         print(f"FAILED {name}: {failure}", flush=True)
         return False
-    except Exception:  # a fault of the test's own: the cluster is cleaned up all the same
+    except Exception:  # a bug in the test: report it, so that the cluster is still cleaned up
         traceback.print_exc()
         print(f"FAILED {name}", flush=True)
         return False
@@ -94,7 +95,7 @@ def passed(check, cluster):
     return True
 
 
-# --- From nothing to serving -------------------------------------------------------------------------
+# --- Checks ------------------------------------------------------------------------------------------
 
 
 def everything_is_ready_within_a_minute(cluster):
@@ -112,12 +113,12 @@ def the_contract_holds_inside(cluster):
     return log.strip().splitlines()[-1]
 
 
-def grafana_has_taken_over_what_it_is_provisioned_with(cluster):
+def grafana_serves_the_provisioned_dashboard(cluster):
     if not cluster.has("deployment", "grafana"):
         return "left out"
     pod = cluster.pods("app.kubernetes.io/name=grafana")[0]
     dashboard = cluster.ask(pod, 3000, "api/dashboards/uid/qr-gap")
-    cluster.expect(dashboard["meta"]["provisioned"], f"the dashboard is not: {dashboard['meta']}")
+    cluster.expect(dashboard["meta"]["provisioned"], f"not provisioned: {dashboard['meta']}")
     health = cluster.ask(pod, 3000, "api/datasources/uid/prometheus/health")
     cluster.expect(health["status"] == "OK", f"its data source: {health}")
     return f"{len(dashboard['dashboard']['panels'])} panels; {health['message']}"
@@ -129,20 +130,20 @@ def a_second_apply_changes_nothing(cluster):
 
 
 def memory_stays_within_the_limits(cluster):
-    by_rust = memory_under_load(cluster, rate=400)
+    on_new = memory_under_load(cluster, rate=400)
     cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
-    by_node = memory_under_load(cluster, rate=100)
+    on_old = memory_under_load(cluster, rate=100)
     cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
-    rust, node = by_rust["qr-service"], by_node["legacy-node"]
-    cluster.expect(rust < RUST_LIMIT_MIB, f"qr-service has {rust:.1f} MiB")
+    new, old = on_new["qr-service"], on_old["legacy-node"]
+    cluster.expect(new < QR_SERVICE_LIMIT_MIB, f"qr-service uses {new:.1f} MiB")
     restarts = cluster.restarts()
-    cluster.expect(not restarts, f"containers were started again: {restarts}")
-    parts = ", ".join(f"{name} {mib:.1f}" for name, mib in sorted(by_rust.items()))
-    return f"MiB with 400 requests a second on Rust: {parts}; with 100 on Node: legacy-node {node:.1f}"
+    cluster.expect(not restarts, f"containers restarted: {restarts}")
+    parts = ", ".join(f"{name} {mib:.1f}" for name, mib in sorted(on_new.items()))
+    return f"MiB at 400 requests/s on the new side: {parts}; at 100 on the old: legacy-node {old:.1f}"
 
 
 def memory_under_load(cluster, rate):
-    """The most that a container of each name has, in MiB."""
+    """Returns the peak memory of each container name, in MiB, over 30 s of load."""
     figures = {}
     with Load(cluster, rate=rate):
         for _ in range(6):
@@ -161,7 +162,7 @@ OPTIONAL = [*FAULTS, *MISTAKES, memory_stays_within_the_limits]
 CHECKS = [
     everything_is_ready_within_a_minute,
     the_contract_holds_inside,
-    grafana_has_taken_over_what_it_is_provisioned_with,
+    grafana_serves_the_provisioned_dashboard,
     *OPTIONAL,
     a_second_apply_changes_nothing,
 ]

@@ -1,6 +1,6 @@
-// Reads manifests of the components' custom kinds, a YAML stream on stdin, into the types that their
-// projects publish. Prints a line for each that does not fit, an unknown field included; exit code 1
-// where there is one. Kubernetes' own schemas know nothing of these kinds.
+// Validates manifests of custom kinds, which Kubernetes' own schemas do not cover. It reads a YAML stream
+// on stdin into the Go types that the kinds' projects publish, prints one line per manifest that does not
+// fit (an unknown field counts), and exits with 1 if there is any.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	strict "sigs.k8s.io/yaml"
 )
 
-// The kind's type, nil where there is none.
+// typeOf returns a value of the kind's type, or nil for an unknown kind.
 func typeOf(apiVersion, kind string) any {
 	switch apiVersion + " " + kind {
 	case "gateway.networking.k8s.io/v1 HTTPRoute":
