@@ -1,9 +1,9 @@
 //! Text to the sequence of codewords that is placed in the symbol: the bit stream, its padding,
 //! error correction and interleaving (ISO/IEC 18004 sections 7.4 to 7.6).
 
+use crate::level::Level;
 use crate::reed_solomon::{Divisor, MAX_EC, remainders};
 use crate::segment::{ALPHANUMERIC_VALUE, Mode, Segmentation};
-use crate::symbol::Level;
 use crate::version::{Blocks, blocks, data_codewords};
 
 /// Collects bits, first bit topmost, in bytes.

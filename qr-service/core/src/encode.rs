@@ -1,9 +1,10 @@
 //! Text to symbol.
 
 use crate::codewords::write_codewords;
+use crate::level::Level;
 use crate::matrix::{self, Word};
 use crate::segment::{RANGES, Segmentation, segment};
-use crate::symbol::{Level, MAX_SIZE, ROW_WORDS, Symbol};
+use crate::symbol::{MAX_SIZE, ROW_WORDS, Symbol};
 use crate::version::{data_codewords, total_codewords};
 
 /// Why a text has no symbol.

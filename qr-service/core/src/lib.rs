@@ -9,6 +9,7 @@
 mod codewords;
 mod encode;
 mod generate;
+mod level;
 mod matrix;
 mod png;
 mod raster;
@@ -19,9 +20,10 @@ mod version;
 
 pub use encode::{EncodeError, encode};
 pub use generate::{GenerateError, generate};
+pub use level::{Level, ParseLevelError};
 pub use png::write_png;
 pub use raster::{Raster, RasterError};
-pub use symbol::{Level, Symbol};
+pub use symbol::Symbol;
 
 /// Bytes of the longest text that a symbol holds: 7,089 digits in version 40 at level L (ISO/IEC 18004,
 /// table 7).

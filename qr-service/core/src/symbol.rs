@@ -1,17 +1,6 @@
 //! The finished symbol: a square of dark and light modules.
 
-/// Error correction level, ISO/IEC 18004 section 7.5.1: the share of codewords that can be restored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Level {
-    /// About 7 %.
-    L,
-    /// About 15 %.
-    M,
-    /// About 25 %.
-    Q,
-    /// About 30 %.
-    H,
-}
+use crate::level::Level;
 
 /// Words of one row: 177 modules at most (version 40).
 pub(crate) const ROW_WORDS: usize = 3;

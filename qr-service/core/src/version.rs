@@ -1,7 +1,7 @@
 //! What a version and a level say about the symbol: sizes, capacities, blocks (ISO/IEC 18004
 //! tables 7 and 9, annex E).
 
-use crate::symbol::Level;
+use crate::level::Level;
 
 /// Error correction codewords a block, by level and version (table 9).
 const EC_PER_BLOCK: [[u8; 40]; 4] = [

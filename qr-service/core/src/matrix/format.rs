@@ -1,7 +1,7 @@
 //! Format information, twice, and the dark module (ISO/IEC 18004 section 7.9).
 
 use super::{Lines, Word};
-use crate::symbol::Level;
+use crate::level::Level;
 use crate::version::format_bits;
 
 /// Row and column that the format information runs along.

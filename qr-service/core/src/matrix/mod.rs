@@ -17,7 +17,7 @@ mod word;
 
 pub(crate) use word::Word;
 
-use crate::symbol::Level;
+use crate::level::Level;
 use crate::version::size_of;
 
 /// Lines of a matrix: `N` lines of `W` words; module `i` of a line is bit `i % BITS` of word
