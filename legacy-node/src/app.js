@@ -7,7 +7,7 @@ import { mountPage, notFound } from './routes/page.js';
 import { mountQrCode } from './routes/qrcode.js';
 
 /**
- * Builds the app out of its parts; nothing here listens or opens a file.
+ * Builds the app from its parts. It neither listens nor opens a file.
  * @param {object} parts
  * @param {object} parts.config of `loadConfig`
  * @param {object} parts.store of `openLinkStore`
@@ -18,13 +18,13 @@ import { mountQrCode } from './routes/qrcode.js';
 export function buildApp({ config, store, metrics, logger, generateQr }) {
   const app = express();
   app.disable('x-powered-by');
-  // Paths are exact: /QRCODE and /qrcode/ are other paths, as in qr-service.
+  // Paths are exact, as in qr-service: /QRCODE and /qrcode/ get 404.
   app.enable('strict routing');
   app.enable('case sensitive routing');
-  // No route reads req.query; /qrcode reads its own, strictly.
+  // No route reads req.query: /qrcode parses the query itself, strictly.
   app.set('query parser', false);
 
-  app.use(identify); // first: every later answer and log line carries the ids
+  app.use(identify); // first, so that every answer and log line carries the ids
   app.use(observe(metrics, logger)); // before the routes, so that it times them all
 
   mountPage(app);
@@ -32,6 +32,6 @@ export function buildApp({ config, store, metrics, logger, generateQr }) {
   mountQrCode(app, { generateQr, maxConcurrent: config.qrMaxConcurrent, metrics, logger });
 
   app.use(notFound);
-  app.use(errorHandler(logger)); // last: catches what any of the above throws
+  app.use(errorHandler(logger)); // last: catches errors of all the above
   return app;
 }

@@ -1,11 +1,11 @@
 /**
- * Configuration: one table, read from flags and the environment (a flag wins), checked in full
- * before anything listens. What was typed stays text; what is meant is parsed once, here.
+ * Configuration: one table, read from flags and the environment (a flag wins) and checked in full
+ * before anything listens.
  */
 import { parseArgs } from 'node:util';
-import { IMPLEMENTATIONS } from './qr/generators/index.js';
+import { GENERATOR_NAMES } from './qr/generators/index.js';
 
-/** A setting that can't be used: names the variable and the bad value. */
+/** An invalid setting; the message names the variable and its value. */
 export class ConfigError extends Error {}
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -24,63 +24,53 @@ export const SETTINGS = [
     'WORKERS',
     '1',
     wholeNumber(1, MAX_WORKERS),
-    'processes that answer; from 2 on by node:cluster',
+    'processes that serve requests; 2 or more use node:cluster',
   ),
-  setting('DATA_DIR', './data', nonEmpty, 'folder of the SQLite file, made if missing'),
+  setting('DATA_DIR', './data', nonEmpty, 'folder of the SQLite file; created if missing'),
   setting('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`),
   setting(
     'PUBLIC_URL',
     '',
     optionalOrigin,
-    'start of short links; empty: from the Host header, as http',
+    'start of short links; empty: http:// and the Host header',
   ),
   setting(
     'QR_MAX_CONCURRENT',
     '0',
     wholeNumber(0, 1e6),
-    'QR codes made at once per process, 503 past it; 0: no limit',
+    'QR codes that a process generates at once; more get 503; 0: no limit',
   ),
-  setting(
-    'QR_IMPL',
-    'node',
-    oneOf(IMPLEMENTATIONS),
-    `what makes QR codes: ${IMPLEMENTATIONS.join(', ')}`,
-  ),
+  setting('QR_IMPL', 'node', oneOf(GENERATOR_NAMES), `QR generator: ${GENERATOR_NAMES.join(', ')}`),
   setting(
     'QR_IMPL_PATH',
     '',
     (text) => text || undefined,
-    'file of the program, module or addon; empty: where it is built',
+    'file of the program, module or addon; empty: its build output',
   ),
   setting(
     'SHUTDOWN_DELAY_SECONDS',
     '0',
     seconds(0, 600),
-    'time from not ready to no longer accepting',
+    'time between not ready and closing the listener',
   ),
-  setting(
-    'DRAIN_TIMEOUT_SECONDS',
-    '10',
-    seconds(0, 600),
-    'time that requests in flight get to finish',
-  ),
+  setting('DRAIN_TIMEOUT_SECONDS', '10', seconds(0, 600), 'time for requests in flight to finish'),
   setting(
     'KEEP_ALIVE_TIMEOUT_SECONDS',
     '65',
     seconds(1, 3600),
-    "idle connections' life; keep it above the proxy's",
+    "time an idle connection stays open; keep it above the proxy's",
   ),
   setting(
     'HEADERS_TIMEOUT_SECONDS',
     '15',
     seconds(1, 600),
-    'time a client gets to send the headers',
+    'time for a client to send the headers',
   ),
   setting(
     'REQUEST_TIMEOUT_SECONDS',
     '30',
     seconds(1, 3600),
-    'time a client gets to send the whole request',
+    'time for a client to send the whole request',
   ),
 ];
 
@@ -88,9 +78,9 @@ export const SETTINGS = [
  * @param {string[]} args command line after the script's name
  * @param {NodeJS.ProcessEnv} env
  * @returns settings by camelCase name; addresses as {host, port}, times in milliseconds
- *   (`...Ms` names), plus `help` (boolean) and `typed` (the text of each setting, to hand to a
- *   worker's environment)
- * @throws {ConfigError} for the first bad flag or value
+ *   (`...Ms` names), plus `help` (boolean) and `typed` (the text of each setting, for the
+ *   workers' environment)
+ * @throws {ConfigError} for the first invalid flag or value
  */
 export function loadConfig(args, env) {
   const flags = parseFlags(args);
@@ -156,7 +146,7 @@ function wholeNumber(min, max) {
   };
 }
 
-/** Seconds as text, milliseconds as the value, which is what Node's timers take. */
+/** Parses seconds into milliseconds, the unit of Node's timers. */
 function seconds(min, max) {
   return (text) => {
     const value = Number(text);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Resolves with the name of the first SIGTERM or SIGINT. A second one ends the process at once. */
+/** Resolves with the first SIGTERM or SIGINT. The same signal again ends the process at once. */
 export function stopSignal() {
   return new Promise((resolve) => {
     process.once('SIGTERM', () => resolve('SIGTERM'));
@@ -9,7 +9,7 @@ export function stopSignal() {
 }
 
 /**
- * The order of a graceful end, for one process as for the cluster's primary.
+ * Shuts down gracefully: a single process or the cluster's primary.
  * @param {object} steps
  * @param {() => void} steps.markNotReady `/readyz` answers 503 from here on
  * @param {() => Promise<void>} steps.stop stops accepting and drains

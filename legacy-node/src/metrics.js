@@ -1,16 +1,16 @@
-/** The app's metrics; names, labels and buckets are those of qr-service, so that they compare. */
+/** The app's metrics. Names, labels and buckets are qr-service's, so that the two compare. */
 import { createRequire } from 'node:module';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 const { version } = createRequire(import.meta.url)('../package.json');
 
-/** Upper bounds in seconds. The library's own start at 5 ms and would hide the difference. */
+/** Upper bounds in seconds. prom-client's default starts at 5 ms and would hide the difference. */
 const DURATION_BUCKETS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 ];
 const SIZE_BUCKETS = [128, 256, 512, 1024, 2048, 4096, 8192];
 
-/** Any other method that Node's parser knows is counted as `other`, so that labels stay few. */
+/** Other methods are counted as `other`, which bounds the number of series. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
 
 export function methodLabel(method) {
@@ -18,7 +18,7 @@ export function methodLabel(method) {
 }
 
 /**
- * A registry of its own with every metric of this process.
+ * A new registry with every metric of this process.
  * @param {string} engine name of the QR generator in use
  */
 export function createMetrics(engine) {
@@ -43,7 +43,7 @@ export function createMetrics(engine) {
     }),
     duration: new Histogram({
       name: 'http_request_duration_seconds',
-      help: 'Time from the parsed request head to the last byte handed over',
+      help: 'Time from the parsed request head to the last byte written',
       labelNames,
       buckets: DURATION_BUCKETS,
       registers,
@@ -55,19 +55,19 @@ export function createMetrics(engine) {
     }),
     generateSeconds: new Histogram({
       name: 'qr_generate_seconds',
-      help: 'Time to make one QR image from its text, waits for event loop and thread pool included',
+      help: 'Time to generate one QR image, including waits for the event loop and the thread pool',
       buckets: DURATION_BUCKETS,
       registers,
     }),
     pngBytes: new Histogram({
       name: 'qr_png_bytes',
-      help: 'Size of the QR images made',
+      help: 'Size of the generated QR images',
       buckets: SIZE_BUCKETS,
       registers,
     }),
     fallbacks: new Counter({
       name: 'qr_fallback_requests_total',
-      help: 'QR requests that the proxy handed over because qr-service failed them',
+      help: 'QR requests that nginx sent here after qr-service failed them',
       registers,
     }),
   };

@@ -1,4 +1,4 @@
-/** One process that answers: the whole app with WORKERS=1, one worker of the cluster otherwise. */
+/** One serving process: the whole app with WORKERS=1, else one worker of the cluster. */
 import { buildApp } from './app.js';
 import { drain, listen } from './http/listen.js';
 import { createPublicServer } from './http/public-server.js';

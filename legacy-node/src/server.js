@@ -13,14 +13,14 @@ async function main() {
   return run(config, logger);
 }
 
-/** Each role loads only what it runs: the primary needs neither Express nor SQLite in its memory. */
+/** Each role loads only what it runs, so the primary has neither Express nor SQLite in memory. */
 async function importRole(config) {
   if (cluster.isWorker) return (await import('./cluster/worker.js')).runWorker;
   if (config.workers > 1) return (await import('./cluster/primary.js')).runPrimary;
   return (await import('./single.js')).runSingle;
 }
 
-/** One line says why, whoever reads it: the terminal, or the primary that forked this worker. */
+/** Reports the reason in one line, to the terminal or to the primary that forked this worker. */
 function fail(error) {
   const expected = error instanceof ConfigError || error instanceof StartupError;
   const code = error instanceof ConfigError ? BAD_USAGE : 1;

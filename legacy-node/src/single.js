@@ -4,7 +4,7 @@ import { listen } from './http/listen.js';
 import { shutDown, stopSignal } from './lifecycle.js';
 import { startServing } from './serve.js';
 
-/** The app in one process, until a signal ends it. */
+/** Runs the app in one process until a signal ends it. */
 export async function runSingle(config, logger) {
   let ready = false;
   const signalled = stopSignal();

@@ -1,2 +1,2 @@
-/** The program can't start; the message is the one line that says why. */
+/** The program can't start; the message is one line with the reason. */
 export class StartupError extends Error {}

@@ -1,6 +1,6 @@
 /**
- * The page, driven in a real Chromium. Against the app itself, or BASE_URL, or the whole stack
- * (STACK_URL: the proxy, with all of /qrcode going to qr-service).
+ * Drives the page in Chromium. It tests a fresh app, the server at BASE_URL, or the whole stack
+ * (STACK_URL is nginx with all of /qrcode on qr-service).
  */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
@@ -18,7 +18,7 @@ after(() => browser.close());
 
 const openPage = (t, options) => open(browser, t, baseUrl, options);
 
-/** Waits until the picture is loaded, and gives it as the browser got it. */
+/** Waits until the picture has loaded and returns it as the browser received it. */
 async function shownQr(page, responses) {
   await page.waitForFunction(() => {
     const image = document.getElementById('result-qr');
@@ -37,9 +37,9 @@ async function shorten(page, url) {
 }
 
 describe('the page in a browser', () => {
-  it('makes a short link whose picture decodes to it and which leads to the link', async (t) => {
+  it('makes a short link that leads to the link, with a picture that decodes to it', async (t) => {
     const { page, problems, responses } = await openPage(t);
-    // Unique, so that a stack with data from before doesn't show it already; leads back here.
+    // Leads back here; unique, because the stack may have links from an earlier run.
     const target = `${baseUrl}/?seen=${Date.now()}`;
     const short = await shorten(page, target);
     assert.match(short, new RegExp(`^${baseUrl}/l/[0-9A-Za-z]{7}$`));
@@ -136,7 +136,7 @@ describe('the page in a browser', () => {
   }
 });
 
-/** Runs in the page: the first two neighbours in the list that lie on each other. */
+/** Runs in the page: the first two elements of a list item that overlap. */
 function overlapInList() {
   for (const item of document.querySelectorAll('#latest li')) {
     const children = [...item.children].map((child) => [child, child.getBoundingClientRect()]);
@@ -150,7 +150,7 @@ function overlapInList() {
   }
 }
 
-/** What a phone's camera would see: the page as drawn, not the file. */
+/** Decodes the page as drawn, as a phone's camera would, not the file. */
 async function assertScreenDecodesTo(page, text) {
   await page.waitForFunction(() => document.getElementById('result-qr').naturalWidth > 0);
   const decoded = await decodeQr(await page.screenshot({ fullPage: true }));

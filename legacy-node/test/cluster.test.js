@@ -41,7 +41,7 @@ describe('a cluster', () => {
     const reported = sumOf(metrics, 'process_resident_memory_bytes');
     const workers = childrenOf(app.pid).map(residentBytes);
     const whole = workers.reduce((sum, bytes) => sum + bytes, residentBytes(app.pid));
-    // Memory moves between the two looks, but by less than a process has.
+    // Memory changes between the two readings, but by less than a process has.
     assert.ok(Math.abs(reported - whole) < residentBytes(app.pid) / 2, `${reported} of ${whole}`);
     assert.ok(sumOf(metrics, 'process_start_time_seconds') > 1e9);
   });
@@ -64,7 +64,7 @@ describe('a cluster', () => {
     assert.ok(app.lines.some((line) => line.includes('worker died')));
   });
 
-  it('ends its workers when the primary is killed', async (t) => {
+  it('leaves no workers when the primary is killed', async (t) => {
     const app = await startApp(t, { WORKERS: '2' });
     const workers = childrenOf(app.pid);
     app.kill('SIGKILL');
@@ -88,7 +88,7 @@ describe('a cluster', () => {
 
 function isRunning(pid) {
   try {
-    // A killed parent leaves zombies for init; those have ended.
+    // A killed parent leaves zombies to init; those have ended.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;

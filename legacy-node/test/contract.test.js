@@ -11,7 +11,7 @@ const TWICE = 'text must be given once';
 const NOT_UTF8 = 'text must be valid UTF-8';
 const TOO_LONG = 'text must be <= 512 bytes';
 
-/** Query as sent, text that the image must decode to. */
+/** Queries as sent, and the text that the image must decode to. */
 const SERVED = [
   ['?text=a', 'a'],
   ['?text=a+b%2Bc', 'a b+c'],
@@ -29,7 +29,7 @@ const SERVED = [
   [`?text=${'%C3%A9'.repeat(256)}`, 'é'.repeat(256)],
 ];
 
-/** Query as sent, body of the 400. */
+/** Queries as sent, and the body of the 400. */
 const REFUSED = [
   ['', MISSING],
   ['?', MISSING],
@@ -113,7 +113,7 @@ describe('GET /qrcode', () => {
     assert.equal(response.status, 200);
   });
 
-  it('answers 304 without body to the tag it gave, and to *', async () => {
+  it('answers 304 without body to its own tag and to *', async () => {
     const { etag } = (await request(addr, '/qrcode?text=a')).headers;
     for (const tag of [etag, '*', `"other", ${etag}`]) {
       const response = await request(addr, '/qrcode?text=a', { headers: { 'If-None-Match': tag } });
@@ -151,7 +151,7 @@ describe('GET /qrcode', () => {
     assert.ok(response.headers['x-request-id']);
   });
 
-  it('answers what is not HTTP with 400 and closes', async () => {
+  it('answers 400 to bytes that are not HTTP, and closes', async () => {
     const response = await exchange(addr, 'GARBAGE\r\n\r\n');
     assert.equal(response.status, 400);
     assert.equal(response.headers.connection, 'close');
@@ -162,13 +162,13 @@ describe('X-Request-Id', () => {
   const idOf = async (headers, target = '/qrcode?text=a') =>
     (await request(addr, target, { headers })).headers['x-request-id'];
 
-  it('is taken over when it is 1 to 128 visible ASCII characters', async () => {
+  it('is kept when it is 1 to 128 visible ASCII characters', async () => {
     for (const id of ['x', '!~', 'a'.repeat(128)])
       assert.equal(await idOf({ 'X-Request-Id': id }), id);
     assert.equal(await idOf({ 'X-Request-Id': 'on-404' }, '/nothing'), 'on-404');
   });
 
-  it('is made anew when it is missing, empty, too long or not clean', async () => {
+  it('is replaced when it is missing, empty, too long or not visible ASCII', async () => {
     for (const id of [undefined, '', 'a'.repeat(129), 'two words', 'caf\u00e9']) {
       const made = await idOf(id === undefined ? {} : { 'X-Request-Id': id });
       assert.match(made, /^[0-9a-f-]{36}$/);

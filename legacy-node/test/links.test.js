@@ -6,7 +6,7 @@ import { request } from './support/raw-http.js';
 
 const { addr } = await startApp({ after });
 
-/** Posts a raw body as JSON; gives {status, headers, json}. */
+/** Posts a raw body as JSON; returns {status, headers, json}. */
 async function post(body, headers = { 'Content-Type': 'application/json' }) {
   const response = await request(addr, '/api/links', { method: 'POST', body, headers });
   return { ...response, json: JSON.parse(response.body) };
@@ -20,7 +20,7 @@ async function get(target, options) {
 const shorten = (url) => post(JSON.stringify({ url }));
 
 describe('POST /api/links', () => {
-  it('stores a link and tells where it is', async () => {
+  it('stores a link and returns its address', async () => {
     const { status, headers, json } = await shorten('https://example.com/a?b=c#d');
     assert.equal(status, 201);
     assert.match(json.id, /^[0-9A-Za-z]{7}$/);
@@ -63,7 +63,7 @@ describe('POST /api/links', () => {
     }
   });
 
-  it('says what is wrong with a url that is none', async () => {
+  it('says what is wrong with an invalid url', async () => {
     for (const url of ['example.com', '//example.com', 'http://', 'https://exa mple.com']) {
       assert.equal((await shorten(url)).json.error.code, 'url_invalid', url);
     }
@@ -134,7 +134,7 @@ describe('GET /api/links', () => {
     }
   });
 
-  it('names the methods it knows', async () => {
+  it('names the methods it allows', async () => {
     const list = await get('/api/links', { method: 'DELETE' });
     assert.equal(list.status, 405);
     assert.equal(list.headers.allow, 'GET, HEAD, POST');
@@ -178,7 +178,7 @@ describe('the page', () => {
     );
   });
 
-  it('gives out assets and nothing beside them', async () => {
+  it('serves assets and no other files', async () => {
     const script = await request(addr, '/assets/app.js');
     assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8');
     for (const path of [
@@ -236,7 +236,7 @@ describe('the data', () => {
     assert.equal(link.visits, 60);
   });
 
-  it('keeps nothing half-open: a store can be opened again after close', (t) => {
+  it('can be opened again after close', (t) => {
     const folder = temporaryFolder(t);
     const store = openLinkStore(folder);
     const { id } = store.add('https://example.com/');

@@ -25,7 +25,7 @@ describe('metrics', () => {
     assert.equal(sizes, '128 256 512 1024 2048 4096 8192 +Inf');
   });
 
-  it('label by template, so that no request can make a new label', async () => {
+  it('are labelled by template, so that no request can add a label', async () => {
     for (let i = 0; i < 5; i++) {
       await request(app.addr, `/l/abc${i}`);
       await request(app.addr, `/api/links/abc${i}`);
@@ -43,7 +43,7 @@ describe('metrics', () => {
     );
   });
 
-  it('count what the proxy hands over after a failure', async () => {
+  it('count the requests that nginx hands over after a failure', async () => {
     for (const value of ['1', '0', 'yes']) {
       await request(app.addr, '/qrcode?text=a', { headers: { 'X-Route-Fallback': value } });
     }
@@ -63,7 +63,7 @@ describe('metrics', () => {
 });
 
 describe('logs', () => {
-  it('have one line a request, with its ids', async () => {
+  it('have one line per request, with its ids', async () => {
     const headers = { 'X-Request-Id': 'log-1', traceparent: `00-${TRACE_ID}-00f067aa0ba902b7-01` };
     await request(app.addr, '/qrcode?text=a', { headers });
     const entry = await app.logged(({ request_id }) => request_id === 'log-1');
@@ -83,7 +83,7 @@ describe('logs', () => {
     });
   });
 
-  it('name the side as the proxy does, where it stands in for the other', async () => {
+  it('name the side as nginx does when the app is the fallback', async () => {
     await request(app.addr, '/qrcode?text=a', {
       headers: { 'X-Request-Id': 'log-3', 'X-Route-Fallback': '1' },
     });
@@ -91,7 +91,7 @@ describe('logs', () => {
     assert.equal(entry.side, 'fallback');
   });
 
-  it('leave a trace id out that is not valid', async () => {
+  it('leave out an invalid trace id', async () => {
     const headers = {
       'X-Request-Id': 'log-2',
       traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
@@ -101,7 +101,7 @@ describe('logs', () => {
     assert.equal(entry.trace_id, undefined);
   });
 
-  it('never hold the text, the query or a link', async () => {
+  it('never contain the text, the query or a link', async () => {
     const secret = 'tops3cret';
     await request(app.addr, `/qrcode?text=${secret}&${secret}=1`);
     await request(app.addr, `/qrcode?text=${secret}%FF`);

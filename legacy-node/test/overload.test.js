@@ -8,7 +8,7 @@ import { createLogger } from '../src/logger.js';
 import { createMetrics } from '../src/metrics.js';
 import { request } from './support/raw-http.js';
 
-/** The app on a free port with a generator of the test's making; gives its address and log lines. */
+/** Serves the app on a free port with the given generator; returns its address and log lines. */
 async function serve(t, generateQr, env = {}) {
   const lines = [];
   const parts = {
@@ -25,7 +25,7 @@ async function serve(t, generateQr, env = {}) {
 }
 
 describe('past QR_MAX_CONCURRENT', () => {
-  it('a request is refused with 503 until one is done', async (t) => {
+  it('a request gets 503 until another is done', async (t) => {
     const gate = deferred();
     const entered = deferred();
     const generate = () => {
@@ -41,7 +41,7 @@ describe('past QR_MAX_CONCURRENT', () => {
     assert.equal(refused.headers['retry-after'], '1');
     assert.equal(refused.headers['cache-control'], 'no-store');
     assert.equal(refused.body.toString(), 'overloaded, try again');
-    assert.equal((await request(addr, '/qrcode')).status, 400, 'a bad request is named first');
+    assert.equal((await request(addr, '/qrcode')).status, 400, 'a bad request gets 400 even then');
 
     gate.resolve(Buffer.from('png'));
     assert.equal((await first).status, 200);
@@ -50,7 +50,7 @@ describe('past QR_MAX_CONCURRENT', () => {
 });
 
 describe('a generator that fails', () => {
-  it('gives 500 without a word of the reason, and a log line without the text', async (t) => {
+  it('gives 500 without the reason, and a log line without the text', async (t) => {
     const generate = async (text) => {
       throw new Error(`"${text}" cannot be encoded`);
     };
@@ -70,7 +70,7 @@ describe('a generator that fails', () => {
 });
 
 describe('a client that leaves', () => {
-  it('is booked as 499 and no longer in flight', async (t) => {
+  it('counts as 499 and is no longer in flight', async (t) => {
     const gate = deferred();
     const entered = deferred();
     const { addr, metrics, lines } = await serve(t, () => {

@@ -8,7 +8,7 @@ import { loadConfig, SETTINGS } from '../src/config.js';
 import { spawnApp, startApp, temporaryFolder } from './support/app-process.js';
 import { open, request } from './support/raw-http.js';
 
-/** The program must end by itself, non-zero, with this one line and nothing on stdout. */
+/** The program must exit by itself with this code, this one line and nothing on stdout. */
 async function assertStartFails(t, env, args, line, code = 1) {
   const result = await spawnApp(t, { DATA_DIR: temporaryFolder(t), ...env }, args).exited;
   assert.equal(result.stderr, `legacy-node: ${line}\n`);
@@ -16,7 +16,7 @@ async function assertStartFails(t, env, args, line, code = 1) {
   assert.deepEqual(result.lines, []);
 }
 
-describe('a setting that is wrong', () => {
+describe('an invalid setting', () => {
   const ADDRESS = 'must be HOST:PORT, such as 127.0.0.1:3000 or [::1]:3000';
   const cases = [
     ['ADDR', 'nonsense', ADDRESS],
@@ -67,7 +67,7 @@ describe('--help', () => {
 });
 
 for (const WORKERS of ['1', '2']) {
-  describe(`a start that can not work, with WORKERS=${WORKERS}`, () => {
+  describe(`a start that fails, with WORKERS=${WORKERS}`, () => {
     for (const variable of ['ADDR', 'ADMIN_ADDR']) {
       it(`says that the port of ${variable} is taken`, async (t) => {
         const taken = createServer().listen(0, '127.0.0.1');
@@ -79,7 +79,7 @@ for (const WORKERS of ['1', '2']) {
       });
     }
 
-    it('says that the data folder can not be used', async (t) => {
+    it('says that the data folder cannot be used', async (t) => {
       const file = join(temporaryFolder(t), 'file');
       writeFileSync(file, '');
       const DATA_DIR = `${file}/data`;
@@ -92,7 +92,7 @@ for (const WORKERS of ['1', '2']) {
       );
     });
 
-    it('says that the data file is not one of SQLite', async (t) => {
+    it('says that the data file is not an SQLite file', async (t) => {
       const DATA_DIR = temporaryFolder(t);
       writeFileSync(join(DATA_DIR, 'links.db'), 'not a database '.repeat(100));
       const line = `DATA_DIR="${DATA_DIR}": can't be used: file is not a database`;
@@ -115,7 +115,7 @@ for (const WORKERS of ['1', '2']) {
         await app.logged(({ msg }) => msg === 'shutting down');
         assert.equal((await fetch(`${app.adminUrl}/readyz`)).status, 503);
         assert.equal((await fetch(`${app.adminUrl}/livez`)).status, 200);
-        // Still served: the endpoints that lead here are not withdrawn yet.
+        // It still serves, because load balancers may not have noticed yet.
         assert.equal((await request(app.addr, '/qrcode?text=a')).status, 200);
 
         await once(idle, 'close');
@@ -143,7 +143,7 @@ for (const WORKERS of ['1', '2']) {
 }
 
 describe('a client that is too slow', () => {
-  it('is told so with 408 and loses the connection, an idle one does not', async (t) => {
+  it('gets 408 and is disconnected; an idle one is not', async (t) => {
     const app = await startApp(t, {
       HEADERS_TIMEOUT_SECONDS: '1',
       KEEP_ALIVE_TIMEOUT_SECONDS: '30',

@@ -6,7 +6,7 @@ import { decodeQr, pngSize } from './support/decoder.js';
 
 /**
  * Characters that versions 1 to 15 hold at level L in one mode (ISO/IEC 18004, table 7); texts are
- * limited to 512 bytes, so the largest numbers are never reached.
+ * limited to 512 bytes, so versions above 15 are never reached.
  */
 const CAPACITIES = {
   numeric: ['7', [41, 77, 127, 187, 255, 322, 370, 461]],
@@ -14,7 +14,7 @@ const CAPACITIES = {
   byte: ['k', [17, 32, 53, 78, 106, 134, 154, 192, 230, 271, 321, 367, 425, 458]],
 };
 
-/** Every implementation is held to the same: QR_IMPL=cli npm test. */
+/** Any generator must pass: QR_IMPL=cli npm test. */
 const { generateQr } = await loadGenerator(process.env.QR_IMPL ?? 'node');
 
 const PROPERTY_CASES = Number(process.env.PROPERTY_CASES ?? 300);

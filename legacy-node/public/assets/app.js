@@ -1,4 +1,4 @@
-// Everything that comes from people is set as text or as an attribute, never as markup.
+// User input is set as text or as an attribute, never as markup.
 
 const byId = (id) => document.getElementById(id);
 const form = byId('link-form');
@@ -36,7 +36,7 @@ byId('result-copy').addEventListener('click', async () => {
   }
 });
 
-/** People type example.com/x; the API wants the scheme. */
+/** People type example.com/x; the API requires the scheme. */
 function withScheme(text) {
   return /^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)/.test(text) ? `https://${text}` : text;
 }
@@ -46,7 +46,7 @@ async function requestJson(path, options) {
   try {
     response = await fetch(path, options);
   } catch {
-    throw new Error('The server can not be reached. Try again in a moment.');
+    throw new Error('The server cannot be reached. Try again in a moment.');
   }
   const body = await response.json().catch(() => undefined);
   if (response.ok && body) return body;

@@ -1,6 +1,6 @@
 /**
- * The cluster's primary: it never answers the public port itself. It owns the admin listener, adds
- * the workers' metrics up, replaces workers that die and ends them in good order.
+ * The cluster's primary. It owns the admin listener, sums the workers' metrics, replaces workers
+ * that die and stops them at shutdown. It never answers on the public port.
  */
 import cluster from 'node:cluster';
 import { once } from 'node:events';
@@ -12,14 +12,14 @@ import { shutDown, stopSignal } from '../lifecycle.js';
 import { StartupError } from '../startup-error.js';
 import { ClusterMetrics } from './worker-metrics.js';
 
-/** A worker that lived this long has earned an immediate replacement. */
+/** A worker that lived this long is replaced at once when it dies. */
 const STABLE_MS = 10_000;
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 30_000;
-/** What workers get beyond the drain time to close their data, before they are killed. */
+/** Time beyond the drain time that a worker gets to close its data before it is killed. */
 const EXIT_GRACE_MS = 2000;
 
-/** The app with `config.workers` workers, until a signal ends it. */
+/** Runs the app with `config.workers` workers until a signal ends it. */
 export async function runPrimary(config, logger) {
   const signalled = stopSignal();
   const register = new Registry();
@@ -78,13 +78,13 @@ class WorkerPool {
   }
 
   /**
-   * Forks the workers; all must come up. The first one goes ahead: it makes the database, and if
-   * the port or the folder can't be used, that is said once.
+   * Forks the workers; all must start. The first one starts alone, so that one process creates the
+   * database and a bad port or folder is reported once.
    * @returns {Promise<{host, port}>} the address they share
-   * @throws {StartupError} the reason of the worker that failed
+   * @throws {StartupError} with the reason of the worker that failed
    */
   async start() {
-    // Settings travel by environment: the flags have been read already.
+    // Workers get their settings from the environment, not from flags.
     cluster.setupPrimary({ args: [] });
     const { port } = await firstAddress(this.#fork());
     this.#address = { host: this.#config.addr.host, port };
@@ -98,7 +98,7 @@ class WorkerPool {
     this.#stopping = true;
   }
 
-  /** Drains all workers; one that doesn't leave in time is killed. */
+  /** Drains all workers and kills those that do not exit in time. */
   async stop() {
     this.#stopping = true;
     await Promise.all(Object.values(cluster.workers).map((worker) => this.#end(worker)));
@@ -117,8 +117,8 @@ class WorkerPool {
   }
 
   #fork() {
-    // Workers share a listener under the address they ask for, port 0 included, while one of them
-    // lives. When none is left it is gone, and port 0 would mean a new port: ask for the old one.
+    // Workers that ask for the same address, port 0 included, share a listener until the last one
+    // exits. After that, port 0 would give another port: ask for the bound one.
     if (this.#address && Object.keys(cluster.workers).length === 0) {
       this.#workerEnv.ADDR = formatAddress(this.#address);
     }
@@ -152,7 +152,7 @@ class WorkerPool {
   }
 }
 
-/** The address that a worker came up on; rejects with its reason if it doesn't. */
+/** Resolves with the address that a worker bound; rejects with the reason if it fails to start. */
 function firstAddress(worker) {
   return new Promise((resolve, reject) => {
     let address;

@@ -1,15 +1,15 @@
 /**
- * Metrics of all processes as one. prom-client's aggregator does the sums; what is added here:
- * the primary's own process (its memory is part of what the app costs), and the counts of workers
- * that are gone, so that counters never go backwards.
+ * Metrics of all processes, summed by prom-client's aggregator. This module adds the primary's own
+ * process, whose memory is part of the app's cost, and the counts of workers that have exited, so
+ * that counters never go backwards.
  */
 import { AggregatorRegistry } from 'prom-client';
 
-/** A worker that doesn't answer in this time is left out of the scrape, not waited for. */
+/** A scrape waits this long for a worker, then uses its last known metrics. */
 const ANSWER_TIMEOUT_MS = 2000;
 const MESSAGE = { request: 'metrics_request', answer: 'metrics' };
 
-/** In a worker: answer the primary's questions. */
+/** In a worker: answers the primary's requests for metrics. */
 export function answerMetricsRequests(register) {
   process.on('message', async ({ type, id }) => {
     if (type !== MESSAGE.request) return;
@@ -18,7 +18,7 @@ export function answerMetricsRequests(register) {
   });
 }
 
-/** In the primary: asks the workers and adds up. */
+/** In the primary: collects the workers' metrics and sums them. */
 export class ClusterMetrics {
   #register;
   #latest = new Map();
@@ -38,7 +38,7 @@ export class ClusterMetrics {
     return AggregatorRegistry.aggregate(parts).metrics();
   }
 
-  /** Keeps a gone worker's counts, as last seen, and forgets its gauges. */
+  /** Keeps the last known counts of a worker that exited and drops its gauges. */
   async retire(worker) {
     const last = this.#latest.get(worker.id);
     if (!last) return;
@@ -71,8 +71,8 @@ export class ClusterMetrics {
 }
 
 /**
- * What the primary adds: its process and heap. Its idle event loop would only dilute the averages
- * of the workers. Its start time stands for the app's, where the aggregator would drop it.
+ * The primary's metrics that count: its process and heap. Its idle event loop would dilute the
+ * workers' averages. Its start time is the app's; by default the aggregator drops start times.
  */
 function primaryPart(metric) {
   if (metric.name === 'process_start_time_seconds') return [{ ...metric, aggregator: 'first' }];

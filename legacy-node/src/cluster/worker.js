@@ -3,13 +3,13 @@ import { startServing } from '../serve.js';
 import { answerMetricsRequests } from './worker-metrics.js';
 
 /**
- * One worker: serves until the primary says `drain`, or is gone. Signals are the primary's
- * business; a Ctrl-C reaches the whole process group and must not end workers early.
+ * One worker: serves until the primary sends `drain` or exits. It ignores signals, because a Ctrl-C
+ * reaches the whole process group and the primary decides when workers end.
  */
 export async function runWorker(config, logger) {
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => {});
-  // The primary went away while this worker was telling it something: nothing left to serve.
+  // The primary exited while this worker was sending to it.
   cluster.worker.on('error', () => process.exit(1));
   const told = new Promise((resolve) => {
     process.on('message', ({ type }) => type === 'drain' && resolve());

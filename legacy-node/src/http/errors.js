@@ -1,9 +1,9 @@
 /**
  * Which error belongs where:
- * - `ApiError`: a client's mistake that a route found. Its message is for the client. Not logged.
- * - errors with a 4xx `status` from Express or its body parser: a client's mistake too; what they
- *   say may quote the input, so the client gets a sentence of ours.
- * - everything else: ours. Logged once, here; the client only learns that it happened.
+ * - `ApiError`: a client's mistake that a route found. The client gets its message. Not logged.
+ * - an error with a 4xx `status` from Express or its body parser: also a client's mistake. Its
+ *   message may quote the input, so the client gets one of ours.
+ * - any other error: the app's own. Logged once, here; the client gets a bare 500.
  */
 
 /** A client's mistake: status, a code for programs, a message for people. */
@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Messages for the types of error that Express' JSON parser raises. */
+/** Code and message for each error type of Express' JSON parser. */
 const BODY_ERRORS = {
   'entity.parse.failed': ['invalid_json', 'the body is not valid JSON'],
   'entity.too.large': ['body_too_large', 'the body is too large'],
@@ -23,14 +23,14 @@ const BODY_ERRORS = {
   'charset.unsupported': ['charset_unsupported', 'this charset is not supported'],
 };
 
-/** The last middleware: turns whatever was thrown into an answer. */
+/** The last middleware: turns a thrown error into an answer. */
 export function errorHandler(logger) {
   return (error, req, res, next) => {
     const answer = toAnswer(error);
     if (answer.status >= 500) {
       logger.error({ request_id: res.locals.requestId, err: error }, 'request failed');
     }
-    // The status line is out: all that is left is to break off, which Express does.
+    // The status line has been sent, so Express can only cut the connection.
     if (res.headersSent) return next(error);
     if (req.path.startsWith('/api/')) return sendJsonError(res, answer);
     sendText(res, answer.status, answer.message);
@@ -46,14 +46,14 @@ function toAnswer(error) {
   return { status: 500, code: 'internal', message: 'internal server error' };
 }
 
-/** `{"error": {"code", "message"}}`, never stored. */
+/** Sends `{"error": {"code", "message"}}`, which no cache may store. */
 export function sendJsonError(res, { status, code, message }) {
   res.status(status).set('Cache-Control', 'no-store').json({ error: { code, message } });
 }
 
 /**
- * Plain text exactly as given, without newline, ETag or caching. HEAD gets the headers only
- * (Node leaves the body away).
+ * Sends plain text exactly as given, without newline, ETag or caching. For HEAD, Node drops the
+ * body.
  */
 export function sendText(res, status, text, headers = {}) {
   res.writeHead(status, {
@@ -65,7 +65,7 @@ export function sendText(res, status, text, headers = {}) {
   res.end(text);
 }
 
-/** Ends a route: every method that it has not answered yet gets 405. */
+/** Ends a route: answers 405 to the methods that it does not handle. */
 export function methodNotAllowed(...allowed) {
   return (req, res) => {
     res.set('Allow', allowed.join(', '));

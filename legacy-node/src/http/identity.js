@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
-// W3C Trace Context, version 00; ids of zeros only are invalid there.
+// W3C Trace Context, version 00, which forbids all-zero ids.
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Headers that every answer of this app carries. */
+/** Headers of every answer. */
 export function identityHeaders(requestId) {
   return {
     'X-Request-Id': requestId,
@@ -13,12 +13,12 @@ export function identityHeaders(requestId) {
   };
 }
 
-/** A request id that is taken over from the client if it is clean, else made. */
+/** The client's request id if it is valid, else a new one. */
 export function requestIdFrom(header) {
   return VISIBLE_ASCII.test(header ?? '') ? header : randomUUID();
 }
 
-/** Middleware: names the request and the server on the answer, the ids in `res.locals`. */
+/** Middleware: sets the identity headers and keeps the request's ids in `res.locals`. */
 export function identify(req, res, next) {
   res.locals.requestId = requestIdFrom(req.headers['x-request-id']);
   res.locals.traceId = TRACEPARENT.exec(req.headers.traceparent ?? '')?.[1];

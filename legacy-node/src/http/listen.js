@@ -12,15 +12,15 @@ const REASONS = {
 };
 
 /**
- * What `drain` must know of a server: open sockets, since closeIdleConnections() leaves those alone
- * that never sent a byte (browsers open such ones ahead of need, and they would hold up every
- * drain); and answers under way, which must tell their clients not to reuse the connection.
+ * What `drain` needs to know about each server. Its open sockets: browsers open connections ahead
+ * of need, and closeIdleConnections() skips those that never sent a byte. Its unfinished answers:
+ * they must tell their clients not to reuse the connection.
  */
 const underWay = new WeakMap();
 
 /**
  * Starts listening.
- * @param {string} variable the setting that the address came from, for the error
+ * @param {string} variable the address's setting, which the error names
  * @returns {Promise<{host: string, port: number}>} the bound address (port 0 is resolved)
  * @throws {StartupError}
  */
@@ -37,7 +37,7 @@ export async function listen(server, { host, port }, variable) {
 }
 
 /**
- * Stops accepting, lets requests in flight finish, and cuts what is left after the bound.
+ * Stops accepting, lets requests in flight finish, and cuts those left after the timeout.
  * @returns {Promise<boolean>} whether all finished in time
  */
 export async function drain(server, timeoutMs) {
@@ -50,7 +50,7 @@ export async function drain(server, timeoutMs) {
     server.closeAllConnections();
   }, timeoutMs);
   const closed = new Promise((resolve) => server.close(resolve));
-  // close() ends the connections that are idle now; those that turn idle later need a look.
+  // close() ends the connections that are idle now; the sweep, those that become idle later.
   const sweep = setInterval(() => {
     server.closeIdleConnections();
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();

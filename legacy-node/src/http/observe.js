@@ -1,17 +1,17 @@
 import { methodLabel } from '../metrics.js';
 
-/** Status that a request is booked under when the client left before the answer was out (nginx's number). */
+/** Recorded when the client left before the answer was complete; nginx uses the same number. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /**
- * Middleware: measures each request and writes its one log line. Neither ever holds the path or the
- * query, only the route's template: paths carry link ids, queries the text.
+ * Middleware: measures each request and writes one log line. Metrics and logs have only the route's
+ * template, because paths contain link ids and queries contain the text.
  */
 export function observe(metrics, logger) {
   return (req, res, next) => {
     const start = performance.now();
     metrics.inFlight.inc();
-    // 'close' comes once, after the last byte as well as after a lost connection.
+    // 'close' fires once, after the last byte or after a lost connection.
     res.once('close', () => {
       metrics.inFlight.dec();
       // Whole microseconds: more digits would be noise.

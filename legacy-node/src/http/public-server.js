@@ -1,25 +1,25 @@
 import { createServer } from 'node:http';
 import { identityHeaders, requestIdFrom } from './identity.js';
 
-/** Enough for 512 bytes of text as escapes, cookies and the proxy's headers. Past it: 431. */
+/** Room for 512 bytes of escaped text, cookies and the proxy's headers. A larger head gets 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** What Node's parser refuses before Express sees it. */
+/** Answers to requests that Node's parser refuses before Express sees them. */
 const PARSER_ERRORS = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
 
-/** An HTTP server around the app, with its time and size limits; not yet listening. */
+/** The app's HTTP server with its time and size limits; it does not listen yet. */
 export function createPublicServer({ app, config, metrics, logger }) {
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Longer than the proxy keeps an idle connection: else both ends race, and lose, into 502s.
+      // Longer than the proxy's: else a request may arrive as this side closes, and get a 502.
       keepAliveTimeout: config.keepAliveTimeoutMs,
       headersTimeout: Math.min(config.headersTimeoutMs, config.requestTimeoutMs),
       requestTimeout: config.requestTimeoutMs,
-      // How exact those two are: Node looks every 30 s by default.
+      // By default Node checks those two only every 30 s.
       connectionsCheckingInterval: 1000,
     },
     app,
@@ -28,7 +28,7 @@ export function createPublicServer({ app, config, metrics, logger }) {
   return server;
 }
 
-/** Answers a request that isn't HTTP enough to have become one, and closes the connection. */
+/** Answers a request that could not be parsed and closes the connection. */
 function refuse(error, socket, { metrics, logger }) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
   const [status, reason] = PARSER_ERRORS[error.code] ?? [400, 'Bad Request'];

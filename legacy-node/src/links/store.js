@@ -1,6 +1,6 @@
 /**
- * Short links in SQLite. Several processes may share the file: WAL lets readers go on beside the
- * one writer, and a writer waits for its turn instead of failing.
+ * Short links in SQLite. Several processes may share the file: with WAL, readers do not block the
+ * writer, and writers wait for their turn instead of failing.
  */
 import { randomInt } from 'node:crypto';
 import { accessSync, constants, mkdirSync } from 'node:fs';
@@ -9,17 +9,17 @@ import Database from 'libsql';
 import { StartupError } from '../startup-error.js';
 
 const ID_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 62^7 = 3.5e12 ids: they can't be walked through, and a clash is a retry, not an error. */
+/** 62^7 = 3.5e12 ids: too many to enumerate, and a collision is rare and retried. */
 const ID_LENGTH = 7;
 const ID_ATTEMPTS = 5;
 const BUSY_TIMEOUT_MS = 5000;
 const LATEST = 10;
 
-/** What an id looks like; anything else needs no look into the database. */
+/** The form of an id; callers look up nothing else in the database. */
 export const ID_PATTERN = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
 
 /**
- * Opens `links.db` in the folder, making both if missing.
+ * Opens `links.db` in the folder; creates both if missing.
  * @throws {StartupError} when the folder or the file can't be used
  */
 export function openLinkStore(dataDir) {
@@ -48,7 +48,7 @@ class LinkStore {
       created_at_ms INTEGER NOT NULL,
       visits INTEGER NOT NULL DEFAULT 0
     )`);
-    // A read-only file opens without complaint; only a write lock tells.
+    // A read-only file opens without an error; taking a write lock fails.
     this.#db.exec('BEGIN IMMEDIATE; COMMIT');
     this.#statements = {
       insert: this.#db.prepare('INSERT INTO links (id, url, created_at_ms) VALUES (?, ?, ?)'),
@@ -81,7 +81,7 @@ class LinkStore {
     return this.#statements.latest.all(LATEST).map(toLink);
   }
 
-  /** Counts a visit; returns the link, or undefined where there is none. */
+  /** Counts a visit; returns the link, or undefined if there is none. */
   visit(id) {
     return toLink(this.#statements.visit.get(id));
   }

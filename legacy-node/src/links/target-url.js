@@ -12,8 +12,8 @@ export function parseTargetUrl(input) {
   if (typeof input !== 'string' || input.trim() === '') {
     throw new ApiError(400, 'url_missing', 'url must be a non-empty string');
   }
-  // The normal form can be longer than what was typed (é becomes %C3%A9); both must keep the
-  // limit, since proxies reserve only some kilobytes for response headers.
+  // The normal form can be longer than the input (é becomes %C3%A9). Both must keep the limit,
+  // because proxies reserve only a few kilobytes for response headers.
   const tooLong = () =>
     new ApiError(
       400,

@@ -1,18 +1,17 @@
 /**
- * Reads `text` out of a request target as the contract wants it. Express' own query parser is too
- * lenient for that: it replaces bad UTF-8, lets broken escapes through and makes arrays and objects.
+ * Reads `text` from a request target as the contract requires. Express' query parser is too lenient:
+ * it replaces invalid UTF-8, accepts broken escapes and builds arrays and objects.
  */
 
-const MAX_TEXT_BYTES = 512;
-const REPLACE_NOTHING = { fatal: true, ignoreBOM: true };
-// ignoreBOM means: a leading byte order mark is text like any other, so keep it.
-const utf8 = new TextDecoder('utf-8', REPLACE_NOTHING);
+export const MAX_TEXT_BYTES = 512;
+// ignoreBOM keeps a leading byte order mark, which is part of the text.
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * @param {string} target request target as it came, such as `/qrcode?text=a%20b`; ASCII, since
+ * @param {string} target request target as received, such as `/qrcode?text=a%20b`; ASCII, because
  *   Node's parser answers 400 to raw bytes above 0x7F
- * @returns {{text: string} | {error: string}} the decoded text, or the contract's error body. Where
- *   several errors hold, the first in the contract's table is returned.
+ * @returns {{text: string} | {error: string}} the decoded text, or the contract's error body: the
+ *   first that applies, in the order of the contract's table
  */
 export function readText(target) {
   const values = textValues(target);

@@ -1,9 +1,9 @@
 /**
  * Splits a text into QR segments (numeric, alphanumeric, byte) that take the fewest bits.
  *
- * npm `qrcode` splits by a heuristic that sometimes needs a larger version than the text does; the
- * contract asks for the smallest. So the split is made here, by dynamic programming over the
- * characters and the mode each is written in, and given to `qrcode` ready-made.
+ * The contract requires the smallest version. npm `qrcode` splits by a heuristic that sometimes takes
+ * a larger one, so this module splits by dynamic programming over characters and modes, and `qrcode`
+ * gets the finished segments.
  * Bit counts: ISO/IEC 18004, section 7.4 and table 3.
  */
 
@@ -40,7 +40,7 @@ export function splitIntoSegments(text) {
   return joinRuns(text, plan.modes);
 }
 
-/** For every UTF-16 unit the mode it is written in, and the bits of the whole. */
+/** The mode of each UTF-16 unit in the cheapest split, and the bits of that split. */
 function cheapestModes(text, headerBits) {
   const headers = headerBits.map((bits) => bits * SIXTHS);
   const cameFrom = new Uint8Array(text.length * MODES.length);
@@ -48,7 +48,7 @@ function cheapestModes(text, headerBits) {
   for (let i = 0; i < text.length; i++) {
     const unitCosts = costsOfUnit(text.charCodeAt(i));
     const written = costs.map((cost, mode) => Math.min(cost + unitCosts[mode], IMPOSSIBLE));
-    // After this unit: stay in its mode, or end the segment and open one of another mode.
+    // After this unit, either stay in its mode or begin a segment in another mode.
     costs = MODES.map((_, mode) => {
       let best = mode;
       let bestCost = written[mode];
@@ -87,7 +87,7 @@ const UNIT_COSTS = Array.from({ length: 128 }, (_, code) => {
   return costs;
 });
 
-/** A surrogate is half of a 4-byte character, so both halves can only be written as bytes. */
+/** A surrogate is half of a 4-byte character, so it counts as 2 bytes. */
 function costsOfUnit(code) {
   if (code < 0x80) return UNIT_COSTS[code];
   const isSurrogate = code >= 0xd800 && code <= 0xdfff;

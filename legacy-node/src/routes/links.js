@@ -3,13 +3,13 @@ import { ApiError, methodNotAllowed } from '../http/errors.js';
 import { ID_PATTERN } from '../links/store.js';
 import { parseTargetUrl } from '../links/target-url.js';
 
-/** Room for 2048 bytes of URL written as JSON escapes (\u00e9 is 6 bytes for 2). */
+/** Room for a URL of 2048 bytes in JSON escapes, where \u00e9 takes 6 bytes for 2. */
 const MAX_BODY_BYTES = 16 * 1024;
 const HOST_PATTERN = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
  * The links API and the redirect.
- * @param {string | undefined} publicUrl start of short links; undefined takes the Host header
+ * @param {string | undefined} publicUrl start of short links; undefined: from the Host header
  */
 export function mountLinks(app, { store, publicUrl }) {
   const toJson = (req, link) => ({
@@ -28,7 +28,7 @@ export function mountLinks(app, { store, publicUrl }) {
     })
     .post(requireJson, express.json({ limit: MAX_BODY_BYTES }), (req, res) => {
       const url = parseTargetUrl(req.body?.url);
-      originFromHost(req); // refuse before anything is stored
+      originFromHost(req); // throws on a bad Host before anything is stored
       const link = store.add(url);
       res
         .status(201)
@@ -53,7 +53,7 @@ export function mountLinks(app, { store, publicUrl }) {
       // A HEAD is a preview or a link checker, not a visit.
       const link = req.method === 'GET' ? store.visit(req.params.id) : store.find(req.params.id);
       if (!link) return next('route');
-      // no-store: a redirect out of a cache would not be counted.
+      // no-store, because a redirect from a cache would not be counted.
       res.writeHead(302, { Location: link.url, 'Cache-Control': 'no-store', 'Content-Length': 0 });
       res.end();
     })
@@ -68,7 +68,6 @@ function requireJson(req, _res, next) {
 
 function originFromHost(req) {
   const host = req.headers.host ?? '';
-  if (!HOST_PATTERN.test(host))
-    throw new ApiError(400, 'bad_host', 'the Host header is not usable');
+  if (!HOST_PATTERN.test(host)) throw new ApiError(400, 'bad_host', 'the Host header is invalid');
   return `http://${host}`;
 }

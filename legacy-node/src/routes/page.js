@@ -4,7 +4,7 @@ import { methodNotAllowed } from '../http/errors.js';
 
 const PUBLIC_FOLDER = fileURLToPath(new URL('../../public', import.meta.url));
 
-/** Everything from here, nothing inline, framed by nobody. */
+/** The page loads from this server alone, has nothing inline, and no site may frame it. */
 const PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
@@ -25,7 +25,7 @@ export function mountPage(app) {
     index: false,
     redirect: false,
     cacheControl: false,
-    // Kept by the browser, but asked for by ETag each time, so a release shows at once.
+    // Browsers keep assets but revalidate them each time, so a release shows at once.
     setHeaders: (res) => res.setHeader('Cache-Control', 'no-cache'),
   });
   app
@@ -34,7 +34,7 @@ export function mountPage(app) {
     .all(methodNotAllowed('GET', 'HEAD'));
 }
 
-/** What no route has answered. */
+/** Answers requests that no route matches. */
 export function notFound(req, res) {
   if (req.path.startsWith('/api/')) {
     res.status(404).set('Cache-Control', 'no-store');

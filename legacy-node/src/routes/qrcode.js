@@ -5,7 +5,7 @@ import { readText } from '../qr/query.js';
  * GET /qrcode?text=...: a QR code of the text as PNG.
  * @param {object} parts
  * @param {(text: string) => Promise<Buffer>} parts.generateQr
- * @param {number} parts.maxConcurrent codes made at once before 503; 0 for no limit
+ * @param {number} parts.maxConcurrent codes generated at once; more get 503; 0: no limit
  */
 export function mountQrCode(app, { generateQr, maxConcurrent, metrics, logger }) {
   let generating = 0;
@@ -28,7 +28,7 @@ export function mountQrCode(app, { generateQr, maxConcurrent, metrics, logger })
         // send() adds Content-Length and the weak ETag, and answers If-None-Match.
         res.set('Cache-Control', 'public, max-age=86400').type('png').send(png);
       } catch (err) {
-        // The library's messages quote the text, which never goes into a log: the stack will do.
+        // The library's messages quote the text, which must not be logged. So log the stack alone.
         const { name, stack = '' } = err;
         const at = stack.split('\n').filter((line) => /^ +at /.test(line));
         logger.error({ request_id: res.locals.requestId, name, at }, 'generating a QR code failed');

@@ -1,4 +1,4 @@
-/** Runs the real program as a child process on free ports, with a data folder of its own. */
+/** Runs the program as a child process on free ports with its own data folder. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const SERVER = fileURLToPath(new URL('../../src/server.js', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
 
-/** A fresh folder that is gone when the test is. */
+/** A new folder that is removed after the test. */
 export function temporaryFolder(t) {
   const folder = mkdtempSync(join(tmpdir(), 'legacy-node-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -18,8 +18,8 @@ export function temporaryFolder(t) {
 }
 
 /**
- * Starts the program and waits until it listens. It is ended with the test `t`.
- * @param {Record<string, string>} env settings beside free ports and a fresh data folder
+ * Starts the program and waits until it listens. It ends with the test `t`.
+ * @param {Record<string, string>} env settings besides free ports and a new data folder
  */
 export async function startApp(t, env = {}) {
   const app = spawnApp(t, { DATA_DIR: env.DATA_DIR ?? temporaryFolder(t), ...env });
@@ -27,7 +27,7 @@ export async function startApp(t, env = {}) {
   return { ...app, addr, url: `http://${addr}`, adminUrl: `http://${admin_addr}` };
 }
 
-/** Starts the program without waiting; for starts that fail. */
+/** Starts the program without waiting, for starts that fail. */
 export function spawnApp(t, env, args = []) {
   const child = spawn(process.execPath, [SERVER, ...args], {
     env: { PATH: process.env.PATH, ADDR: '127.0.0.1:0', ADMIN_ADDR: '127.0.0.1:0', ...env },
@@ -50,11 +50,11 @@ export function spawnApp(t, env, args = []) {
   });
   return { pid: child.pid, lines, exited, kill: (signal) => child.kill(signal), logged };
 
-  /** The first log entry, past or future, that the predicate takes. */
+  /** The first log entry, past or future, that matches. */
   function logged(predicate) {
     return new Promise((resolve, reject) => {
       const timeout = setTimeout(
-        () => give(`nothing like that in ${START_TIMEOUT_MS} ms`),
+        () => give(`no such log entry in ${START_TIMEOUT_MS} ms`),
         START_TIMEOUT_MS,
       );
       const give = (reason) => reject(new Error(`${reason}\n${lines.join('\n')}\n${stderr}`));

@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
-/** Where to leave pictures of pages for people to look at; none by default. */
+/** Folder for screenshots of the pages; none by default. */
 const screenshots = process.env.SCREENSHOTS;
 
-/** A headless Chromium that asks nobody by itself; CHROMIUM says where it is. */
+/** A headless Chromium without background requests; CHROMIUM is its path. */
 export function launchBrowser() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -22,8 +22,8 @@ export function launchBrowser() {
 }
 
 /**
- * A page that notes every error and every answer it gets; closed with the test `t`. What a page drops
- * itself, as when it is left, is no error.
+ * A page that records errors and responses; it closes with the test `t`. Requests that the page
+ * itself aborts, such as on navigation, are not errors.
  */
 export async function openPage(browser, t, url, options = {}) {
   const context = await browser.newContext(options);
@@ -46,7 +46,7 @@ export async function openPage(browser, t, url, options = {}) {
   return { page, problems, responses };
 }
 
-/** By how much the page is wider than its window. */
+/** How many pixels the page is wider than its window. */
 export function overflowOf(page) {
   return page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,

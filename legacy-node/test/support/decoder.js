@@ -1,17 +1,17 @@
-/** Reads QR codes with zxing-cpp (as WebAssembly): an encoder's mistake can't hide in its own decoder. */
+/** Reads QR codes with zxing-cpp as WebAssembly: a foreign decoder, so that it shares no mistake. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
 
 const { resolve } = createRequire(import.meta.url);
-// From the package on disk: by default the library fetches it from a CDN.
+// From the package on disk; by default the library fetches it from a CDN.
 const wasmBinary = readFileSync(resolve('zxing-wasm/reader/zxing_reader.wasm'));
 prepareZXingModule({ overrides: { wasmBinary: new Uint8Array(wasmBinary).buffer } });
 
 /**
  * @param {Uint8Array} png
- * @returns {Promise<{bytes: Buffer, version: number, level: string} | undefined>} the one symbol in
- *   the picture, or undefined where none can be read
+ * @returns {Promise<{bytes: Buffer, version: number, level: string} | undefined>} the symbol in
+ *   the picture, or undefined if none can be read
  */
 export async function decodeQr(png) {
   const [found] = await readBarcodes(new Uint8Array(png), {

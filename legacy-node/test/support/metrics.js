@@ -1,4 +1,4 @@
-/** Reads Prometheus text as far as the tests need it. */
+/** Parses the part of Prometheus' text format that the tests need. */
 
 /** @returns {Promise<{name: string, labels: Record<string, string>, value: number}[]>} */
 export async function readMetrics(adminUrl) {
@@ -10,7 +10,7 @@ export async function readMetrics(adminUrl) {
     .map(parseSample);
 }
 
-/** The sum of a metric's samples that carry these labels. */
+/** The sum of a metric's samples with these labels. */
 export function sumOf(samples, name, labels = {}) {
   const wanted = Object.entries(labels);
   return samples

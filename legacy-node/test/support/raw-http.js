@@ -1,4 +1,4 @@
-/** HTTP by hand: the request goes out exactly as written, which no client library would do. */
+/** HTTP by hand: sends the request exactly as written, which no client library does. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
@@ -20,7 +20,7 @@ export async function exchange(addr, bytes) {
   const socket = await open(addr);
   const chunks = [];
   socket.on('data', (chunk) => chunks.push(chunk));
-  // A server that refuses early may reset while we still write; what it said still counts.
+  // A server that refuses early may reset while we still write; its answer still counts.
   socket.on('error', () => {});
   socket.write(bytes);
   await once(socket, 'close');

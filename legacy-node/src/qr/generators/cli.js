@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { NotBuiltError } from './not-built-error.js';
 
-/** A process a picture: `qr`, which reads the text and writes the PNG. */
+/** Starts one `qr` process per picture; it reads the text and writes the PNG. */
 export function load(file) {
   try {
     accessSync(file, constants.X_OK);
@@ -26,7 +26,7 @@ function run(file, text) {
       if (code === 0) return resolve(Buffer.concat(out));
       reject(new Error(`qr ended with ${signal ?? code}: ${Buffer.concat(errors)}`));
     });
-    // One that ends before it has read everything says why by its exit code.
+    // A process that exits before it has read everything reports why by its exit code.
     child.stdin.on('error', () => {});
     child.stdin.end(text);
   });

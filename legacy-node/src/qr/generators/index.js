@@ -1,11 +1,11 @@
 /**
- * What makes the pictures: npm `qrcode`, or Rust by one of the ways that a Node app can call it.
- * The route is the same for all of them.
+ * The QR generators: npm `qrcode`, and qr-core by each way that a Node app can call Rust. The route
+ * is the same for all.
  */
 import { fileURLToPath } from 'node:url';
 import { StartupError } from '../../startup-error.js';
 
-/** Each with where its part is built; a path is from the repository's top. */
+/** `built` is the generator's build output, relative to the repository's root. */
 const GENERATORS = {
   node: { importModule: () => import('./node.js') },
   'node-tuned': { importModule: () => import('./node-tuned.js') },
@@ -22,27 +22,27 @@ const GENERATORS = {
   },
 };
 
-export const IMPLEMENTATIONS = Object.keys(GENERATORS);
+export const GENERATOR_NAMES = Object.keys(GENERATORS);
 
 const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
 /**
- * Loads a generator and has it make a picture, so that what is wrong with it shows at the start.
- * @param {string} name one of IMPLEMENTATIONS
- * @param {string | undefined} path where its part is; undefined is where it is built
- * @returns {Promise<{engine: string, generateQr: (text: string) => Promise<Buffer>}>} its name for
- *   `qr_build_info`; and the function: text of 1 to 512 bytes of UTF-8 to a PNG
- * @throws {StartupError} where its part is missing or does not work
+ * Loads a generator and generates one picture, so that a broken generator fails at startup.
+ * @param {string} name one of GENERATOR_NAMES
+ * @param {string | undefined} path the generator's file; undefined means its build output
+ * @returns {Promise<{engine: string, generateQr: (text: string) => Promise<Buffer>}>} its name in
+ *   `qr_build_info`, and the function that turns a text of 1 to 512 bytes of UTF-8 into a PNG
+ * @throws {StartupError} if its file is missing or does not work
  */
 export async function loadGenerator(name, path) {
   const { importModule, built } = GENERATORS[name];
   const { load } = await importModule();
-  const generator = await load(path ?? (built && fromTop(built)));
+  const generator = await load(path ?? (built && fromRoot(built)));
   await tryOut(generator);
   return generator;
 }
 
-function fromTop(path) {
+function fromRoot(path) {
   return fileURLToPath(new URL(`../../../../${path}`, import.meta.url));
 }
 
@@ -54,6 +54,6 @@ async function tryOut({ engine, generateQr }) {
     throw new StartupError(`QR_IMPL: ${engine} fails: ${error.message}`, { cause: error });
   }
   if (!PNG_SIGNATURE.equals(picture.subarray(0, PNG_SIGNATURE.length))) {
-    throw new StartupError(`QR_IMPL: what ${engine} makes is not a PNG`);
+    throw new StartupError(`QR_IMPL: the output of ${engine} is not a PNG`);
   }
 }

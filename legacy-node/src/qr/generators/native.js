@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { NotBuiltError } from './not-built-error.js';
 
-/** The addon, in this thread: the event loop waits for it, some microseconds. */
+/** Calls the addon in this thread, which blocks the event loop for some microseconds. */
 export function load(file) {
   const { generate } = requireAddon(file);
   return { engine: 'qr-node', generateQr: async (text) => generate(text) };

@@ -6,8 +6,8 @@ const { version } = createRequire(import.meta.url)('qrcode/package.json');
 
 /**
  * Text to a 200 x 200 PNG, level L, by npm `qrcode`.
- * @param {string} name what `qr_build_info` calls it
- * @param {object} rendererOpts how `qrcode`'s PNG writer, pngjs, is to write
+ * @param {string} name its name in `qr_build_info`, without the version
+ * @param {object} rendererOpts options of pngjs, `qrcode`'s PNG writer
  */
 export function npmQrcode(name, rendererOpts) {
   const generateQr = (text) =>
@@ -15,7 +15,7 @@ export function npmQrcode(name, rendererOpts) {
       type: 'png',
       errorCorrectionLevel: 'L',
       width: 200,
-      // A fresh object each time: the renderer writes the picture's size into it.
+      // A copy, because the renderer writes the picture's size into it.
       rendererOpts: { ...rendererOpts },
     });
   return { engine: `${name}-${version}`, generateQr };

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { NotBuiltError } from './not-built-error.js';
 
-/** The Wasm module by wasm-bindgen, in this thread. */
+/** Calls the Wasm module through wasm-bindgen's glue, in this thread. */
 export function load(file) {
   const { generate } = requireModule(file);
   return { engine: 'qr-wasm', generateQr: async (text) => toBuffer(generate(text)) };
@@ -15,7 +15,7 @@ function requireModule(file) {
   }
 }
 
-/** The same bytes, not a copy. */
+/** A view of the same bytes, not a copy. */
 function toBuffer({ buffer, byteOffset, byteLength }) {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
