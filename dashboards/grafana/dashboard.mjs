@@ -1,8 +1,8 @@
-// The dashboard: what each panel shows. `node dashboards/grafana/dashboard.mjs` writes qr-gap.json,
-// which is what Grafana loads; lint.mjs tells where the two differ.
+// The dashboard's panels. `node dashboards/grafana/dashboard.mjs` writes qr-gap.json, which Grafana
+// loads; lint.mjs fails if the two differ.
 //
-// Both implementations side by side come from the recording rules, which are about whole
-// implementations. What `job` and `instance` choose is in the last two rows.
+// Panels that compare the sides use recording rules, which sum over each side. The variables `job`
+// and `instance` apply to the last two panels of the row Traffic and to the row Saturation.
 
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -23,7 +23,7 @@ const quantiles = (metric) =>
 const ratio = (title, description, metric) =>
   number({
     title,
-    description: `${description}, Node over Rust. No data where one side has none.`,
+    description: `${description}, Node over Rust. No data unless both sides have some.`,
     unit: 'suffix:×',
     width: 5,
     lines: [[title, metric]],
@@ -33,14 +33,14 @@ const gap = [
   ratio('Memory', 'Resident memory of all processes', 'qr:old_over_new:memory'),
   ratio(
     'Latency',
-    'p99 as the shadow sees it, both asked the same',
+    'p99 as the shadow measures it, on the same requests',
     'qr:old_over_new:latency_p99',
   ),
-  ratio('CPU', 'CPU seconds for 1000 requests', 'qr:old_over_new:cpu'),
-  ratio('Bandwidth', 'Mean bytes of a response to the same requests', 'qr:old_over_new:bytes'),
+  ratio('CPU', 'CPU seconds per 1000 requests', 'qr:old_over_new:cpu'),
+  ratio('Bandwidth', 'Mean bytes of an answer, on the same requests', 'qr:old_over_new:bytes'),
   number({
     title: 'Alerts firing',
-    description: 'Each has a runbook in docs/runbooks.',
+    description: 'Each alert has a runbook in docs/runbooks.',
     unit: 'short',
     width: 4,
     decimals: 0,
@@ -62,31 +62,31 @@ const sideBySide = [
   curves({
     title: 'Latency from the shadow',
     description:
-      'The shadow asks both the same question and times both from outside, waits included. Logarithmic.',
+      'The shadow sends both sides the same request and times them from outside, waits included. Logarithmic.',
     unit: 's',
     log: true,
     lines: quantiles('side:shadow_response_seconds'),
   }),
   curves({
-    title: 'Latency by each service',
+    title: 'Latency by each side',
     description:
-      "Each by its own clock, over all its requests. Node's does not run while a request waits for the event loop. Logarithmic.",
+      "By each side's own clock, over all its requests. Node's leaves out the wait for the event loop. Logarithmic.",
     unit: 's',
     log: true,
     lines: quantiles('side:qr_own_duration_seconds'),
   }),
   curves({
-    title: 'CPU for 1000 requests',
+    title: 'CPU per 1000 requests',
     description:
-      'All CPU of the processes over all their requests, whatever the route. With few requests, mostly the price of being there. Logarithmic.',
+      'All CPU of the processes over their requests of all routes. With few requests, mostly the cost of the idle process. Logarithmic.',
     unit: 's',
     log: true,
     lines: pair('side:qr_cpu_seconds_per_1000_requests:rate1m'),
   }),
   curves({
-    title: 'Bytes of a response',
+    title: 'Bytes per answer',
     description:
-      'Mean size of a body, over the same requests at both; dashed, of the pictures each made for its own clients.',
+      'Mean size of a body, on the same requests. Dashed: of the pictures that each side made for its own clients.',
     unit: 'bytes',
     lines: [
       ...pair('side:qr_response_bytes:mean_1m'),
@@ -95,7 +95,7 @@ const sideBySide = [
   }),
   curves({
     title: 'Mean latency from the shadow',
-    description: 'Mean beside the quantiles above: time from asking to the last byte. Logarithmic.',
+    description: 'Mean time from the request to the last byte of the answer. Logarithmic.',
     unit: 's',
     log: true,
     lines: pair('side:shadow_response_seconds:mean_1m'),
@@ -104,25 +104,24 @@ const sideBySide = [
 
 const traffic = [
   curves({
-    title: 'Requests of clients',
-    description: "Requests to /qrcode by who answered, without the shadow's own.",
+    title: "Clients' requests",
+    description: "Requests to /qrcode by the side that answered, without the shadow's.",
     unit: 'reqps',
     lines: pair('side:qr_client_requests:rate1m'),
   }),
   curves({
     title: "Split: Rust's share",
-    description: 'Asked for in split.conf, and as it is. A fallback counts as Node.',
+    description: 'As set in split.conf, and as measured. A fallback counts as Node.',
     unit: 'percent',
     max: 100,
     lines: [
-      ['asked for', 'ramp_share_percent'],
-      ['Rust', 'qr:new_share_percent:rate1m'],
+      ['set', 'ramp_share_percent'],
+      ['measured', 'qr:new_share_percent:rate1m'],
     ],
   }),
   states({
     title: 'Ramp',
-    description:
-      'What the last run is at, and the verdict of its gates. No data before the first run.',
+    description: 'Phase of the last run and verdict of its gates. No data before the first run.',
     lines: [
       ['{{phase}}', 'ramp_phase == 1'],
       ['gates: {{verdict}}', 'ramp_verdict == 1'],
@@ -131,7 +130,7 @@ const traffic = [
   curves({
     title: 'Errors',
     description:
-      'Share of answers with 5xx, as each counts; dashed, what the shadow got no answer to, 502 to 504 included. The proxy hands 503 of Rust on to Node.',
+      "Share of answers with a 5xx, as each side counts. Dashed: share of the shadow's requests without an answer or with 502, 503 or 504. nginx sends what Rust answers with 503 to Node.",
     unit: 'percentunit',
     lines: [
       ...pair('side:qr_errors:ratio_rate1m'),
@@ -140,13 +139,13 @@ const traffic = [
   }),
   curves({
     title: 'Fallbacks',
-    description: 'Requests that Node answered since Rust had failed them.',
+    description: 'Requests that Node answered after Rust failed.',
     unit: 'reqps',
     lines: [['fallback', 'sum(rate(qr_fallback_requests_total[$__rate_interval]))']],
   }),
   curves({
     title: 'Comparisons',
-    description: 'What the shadow found, and what it had to leave out.',
+    description: 'Results of the shadow, and requests that it dropped.',
     unit: 'reqps',
     lines: [
       ['{{result}}', 'sum by (result) (rate(shadow_comparisons_total[$__rate_interval]))'],
@@ -168,7 +167,7 @@ const traffic = [
   curves({
     title: 'Duration by route, p99',
     description:
-      'By the services of the jobs chosen above. Marks are single requests of Rust, with their ids.',
+      'By the own clocks of the jobs chosen above. Marks are single requests of Rust, with their ids.',
     unit: 's',
     width: 12,
     log: true,
@@ -185,13 +184,13 @@ const traffic = [
 const saturation = [
   curves({
     title: 'Requests in flight',
-    description: 'Being answered at the moment of the scrape.',
+    description: 'Requests in progress at the time of the scrape.',
     unit: 'short',
     lines: [['{{job}}', `sum by (job) (http_requests_in_flight{${CHOSEN}})`]],
   }),
   curves({
     title: 'Event loop lag',
-    description: 'p99 and mean of how late the event loop of Node is: requests wait that long.',
+    description: "p99 and mean delay of Node's event loop, which is how long requests wait.",
     unit: 's',
     lines: [
       ['p99 {{instance}}', `nodejs_eventloop_lag_p99_seconds{${CHOSEN}}`],
@@ -199,14 +198,14 @@ const saturation = [
     ],
   }),
   curves({
-    title: "Shadow's queue",
-    description: 'Requests that wait to be compared; past its length they are dropped.',
+    title: "The shadow's queue",
+    description: 'Requests waiting to be compared. When the queue is full, the shadow drops more.',
     unit: 'short',
     lines: [['{{instance}}', `shadow_queue_depth{${CHOSEN}}`]],
   }),
   curves({
     title: "nginx' connections",
-    description: 'Of clients and to upstreams; idle ones are waiting.',
+    description: 'Connections of clients; idle ones are waiting.',
     unit: 'short',
     lines: [
       ['active', `sum(nginx_connections_active{${CHOSEN}})`],
@@ -216,7 +215,7 @@ const saturation = [
   }),
   curves({
     title: 'CPU',
-    description: 'CPU seconds used in a second: 1 is one core.',
+    description: 'CPU seconds per second: 1 is one core.',
     unit: 'short',
     lines: [
       ['{{job}}', `sum by (job) (rate(process_cpu_seconds_total{${CHOSEN}}[$__rate_interval]))`],
@@ -224,7 +223,7 @@ const saturation = [
   }),
   curves({
     title: 'Scrape',
-    description: 'How long each part takes to give its metrics.',
+    description: 'Time that each part takes to answer a scrape.',
     unit: 's',
     lines: [['{{job}}', `max by (job) (scrape_duration_seconds{${CHOSEN}})`]],
   }),
@@ -232,9 +231,9 @@ const saturation = [
 
 export const dashboard = {
   uid: 'qr-gap',
-  title: 'QR codes: Node against Rust',
+  title: 'GET /qrcode: Node (old) against Rust (new)',
   description:
-    'What the Rust service takes against the Node app on the same requests, and whether anything is wrong.',
+    'Memory, latency, CPU and bytes of both sides, the traffic between them, and alerts.',
   tags: ['qr'],
   schemaVersion: 39,
   editable: true,
@@ -253,7 +252,7 @@ export const dashboard = {
     list: [mark('Split moved', 'changes(ramp_share_percent[30s]) > 0', 'Split moved')],
   },
   panels: arrange([
-    row('Node over Rust: how many times as much'),
+    row('Node over Rust: Node uses this many times as much'),
     ...gap,
     row('Side by side'),
     ...sideBySide,

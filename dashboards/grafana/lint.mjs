@@ -1,5 +1,5 @@
-// Checks the dashboard: it is what dashboard.mjs says, it keeps the conventions, and Prometheus can
-// parse every query on any screen. One line for each problem; exit code 1 where there is one.
+// Checks that qr-gap.json is what dashboard.mjs writes, that it keeps the conventions, and that
+// Prometheus can parse every query of every screen. Prints one line per problem, then exits with 1.
 //
 //     node dashboards/grafana/lint.mjs
 
@@ -29,7 +29,8 @@ function checkPanel(panel) {
 }
 
 function checkDatasource(at, { datasource }) {
-  if (datasource?.uid !== '$datasource') problems.push(`${at}: its data source is no variable`);
+  if (datasource?.uid !== '$datasource')
+    problems.push(`${at}: its data source is not the variable`);
 }
 
 function checkDashboard(dashboard) {
@@ -46,18 +47,18 @@ function checkDashboard(dashboard) {
   for (const note of annotations.list) checkDatasource(`annotation ${note.name}`, note);
 }
 
-/** Every `expr` in a file, however deep. */
+/** Every `expr` in a file, at any depth. */
 function queriesIn(value) {
   if (value === null || typeof value !== 'object') return [];
   const own = typeof value.expr === 'string' ? [value.expr] : [];
   return [...own, ...Object.values(value).flatMap(queriesIn)];
 }
 
-/** Any value will do to parse a query. */
+/** Replaces variables by values, so that promtool can parse the query. */
 const withoutVariables = (expr) =>
   expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(job|instance)\b/g, '.+');
 
-/** promtool parses rules, so each query becomes one. */
+/** Makes a rule of each query, because promtool parses only rules. */
 function checkQueries(queries) {
   const folder = mkdtempSync(join(tmpdir(), 'queries-'));
   const rules = queries.map((expr, index) => ({ record: `query_${index}`, expr }));
@@ -72,9 +73,7 @@ function checkQueries(queries) {
 
 const committed = existsSync(file) ? readFileSync(file, 'utf8') : '{}';
 if (committed !== text) {
-  problems.push(
-    'qr-gap.json is not what dashboard.mjs says: node dashboards/grafana/dashboard.mjs',
-  );
+  problems.push('qr-gap.json is out of date; run: node dashboards/grafana/dashboard.mjs');
 }
 checkDashboard(JSON.parse(text));
 const screens = [

@@ -1,21 +1,20 @@
-// The shapes of Grafana's dashboard model (schema 39: Grafana 10.4 and newer) that this dashboard
-// uses. What it shows stands in dashboard.mjs.
+// The parts of Grafana's dashboard model (schema 39: Grafana 10.4 and newer) that dashboard.mjs uses.
 
-/** Every query asks the data source that is chosen above the panels. */
+/** The data source chosen above the panels. */
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 
 const COLOURS = [
   ['/^Node/', '#E0752D'],
-  ['/^Rust/', '#3F7FC4'],
-  ['/^asked/', '#56A64B'],
+  ['/^Rust|^measured/', '#3F7FC4'],
+  ['/^set/', '#56A64B'],
   ['/^fallback/', '#E02F44'],
 ];
 const DASHES = [
   ['/ p90$| own$| for the shadow$/', [10, 6]],
-  ['/ p50$|^asked/', [2, 6]],
+  ['/ p50$|^set/', [2, 6]],
 ];
 
-/** Properties of the lines whose legend matches, where a panel has such lines. */
+/** Colours and dashes for the lines whose legend matches, if the panel has such lines. */
 function overrides(lines) {
   const found = (of, properties) =>
     of
@@ -47,7 +46,7 @@ function panel(type, { title, description, unit, width, height = 8, lines }, que
     title,
     description,
     datasource: DATASOURCE,
-    // x and y are given by arrange().
+    // arrange() sets x and y.
     gridPos: { x: 0, y: 0, w: width, h: height },
     fieldConfig: { defaults: { unit, noValue: 'no data' }, overrides: [] },
     options: {},
@@ -55,7 +54,7 @@ function panel(type, { title, description, unit, width, height = 8, lines }, que
   };
 }
 
-/** One number, with its curve behind it. */
+/** One number with its curve in the background. */
 export function number({ decimals = 1, steps = [[null, 'text']], ...given }) {
   const made = panel('stat', { height: 5, ...given }, { range: true });
   Object.assign(made.fieldConfig.defaults, {
@@ -73,7 +72,7 @@ export function number({ decimals = 1, steps = [[null, 'text']], ...given }) {
   return made;
 }
 
-/** Curves. `log` for what differs by powers of ten; `exemplars` for marks with request ids. */
+/** Curves. `log` is for values that differ by powers of ten; `exemplars` marks requests with ids. */
 export function curves({ width = 8, log = false, max, exemplars = false, ...given }) {
   const made = panel('timeseries', { width, ...given }, { range: true, exemplar: exemplars });
   made.fieldConfig = {
@@ -86,7 +85,7 @@ export function curves({ width = 8, log = false, max, exemplars = false, ...give
         lineWidth: 2,
         fillOpacity: 5,
         showPoints: 'never',
-        // What was not measured is a gap, and no line across.
+        // Missing samples show as a gap.
         spanNulls: false,
         scaleDistribution: log ? { type: 'log', log: 10 } : { type: 'linear' },
       },
@@ -100,7 +99,7 @@ export function curves({ width = 8, log = false, max, exemplars = false, ...give
   return made;
 }
 
-/** What holds when: a band for each state. */
+/** A band over time for each state. */
 export function states(given) {
   const made = panel('state-timeline', { width: 8, unit: 'bool', ...given }, { range: true });
   made.fieldConfig.defaults.custom = { fillOpacity: 70, lineWidth: 0 };
@@ -116,7 +115,7 @@ export const row = (title) => ({
   gridPos: { x: 0, y: 0, w: 24, h: 1 },
 });
 
-/** Puts panels beside each other in 24 columns, and numbers them. */
+/** Places panels in 24 columns and numbers them. */
 export function arrange(panels) {
   let [x, y, tallest] = [0, 0, 0];
   return panels.map((panel, index) => {
@@ -132,7 +131,7 @@ export function arrange(panels) {
   });
 }
 
-/** A choice of several among a label's values. */
+/** A variable with several of a label's values. */
 export const choice = (name, label, query) => ({
   type: 'query',
   name,
@@ -155,7 +154,7 @@ export const datasourceChoice = {
   query: 'prometheus',
 };
 
-/** A mark across all panels where the query has a value. */
+/** A mark across all panels at each value of the query. */
 export const mark = (name, expr, titleFormat) => ({
   name,
   datasource: DATASOURCE,

@@ -7,17 +7,17 @@ const HEIGHT = 200;
 const AXIS_WIDTH = 62;
 const AXIS_HEIGHT = 28;
 const FONT = '12px -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif';
-/** Seconds between marks of the time axis. uPlot's own have nothing between one minute and five. */
+/** Seconds between marks of the time axis. uPlot's default has none between one minute and five. */
 const MARKS = [
   5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
 ];
 const DASHES = { solid: [], dashed: [8, 5], dotted: [2, 4] };
 
-/** A colour as the style sheet has it now: themes change. */
+/** Reads a colour at each use, because themes change. */
 const colour = (name) => () =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** Lines over time, with a legend that has their values, and the same as a table. */
+/** Lines over time, with a legend that shows their values and a table. */
 export class Chart {
   constructor(spec) {
     this.spec = spec;
@@ -40,7 +40,7 @@ export class Chart {
     this.parts.cursor.addEventListener('blur', () => this.point(null));
   }
 
-  /** Draws for the first time; the element is in the page by now, and has a width. */
+  /** Draws for the first time; the element must be in the page by now, to have a width. */
   mount() {
     const { plot } = this.parts;
     this.plot = new uPlot(this.options(plot.clientWidth), this.data, plot);
@@ -54,7 +54,7 @@ export class Chart {
     const grid = { stroke: colour('line'), width: 1 };
     const axis = { font: FONT, stroke: colour('muted'), grid, ticks: { show: false } };
     const times = (_plot, splits, _axis, _space, increment) => axisTimes(splits, increment);
-    // Null is a mark that uPlot leaves out, where powers of ten are close to each other.
+    // On a crowded logarithmic axis, uPlot passes null for marks to skip.
     const units = (_plot, splits) =>
       splits.map((split) => (split === null ? '' : withUnit(split, unit)));
     return {
@@ -82,7 +82,7 @@ export class Chart {
     };
   }
 
-  /** From zero, so that heights compare; up to what there is, or a little where there is nothing. */
+  /** From zero, so that heights compare, to a little above the largest value, or at least to `least`. */
   up(max) {
     return [0, this.spec.max ?? (Math.max((max ?? 0) * 1.1, this.spec.least ?? 0) || 1)];
   }
@@ -99,7 +99,7 @@ export class Chart {
   }
 
   fail(message) {
-    this.say(`Prometheus refused what this chart asks for: ${message}`);
+    this.say(`Prometheus refused this chart's query: ${message}`);
   }
 
   say(text) {
@@ -112,7 +112,7 @@ export class Chart {
     this.plot.redraw(false);
   }
 
-  /** At a point in time, or the latest. */
+  /** Shows the values at an index, by default the latest. */
   showValues(index) {
     const { lines, unit } = this.spec;
     const at = index ?? this.data[0].length - 1;
@@ -126,7 +126,7 @@ export class Chart {
     cursor.setAttribute('aria-valuetext', `${timeOf(this.data[0][at])}: ${all}`);
   }
 
-  /** Puts the cursor, in all charts, on a point; null takes it away. */
+  /** Puts the cursor of all charts on a point; null removes it. */
   point(index) {
     const left = index === null ? -10 : this.plot.valToPos(this.data[0][index], 'x');
     this.plot.setCursor({ left, top: index === null ? -10 : HEIGHT / 2 });
@@ -160,7 +160,7 @@ function lineOptions({ colour: name, style = 'solid', steps }) {
     width: style === 'dotted' ? 1.5 : 2,
     dash: DASHES[style],
     paths: steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
-    // Only where there is no line: a sample between two gaps.
+    // Draws only samples between two gaps, which no line shows.
     points: {
       show: true,
       size: 5,

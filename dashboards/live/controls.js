@@ -1,4 +1,4 @@
-/** What the reader chooses: the range is in the address, so that a link has it; the theme stays here. */
+/** The reader's choices. The address holds the range, so that links keep it; the browser, the theme. */
 
 const SECONDS = { '5m': 300, '15m': 900, '1h': 3600, '6h': 21_600, '24h': 86_400 };
 

@@ -1,15 +1,15 @@
 /**
- * Points in time that all charts share. Prometheus leaves out what it has no sample for; here it
- * becomes null, so that a line breaks there. It never becomes zero.
+ * Points in time that all charts share. Where Prometheus has no sample, the value is null, never
+ * zero, so that the line breaks.
  */
 
-/** Seconds between two scrapes: more points than that would say nothing more. */
+/** Seconds between two scrapes; closer points would repeat samples. */
 const SCRAPE_SECONDS = 5;
-/** A sample older than that is of another time. Leaves room for scrapes every 15 s. */
+/** Older samples do not count for a point. This leaves room for scrapes every 15 s. */
 const OLDEST_SECONDS = 20;
 const MOST_POINTS = 240;
 
-/** Whole steps, so that a point's time does not move with the clock. */
+/** Aligns points to whole steps, so that they do not move with the clock. */
 export function gridFor(rangeSeconds, nowSeconds) {
   const step = Math.ceil(rangeSeconds / MOST_POINTS / SCRAPE_SECONDS) * SCRAPE_SECONDS;
   const end = Math.floor(nowSeconds / step) * step;
@@ -21,7 +21,7 @@ export function timesOf({ start, end, step }) {
 }
 
 /**
- * A value, or null, for each time of the grid.
+ * Returns a value or null for each time of the grid.
  * @param {[number, number | null][]} pairs times and values
  * @param {boolean[]} [wasScraped] for each time, whether Prometheus took samples then
  */
@@ -35,9 +35,9 @@ export function onGrid(pairs, { start, end, step }, wasScraped) {
 }
 
 /**
- * Whether Prometheus took samples, for each time of the grid. Where it stood still it goes on giving
- * the last ones for 5 minutes, and would draw a level line.
- * @param {[number, number | null][]} pairs times, and the newest sample's own time then
+ * Tells for each time of the grid whether Prometheus took samples. While Prometheus is down, it
+ * repeats the last samples for 5 minutes, which would draw a flat line.
+ * @param {[number, number | null][]} pairs times, and the time of the newest sample at each
  */
 export function scrapedOn(pairs, grid) {
   return onGrid(
@@ -46,7 +46,7 @@ export function scrapedOn(pairs, grid) {
   ).map((scraped) => scraped === true);
 }
 
-/** Indices of values without neighbours, which no line would show. */
+/** Indices of values without neighbours, which no line shows. */
 export function isolated(values) {
   const indices = [];
   for (const [i, value] of values.entries()) {

@@ -1,4 +1,4 @@
-/** Wires the page: asks Prometheus every few seconds, as long as somebody looks, and shows it. */
+/** Wires the page: queries Prometheus every few seconds while the page is visible. */
 import { Chart } from './chart.js';
 import { rangeControl, themeControl } from './controls.js';
 import { gridFor, onGrid, scrapedOn } from './grid.js';
@@ -24,7 +24,7 @@ themeControl(() => {
   for (const chart of charts) chart.redraw();
 });
 const range = rangeControl(start);
-/** When Prometheus last answered all, or at first some of it; by its clock. */
+/** When Prometheus last answered every query, by its clock; before that, when it first answered. */
 let reachedAt = null;
 let running = new AbortController();
 
@@ -34,7 +34,7 @@ document.addEventListener('visibilitychange', () => {
 });
 start();
 
-/** Begins anew; what is under way is dropped. */
+/** Aborts the running refresh and starts over. */
 async function start() {
   running.abort();
   running = new AbortController();
@@ -50,9 +50,9 @@ async function start() {
   }
 }
 
-/** @returns the end of the grid that the charts have now; they have nothing new until it moves */
+/** @returns the end of the charts' grid; the charts have no new data until it moves */
 async function refresh(drawn, signal) {
-  // Alone and first: where nobody answers, one request is enough to know.
+  // First and alone: if Prometheus is down, one request shows it.
   const now = await time(signal);
   reachedAt ??= now;
   const grid = gridFor(range.seconds(), now);
@@ -61,7 +61,7 @@ async function refresh(drawn, signal) {
   await Promise.all(all);
   reachedAt = now;
   showTrouble(null);
-  say(updated, `As of ${timeOf(now)}, asked every ${REFRESH_MS / 1000} s.`);
+  say(updated, `As of ${timeOf(now)}, refreshed every ${REFRESH_MS / 1000} s.`);
   return grid.end;
 }
 
@@ -85,14 +85,14 @@ async function refreshChart(chart, grid, wasScraped, signal) {
 }
 
 function showTrouble(error) {
-  document.body.classList.toggle('old', error !== null);
+  document.body.classList.toggle('stale', error !== null);
   notice.hidden = error === null;
   if (error === null) return say(notice, '');
   const what =
     error instanceof Unreachable
       ? 'Prometheus cannot be reached.'
-      : `Prometheus refused a question: ${error.message}`;
-  const since = reachedAt === null ? '' : ` What is shown is of ${timeOf(reachedAt)}.`;
+      : `Prometheus refused a query: ${error.message}`;
+  const since = reachedAt === null ? '' : ` The page shows data from ${timeOf(reachedAt)}.`;
   say(notice, `${what}${since} Trying again every ${REFRESH_MS / 1000} s.`);
 }
 

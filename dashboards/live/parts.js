@@ -1,4 +1,4 @@
-/** The page's elements that are filled in: those with `data-part`, by its value. */
+/** The elements with `data-part`, by its value. */
 export function partsOf(root) {
   const marked = root.querySelectorAll('[data-part]');
   return Object.fromEntries([...marked].map((element) => [element.dataset.part, element]));
@@ -16,7 +16,7 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
-/** A text that is only written where it is another: screen readers speak what changes. */
+/** Writes a text only if it changed, because screen readers read out every write. */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -1,29 +1,29 @@
 /**
  * Prometheus' HTTP API, behind the same server as the page.
  *
- * Two kinds of failure: nobody answers (`Unreachable`: it is down, or starting), and it answers that
- * something is wrong with what was asked (an `Error` with its words).
+ * A failure is either `Unreachable` (Prometheus is down or starting) or an `Error` with Prometheus'
+ * message (it refused the query).
  */
 
 const API = 'prometheus/api/v1/';
 const TIMEOUT_MS = 4000;
-/** What nginx says where Prometheus is not there, and Prometheus where it is not ready. */
+/** nginx answers these when Prometheus is down, and Prometheus when it is not ready. */
 const AWAY = new Set([502, 503, 504]);
 
 export class Unreachable extends Error {}
 
-/** Prometheus' own clock: this device's may be wrong. Seconds. */
+/** Prometheus' clock in seconds, because this device's may be wrong. */
 export async function time(signal) {
   return Number((await ask('query', { query: 'time()' }, signal)).result[1]);
 }
 
-/** @returns {Promise<{metric: Record<string, string>, value: number | null}[]>} a sample a series, now */
+/** @returns {Promise<{metric: Record<string, string>, value: number | null}[]>} the current sample of each series */
 export async function samples(expr, signal) {
   const { result } = await ask('query', { query: expr }, signal);
   return result.map(({ metric, value }) => ({ metric, value: numberOf(value[1]) }));
 }
 
-/** @returns {Promise<[number, number | null][]>} times in seconds, and values, of the one series */
+/** @returns {Promise<[number, number | null][]>} times in seconds and values of the one series */
 export async function history(expr, { start, end, step }, signal) {
   const { result } = await ask('query_range', { query: expr, start, end, step }, signal);
   if (result.length > 1) throw new Error(`${result.length} series where one was expected: ${expr}`);
@@ -51,7 +51,7 @@ async function ask(path, parameters, signal) {
   return answer.data;
 }
 
-/** NaN and infinities are what divisions by nothing give: no number to show. */
+/** NaN and infinities come from divisions by zero: null, no number to show. */
 function numberOf(text) {
   const number = Number(text);
   return Number.isFinite(number) ? number : null;

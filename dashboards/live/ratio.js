@@ -2,7 +2,7 @@ import { copyOf, partsOf, say } from './parts.js';
 import { samples } from './prometheus.js';
 import { digits, withUnit } from './units.js';
 
-/** One of the large numbers: how many times as much Node uses. */
+/** One of the large numbers: how many times as much the old side uses. */
 export class Ratio {
   constructor(spec) {
     this.spec = spec;

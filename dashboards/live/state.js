@@ -3,19 +3,19 @@ import { make, partsOf, say } from './parts.js';
 import { alerts, samples } from './prometheus.js';
 import { ageOf, digits } from './units.js';
 
-/** What a run is at, as `ramp_phase` names it. */
+/** The phases of a run, by their `ramp_phase` label. */
 const PHASES = {
   holding: 'Under way',
   paused: 'Paused',
-  inconclusive: 'Paused: too little to judge by',
+  inconclusive: 'Paused: too little data to judge',
   interrupted: 'Interrupted',
-  going_back: 'Going back',
+  going_back: 'Rolling back',
   done: 'Done: every step has passed',
   rolled_back: 'Rolled back',
   aborted: 'Aborted',
-  superseded: 'Over: the split was set by hand',
+  superseded: 'Ended: someone set the split by hand',
 };
-const VERDICTS = { pass: 'passes', fail: 'fails', inconclusive: 'is not decided yet' };
+const VERDICTS = { pass: 'passes', fail: 'fails', inconclusive: 'is undecided' };
 
 export class State {
   constructor({ ramp, share }) {
@@ -40,24 +40,24 @@ export class State {
   showSplit(figures, real) {
     const asked = figures.number('ramp_share_percent');
     const { split } = this;
-    say(split.asked, asked === null ? 'Not known' : `${digits(asked)}% to Rust`);
+    say(split.asked, asked === null ? 'No data yet' : `${digits(asked)}% to Rust`);
     split.bar.style.width = `${asked ?? 0}%`;
     const mirrored = figures.number('ramp_mirror_share_percent');
     const compared = mirrored === null ? '' : ` Mirrored: ${digits(mirrored)}%.`;
     const served =
       real === null
         ? 'No traffic in the last minute.'
-        : `Served in the last minute: ${percent(real)}%.`;
+        : `In the last minute Rust served ${percent(real)}%.`;
     say(split.real, served + compared);
   }
 
   showRamp(figures, now) {
     const { ramp } = this;
     const phase = figures.chosen('ramp_phase', 'phase');
-    // A share that is set by hand ends what there was to say of the last run.
+    // ramp drops its phase when someone sets the share by hand.
     if (phase === null) {
       say(ramp.phase, 'No run');
-      say(ramp.verdict, 'make ramp moves the traffic by steps.');
+      say(ramp.verdict, 'make ramp moves the traffic in steps.');
       ramp.gates.replaceChildren();
       return;
     }
@@ -77,7 +77,7 @@ export class State {
     const names = new Set(pending.map(({ labels }) => labels.alertname));
     say(this.alerts.count, firing.length === 0 ? 'None firing' : `${firing.length} firing`);
     this.alerts.count.classList.toggle('bad', firing.length > 0);
-    say(this.alerts.pending, names.size === 0 ? '' : `May follow: ${[...names].join(', ')}.`);
+    say(this.alerts.pending, names.size === 0 ? '' : `Pending: ${[...names].join(', ')}.`);
     this.alerts.list.replaceChildren(...firing.map((alert) => alertItem(alert, now)));
   }
 }
@@ -102,7 +102,7 @@ class Figures {
   }
 }
 
-/** Those that did not pass, with their figures. */
+/** The gates that did not pass, with their values. */
 function gatesOf(figures) {
   const judged = figures.of('ramp_gate_verdict').filter(({ value }) => value === 1);
   const figure = (name, gate) =>
@@ -124,5 +124,5 @@ function alertItem({ labels, annotations, activeAt }, now) {
   return make('li', {}, name, ` for ${age}. ${about}`);
 }
 
-/** Shares are rates of a minute: tenths would say more than they know. */
+/** Whole numbers: a one-minute rate is no more precise. */
 const percent = (number) => (number > 0 && number < 1 ? '< 1' : String(Math.round(number)));

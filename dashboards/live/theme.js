@@ -1,9 +1,9 @@
-// A plain script, not a module: it runs before the page is drawn.
+// A plain script, not a module, so that it runs before the first paint.
 (() => {
   const root = document.documentElement;
   const system = matchMedia('(prefers-color-scheme: dark)');
 
-  /** Takes over `light`, `dark` or `system`; kept where the browser keeps things. */
+  /** Applies `light`, `dark` or `system` and keeps the choice in the browser. */
   globalThis.chooseTheme = (choice) => {
     root.dataset.choice = choice;
     const followed = system.matches ? 'dark' : 'light';
@@ -11,7 +11,7 @@
     try {
       localStorage.setItem('theme', choice);
     } catch {
-      // Storage may be switched off: the choice holds until the page is left.
+      // Storage may be disabled: the choice then lasts until the page closes.
     }
   };
 
@@ -19,7 +19,7 @@
   try {
     kept = localStorage.getItem('theme');
   } catch {
-    // Likewise: the system's theme will do.
+    // Storage may be disabled: use the system's theme.
   }
   chooseTheme(['light', 'dark'].includes(kept) ? kept : 'system');
   system.addEventListener('change', () => chooseTheme(root.dataset.choice));

@@ -1,4 +1,4 @@
-/** Numbers as people read them: three digits that count, and a unit that fits. */
+/** Numbers for people: three significant digits and a fitting unit. */
 
 const SCALES = {
   bytes: [
@@ -16,7 +16,7 @@ const SCALES = {
   percent: [[1, '%']],
 };
 
-/** Three digits, no zeros at the end of a fraction unless `fixed`. */
+/** Three significant digits, without trailing zeros unless `fixed`. */
 export function digits(number, fixed = false) {
   if (number === 0) return '0';
   const whole = Math.floor(Math.log10(Math.abs(number))) + 1;
@@ -27,11 +27,11 @@ export function digits(number, fixed = false) {
   });
 }
 
-/** `0.00123` of `seconds` is `1.23 ms`; no-break space between. */
+/** `0.00123` of `seconds` is `1.23 ms`, with a no-break space. */
 export function withUnit(number, unit, fixed = false) {
   if (number == null) return '–';
   const scales = SCALES[unit];
-  // Rounding comes first: 999.9 kB is 1 MB.
+  // 0.9995, because rounding makes 999.9 kB 1 MB.
   const fits = ([scale]) => (number === 0 ? scale === 1 : Math.abs(number) >= scale * 0.9995);
   const [factor, name] = scales.find(fits) ?? scales.at(-1);
   const space = name === '%' || name === '/s' ? '' : '\u00a0';
@@ -44,7 +44,7 @@ const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
 export const timeOf = (seconds) => clock.format(seconds * 1000);
 
-/** Labels of a time axis whose marks are `increment` seconds apart; midnight shows the day. */
+/** Labels of a time axis with marks `increment` seconds apart; midnight shows the day. */
 export function axisTimes(times, increment) {
   return times.map((seconds) => {
     const date = new Date(seconds * 1000);
@@ -54,7 +54,7 @@ export function axisTimes(times, increment) {
   });
 }
 
-/** `75` is `1 min`, for ages. */
+/** Formats an age: `100` is `2 min`. */
 export function ageOf(seconds) {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;

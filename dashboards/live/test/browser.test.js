@@ -1,5 +1,5 @@
 /**
- * The page in a real Chromium, on a stack of its own, with both arms under load:
+ * Drives the page in Chromium, on a stack of its own with both arms under load:
  * `stack with --split 50 --mirror 25 -- npm run test:browser`.
  */
 import assert from 'node:assert/strict';
@@ -16,22 +16,19 @@ import {
 } from '../../../legacy-node/test/support/browser.js';
 
 const { STACK_URL: stackUrl, STACK_ADMIN_URL: adminUrl, STACK_DIR: folder } = process.env;
-assert.ok(
-  adminUrl && folder,
-  'run me by `stack with --split 50 --mirror 25 -- npm run test:browser`',
-);
-/** Parts restart, and rates need a minute of samples; on a busy machine all of it takes longer. */
+assert.ok(adminUrl && folder, 'run `stack with --split 50 --mirror 25 -- npm run test:browser`');
+/** Rates need a minute of samples, and restarts take longer on a busy machine. */
 const PATIENCE = { timeout: 90_000 };
 
 const browser = await launchBrowser();
 after(() => browser.close());
 
-/** Distinct texts for as long as the test runs, and how many failed. */
+/** Requests distinct texts while the tests run, and counts failures. */
 function startLoad() {
   const load = { sent: 0, failed: 0 };
   const timer = setInterval(async () => {
     const url = `${stackUrl}/qrcode?text=https://example.com/live/${load.sent++}`;
-    // A new share closes idle connections: asked again, as browsers do.
+    // A new share closes idle connections, so retry as browsers do.
     const answer = await fetch(url)
       .catch(() => fetch(url))
       .catch(() => null);
@@ -45,14 +42,14 @@ function supervise(order, part) {
   execFileSync('supervisorctl', ['-c', join(folder, 'supervisord.conf'), order, part]);
 }
 
-/** Runs ramp on the stack; gives its exit code. */
+/** Runs ramp on the stack; returns its exit code. */
 async function ramp(...args) {
   const program = new URL('../../../target/debug/ramp', import.meta.url).pathname;
   const [code] = await once(spawn(program, args, { stdio: 'ignore' }), 'exit');
   return code;
 }
 
-/** A gate that no step passes. */
+/** Writes a gate that no step passes. */
 function writeGates() {
   const file = join(folder, 'gates.toml');
   const gate =
@@ -61,7 +58,7 @@ function writeGates() {
   return file;
 }
 
-/** The texts of a chart's table, a list for each column, oldest first. */
+/** The texts of a chart's table by column, oldest first. */
 async function columnsOf(page, chart) {
   const figure = page.locator(`#chart-${chart}`);
   if (!(await figure.locator('details').evaluate((details) => details.open))) {
@@ -75,7 +72,7 @@ async function columnsOf(page, chart) {
   return rows[0].map((_, i) => rows.map((row) => row[i]).reverse());
 }
 
-/** The same, once each column has a number at its end: charts follow the numbers by some seconds. */
+/** The same once each column ends in a number: charts lag behind the numbers by some seconds. */
 async function columnsWithNow(page, chart) {
   const deadline = Date.now() + PATIENCE.timeout;
   for (;;) {
@@ -86,7 +83,7 @@ async function columnsWithNow(page, chart) {
   }
 }
 
-/** Runs in the page: how many of a chart's pixels have a colour of the style sheet. */
+/** Runs in the page: counts a chart's pixels in a colour of the style sheet. */
 function pixelsOf(figure, colour) {
   const style = getComputedStyle(document.documentElement).getPropertyValue(`--${colour}`).trim();
   const wanted = style.match(/[0-9a-f]{2}/gi).map((digits) => Number.parseInt(digits, 16));
@@ -100,11 +97,11 @@ function pixelsOf(figure, colour) {
   return found;
 }
 
-/** Waits until a chart has a line of that colour. */
+/** Waits until a chart has a line in that colour. */
 async function curve(page, id, colour) {
   const deadline = Date.now() + PATIENCE.timeout;
   while ((await page.locator(`#chart-${id}`).evaluate(pixelsOf, colour)) < 20) {
-    assert.ok(Date.now() < deadline, `${id} has no curve of the colour of ${colour}`);
+    assert.ok(Date.now() < deadline, `${id} has no curve in the colour --${colour}`);
     await page.waitForTimeout(200);
   }
 }
@@ -117,11 +114,11 @@ const sameOrigin = (responses) =>
   );
 
 describe('the live page', () => {
-  it('says in words that there is no data yet, and keeps to its policy', async (t) => {
+  it('says that there is no data yet, and keeps to its policy', async (t) => {
     const { page, problems, responses } = await openPage(browser, t, adminUrl);
     const chart = page.locator('#chart-latency');
     await chart
-      .getByText('No data yet. The shadow has asked nothing in this time')
+      .getByText('No data yet. The shadow sent no requests in this range')
       .waitFor(PATIENCE);
     await page.locator('#ratio-latency').getByText('No data yet').waitFor();
     await page.locator('#split').getByText('50% to Rust').waitFor(PATIENCE);
@@ -159,7 +156,7 @@ describe('the live page', () => {
       assert.deepEqual(problems, []);
     });
 
-    it('shows four numbers and every curve, and asks nobody else', async (t) => {
+    it('shows four numbers and every curve, and asks no other host', async (t) => {
       const { page, problems, responses } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       for (const id of ['memory', 'latency', 'cpu', 'bytes']) {
         await ratio(page, id)
@@ -200,7 +197,11 @@ describe('the live page', () => {
       await page.keyboard.press('ArrowLeft');
       assert.notEqual((await said()).slice(0, 8), now.slice(0, 8));
       await page.reload();
-      assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark', 'it is kept');
+      assert.equal(
+        await page.locator('html').getAttribute('data-theme'),
+        'dark',
+        'the theme is kept',
+      );
       assert.ok(await page.getByLabel('15 min').isChecked());
       assert.deepEqual(problems, []);
     });
@@ -225,7 +226,7 @@ describe('the live page', () => {
       }
     }
 
-    it('shows a restart of Rust as a gap and not as zero', async (t) => {
+    it('shows a restart of the new side as a gap, not as zero', async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       supervise('stop', 'backends:qr-service');
@@ -240,7 +241,7 @@ describe('the live page', () => {
       assert.ok(!rust.some((text) => text.startsWith('0')), rust.join(' '));
       await picture(page, 'gap');
       assert.deepEqual(problems, []);
-      assert.equal(load.failed, 0, 'clients had the fallback');
+      assert.equal(load.failed, 0, 'the fallback served clients');
     });
 
     it('says that Prometheus cannot be reached, and recovers by itself', async (t) => {
@@ -251,18 +252,18 @@ describe('the live page', () => {
       supervise('stop', 'backends:prometheus');
       const stopped = Date.now();
       await notice
-        .getByText(/^Prometheus cannot be reached\. What is shown is of \d/)
+        .getByText(/^Prometheus cannot be reached\. The page shows data from \d/)
         .waitFor(PATIENCE);
       await picture(page, 'unreachable');
-      // Longer than a sample stands for a point, by the distance of points.
+      // Longer than a sample counts for a point, plus the distance between points.
       await page.waitForTimeout(stopped + 25_000 - Date.now());
       supervise('start', 'backends:prometheus');
       await notice.waitFor({ state: 'hidden', ...PATIENCE });
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       const [, node] = await columnsWithNow(page, 'memory');
       const seen = node.slice(node.findIndex((text) => text !== '–'));
-      assert.ok(seen.includes('–'), 'where nothing was scraped there is a gap');
-      // The browser itself reports answers of 502 and 503; there must be nothing else.
+      assert.ok(seen.includes('–'), 'without scrapes there is a gap');
+      // The browser itself reports answers of 502 and 503; there must be no other problem.
       const others = problems.filter((text) => !/status of 50[23]/.test(text));
       assert.deepEqual(others, []);
     });

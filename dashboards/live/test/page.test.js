@@ -1,4 +1,4 @@
-/** What needs no browser: points in time, numbers, and what the page is made of. */
+/** The parts that need no browser: points in time, numbers and the page's files. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -11,7 +11,7 @@ const read = (name) => readFileSync(new URL(name, folder), 'utf8');
 describe('points in time', () => {
   const grid = { start: 1000, end: 1020, step: 5 };
 
-  it('never come closer than scrapes, and are few enough for any range', () => {
+  it('are no closer than scrapes, and few enough for any range', () => {
     for (const range of [300, 900, 3600, 21_600, 86_400]) {
       const { start, end, step } = gridFor(range, 1_700_000_003.2);
       assert.equal(step % 5, 0);
@@ -30,7 +30,7 @@ describe('points in time', () => {
     assert.deepEqual(onGrid(pairs, grid), [7, null, null, 0, null]);
   });
 
-  it('have null where Prometheus stood still, though it repeats its last sample', () => {
+  it('have null while Prometheus was down, though it repeats its last sample', () => {
     const newest = [
       [1000, 999],
       [1005, 980],
@@ -70,7 +70,7 @@ describe('numbers', () => {
     assert.deepEqual([8, 300, 7200].map(ageOf), ['8 s', '5 min', '2 h']);
   });
 
-  it('midnight is a day', () => {
+  it('midnight is shown as a day', () => {
     const midnight = new Date(2026, 10, 21).getTime() / 1000;
     assert.deepEqual(axisTimes([midnight, midnight + 3600], 3600), ['21 Nov', '01:00']);
     assert.deepEqual(axisTimes([midnight], 5), ['00:00:00']);
@@ -91,7 +91,7 @@ describe('the page', () => {
     assert.deepEqual(served.sort(), [...own, ...linked, 'queries.json'].sort());
   });
 
-  it('asks no other host and has nothing inline that its policy would refuse', () => {
+  it('loads from no other host and has nothing inline that its policy would refuse', () => {
     const html = read('index.html');
     assert.doesNotMatch(html, /<script>|<script(?![^>]*src=)|<style|style=|\son\w+=/);
     for (const name of readdirSync(folder).filter((file) => /\.(html|css|js)$/.test(file))) {
@@ -99,7 +99,7 @@ describe('the page', () => {
     }
   });
 
-  it('says something for each chart that has no data, and knows each unit and colour', () => {
+  it('has a text for each chart without data, and each unit and colour', () => {
     const { ratios, charts } = JSON.parse(read('queries.json'));
     const css = read('live.css');
     assert.equal(ratios.length, 4);
