@@ -2,30 +2,31 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::Context;
 use serde::Deserialize;
 
-/// One request and what is to come back.
+/// A request and its expected answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Unique, in kebab case.
+    /// Unique; in kebab case.
     pub name: String,
-    /// What it is about, where the name does not say it.
+    /// Explains the case if the name does not.
     #[serde(default)]
     pub why: String,
     /// Request method.
     #[serde(default = "get")]
     pub method: String,
-    /// What follows `?`, byte for byte as it is sent; none: no `?` at all.
+    /// The part after `?`, sent byte for byte. If `None`, there is no `?` either.
     #[serde(default)]
     pub query: Option<Text>,
-    /// Request headers. `{etag}` stands for the tag that a plain GET of the same query has.
+    /// Request headers. `{etag}` is replaced by the ETag of a plain GET of the same query.
     #[serde(default)]
     pub headers: BTreeMap<String, Text>,
     /// Request body.
     #[serde(default)]
     pub body: String,
-    /// What is to come back.
+    /// The expected answer.
     pub expect: Expect,
 }
 
@@ -33,43 +34,43 @@ fn get() -> String {
     "GET".to_owned()
 }
 
-/// What is to come back.
+/// The expected answer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// Any one of these statuses.
+    /// The answer has one of these statuses.
     pub status: Vec<u16>,
-    /// Of a picture: the text that it decodes to.
+    /// The text that the picture decodes to.
     #[serde(default)]
     pub text: Option<Text>,
-    /// Of a picture: its version.
+    /// The version of the picture.
     #[serde(default)]
     pub version: Option<u8>,
-    /// Of an error of the contract: its whole body.
+    /// The whole body, if the contract defines it.
     #[serde(default)]
     pub error: Option<String>,
-    /// What `X-Request-Id` comes back as: itself, or another that was made.
+    /// Where the answer's `X-Request-Id` comes from.
     #[serde(default)]
     pub request_id: Option<RequestId>,
 }
 
-/// What becomes of a request's id.
+/// Where an answer's request id comes from.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestId {
-    /// It comes back.
+    /// From the request.
     TakenOver,
-    /// Another one comes back.
+    /// The server made it.
     Made,
 }
 
-/// A text, or pieces of one.
+/// A text, or pieces to join.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Text {
-    /// As it is.
+    /// A whole text.
     Whole(String),
-    /// One after the other.
+    /// The pieces, in order.
     Pieces(Vec<Piece>),
 }
 
@@ -77,13 +78,13 @@ pub enum Text {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Piece {
-    /// As it is.
+    /// A text, once.
     Once(String),
-    /// Several times.
+    /// A text, several times.
     Repeated {
-        /// What.
+        /// The text.
         repeat: String,
-        /// How often.
+        /// The number of times.
         times: usize,
     },
 }
@@ -104,7 +105,7 @@ impl Text {
     }
 }
 
-/// The files of cases, built in, with their names.
+/// Name and content of every file of cases.
 pub const FILES: [(&str, &str); 4] = [
     ("texts.json", include_str!("../cases/texts.json")),
     ("queries.json", include_str!("../cases/queries.json")),
@@ -115,13 +116,13 @@ pub const FILES: [(&str, &str); 4] = [
 /// All cases.
 ///
 /// # Errors
-/// Names the file that is not as it should be, and where.
+/// Names the file that is invalid, and the line.
 pub fn all() -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
     for (name, file) in FILES {
-        let of_file: Vec<Case> =
-            serde_json::from_str(file).map_err(|error| anyhow::anyhow!("cases/{name}: {error}"))?;
-        cases.extend(of_file);
+        cases.extend(
+            serde_json::from_str::<Vec<Case>>(file).with_context(|| format!("cases/{name}"))?,
+        );
     }
     Ok(cases)
 }

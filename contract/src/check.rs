@@ -1,4 +1,4 @@
-//! A case against an answer.
+//! Runs one case.
 
 use crate::Options;
 use crate::case::{Case, RequestId};
@@ -6,7 +6,7 @@ use crate::image::{self, Maker};
 use crate::report::{Outcome, shorten};
 use crate::wire::{Answer, Target};
 
-/// Sends the case's request, and checks all that the contract says of its answer.
+/// Sends the request of `case` and checks everything that the contract says about the answer.
 pub(crate) fn check(target: &Target, case: &Case, options: &Options) -> Outcome {
     let mut outcome = Outcome { name: case.name.clone(), served_by: None, failures: Vec::new() };
     if let Err(error) = check_into(target, case, options, &mut outcome) {
@@ -42,7 +42,8 @@ fn check_into(
         return Ok(());
     }
     if case.method == "HEAD" && !answer.body.is_empty() {
-        wrong.push(format!("body: an answer to HEAD has none, got {}", shorten(&answer.body)));
+        wrong
+            .push(format!("body: an answer to HEAD must have none, got {}", shorten(&answer.body)));
     }
     match answer.status {
         200 => check_found(target, case, options, &answer, wrong)?,
@@ -57,7 +58,6 @@ fn check_into(
     Ok(())
 }
 
-/// Expects a header to be exactly this.
 fn expect_header(answer: &Answer, name: &str, expected: &str, wrong: &mut Vec<String>) {
     match answer.header(name) {
         Some(value) if value == expected => {}
@@ -97,12 +97,12 @@ fn check_found(
         wrong.extend(image::check(&answer.body, &case.expect, maker));
         let query = case.query.as_ref().map(|query| query.full());
         let again = target.send(&case.method, query.as_deref(), &[], "")?;
-        // A proxy may ask somebody else the second time; each has to agree with itself.
+        // A proxy may ask the other side the second time; only answers of one side must agree.
         let same_maker = again.header("x-served-by") == answer.header("x-served-by");
         if same_maker
             && (again.body != answer.body || again.header("etag") != answer.header("etag"))
         {
-            wrong.push("the same text has another picture or tag when asked for again".to_owned());
+            wrong.push("the second answer to the same text has another picture or ETag".to_owned());
         }
     }
     Ok(())
@@ -114,16 +114,16 @@ fn check_tag(answer: &Answer, maker: Maker, wrong: &mut Vec<String>) {
     };
     let opaque = tag.strip_prefix("W/").unwrap_or(&tag);
     if opaque.len() < 3 || !opaque.starts_with('"') || !opaque.ends_with('"') {
-        wrong.push(format!("etag: {tag} is not a tag"));
+        wrong.push(format!("etag: {tag} is not a valid ETag"));
     }
     if maker != Maker::Other && tag.starts_with("W/") {
-        wrong.push(format!("etag: {tag} is weak, qr-service's are strong"));
+        wrong.push(format!("etag: {tag} is weak; qr-service must send strong ones"));
     }
 }
 
 fn check_not_modified(answer: &Answer, wrong: &mut Vec<String>) {
     if !answer.body.is_empty() {
-        wrong.push(format!("body: a 304 has none, got {}", shorten(&answer.body)));
+        wrong.push(format!("body: a 304 must have none, got {}", shorten(&answer.body)));
     }
     if answer.header("etag").is_none() {
         wrong.push("etag: none".to_owned());
@@ -131,7 +131,7 @@ fn check_not_modified(answer: &Answer, wrong: &mut Vec<String>) {
 }
 
 fn check_error(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
-    // Without a body named, the server's own answer will do.
+    // If the case expects no body, the server may answer as it likes.
     let Some(error) = &case.expect.error else { return };
     expect_header(answer, "content-type", "text/plain; charset=utf-8", wrong);
     expect_header(answer, "cache-control", "no-store", wrong);
@@ -147,7 +147,7 @@ fn check_error(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
 fn check_request_id(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
     let server_error = case.expect.error.is_none() && answer.status >= 400;
     let Some(id) = answer.header("x-request-id") else {
-        // Where the server could not read the request, it need not have one.
+        // A server that could not read the request may leave the id out.
         if !server_error {
             wrong.push("x-request-id: none".to_owned());
         }
@@ -164,13 +164,13 @@ fn check_request_id(case: &Case, answer: &Answer, wrong: &mut Vec<String>) {
             wrong.push(format!("x-request-id: expected {sent:?} back, got {id:?}"));
         }
         (Some(RequestId::Made), Some(sent)) if sent == id => {
-            wrong.push(format!("x-request-id: {id:?} is invalid and came back"));
+            wrong.push(format!("x-request-id: {id:?} is invalid but came back"));
         }
         _ => {}
     }
 }
 
-/// HEAD has the status and headers of GET, but for what changes with every answer.
+/// Checks that HEAD has the status and headers of GET. Some values, such as Date, may differ.
 fn check_head(head: &Answer, get: &Answer, wrong: &mut Vec<String>) {
     if head.status != get.status {
         wrong.push(format!("status: {} to HEAD, {} to GET", head.status, get.status));

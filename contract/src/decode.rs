@@ -1,14 +1,14 @@
-//! A picture's content, by decoders that belong to neither side: `png` for the pixels,
-//! `rqrr` for the symbol.
+//! Decodes pictures with crates that belong to neither side: `png` for the pixels, `rqrr` for the
+//! symbol.
 
 use std::io::Cursor;
 
 use anyhow::{Context, bail, ensure};
 
-/// What a picture shows.
+/// The content of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The text's bytes.
+    /// The bytes of the text.
     pub bytes: Vec<u8>,
     /// Version, 1 to 40.
     pub version: u8,
@@ -16,39 +16,42 @@ pub struct Decoded {
     pub level: char,
 }
 
-/// Pixels, grey, 0 black to 255 white.
+/// Grey pixels, from 0 (black) to 255 (white).
 #[derive(Clone, Debug)]
 pub struct Pixels {
-    /// Pixels a row.
+    /// Pixels per row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
     /// Row by row.
     pub grey: Vec<u8>,
 }
 
 impl Pixels {
-    /// The pixels of a PNG; colours are taken for the grey that they have, and transparency for white.
+    /// The pixels of a PNG. Colours become grey, and transparent pixels become white.
     ///
     /// # Errors
-    /// Where it is not a PNG, or a broken one: checksums are checked.
+    /// If it is not a PNG, or a broken one. Checksums are verified.
     pub fn from_png(png: &[u8]) -> anyhow::Result<Self> {
         Self::from_png_within(png, u32::MAX)
     }
 
-    /// As [`Pixels::from_png`], of strangers: no memory is taken for a picture of more than
-    /// `most_px` pixels a side.
+    /// As [`Pixels::from_png`], for untrusted files: allocates nothing for a picture that is wider or
+    /// higher than `max_px`.
     ///
     /// # Errors
-    /// Where it is larger, too.
-    pub fn from_png_within(png: &[u8], most_px: u32) -> anyhow::Result<Self> {
+    /// Also if the picture is larger than that.
+    pub fn from_png_within(png: &[u8], max_px: u32) -> anyhow::Result<Self> {
         let mut decoder = png::Decoder::new(Cursor::new(png));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
         decoder.ignore_checksums(false);
         let mut reader = decoder.read_info().context("not a PNG")?;
         let (width, height) = reader.info().size();
-        ensure!(width.max(height) <= most_px, "{width} x {height} px, more than {most_px} a side");
-        let size = reader.output_buffer_size().context("too large a picture")?;
+        ensure!(
+            width.max(height) <= max_px,
+            "{width} x {height} px, larger than {max_px} x {max_px}"
+        );
+        let size = reader.output_buffer_size().context("the picture is too large")?;
         let mut buffer = vec![0; size];
         let frame = reader.next_frame(&mut buffer).context("a broken PNG")?;
         reader.finish().context("a broken PNG")?;
@@ -63,7 +66,7 @@ impl Pixels {
         Ok(Pixels { width: frame.width as usize, height: frame.height as usize, grey })
     }
 
-    /// Each pixel drawn `factor` times in both directions.
+    /// The picture with each pixel repeated `factor` times in both directions.
     fn enlarged(&self, factor: usize) -> Pixels {
         let row = |y: usize| {
             let row = &self.grey[y * self.width..(y + 1) * self.width];
@@ -74,20 +77,20 @@ impl Pixels {
     }
 }
 
-/// Decodes the one symbol of a PNG.
+/// Decodes the symbol in a PNG.
 ///
 /// # Errors
-/// Where the PNG is broken, or shows no symbol that can be read, or several.
+/// If the PNG is broken, or has no symbol that can be read.
 pub fn decode_png(png: &[u8]) -> anyhow::Result<Decoded> {
     decode_pixels(&Pixels::from_png(png)?)
 }
 
-/// Decodes the one symbol of a picture.
+/// Decodes the symbol in a picture; the first of several that can be read.
 ///
 /// # Errors
-/// Where there is none that can be read, or several.
+/// If the picture has no symbol that can be read.
 pub fn decode_pixels(pixels: &Pixels) -> anyhow::Result<Decoded> {
-    // Modules of about two uneven pixels are found more surely when enlarged.
+    // Enlarging helps the decoder if modules are uneven and only about two pixels wide.
     decode_as_is(pixels).or_else(|error| {
         [2, 3, 5]
             .iter()
@@ -110,7 +113,7 @@ fn decode_as_is(pixels: &Pixels) -> anyhow::Result<Decoded> {
         match grid.decode_to(&mut bytes) {
             Ok(meta) => {
                 let level = match meta.ecc_level {
-                    // As in the format information: M, L, H, Q.
+                    // The format information numbers the levels in this order.
                     0 => 'M',
                     1 => 'L',
                     2 => 'H',

@@ -1,26 +1,26 @@
-//! What the contract says of a picture.
+//! Checks a picture.
 
 use crate::case::Expect;
 use crate::decode::{Decoded, Pixels, decode_pixels};
 use crate::report::shorten;
 
-/// Pixels a side.
+/// Width and height.
 const SIZE_PX: usize = 200;
-/// Modules of the quiet zone on each side.
-const QUIET: usize = 4;
+/// Width of the quiet zone.
+const QUIET_MODULES: usize = 4;
 
-/// Who made the picture, and so what more is promised of it.
+/// The program that made the picture. It decides which checks apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Maker {
-    /// `qr-service`: whole pixels a module, centred.
+    /// `qr-service`: modules have a whole number of pixels, and the symbol is centred.
     Service,
-    /// `qr-service` with `QR_ENGINE=reference`: a size of its own, and maybe Kanji mode.
+    /// `qr-service` with `QR_ENGINE=reference`: any size, and perhaps Kanji mode.
     Reference,
-    /// Any other: modules of uneven width.
+    /// Any other: modules may have uneven widths.
     Other,
 }
 
-/// Checks a picture; gives what is wrong.
+/// Returns what is wrong with a picture.
 pub(crate) fn check(png: &[u8], expect: &Expect, maker: Maker) -> Vec<String> {
     let pixels = match Pixels::from_png(png) {
         Ok(pixels) => pixels,
@@ -31,7 +31,7 @@ pub(crate) fn check(png: &[u8], expect: &Expect, maker: Maker) -> Vec<String> {
         wrong.push(format!("picture: {} x {} px, not 200 x 200", pixels.width, pixels.height));
     }
     if let Some(&grey) = pixels.grey.iter().find(|grey| !matches!(grey, 0 | 255)) {
-        wrong.push(format!("picture: has a pixel of grey {grey}, neither black nor white"));
+        wrong.push(format!("picture: a pixel is grey ({grey}), not black or white"));
     }
     match decode_pixels(&pixels) {
         Ok(decoded) => {
@@ -61,7 +61,8 @@ fn check_symbol(decoded: &Decoded, expect: &Expect, maker: Maker, wrong: &mut Ve
     }
 }
 
-/// Quiet zone, and for the service that every module is a square of one size, in the middle.
+/// Checks the quiet zone. For `qr-service`, also checks that all modules are squares of one size and
+/// that the symbol is centred.
 fn check_layout(pixels: &Pixels, modules: usize, maker: Maker, wrong: &mut Vec<String>) {
     let is_dark = |x: usize, y: usize| pixels.grey[y * pixels.width + x] == 0;
     let dark = (0..pixels.height).flat_map(|y| (0..pixels.width).map(move |x| (x, y)));
@@ -70,13 +71,18 @@ fn check_layout(pixels: &Pixels, modules: usize, maker: Maker, wrong: &mut Vec<S
         ([first[0].min(x), first[1].min(y)], [last[0].max(x), last[1].max(y)])
     });
     let size = pixels.width;
-    let scale = size / (modules + 2 * QUIET);
-    // With modules of uneven width the quiet zone is as many times their mean.
-    let quiet =
-        if maker == Maker::Other { QUIET * size / (modules + 2 * QUIET) } else { QUIET * scale };
+    let total = modules + 2 * QUIET_MODULES;
+    let scale = size / total;
+    // If modules have uneven widths, the quiet zone is measured in modules of mean width.
+    let quiet = match maker {
+        Maker::Other => QUIET_MODULES * size / total,
+        _ => QUIET_MODULES * scale,
+    };
     let least = first[0].min(first[1]).min(size - 1 - last[0]).min(size - 1 - last[1]);
     if least < quiet {
-        wrong.push(format!("quiet zone: {least} px, less than {QUIET} modules ({quiet} px)"));
+        wrong.push(format!(
+            "quiet zone: {least} px, less than {QUIET_MODULES} modules ({quiet} px)"
+        ));
     }
     if maker != Maker::Service {
         return;
@@ -84,7 +90,7 @@ fn check_layout(pixels: &Pixels, modules: usize, maker: Maker, wrong: &mut Vec<S
     let offset = (size - modules * scale) / 2;
     if first != [offset; 2] || last != [offset + modules * scale - 1; 2] {
         wrong.push(format!(
-            "modules: {modules} of {scale} px are to begin at pixel {offset}; dark from {first:?} to {last:?}"
+            "modules: {modules} of {scale} px must begin at pixel {offset}; dark from {first:?} to {last:?}"
         ));
         return;
     }
@@ -93,6 +99,6 @@ fn check_layout(pixels: &Pixels, modules: usize, maker: Maker, wrong: &mut Vec<S
         .flat_map(|y| (offset..offset + modules * scale).map(move |x| (x, y)))
         .find(|&(x, y)| is_dark(x, y) != is_dark(corner(x), corner(y)));
     if let Some((x, y)) = odd {
-        wrong.push(format!("modules: the one at pixel ({x}, {y}) is not of one colour"));
+        wrong.push(format!("modules: the one at pixel ({x}, {y}) has two colours"));
     }
 }

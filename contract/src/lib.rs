@@ -1,8 +1,8 @@
-//! The contract of `GET /qrcode` as a suite that can be run against any base URL.
+//! Checks any base URL against the contract of `GET /qrcode`.
 //!
-//! The cases are data (`cases/*.json`). [`run`] sends each over a connection of its own, exactly as
-//! it is written, and checks what comes back; images are decoded by a decoder that belongs to
-//! neither implementation. [`decode`] is of use by itself.
+//! The cases are data (`cases/*.json`). [`run`] sends each case exactly as written, on a new
+//! connection, and checks the answer. [`decode`] reads pictures with a decoder that belongs to
+//! neither side; other crates use it too.
 
 pub mod case;
 mod check;
@@ -18,10 +18,10 @@ pub use case::Case;
 pub use report::{Outcome, Report};
 pub use wire::Target;
 
-/// What to leave out, and how many at once.
+/// How to run the cases.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The service runs `QR_ENGINE=reference`: size and modules of its pictures are its own.
+    /// The service runs with `QR_ENGINE=reference`: do not check size and modules.
     pub reference_engine: bool,
     /// Cases under way at once, at least 1.
     pub concurrency: usize,
@@ -33,17 +33,16 @@ impl Default for Options {
     }
 }
 
-/// Checks every case; outcomes are in the order of the cases.
+/// Runs every case. The outcomes are in the order of the cases.
 pub fn run(target: &Target, cases: &[Case], options: &Options) -> Report {
     let next = AtomicUsize::new(0);
     let outcomes = Mutex::new(vec![None; cases.len()]);
     std::thread::scope(|scope| {
         for _ in 0..options.concurrency.max(1) {
             scope.spawn(|| {
-                while let Some((i, case)) = {
+                loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
-                    cases.get(i).map(|case| (i, case))
-                } {
+                    let Some(case) = cases.get(i) else { break };
                     let outcome = check::check(target, case, options);
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(outcome);
                 }

@@ -1,27 +1,27 @@
-//! `contract http://host:port`: checks a service against the contract of GET /qrcode.
+//! `contract http://host:port` checks a server against the contract of GET /qrcode.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use contract::{Case, Options, Target, case, run};
 
-/// Checks a service against the contract of GET /qrcode.
+/// Checks a server against the contract of GET /qrcode
 #[derive(Parser)]
 #[command(version, about)]
 struct Arguments {
-    /// The service, as http://host:port
+    /// The server, as http://host:port
     #[arg(required_unless_present = "list")]
     base: Option<String>,
-    /// Only cases whose name contains this
+    /// Run only the cases whose name contains this
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
-    /// Print the outcome as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
-    /// Print the names of the cases and check nothing
+    /// Print the names of the cases and run none
     #[arg(long)]
     list: bool,
-    /// What makes the pictures: with "reference", their size and modules are not checked
+    /// QR_ENGINE of the service; with "reference", size and modules are not checked
     #[arg(long, default_value = "default", value_parser = ["default", "reference"])]
     engine: String,
     /// Cases under way at once
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all passed.
+/// Whether all cases passed.
 fn check(arguments: &Arguments) -> anyhow::Result<bool> {
     let cases = chosen(arguments)?;
     if arguments.list {

@@ -1,24 +1,24 @@
-//! What came of it, for people and for programs.
+//! The report, as text and as JSON.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What came of one case.
+/// The outcome of one case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The case's name.
     pub name: String,
-    /// Who answered, by its own word.
+    /// X-Served-By of the answer.
     pub served_by: Option<String>,
-    /// What was not as the contract has it; nothing where all was.
+    /// What breaks the contract; empty if the case passed.
     pub failures: Vec<String>,
 }
 
-/// What came of all cases.
+/// The outcomes of all cases.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// What was checked.
+    /// Host and port that were checked.
     pub base: String,
     /// In the order of the cases.
     pub outcomes: Vec<Outcome>,
@@ -43,13 +43,13 @@ impl fmt::Display for Report {
     }
 }
 
-/// Bytes as they can be printed on a line, not too many of them.
+/// Bytes as printable text on one line, cut after 60 bytes.
 pub(crate) fn shorten(bytes: &[u8]) -> String {
-    const MOST: usize = 60;
-    let shown = &bytes[..bytes.len().min(MOST)];
+    const MAX_SHOWN: usize = 60;
+    let shown = &bytes[..bytes.len().min(MAX_SHOWN)];
     let text = match std::str::from_utf8(shown) {
         Ok(text) => format!("{text:?}"),
         Err(_) => format!("\"{}\"", shown.escape_ascii()),
     };
-    if bytes.len() > MOST { format!("{text}... ({} bytes)", bytes.len()) } else { text }
+    if bytes.len() > MAX_SHOWN { format!("{text}... ({} bytes)", bytes.len()) } else { text }
 }

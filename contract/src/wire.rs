@@ -1,4 +1,7 @@
-//! Requests as they are written, over a real connection, and answers as they come.
+//! Sends requests byte for byte and reads the raw answers.
+//!
+//! Written by hand because HTTP clients normalise or refuse what the cases send: raw `{` and `|` in a
+//! query, lower-case methods, headers that are not ASCII.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -8,19 +11,18 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use url::Url;
 
-/// Longest wait for a connection, and for each read or write.
+/// Timeout of connecting, and of each read or write.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Longest answer that is read, in bytes.
-const MAX_ANSWER: u64 = 4 << 20;
+/// Longest answer that is read.
+const MAX_ANSWER_BYTES: u64 = 4 << 20;
 
-/// The service under test.
+/// The server under test.
 #[derive(Clone, Debug)]
 pub struct Target {
     host: String,
     port: u16,
 }
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -29,21 +31,21 @@ pub(crate) struct Answer {
 }
 
 impl Target {
-    /// The service at `base`, `http://host:port`.
+    /// The server at `base`, `http://host:port`.
     ///
     /// # Errors
-    /// Says what is wrong with it, or that nothing can be reached there.
+    /// If `base` is invalid, or if no server can be reached there.
     pub fn new(base: &str) -> anyhow::Result<Self> {
         let url = Url::parse(base)
             .with_context(|| format!("{base:?} is not a URL like http://host:port"))?;
         ensure!(url.scheme() == "http", "{base:?}: only http:// can be checked byte for byte");
         ensure!(
             url.path() == "/" && url.query().is_none(),
-            "{base:?}: give scheme, host and port alone"
+            "{base:?}: give only scheme, host and port"
         );
         let host = url.host_str().with_context(|| format!("{base:?} has no host"))?.to_owned();
         let target = Target { host, port: url.port().unwrap_or(80) };
-        target.connect().with_context(|| format!("nothing can be reached at {target}"))?;
+        target.connect().with_context(|| format!("cannot connect to {target}"))?;
         Ok(target)
     }
 
@@ -67,7 +69,7 @@ impl Target {
         }
     }
 
-    /// Sends a request for `/qrcode` byte for byte, on a connection of its own, and reads its answer.
+    /// Sends a request for `/qrcode` byte for byte on a new connection, and reads the answer.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -86,10 +88,11 @@ impl Target {
         }
         request += &format!("\r\n{body}");
         let mut stream = self.connect()?;
-        // A server may answer and close before it has read all of a request that is too large.
+        // Sending may fail and the answer still be valid: a server may refuse a large request before
+        // it has read all of it.
         let sent = stream.write_all(request.as_bytes());
         let mut raw = Vec::new();
-        let read = stream.take(MAX_ANSWER).read_to_end(&mut raw);
+        let read = stream.take(MAX_ANSWER_BYTES).read_to_end(&mut raw);
         match parse(&raw, method == "HEAD") {
             Ok(answer) => Ok(answer),
             Err(error) => {
@@ -108,7 +111,7 @@ impl fmt::Display for Target {
 }
 
 impl Answer {
-    /// The header's value; several are joined by commas. `name` is in lower case.
+    /// The header's values, joined by commas. `name` must be in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let values: Vec<&str> = self
             .headers
@@ -119,7 +122,7 @@ impl Answer {
         (!values.is_empty()).then(|| values.join(", "))
     }
 
-    /// Names of the headers, sorted.
+    /// The names of all headers, sorted.
     pub(crate) fn header_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
@@ -135,7 +138,7 @@ fn parse(raw: &[u8], head: bool) -> anyhow::Result<Answer> {
         httparse::Status::Partial if raw.is_empty() => {
             bail!("the connection was closed without an answer")
         }
-        httparse::Status::Partial => bail!("the answer ends within its head"),
+        httparse::Status::Partial => bail!("the answer ends before its head is complete"),
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let headers: Vec<_> =
@@ -152,14 +155,14 @@ fn parse(raw: &[u8], head: bool) -> anyhow::Result<Answer> {
     {
         ensure!(
             length.parse() == Ok(answer.body.len()),
-            "Content-Length is {length}, the body has {} bytes",
+            "Content-Length is {length}, but the body has {} bytes",
             answer.body.len()
         );
     }
     Ok(answer)
 }
 
-/// A chunked body in one piece (RFC 9112 section 7.1).
+/// Decodes a chunked body (RFC 9112 section 7.1).
 fn join_chunks(mut rest: &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut body = Vec::new();
     while let httparse::Status::Complete((start, length)) =

@@ -1,4 +1,4 @@
-//! The cases are well formed, and the runner finds what is wrong.
+//! The cases are well formed, and the runner finds every kind of mistake.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use contract::decode::{Pixels, decode_pixels};
 use contract::{Case, Options, Target, run};
 
 #[test]
-fn every_file_of_cases_is_as_the_schema_has_it() {
+fn every_file_of_cases_matches_the_schema() {
     let schema = serde_json::from_str(include_str!("../cases/schema.json")).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
     for (name, file) in FILES {
@@ -23,7 +23,7 @@ fn every_file_of_cases_is_as_the_schema_has_it() {
 }
 
 #[test]
-fn cases_are_many_and_no_two_have_one_name() {
+fn there_are_many_cases_and_their_names_are_unique() {
     let cases = case::all().unwrap();
     let names: BTreeSet<_> = cases.iter().map(|case| &case.name).collect();
     assert_eq!(names.len(), cases.len());
@@ -40,7 +40,7 @@ fn cases_are_many_and_no_two_have_one_name() {
 }
 
 #[test]
-fn openapi_names_every_status_and_error_that_the_cases_expect() {
+fn openapi_has_every_status_and_error_that_the_cases_expect() {
     let api: serde_json::Value = serde_yaml_ng::from_str(include_str!("../openapi.yaml")).unwrap();
     let text = api.to_string();
     for case in case::all().unwrap() {
@@ -48,33 +48,32 @@ fn openapi_names_every_status_and_error_that_the_cases_expect() {
             let method = if case.method == "HEAD" { "head" } else { "get" };
             let responses = &api["paths"]["/qrcode"][method]["responses"];
             let named = responses.get(status.to_string()).is_some();
-            // What a server says to a method that does not exist is its own affair.
+            // openapi.yaml leaves it to the server how to refuse an unknown method.
             assert!(named || *status == 501, "{}: {status}", case.name);
         }
         if let Some(error) = &case.expect.error {
             assert!(text.contains(&serde_json::to_string(error).unwrap()), "{error}");
         }
     }
-    // Each reference leads somewhere.
+    // No reference is dangling.
     for (at, _) in text.match_indices("\"$ref\":\"#") {
         let pointer = text[at + 9..].split('"').next().unwrap();
         assert!(api.pointer(pointer).is_some(), "{pointer}");
     }
 }
 
-/// A case of this name, or the one that this JSON is.
 fn named(name: &str) -> Case {
     case::all().unwrap().into_iter().find(|case| case.name == name).unwrap()
 }
 
-/// Answers every request with the same bytes, and gives what the runner says of `case`.
-fn failures_with(case: Case, answer: Vec<u8>) -> String {
+/// Answers every request with the same bytes; returns the report on `case`.
+fn report_on(case: Case, answer: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            // The runner may only have looked whether somebody is there.
+            // The first connection only tests whether the server can be reached.
             let _ = stream.read(&mut [0; 4096]);
             let _ = stream.write_all(&answer);
         }
@@ -95,7 +94,7 @@ fn answer(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
     [format!("HTTP/1.1 {status} X\r\n{headers}\r\n").as_bytes(), body].concat()
 }
 
-/// A picture of a text at a level, drawn by another crate.
+/// A picture of a text, drawn by an independent encoder.
 fn picture(text: &str, ecc: qrcodegen::QrCodeEcc, size_px: usize) -> Vec<u8> {
     let segments = qrcodegen::QrSegment::make_segments(text);
     let (low, high) = (qrcodegen::Version::MIN, qrcodegen::Version::MAX);
@@ -108,28 +107,32 @@ fn picture(text: &str, ecc: qrcodegen::QrCodeEcc, size_px: usize) -> Vec<u8> {
         .flat_map(|y| (0..size_px).map(move |x| (x, y)))
         .map(|(x, y)| if code.get_module(module(x), module(y)) { 0 } else { 255 })
         .collect();
-    let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, size_px as u32, size_px as u32);
+    png_of(&grey, size_px as u32)
+}
+
+/// A PNG of 8-bit grey pixels.
+fn png_of(grey: &[u8], size_px: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, size_px, size_px);
     encoder.set_color(png::ColorType::Grayscale);
-    encoder.write_header().unwrap().write_image_data(&grey).unwrap();
-    out
+    encoder.write_header().unwrap().write_image_data(grey).unwrap();
+    file
 }
 
 #[test]
-fn a_right_answer_passes() {
+fn a_correct_answer_passes() {
     let body = picture("a", qrcodegen::QrCodeEcc::Low, 200);
-    let report = failures_with(named("one-letter"), answer(200, &picture_headers(&body), &body));
+    let report = report_on(named("one-letter"), answer(200, &picture_headers(&body), &body));
     assert_eq!(report, "1 passed, 0 failed");
 }
 
 #[test]
-fn each_way_of_being_wrong_is_found_and_named() {
+fn every_mistake_is_found_and_named() {
     let right = picture("a", qrcodegen::QrCodeEcc::Low, 200);
     let good = picture_headers(&right);
     let with = |body: Vec<u8>| answer(200, &picture_headers(&body), &body);
     let larger = picture(&"a".repeat(18), qrcodegen::QrCodeEcc::Low, 200);
-    let mut grey = right.clone();
-    grey.truncate(right.len() - 20);
+    let cut = right[..right.len() - 20].to_vec();
     for (name, wrong, expected) in [
         ("one-letter", answer(400, &good, &right), "status: expected [200], got 400"),
         (
@@ -148,7 +151,7 @@ fn each_way_of_being_wrong_is_found_and_named() {
             with(picture("a", qrcodegen::QrCodeEcc::Low, 222)),
             "222 x 222 px, not 200 x 200",
         ),
-        ("one-letter", with(grey), "a broken PNG"),
+        ("one-letter", with(cut), "a broken PNG"),
         ("one-letter", with(b"GIF89a".to_vec()), "not a PNG"),
         (
             "one-letter",
@@ -187,8 +190,8 @@ fn each_way_of_being_wrong_is_found_and_named() {
         ),
         ("one-letter", b"nonsense".to_vec(), "not HTTP/1.1"),
         ("one-letter", Vec::new(), "closed without an answer"),
-        ("head", answer(200, &good, &right), "an answer to HEAD has none"),
-        ("if-none-match-any", answer(304, &good, b"x"), "a 304 has none"),
+        ("head", answer(200, &good, &right), "an answer to HEAD must have none"),
+        ("if-none-match-any", answer(304, &good, b"x"), "a 304 must have none"),
         ("request-id-taken-over", answer(200, &good, &right), "expected \"abc-123_DEF.4\" back"),
         (
             "text-empty",
@@ -201,41 +204,38 @@ fn each_way_of_being_wrong_is_found_and_named() {
             "allow: expected",
         ),
     ] {
-        let report = failures_with(named(name), wrong);
+        let report = report_on(named(name), wrong);
         assert!(report.ends_with("0 passed, 1 failed"), "{expected}: {report}");
         assert!(report.contains(expected), "{expected}: {report}");
-        assert_eq!(report.lines().count(), 2, "one line a failure: {report}");
+        assert_eq!(report.lines().count(), 2, "one line per failed case: {report}");
     }
 }
 
 #[test]
-fn modules_of_uneven_size_are_found_in_the_services_pictures_alone() {
+fn uneven_modules_fail_only_in_pictures_of_qr_service() {
     let body = picture("a", qrcodegen::QrCodeEcc::Low, 200);
-    // One pixel of a dark module turned light does not stop decoding.
+    // One light pixel in a dark module does not prevent decoding.
     let mut pixels = Pixels::from_png(&body).unwrap();
     let dark = pixels.grey.iter().rposition(|&grey| grey == 0).unwrap();
     pixels.grey[dark - 1] = 255;
     assert_eq!(decode_pixels(&pixels).unwrap().bytes, b"a");
-    let mut uneven = Vec::new();
-    let mut encoder = png::Encoder::new(&mut uneven, 200, 200);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.write_header().unwrap().write_image_data(&pixels.grey).unwrap();
+    let uneven = png_of(&pixels.grey, 200);
     let headers = picture_headers(&uneven);
-    let report = failures_with(named("one-letter"), answer(200, &headers, &uneven));
+    let report = report_on(named("one-letter"), answer(200, &headers, &uneven));
     assert_eq!(report, "1 passed, 0 failed");
     let headers = headers.replace("legacy-node", "qr-service");
-    let report = failures_with(named("one-letter"), answer(200, &headers, &uneven));
-    assert!(report.contains("is not of one colour"), "{report}");
+    let report = report_on(named("one-letter"), answer(200, &headers, &uneven));
+    assert!(report.contains("has two colours"), "{report}");
 }
 
 #[test]
-fn a_base_that_cannot_be_checked_is_said_to_be_so() {
+fn a_bad_base_url_is_reported() {
     for (base, expected) in [
         ("localhost:80", "http"),
         ("https://localhost", "only http://"),
-        ("http://localhost/qrcode", "scheme, host and port alone"),
+        ("http://localhost/qrcode", "only scheme, host and port"),
         ("nonsense", "is not a URL"),
-        ("http://127.0.0.1:1", "nothing can be reached at 127.0.0.1:1"),
+        ("http://127.0.0.1:1", "cannot connect to 127.0.0.1:1"),
     ] {
         let error = Target::new(base).unwrap_err().to_string();
         assert!(error.contains(expected), "{base}: {error}");
