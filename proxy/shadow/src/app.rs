@@ -2,8 +2,8 @@
 //!
 //! | listener | route | answer |
 //! | --- | --- | --- |
-//! | public | any, any method | 204 at once; it is compared later, if there is room |
-//! | admin | `/mismatches` | the last comparisons that were no match, JSON |
+//! | public | any path, any method | 204 at once; the request is queued if there is room |
+//! | admin | `/mismatches` | the last comparisons that did not match, as JSON |
 //! | admin | `/livez`, `/readyz`, `/metrics` | see `service_kit::admin` |
 
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use crate::asked::Asked;
 use crate::queue::Queue;
 use crate::record::Kept;
 
-/// The public routes.
 pub(crate) fn router(queue: Queue) -> Router {
     Router::new().fallback(take).with_state(queue)
 }
@@ -31,7 +30,7 @@ async fn take(State(queue): State<Queue>, request: Request) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// What the shadow adds to the admin routes.
+/// The admin routes that only the shadow has.
 pub(crate) fn admin_router(kept: Arc<Kept>) -> Router {
     Router::new().route("/mismatches", get(mismatches)).with_state(kept)
 }
@@ -41,7 +40,7 @@ async fn mismatches(State(kept): State<Arc<Kept>>) -> Response {
         Ok(json) => ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], json)
             .into_response(),
         Err(error) => {
-            tracing::error!(%error, "mismatches cannot be written");
+            tracing::error!(%error, "cannot write the mismatches as JSON");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

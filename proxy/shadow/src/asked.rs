@@ -1,35 +1,33 @@
-//! What is asked of both implementations.
+//! The request that is sent to both sides.
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method, Request};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Tells the implementations' logs and counters that no client asks.
+/// Marks the shadow's own requests. If a shadow is pointed at the proxy, the proxy mirrors them back
+/// to it, and [`Asked::of`] drops them.
 pub(crate) const SHADOW_MARK: HeaderName = HeaderName::from_static("x-route-shadow");
 
-/// A request as it came, as far as it is asked again.
+/// The parts of a mirrored request that are sent again.
 ///
-/// If-None-Match is not: the implementations have tags of their own, and one would say 304 where
-/// the other has to answer.
+/// `If-None-Match` is left out: each side makes its own tags, so only one of them might answer 304.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// GET or HEAD, and whatever else was mirrored.
-    pub method: Method,
+pub(crate) struct Asked {
+    pub(crate) method: Method,
     /// Path and query, byte for byte.
-    pub target: PathAndQuery,
-    /// X-Request-Id, for the logs of both.
-    pub request_id: Option<HeaderValue>,
+    pub(crate) target: PathAndQuery,
+    /// X-Request-Id, so that the logs of both sides can be matched.
+    pub(crate) request_id: Option<HeaderValue>,
 }
 
 impl Asked {
-    /// What `request` asks; `None` where it names no path, as with CONNECT, and where a shadow asks:
-    /// one that was pointed at the proxy would be mirrored its own questions for ever.
-    pub fn of<B>(request: &Request<B>) -> Option<Self> {
+    /// The request to send again; `None` if a shadow sent `request`, or if it has no path (CONNECT).
+    pub(crate) fn of<B>(request: &Request<B>) -> Option<Self> {
         if request.method() == Method::CONNECT || request.headers().contains_key(SHADOW_MARK) {
             return None;
         }
-        // A copy: the request's own is a slice of its connection's buffer, and would keep all of it.
+        // Copied: the request's target is a slice of the connection's buffer and keeps all of it.
         let target = request.uri().path_and_query()?.as_str();
         Some(Asked {
             method: request.method().clone(),
@@ -40,12 +38,12 @@ impl Asked {
     }
 
     /// GET of `target`.
-    pub fn get(target: PathAndQuery) -> Self {
+    pub(crate) fn get(target: PathAndQuery) -> Self {
         Asked { method: Method::GET, target, request_id: None }
     }
 
-    /// The text that a picture is asked of; `None` where the contract has the query refused.
-    pub fn text(&self) -> Option<String> {
+    /// The text to encode; `None` if the contract refuses the query.
+    pub(crate) fn text(&self) -> Option<String> {
         let mut buffer = [0; qr_query::MAX_TEXT_BYTES];
         let query = self.target.query().unwrap_or_default();
         qr_query::parse_text(query.as_bytes(), &mut buffer).ok().map(str::to_owned)

@@ -1,32 +1,27 @@
-//! One comparison: both are asked, pictures decoded, and a verdict given.
+//! One comparison: asks both sides, decodes the pictures and judges the answers.
 
 use std::time::SystemTime;
 
 use http::Method;
 
 use crate::asked::Asked;
+use crate::base_url::BaseUrl;
+use crate::client::{Client, Reply};
 use crate::picture::{Picture, Seen};
-use crate::side::{BaseUrl, Client, Reply, Side};
+use crate::side::Side;
 use crate::verdict::{self, Verdict};
 
-/// A request, what both made of it, and the verdict.
 #[derive(Clone, Debug)]
-pub struct Comparison {
-    /// What was asked.
-    pub asked: Asked,
-    /// When.
-    pub time: SystemTime,
-    /// What the Rust service made of it.
-    pub new: Reply<Seen>,
-    /// What the legacy app made of it.
-    pub old: Reply<Seen>,
-    /// Whether that is the same.
-    pub verdict: Verdict,
+pub(crate) struct Comparison {
+    pub(crate) asked: Asked,
+    pub(crate) time: SystemTime,
+    pub(crate) new: Reply<Seen>,
+    pub(crate) old: Reply<Seen>,
+    pub(crate) verdict: Verdict,
 }
 
 impl Comparison {
-    /// What `side` made of it.
-    pub fn reply(&self, side: Side) -> &Reply<Seen> {
+    pub(crate) fn reply(&self, side: Side) -> &Reply<Seen> {
         match side {
             Side::New => &self.new,
             Side::Old => &self.old,
@@ -34,21 +29,18 @@ impl Comparison {
     }
 }
 
-/// Compares the implementations at two addresses.
+/// Compares the sides at two addresses.
 #[derive(Clone, Debug)]
-pub struct Comparer {
-    /// Asks them.
-    pub client: Client,
-    /// Where the Rust service is.
-    pub new: BaseUrl,
-    /// Where the legacy app is.
-    pub old: BaseUrl,
+pub(crate) struct Comparer {
+    pub(crate) client: Client,
+    pub(crate) new: BaseUrl,
+    pub(crate) old: BaseUrl,
 }
 
 impl Comparer {
-    /// Asks both, one after the other, in random order: were it always the same, the second would
-    /// find the machine's caches and clocks as the first left them.
-    pub async fn compare(&self, asked: Asked) -> Comparison {
+    /// Asks one side after the other. The order is random, because the second request finds caches
+    /// and clock speed as the first one left them.
+    pub(crate) async fn compare(&self, asked: Asked) -> Comparison {
         let time = SystemTime::now();
         let (new, old) = if fastrand::bool() {
             let new = self.client.ask(&self.new, &asked).await;
@@ -64,7 +56,7 @@ impl Comparer {
     }
 }
 
-/// Decodes a picture off the thread that asks and takes times.
+/// Decodes the picture on another thread, because this one measures times.
 async fn look_at(method: &Method, reply: Reply) -> Reply<Seen> {
     let Reply { elapsed, outcome } = reply;
     let outcome = match outcome {
@@ -72,10 +64,9 @@ async fn look_at(method: &Method, reply: Reply) -> Reply<Seen> {
             let mut seen = Seen { status: answer.status, body: answer.body, picture: None };
             if verdict::is_picture(method, seen.status) {
                 let png = seen.body.clone();
-                let read = tokio::task::spawn_blocking(move || Picture::read(&png)).await;
-                // A decoder that panics has not read it.
-                let failed = |_| Picture::unreadable("the decoder gave up".to_owned());
-                seen.picture = Some(read.unwrap_or_else(failed));
+                let picture = tokio::task::spawn_blocking(move || Picture::from_png(&png)).await;
+                let panicked = |_| Picture::unreadable("the decoder panicked".to_owned());
+                seen.picture = Some(picture.unwrap_or_else(panicked));
             }
             Ok(seen)
         }

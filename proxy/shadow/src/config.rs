@@ -1,30 +1,30 @@
-//! Configuration: what was typed ([`Arguments`]) and what is meant ([`Config`], or [`offline::Options`]).
+//! Configuration: [`Arguments`] as typed, and after checking [`Config`] or [`offline::Options`].
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand};
-use service_kit::arguments::{Invalid, Names, time};
+use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::{Serving, Timeouts};
 
+use crate::base_url::BaseUrl;
 use crate::offline;
 use crate::queue::Pace;
-use crate::side::BaseUrl;
 
-/// Connections at once: the proxy's, one for each mirrored request under way.
+/// Connections at once. The proxy opens one per mirrored request under way.
 const MAX_CONNECTIONS: usize = 1024;
-/// What the proxy may take. It is nearby, and keeps idle connections for 30 s.
+/// Limits on the proxy, which is nearby and keeps idle connections for 30 s.
 const TIMEOUTS: Timeouts = Timeouts {
     idle: Duration::from_secs(75),
     header: Duration::from_secs(10),
     write: Duration::from_secs(10),
 };
 
-/// Asks both implementations of GET /qrcode what was mirrored to it, and compares their answers.
+/// Sends the requests that the proxy mirrors to both sides of GET /qrcode and compares the answers
 #[derive(Parser, Clone, Debug)]
 #[command(name = "shadow", version, about, args_conflicts_with_subcommands = true)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     task: Option<TypedTask>,
     #[command(flatten)]
@@ -33,17 +33,17 @@ pub struct Arguments {
 
 #[derive(Subcommand, Clone, Debug)]
 enum TypedTask {
-    /// Compare the answers to each line of a file instead, and print a summary
+    /// Compare the answers to each line of a file and print a report
     Compare(offline::Options),
 }
 
 #[derive(Args, Clone, Debug)]
 struct ServiceArguments {
-    /// Where mirrored requests are taken, at any path
+    /// Listener of mirrored requests, at any path
     #[arg(long, env = "SHADOW_ADDR", default_value = "127.0.0.1:42080", value_name = "IP:PORT")]
     addr: SocketAddr,
 
-    /// Where health, metrics and mismatches are served; never to be reached from outside
+    /// Listener of health, metrics and mismatches; must not be reachable from outside
     #[arg(
         long,
         env = "SHADOW_ADMIN_ADDR",
@@ -52,7 +52,7 @@ struct ServiceArguments {
     )]
     admin_addr: SocketAddr,
 
-    /// The Rust service; itself, and not the proxy, which would mirror the question
+    /// The new side itself, not the proxy in front of it
     #[arg(
         long,
         env = "SHADOW_NEW_URL",
@@ -61,7 +61,7 @@ struct ServiceArguments {
     )]
     new_url: BaseUrl,
 
-    /// The legacy app
+    /// The old side itself, not the proxy in front of it
     #[arg(
         long,
         env = "SHADOW_OLD_URL",
@@ -70,7 +70,7 @@ struct ServiceArguments {
     )]
     old_url: BaseUrl,
 
-    /// Requests that may wait; one more is dropped and counted
+    /// Length of the queue; requests beyond it are dropped and counted
     #[arg(long, env = "SHADOW_QUEUE_LENGTH", default_value_t = 100, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue_length: u32,
@@ -80,16 +80,16 @@ struct ServiceArguments {
         value_parser = clap::value_parser!(u32).range(1..=64))]
     concurrency: u32,
 
-    /// Comparisons begun in a second: each costs both implementations a picture, and two decodings
+    /// Comparisons started per second; each makes both sides draw a picture, and decodes both
     #[arg(long, env = "SHADOW_MAX_PER_SECOND", default_value_t = 10, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_per_second: u32,
 
-    /// How long an implementation may take over an answer, its connection included
-    #[arg(long, env = "SHADOW_REQUEST_TIMEOUT", default_value = "2s", value_name = "TIME", value_parser = time)]
+    /// Longest wait for an answer, connecting included
+    #[arg(long, env = "SHADOW_REQUEST_TIMEOUT", default_value = "2s", value_name = "TIME", value_parser = timeout)]
     request_timeout: Duration,
 
-    /// Show the texts of mismatches on the admin listener, and not only their lengths and hashes
+    /// Show texts at /mismatches, not only their lengths and hashes
     #[arg(
         long,
         env = "SHADOW_KEEP_TEXT",
@@ -103,31 +103,26 @@ struct ServiceArguments {
     )]
     keep_text: bool,
 
-    /// How long comparisons of what is queued may take after a signal
+    /// Longest time that a signal leaves for comparing the queued requests
     #[arg(long, env = "SHADOW_DRAIN_TIMEOUT", default_value = "5s", value_name = "TIME", value_parser = time)]
     drain_timeout: Duration,
 
-    /// Least level that is logged: error, warn, info, debug or trace
+    /// Lowest level that is logged: error, warn, info, debug or trace
     #[arg(long, env = "SHADOW_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
     log_level: tracing::Level,
 }
 
-/// What is to be done.
 #[derive(Clone, Debug)]
-pub enum Task {
-    /// Serve.
-    Serve(Box<Config>),
-    /// Compare the lines of a file.
+pub(crate) enum Task {
+    Service(Box<Config>),
     Compare(offline::Options),
 }
 
-/// What the service is to do.
+/// The service's configuration.
 #[derive(Clone, Debug)]
-pub struct Config {
-    /// Where mirrored requests are taken.
-    pub addr: SocketAddr,
-    /// Address of health, metrics and mismatches.
-    pub admin_addr: SocketAddr,
+pub(crate) struct Config {
+    pub(crate) addr: SocketAddr,
+    pub(crate) admin_addr: SocketAddr,
     pub(crate) new_url: BaseUrl,
     pub(crate) old_url: BaseUrl,
     pub(crate) queue_length: usize,
@@ -135,34 +130,22 @@ pub struct Config {
     pub(crate) request_timeout: Duration,
     pub(crate) keep_text: bool,
     pub(crate) serving: Serving,
-    /// Least level logged.
-    pub log_level: tracing::Level,
-}
-
-impl Config {
-    /// Comparisons under way at once.
-    pub fn concurrency(&self) -> usize {
-        self.pace.concurrency
-    }
+    pub(crate) log_level: tracing::Level,
 }
 
 impl Arguments {
-    /// What is meant.
-    ///
-    /// # Errors
-    /// [`Invalid`] names the flag and variable of a value out of range.
-    pub fn check(self) -> Result<Task, Invalid> {
+    /// Validates the arguments. An error names the flag and the variable.
+    pub(crate) fn check(self) -> Result<Task, String> {
         match self.task {
-            Some(TypedTask::Compare(options)) => options.check().map(Task::Compare),
-            None => self.service.check().map(|config| Task::Serve(Box::new(config))),
+            Some(TypedTask::Compare(options)) => Ok(Task::Compare(options)),
+            None => self.service.check().map(|config| Task::Service(Box::new(config))),
         }
     }
 }
 
 impl ServiceArguments {
-    fn check(self) -> Result<Config, Invalid> {
-        let names = Names::prefixed("SHADOW_");
-        names.differ(("addr", self.addr), ("admin-addr", self.admin_addr))?;
+    fn check(self) -> Result<Config, String> {
+        check_listeners("SHADOW_", self.addr, self.admin_addr)?;
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
@@ -173,13 +156,13 @@ impl ServiceArguments {
                 concurrency: self.concurrency as usize,
                 max_per_second: self.max_per_second,
             },
-            request_timeout: names.longer_than_0("request-timeout", self.request_timeout)?,
+            request_timeout: self.request_timeout,
             keep_text: self.keep_text,
             serving: Serving {
                 service: "shadow",
                 timeouts: TIMEOUTS,
                 max_connections: MAX_CONNECTIONS,
-                shutdown_delay: Duration::ZERO, // a mirrored request that finds nobody is no loss
+                shutdown_delay: Duration::ZERO, // a mirrored request may be lost
                 drain_timeout: self.drain_timeout,
             },
             log_level: self.log_level,
@@ -205,7 +188,7 @@ mod tests {
             let default = setting.get_default_values()[0].to_str().unwrap();
             let row = format!("| `--{flag}` | `{variable}` | {default} |");
             assert!(readme.contains(&row), "README.md has no row {row}");
-            assert_eq!(Names::prefixed("SHADOW_").of(flag), format!("--{flag} ({variable})"));
+            assert_eq!(variable, format!("SHADOW_{}", flag.to_ascii_uppercase().replace('-', "_")));
         }
         assert_eq!(readme.matches("| `--").count(), settings.len());
     }

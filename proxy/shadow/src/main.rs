@@ -1,62 +1,63 @@
-//! Reads the configuration, serves or compares, and maps the outcome to an exit code.
+//! `shadow` sends the same request to both sides and compares their answers.
+//!
+//! [`service`] takes the requests that the proxy mirrors, answers 204 at once and compares later,
+//! within its limits. [`offline`] compares the answers to each line of a file. [`verdict`] has the
+//! rules of a comparison and the names of its results.
 
+mod app;
+mod asked;
+mod base_url;
+mod client;
+mod comparison;
+mod config;
+mod metrics;
+mod offline;
+mod picture;
+mod queue;
+mod record;
+mod service;
+mod side;
+mod verdict;
+
+use std::fmt;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use service_kit::{Listeners, shutdown_signal, telemetry};
-use shadow::config::{Arguments, Config, Task};
-use shadow::{offline, run};
+use config::{Arguments, Task};
+use service_kit::arguments::USAGE;
 
 fn main() -> ExitCode {
-    match service_kit::arguments::parse::<Arguments>().check() {
-        Ok(Task::Serve(config)) => finish(serve(*config).map(|()| ExitCode::SUCCESS)),
-        Ok(Task::Compare(options)) => finish(compare(&options)),
-        Err(error) => {
-            eprintln!("shadow: {error}");
-            ExitCode::from(service_kit::arguments::USAGE)
-        }
-    }
+    let outcome = match service_kit::arguments::parse::<Arguments>().check() {
+        Ok(Task::Service(config)) => runtime(config.pace.concurrency)
+            .and_then(|runtime| runtime.block_on(service::run(*config)))
+            .map(|()| ExitCode::SUCCESS),
+        Ok(Task::Compare(options)) => compare(&options),
+        Err(error) => return fail(USAGE, &error),
+    };
+    outcome.unwrap_or_else(|error| fail(1, &error))
 }
 
-fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
-    outcome.unwrap_or_else(|error| {
-        eprintln!("shadow: {error:#}");
-        ExitCode::FAILURE
-    })
+fn fail(code: u8, error: &dyn fmt::Display) -> ExitCode {
+    eprintln!("shadow: {error:#}");
+    ExitCode::from(code)
 }
 
-/// One thread asks and takes times; decoding has one of its own for each comparison under way.
+/// One thread sends requests and measures times; each comparison under way decodes on a thread of
+/// its own.
 fn runtime(concurrency: usize) -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
-        // One more, for the names of hosts.
+        // One more, to look up host names.
         .max_blocking_threads(concurrency + 1)
         .enable_all()
         .build()
         .context("cannot start the runtime")
 }
 
-fn serve(config: Config) -> anyhow::Result<()> {
-    runtime(config.concurrency())?.block_on(async {
-        let addr = (config.addr, "SHADOW_ADDR");
-        let admin_addr = (config.admin_addr, "SHADOW_ADMIN_ADDR");
-        let listeners = Listeners::bind(addr, admin_addr).await?;
-        telemetry::init("shadow", config.log_level)?;
-        let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
-        let shutdown = shutdown_signal()?;
-        tracing::info!(%addr, %admin_addr, "listening");
-        run(config, listeners, shutdown).await;
-        Ok(())
-    })
-}
-
-/// 0 where all match, 1 where something differs, 2 where there is nothing to compare.
+/// Exits with 0 if all answers match, with 1 if any differ, with 2 if there is nothing to compare.
 fn compare(options: &offline::Options) -> anyhow::Result<ExitCode> {
     let texts = match options.read_texts() {
         Ok(texts) => texts,
-        Err(error) => {
-            eprintln!("shadow: {error:#}");
-            return Ok(ExitCode::from(service_kit::arguments::USAGE));
-        }
+        Err(error) => return Ok(fail(USAGE, &error)),
     };
     let report = runtime(1)?.block_on(offline::compare(options, &texts));
     report.print(options.json)?;

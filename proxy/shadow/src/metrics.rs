@@ -10,8 +10,8 @@
 //! | `shadow_build_info` | version |
 //! | `process_*` | see `service_kit::metrics` |
 //!
-//! Every series is there from the start, or a rate would miss its first step. Times and sizes are
-//! those of answers; a failure has none that could be compared, and is counted instead.
+//! Every series exists from the start, because `rate` misses the first increment of a new one. Times
+//! and sizes are those of answers; failures are only counted.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -22,8 +22,9 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
 
+use crate::client::Reason;
 use crate::comparison::Comparison;
-use crate::side::{Reason, Side};
+use crate::side::Side;
 use crate::verdict::{Kind, Outcome};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -47,7 +48,6 @@ struct FailureLabels {
     reason: Reason,
 }
 
-/// All metrics of one shadow.
 pub(crate) struct Metrics {
     registry: Registry,
     comparisons: Family<ResultLabel, Counter>,
@@ -78,29 +78,45 @@ impl Metrics {
 
     fn register(&mut self) {
         let registry = self.registry.sub_registry_with_prefix("shadow");
-        registry.register("comparisons", "Requests asked of both", self.comparisons.clone());
-        registry.register("mismatches", "Answers that differ, by what", self.mismatches.clone());
-        registry.register("failures", "Requests without an answer", self.failures.clone());
+        registry.register(
+            "comparisons",
+            "Requests sent to both sides, by result",
+            self.comparisons.clone(),
+        );
+        registry.register(
+            "mismatches",
+            "Answers that differ, by kind of difference",
+            self.mismatches.clone(),
+        );
+        registry.register(
+            "failures",
+            "Requests without an answer, by reason",
+            self.failures.clone(),
+        );
         registry.register_with_unit(
             "response",
-            "Time from asking to the last byte of the answer",
+            "Time from sending a request to the last byte of its answer",
             Unit::Seconds,
             self.seconds.clone(),
         );
         registry.register_with_unit(
             "response",
-            "Size of an answer's body",
+            "Size of the answer's body",
             Unit::Bytes,
             self.bytes.clone(),
         );
-        registry.register("dropped", "Requests that found the queue full", self.dropped.clone());
-        registry.register("queue_depth", "Requests that wait", self.queue_depth.clone());
+        registry.register(
+            "dropped",
+            "Requests dropped because the queue was full",
+            self.dropped.clone(),
+        );
+        registry.register("queue_depth", "Requests in the queue", self.queue_depth.clone());
         let build = [("version", env!("CARGO_PKG_VERSION"))];
-        registry.register("build", "What is running", Info::new(build));
-        self.registry.register_collector(Box::new(ProcessCollector::new()));
+        registry.register("build", "Version of the program", Info::new(build));
+        self.registry.register_collector(Box::new(ProcessCollector));
     }
 
-    /// What is made is in the families; the guard of each has to go before the next.
+    /// Each guard is dropped at once: it locks the family.
     fn make_series(&self) {
         for result in Outcome::ALL {
             drop(self.comparisons.get_or_create(&ResultLabel { result }));

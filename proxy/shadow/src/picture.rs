@@ -1,36 +1,32 @@
-//! What a picture shows, by a decoder that belongs to neither implementation.
+//! What an answer shows, read by a decoder that belongs to neither side.
 
 use bytes::Bytes;
 use contract::decode::{Decoded, Pixels, decode_pixels};
 use http::StatusCode;
 
-/// Most pixels a side that are decoded. Pictures have 200; a small file can claim billions, and
-/// looking for a symbol takes time with every pixel.
-pub const MAX_SIDE_PX: u32 = 512;
+/// Largest width and height that are decoded. Pictures have 200 pixels; a small file can claim
+/// billions, and the decoder's time grows with every pixel.
+const MAX_SIDE_PX: u32 = 512;
 
-/// What an implementation answered, as far as it is compared.
+/// The parts of an answer that are compared.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    /// Its status.
-    pub status: StatusCode,
-    /// All of its body.
-    pub body: Bytes,
-    /// What the body shows, where it is to be a picture.
-    pub picture: Option<Picture>,
+pub(crate) struct Seen {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+    /// The decoded body; `None` if the contract has no picture in this answer.
+    pub(crate) picture: Option<Picture>,
 }
 
-/// A picture, as far as it could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
-    /// Width and height in pixels; `None` where it is not even a whole PNG.
-    pub size_px: Option<(usize, usize)>,
-    /// Its one symbol, or why none could be read.
-    pub symbol: Result<Decoded, String>,
+pub(crate) struct Picture {
+    /// Width and height; `None` if the body is not a complete PNG.
+    pub(crate) size_px: Option<(usize, usize)>,
+    /// The only symbol, or the reason why none could be read.
+    pub(crate) symbol: Result<Decoded, String>,
 }
 
 impl Picture {
-    /// Reads a PNG.
-    pub fn read(png: &[u8]) -> Self {
+    pub(crate) fn from_png(png: &[u8]) -> Self {
         match Pixels::from_png_within(png, MAX_SIDE_PX) {
             Ok(pixels) => Picture {
                 size_px: Some((pixels.width, pixels.height)),
@@ -40,8 +36,7 @@ impl Picture {
         }
     }
 
-    /// A picture that could not be read at all.
-    pub fn unreadable(why: String) -> Self {
+    pub(crate) fn unreadable(why: String) -> Self {
         Picture { size_px: None, symbol: Err(why) }
     }
 }

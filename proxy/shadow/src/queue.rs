@@ -1,4 +1,4 @@
-//! The queue between the proxy, which must not wait, and the comparisons, which take their time.
+//! The queue between the proxy, which must not wait, and the comparisons, which take time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,25 +10,25 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::asked::Asked;
 use crate::metrics::Metrics;
 
-/// Where requests are put.
+/// The queue's entrance.
 #[derive(Clone)]
 pub(crate) struct Queue {
     sender: Sender<Asked>,
     metrics: Arc<Metrics>,
 }
 
-/// Where they come out; ends when every [`Queue`] of it is gone and it is empty.
+/// The queue's exit. It ends when every [`Queue`] is dropped and no request is left.
 pub(crate) struct Queued {
     receiver: Receiver<Asked>,
     metrics: Arc<Metrics>,
 }
 
-/// How much is done at most, whatever comes.
+/// Limits on the comparisons, whatever the proxy sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     /// Comparisons under way at once.
     pub(crate) concurrency: usize,
-    /// Comparisons begun in a second.
+    /// Comparisons started per second.
     pub(crate) max_per_second: u32,
 }
 
@@ -40,9 +40,9 @@ pub(crate) fn queue(length: usize, metrics: &Arc<Metrics>) -> (Queue, Queued) {
 }
 
 impl Queue {
-    /// Puts a request in, or counts it as dropped where the queue is full.
+    /// Queues a request; drops and counts it if the queue is full.
     pub(crate) fn put(&self, asked: Asked) {
-        // Counted first, or it could be taken out before it is counted in.
+        // Counted first: afterwards, a worker might take the request out before it is counted.
         self.metrics.queue_depth.inc();
         if self.sender.try_send(asked).is_err() {
             self.metrics.queue_depth.dec();
@@ -52,8 +52,8 @@ impl Queue {
 }
 
 impl Queued {
-    /// Does `work` with each request, no more and no faster than `pace` says, until the queue ends
-    /// and all is done.
+    /// Runs `work` on each request within the limits of `pace`. Returns when the queue has ended and
+    /// all work is done.
     pub(crate) async fn work<F>(mut self, pace: Pace, work: impl Fn(Asked) -> F)
     where
         F: Future<Output = ()> + Send + 'static,

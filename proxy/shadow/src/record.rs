@@ -1,4 +1,4 @@
-//! Comparisons as they are shown: on the admin listener, and by `shadow compare --json`.
+//! Comparisons as `/mismatches` and `shadow compare --json` show them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,51 +7,47 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::client::{Reason, Reply};
 use crate::comparison::Comparison;
 use crate::picture::{Picture, Seen};
-use crate::side::{Reason, Reply};
 use crate::verdict::{Kind, Outcome};
 
-/// How many of each sort are kept.
-const MOST_KEPT: usize = 100;
-/// Most bytes of a body that is no picture, shown where texts are.
-const MOST_SHOWN: usize = 200;
+/// How many mismatches are kept, and how many failures.
+const MAX_KEPT: usize = 100;
+/// Longest body that is kept with the texts.
+const MAX_SHOWN_BYTES: usize = 200;
 
-/// A comparison without what only its implementations may know: of texts lengths and SHA-256 alone,
-/// unless texts are to be kept.
+/// A comparison as it may be shown. Texts are personal, so they are shown as length and SHA-256
+/// unless the operator chose to keep them.
 #[derive(Clone, Debug, Serialize)]
-pub struct Record {
-    /// When both were asked, RFC 3339.
-    pub time: String,
-    /// What it came to.
-    pub result: Outcome,
-    /// What differs, of a mismatch.
+pub(crate) struct Record {
+    /// Start of the comparison, RFC 3339.
+    time: String,
+    result: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<Kind>,
+    kind: Option<Kind>,
     method: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
-    /// The text asked; nothing where the query has none that the contract takes.
+    /// Missing if the contract refuses the query.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Digested>,
-    /// Path and query as they came, where texts are kept.
+    /// Path and query, if texts are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
     new: Shown,
     old: Shown,
 }
 
-/// Bytes that are not shown.
+/// Length and hash of bytes, and the bytes themselves if texts are kept.
 #[derive(Clone, Debug, Serialize)]
 struct Digested {
     bytes: usize,
     sha256: String,
-    /// Themselves, where texts are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
 
-/// One side of it.
 #[derive(Clone, Debug, Serialize)]
 struct Shown {
     seconds: f64,
@@ -92,8 +88,7 @@ enum ShownSymbol {
 }
 
 impl Record {
-    /// A record of `comparison`; with the texts if `keep_text`.
-    pub fn of(comparison: &Comparison, keep_text: bool) -> Self {
+    pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
         let Comparison { asked, time, new, old, verdict } = comparison;
         let text = asked.text();
         Record {
@@ -162,12 +157,12 @@ impl Digested {
 }
 
 impl Shown {
-    fn of(side: &Reply<Seen>, keep_text: bool) -> Self {
-        let outcome = match &side.outcome {
+    fn of(reply: &Reply<Seen>, keep_text: bool) -> Self {
+        let outcome = match &reply.outcome {
             Ok(seen) => {
                 // An error's body may echo the text.
                 let keep_body =
-                    keep_text && seen.picture.is_none() && seen.body.len() <= MOST_SHOWN;
+                    keep_text && seen.picture.is_none() && seen.body.len() <= MAX_SHOWN_BYTES;
                 ShownOutcome::Answered {
                     status: seen.status.as_u16(),
                     body: Digested::of(&seen.body, keep_body),
@@ -178,7 +173,7 @@ impl Shown {
                 ShownOutcome::Failed { failed: failure.reason, detail: failure.detail.clone() }
             }
         };
-        Shown { seconds: side.elapsed.as_secs_f64(), outcome }
+        Shown { seconds: reply.elapsed.as_secs_f64(), outcome }
     }
 }
 
@@ -197,11 +192,11 @@ impl ShownPicture {
     }
 }
 
-/// The last comparisons that were no match.
+/// The last comparisons that did not match.
 #[derive(Debug, Default)]
-pub struct Kept(Mutex<Sorts>);
+pub(crate) struct Kept(Mutex<Sorts>);
 
-/// Newest first. Two sorts, or the failures of an outage would wash out what differed before it.
+/// Newest first. Failures are kept apart, or an outage would push out all earlier mismatches.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Sorts {
     mismatches: VecDeque<Record>,
@@ -209,23 +204,18 @@ struct Sorts {
 }
 
 impl Kept {
-    /// Keeps a record, unless it is of a match.
-    pub fn keep(&self, record: Record) {
+    pub(crate) fn keep(&self, record: Record) {
         let mut sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sort = match record.result {
             Outcome::Match => return,
             Outcome::Mismatch => &mut sorts.mismatches,
             Outcome::NewError | Outcome::OldError | Outcome::Timeout => &mut sorts.failures,
         };
-        sort.truncate(MOST_KEPT - 1);
+        sort.truncate(MAX_KEPT - 1);
         sort.push_front(record);
     }
 
-    /// All that is kept, as JSON.
-    ///
-    /// # Errors
-    /// What serde_json says.
-    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+    pub(crate) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         let sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         serde_json::to_vec_pretty(&sorts)
     }

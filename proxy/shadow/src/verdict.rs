@@ -1,48 +1,42 @@
-//! Whether two answers are the same.
+//! Decides whether two answers are the same. The first rule that applies gives the result:
 //!
-//! The rules, first one that holds:
-//!
-//! 1. The Rust service gave no answer ([`Reason`]): `timeout` where it was too slow, else
-//!    `new_error`. Then the same of the legacy app: `timeout` or `old_error`. Where both
-//!    failed, the Rust service's failure names the result, for it is the one being tried.
-//! 2. Both refuse the request as too large, 414 or 431: a match; the bodies are each server's own.
-//! 3. Other statuses, a 500 of one side included: mismatch, `status`.
-//! 4. 200 to GET, so both bodies are pictures: mismatch as `undecodable` (either), `text` (other
-//!    than asked, or than the other's), `level`, `size`. The bytes may differ.
-//! 5. Any other answer: mismatch, `body`, where the bodies differ.
-//! 6. A match.
+//! 1. A side gave no answer ([`Reason`]): `timeout` if it was too slow, else `new_error` or
+//!    `old_error`. If both failed, the new side's failure is the result: it is the side on trial.
+//! 2. Both sides refuse the request as too large (414 or 431): `match`. The contract leaves these
+//!    bodies to the server.
+//! 3. The statuses differ, a 500 of one side included: `mismatch`, kind `status`.
+//! 4. Both answer GET with 200, so both bodies are pictures. `mismatch` if either picture is
+//!    `undecodable`, if either shows another `text` than the one asked, or if their `level` or `size`
+//!    differ. Their bytes may differ.
+//! 5. The bodies of any other answer differ: `mismatch`, kind `body`.
+//! 6. Otherwise: `match`.
 
 use http::{Method, StatusCode};
 use serde::Serialize;
 use service_kit::label_value;
 
 use crate::asked::Asked;
+use crate::client::{Failure, Reason, Reply};
 use crate::picture::Seen;
-use crate::side::{Failure, Reason, Reply};
 
-/// What a comparison came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Both say the same.
+pub(crate) enum Outcome {
     Match,
-    /// Both answered, and not the same.
     Mismatch,
-    /// The Rust service gave no answer.
+    /// The new side gave no answer.
     NewError,
-    /// The legacy app gave no answer.
+    /// The old side gave no answer.
     OldError,
-    /// One of them took too long.
+    /// One of the sides was too slow.
     Timeout,
 }
 
 impl Outcome {
-    /// All of them.
-    pub const ALL: [Outcome; 5] =
+    pub(crate) const ALL: [Outcome; 5] =
         [Outcome::Match, Outcome::Mismatch, Outcome::NewError, Outcome::OldError, Outcome::Timeout];
 
-    /// The label's value.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Outcome::Match => "match",
             Outcome::Mismatch => "mismatch",
@@ -53,17 +47,16 @@ impl Outcome {
     }
 }
 
-/// What differs, of several the first in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+/// What differs in a mismatch. If several things differ, the first in rule order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The status.
+pub(crate) enum Kind {
     Status,
-    /// The body of an answer that is no picture.
+    /// The body of an answer that is not a picture.
     Body,
-    /// A picture cannot be read.
+    /// A picture could not be decoded.
     Undecodable,
-    /// A picture shows another text than the one asked, or than the other picture.
+    /// A picture shows another text than the one asked.
     Text,
     /// The error correction level.
     Level,
@@ -72,12 +65,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
-    pub const ALL: [Kind; 6] =
+    pub(crate) const ALL: [Kind; 6] =
         [Kind::Status, Kind::Body, Kind::Undecodable, Kind::Text, Kind::Level, Kind::Size];
 
-    /// The label's value.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Kind::Status => "status",
             Kind::Body => "body",
@@ -91,22 +82,19 @@ impl Kind {
 
 label_value!(Outcome, Kind);
 
-/// A verdict: the outcome, and of a mismatch what differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// What it came to.
-    pub outcome: Outcome,
-    /// What differs, of a mismatch.
-    pub kind: Option<Kind>,
+pub(crate) struct Verdict {
+    pub(crate) outcome: Outcome,
+    /// Set for a mismatch only.
+    pub(crate) kind: Option<Kind>,
 }
 
-/// Whether a body is a picture: the contract has one in every 200 to GET.
-pub fn is_picture(method: &Method, status: StatusCode) -> bool {
+/// Whether the contract has a picture in this answer.
+pub(crate) fn is_picture(method: &Method, status: StatusCode) -> bool {
     *method == Method::GET && status == StatusCode::OK
 }
 
-/// The verdict on what both answered.
-pub fn judge(asked: &Asked, new: &Reply<Seen>, old: &Reply<Seen>) -> Verdict {
+pub(crate) fn judge(asked: &Asked, new: &Reply<Seen>, old: &Reply<Seen>) -> Verdict {
     let (new, old) = match (&new.outcome, &old.outcome) {
         (Ok(new), Ok(old)) => (new, old),
         (Err(failure), _) => return failed(failure, Outcome::NewError),
@@ -141,7 +129,7 @@ fn difference(asked: &Asked, new: &Seen, old: &Seen) -> Option<Kind> {
     let (Ok(symbol), Ok(other_symbol)) = (&one.symbol, &other.symbol) else {
         return Some(Kind::Undecodable);
     };
-    // A query that the contract refuses asks no text, so no picture can show it.
+    // If the contract refuses the query, there is no text that a picture could show.
     let text = asked.text();
     if symbol.bytes != other_symbol.bytes
         || text.as_deref().map(str::as_bytes) != Some(&symbol.bytes)

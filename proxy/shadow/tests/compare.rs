@@ -1,4 +1,4 @@
-//! `shadow compare`, and both ways of comparing against the real implementations.
+//! `shadow compare`; and the service and `compare` against the real programs.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,17 +12,17 @@ use qr_core::Level;
 use serde_json::Value;
 use service_kit::testing::eventually;
 use support::{
-    Fake, Reply, command, compared, kept, metric, mirror, old_node, picture, png, qr_service,
-    start, text_of,
+    Fake, Reply, command, compared, kept, legacy_node, metric, mirror, picture, png_answer,
+    qr_service, start, text_of,
 };
 
-/// Compares the lines of `texts`, handed in at standard input.
+/// Runs `shadow compare` with `texts` on standard input.
 fn compare(new: &str, old: &str, texts: &[u8], more: &[&str]) -> Output {
     let mut command = command(&[]);
     command.args(["compare", "--file", "-", "--new", new, "--old", old]).args(more);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // It may end without reading.
+    // It may exit without reading them.
     let _ = child.stdin.take().unwrap().write_all(texts);
     child.wait_with_output().unwrap()
 }
@@ -32,22 +32,22 @@ fn printed(output: &Output) -> String {
 }
 
 #[test]
-fn a_file_whose_texts_all_match_exits_0_with_a_summary() {
-    let (new, old) = (Fake::right(), Fake::right());
+fn exits_0_if_all_texts_match() {
+    let (new, old) = (Fake::correct(), Fake::correct());
     let output = compare(&new.url(), &old.url(), b"one\n\ntwo\r\nthree", &[]);
     let printed = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{printed}");
     assert!(printed.ends_with("3 texts: 3 match\n"), "{printed}");
     assert_eq!(printed.lines().count(), 4);
-    assert!(output.stderr.is_empty(), "a bar is for terminals");
+    assert!(output.stderr.is_empty(), "the progress bar is for terminals");
 }
 
 #[test]
-fn a_difference_is_named_with_its_line_and_exits_1() {
-    let new = Fake::right();
+fn reports_a_difference_with_its_line_and_exits_1() {
+    let new = Fake::correct();
     let old = Fake::start(|head| {
         let size_px = if text_of(head) == "two" { 250 } else { 200 };
-        Reply::Keep(png(&picture(&text_of(head), Level::L, size_px)))
+        Reply::Keep(png_answer(&picture(&text_of(head), Level::L, size_px)))
     });
     let output = compare(&new.url(), &old.url(), b"one\ntwo\nthree\n", &[]);
     assert_eq!(output.status.code(), Some(1));
@@ -74,8 +74,8 @@ fn a_difference_is_named_with_its_line_and_exits_1() {
 }
 
 #[test]
-fn an_implementation_that_is_not_there_is_a_difference() {
-    let new = Fake::right();
+fn an_unreachable_side_is_a_difference() {
+    let new = Fake::correct();
     let output = compare(&new.url(), "http://127.0.0.1:1", b"a\n", &[]);
     assert_eq!(output.status.code(), Some(1));
     assert!(printed(&output).ends_with("1 texts: 1 old_error\n"), "{}", printed(&output));
@@ -101,11 +101,11 @@ fn wrong_usage_exits_2_with_one_line() {
 }
 
 #[test]
-fn the_real_implementations_agree_on_every_case_of_the_contract() {
-    let (new, (old, _data)) = (qr_service(), old_node());
+fn the_real_programs_agree_on_every_case_of_the_contract() {
+    let (new, (old, _data)) = (qr_service(), legacy_node());
     let (new, old) = (format!("http://{}", new.addr), format!("http://{}", old.addr));
     let shadow = start(&new, &old, &[("SHADOW_QUEUE_LENGTH", "1000")]);
-    // What a server refuses in words of its own is not the contract's to compare.
+    // Without the cases in which the contract leaves the answer to the server.
     let cases = case::all().unwrap();
     let cases = cases
         .iter()
@@ -124,8 +124,8 @@ fn the_real_implementations_agree_on_every_case_of_the_contract() {
 }
 
 #[test]
-fn the_real_implementations_agree_on_a_file_of_texts_that_are_hard() {
-    let (new, (old, _data)) = (qr_service(), old_node());
+fn the_real_programs_agree_on_a_file_of_difficult_texts() {
+    let (new, (old, _data)) = (qr_service(), legacy_node());
     let (new, old) = (format!("http://{}", new.addr), format!("http://{}", old.addr));
     let texts = [
         "https://example.com/?t=all&u=1#top".as_bytes(),

@@ -1,4 +1,4 @@
-//! Hand-made differences of every kind are reported as that kind.
+//! Every kind of difference is reported as that kind.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,67 +6,57 @@ mod support;
 
 use qr_core::Level;
 use service_kit::testing::eventually;
-use support::{Fake, Reply, answer, error, kept, metric, mirror, picture, png, start, text_of};
+use support::{
+    Fake, Reply, answer, error, kept, metric, mirror, picture, png_answer, png_of, start, text_of,
+};
 
 const REFUSAL: &str = "text must be valid UTF-8";
 
-/// What the Rust side answers to a text: the picture of it, but for these.
+/// The new side: answers with a picture of the text, except for these texts.
 fn new(head: &str) -> Reply {
     let text = text_of(head);
     Reply::Keep(match text.as_str() {
         "body" | "same-error" => error(400, REFUSAL),
-        "wrong-on-both" => png(&picture("something else", Level::L, 200)),
+        "wrong-on-both" => png_answer(&picture("something else", Level::L, 200)),
         "new-503" | "both-fail" => error(503, "overloaded, try again"),
         "new-500" => error(500, "failed generating QR code"),
         "new-slow" => return Reply::Hang,
-        "new-cannot-be-read" => png(b"\x89PNG no"),
+        "new-cannot-be-read" => png_answer(b"\x89PNG no"),
         "too-large" => error(414, ""),
         _ if head.starts_with("HEAD") => {
             b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 420\r\n\r\n".to_vec()
         }
-        _ => png(&picture(&text, Level::L, 200)),
+        _ => png_answer(&picture(&text, Level::L, 200)),
     })
 }
 
-/// What the old side answers.
+/// The old side.
 fn old(head: &str) -> Reply {
     let text = text_of(head);
     Reply::Keep(match text.as_str() {
-        "text" => png(&picture("another text", Level::L, 200)),
-        "level" => png(&picture(&text, Level::M, 200)),
-        "size" => png(&picture(&text, Level::L, 250)),
+        "text" => png_answer(&picture("another text", Level::L, 200)),
+        "level" => png_answer(&picture(&text, Level::M, 200)),
+        "size" => png_answer(&picture(&text, Level::L, 250)),
         "status" => error(404, "not found"),
         "status-500" => error(500, "failed generating QR code"),
         "body" => error(400, "text must be given once"),
-        "undecodable" => png(&picture_without_symbol()),
-        "wrong-on-both" => png(&picture("something else", Level::L, 200)),
+        "undecodable" => png_answer(&png_of(&[255; 200 * 200], 200)),
+        "wrong-on-both" => png_answer(&picture("something else", Level::L, 200)),
         "same-error" => error(400, REFUSAL),
         "old-503" => error(503, "overloaded, try again"),
         "old-hangs-up" => return Reply::Close(Vec::new()),
         "old-slow" | "both-fail" => return Reply::Hang,
-        // The Rust side's own affair.
-        "new-503" | "new-slow" | "new-cannot-be-read" => png(&picture(&text, Level::L, 200)),
+        // Here only the new side is wrong.
+        "new-503" | "new-slow" | "new-cannot-be-read" => png_answer(&picture(&text, Level::L, 200)),
         "too-large" => answer(431, "text/html", b"<h1>no</h1>"),
-        // Eight bits a pixel: other bytes, the same picture.
-        "same-picture" => png(&in_grey(&picture(&text, Level::L, 200))),
+        // Eight bits per pixel: other bytes, same picture.
+        "same-picture" => png_answer(&in_grey(&picture(&text, Level::L, 200))),
         _ => return new(head),
     })
 }
 
-fn picture_without_symbol() -> Vec<u8> {
-    write_grey(&[255; 200 * 200])
-}
-
 fn in_grey(png: &[u8]) -> Vec<u8> {
-    write_grey(&contract::decode::Pixels::from_png(png).unwrap().grey)
-}
-
-fn write_grey(grey: &[u8]) -> Vec<u8> {
-    let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, 200, 200);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.write_header().unwrap().write_image_data(grey).unwrap();
-    file
+    png_of(&contract::decode::Pixels::from_png(png).unwrap().grey, 200)
 }
 
 #[test]
@@ -135,7 +125,7 @@ fn each_difference_is_reported_as_its_kind() {
 }
 
 #[test]
-fn what_the_contract_leaves_free_is_a_match() {
+fn a_difference_that_the_contract_allows_is_a_match() {
     let (new, old) = (Fake::start(new), Fake::start(old));
     let shadow = start(&new.url(), &old.url(), &[]);
     let requests = [
@@ -143,7 +133,7 @@ fn what_the_contract_leaves_free_is_a_match() {
         ("GET", "same-picture"),
         ("GET", "same-error"),
         ("GET", "too-large"),
-        ("GET", "new-500"), // of both
+        ("GET", "new-500"), // the old side answers as the new one
         ("HEAD", "head"),
     ];
     for (method, text) in requests {
@@ -160,7 +150,7 @@ fn what_the_contract_leaves_free_is_a_match() {
 
 #[test]
 fn a_picture_of_a_text_that_the_contract_refuses_is_a_mismatch() {
-    let shows = || Fake::start(|_| Reply::Keep(png(&picture("%", Level::L, 200))));
+    let shows = || Fake::start(|_| Reply::Keep(png_answer(&picture("%", Level::L, 200))));
     let (new, old) = (shows(), shows());
     let shadow = start(&new.url(), &old.url(), &[]);
     mirror(&shadow, "GET", "/qrcode?text=%", "a");

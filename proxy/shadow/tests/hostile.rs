@@ -1,4 +1,4 @@
-//! What no implementation and no client is to send.
+//! Malformed answers and unusual requests.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,10 +8,12 @@ use std::fs;
 
 use qr_core::Level;
 use service_kit::testing::{Service, eventually, get};
-use support::{Fake, Reply, compared, error, kept, metric, mirror, picture, png, start, text_of};
+use support::{
+    Fake, Reply, compared, error, kept, metric, mirror, picture, png_answer, png_of, start, text_of,
+};
 
-/// What a legacy app answers that has gone mad.
-fn mad(head: &str) -> Reply {
+/// An old side that answers each text with another malformed answer.
+fn malformed(head: &str) -> Reply {
     let text = text_of(head);
     match text.as_str() {
         "no-http" => Reply::Close(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec()),
@@ -29,16 +31,16 @@ fn mad(head: &str) -> Reply {
             )
         }
         "large-body" => Reply::Keep(error(400, &"x".repeat(300 * 1024))),
-        "not-a-png" => Reply::Keep(png(b"GIF89a")),
+        "not-a-png" => Reply::Keep(png_answer(b"GIF89a")),
         "cut-picture" => {
             let whole = picture(&text, Level::L, 200);
-            Reply::Keep(png(&whole[..whole.len() / 2]))
+            Reply::Keep(png_answer(&whole[..whole.len() / 2]))
         }
-        "empty-picture" => Reply::Keep(png(b"")),
-        "bomb" => Reply::Keep(png(&bomb(65_535))),
-        "large-picture" => Reply::Keep(png(&picture(&text, Level::L, 2000))),
-        "noise" => Reply::Keep(png(&noise())),
-        _ => Reply::Keep(png(&picture(&text, Level::L, 200))),
+        "empty-picture" => Reply::Keep(png_answer(b"")),
+        "bomb" => Reply::Keep(png_answer(&bomb(65_535))),
+        "large-picture" => Reply::Keep(png_answer(&picture(&text, Level::L, 2000))),
+        "noise" => Reply::Keep(png_answer(&noise())),
+        _ => Reply::Keep(png_answer(&picture(&text, Level::L, 200))),
     }
 }
 
@@ -53,7 +55,7 @@ fn bomb(side: u32) -> Vec<u8> {
     file
 }
 
-/// Pixels at random: many things that look like a symbol's corner.
+/// Random pixels: many of them look like the corner of a symbol.
 fn noise() -> Vec<u8> {
     let mut state = 1_u32;
     let grey: Vec<u8> = (0..400 * 400)
@@ -64,14 +66,10 @@ fn noise() -> Vec<u8> {
             if state & 1 == 0 { 0 } else { 255 }
         })
         .collect();
-    let mut file = Vec::new();
-    let mut encoder = png::Encoder::new(&mut file, 400, 400);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.write_header().unwrap().write_image_data(&grey).unwrap();
-    file
+    png_of(&grey, 400)
 }
 
-/// Most memory that the process ever had, in bytes.
+/// Peak resident memory of the process, in bytes.
 fn peak_memory(service: &Service) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", service.child.id())).unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -79,8 +77,8 @@ fn peak_memory(service: &Service) -> u64 {
 }
 
 #[test]
-fn answers_of_every_malformed_sort_are_named_and_take_little_memory() {
-    let (new, old) = (Fake::right(), Fake::start(mad));
+fn malformed_answers_are_named_and_take_little_memory() {
+    let (new, old) = (Fake::correct(), Fake::start(malformed));
     let shadow = start(&new.url(), &old.url(), &[("SHADOW_REQUEST_TIMEOUT", "5s")]);
     for (text, what) in [
         ("no-http", "broken"),
@@ -115,15 +113,15 @@ fn answers_of_every_malformed_sort_are_named_and_take_little_memory() {
     }
     let peak = peak_memory(&shadow);
     assert!(peak < 100 << 20, "{peak} bytes");
-    // And it compares on.
+    // The shadow still compares.
     mirror(&shadow, "GET", "/qrcode?text=well", "well");
     let matches = "shadow_comparisons_total{result=\"match\"}";
     eventually("a match", || metric(&shadow, matches) == 1.0);
 }
 
 #[test]
-fn requests_are_asked_byte_for_byte_whatever_they_are() {
-    let (new, old) = (Fake::right(), Fake::right());
+fn unusual_requests_are_sent_on_byte_for_byte() {
+    let (new, old) = (Fake::correct(), Fake::correct());
     let shadow = start(&new.url(), &old.url(), &[]);
     let targets = [
         "/qrcode?text=https://example.com/?t=all;x,y!",
@@ -146,12 +144,12 @@ fn requests_are_asked_byte_for_byte_whatever_they_are() {
 }
 
 #[test]
-fn a_huge_url_is_refused_and_never_asked() {
-    let (new, old) = (Fake::right(), Fake::right());
+fn a_huge_url_is_refused_and_not_sent_on() {
+    let (new, old) = (Fake::correct(), Fake::correct());
     let shadow = start(&new.url(), &old.url(), &[]);
     let answer = get(shadow.addr, &format!("/qrcode?text={}", "x".repeat(20_000)));
     assert!(answer.starts_with("HTTP/1.1 414") || answer.starts_with("HTTP/1.1 431"), "{answer}");
-    // One that the shadow takes, it can ask.
+    // If the shadow accepts a URL, it can also send it.
     mirror(&shadow, "GET", &format!("/qrcode?pad={}&text=a", "x".repeat(12_000)), "a");
     eventually("a comparison", || compared(&shadow) == 1.0);
     assert_eq!((new.heads().len(), old.heads().len()), (1, 1));

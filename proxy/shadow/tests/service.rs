@@ -1,4 +1,4 @@
-//! The shadow as a process: what it takes, asks, keeps, and how it ends.
+//! The shadow as a process: the requests it takes and sends, the records it keeps, its shutdown.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use qr_core::Level;
 use service_kit::testing::{eventually, exchange, get};
 use support::{
-    Fake, Reply, command, compared, error, kept, metric, mirror, picture, png, start, text_of,
+    Fake, Reply, command, compared, error, kept, metric, mirror, picture, png_answer, start,
+    text_of,
 };
 
 #[test]
-fn both_are_asked_the_same_with_the_request_id_and_the_shadows_mark_alone() {
-    let (new, old) = (Fake::right(), Fake::right());
+fn both_sides_get_the_request_with_only_its_id_and_the_shadows_mark() {
+    let (new, old) = (Fake::correct(), Fake::correct());
     let shadow = start(&new.url(), &old.url(), &[]);
     let request = "GET /qrcode?text=a HTTP/1.1\r\nHost: public.example\r\nX-Request-Id: id-1\r\n\
         If-None-Match: *\r\nCookie: secret\r\nUser-Agent: browser\r\nConnection: close\r\n\r\n";
@@ -36,7 +37,7 @@ fn both_are_asked_the_same_with_the_request_id_and_the_shadows_mark_alone() {
 }
 
 #[test]
-fn the_order_is_random_and_the_second_is_asked_after_the_first_has_answered() {
+fn sides_are_asked_in_random_order_one_after_the_other() {
     let events = Arc::new(Mutex::new(Vec::new()));
     let side = |name: &'static str| {
         let events = Arc::clone(&events);
@@ -64,12 +65,12 @@ fn the_order_is_random_and_the_second_is_asked_after_the_first_has_answered() {
         firsts.push(first.0);
     }
     assert!(firsts.contains(&"new") && firsts.contains(&"old"), "{firsts:?}");
-    assert_eq!((new.connections(), old.connections()), (1, 1), "connections are kept");
+    assert_eq!((new.connections(), old.connections()), (1, 1), "connections are reused");
 }
 
 #[test]
 fn a_full_queue_drops_and_counts_and_every_answer_is_204_at_once() {
-    let (new, old) = (Fake::start(|_| Reply::Hang), Fake::right());
+    let (new, old) = (Fake::start(|_| Reply::Hang), Fake::correct());
     let shadow = start(
         &new.url(),
         &old.url(),
@@ -79,23 +80,23 @@ fn a_full_queue_drops_and_counts_and_every_answer_is_204_at_once() {
     for i in 0..50 {
         mirror(&shadow, "GET", "/qrcode?text=a", &i.to_string());
     }
-    // One that waited for a comparison would wait for a minute.
+    // An answer that waited for a comparison would take a minute.
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     assert_eq!(metric(&shadow, "shadow_queue_depth"), 5.0);
-    // One more was taken out, and hangs.
+    // One more request was taken out of the queue and hangs.
     assert_eq!(metric(&shadow, "shadow_dropped_total"), 44.0);
     assert_eq!(compared(&shadow), 0.0);
 }
 
 #[test]
-fn a_hung_implementation_costs_a_timeout_each_and_is_seen_to_come_back() {
+fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
     let hung = Arc::new(Mutex::new(true));
-    let says = Arc::clone(&hung);
-    let new = Fake::start(move |head| match *says.lock().unwrap() {
+    let is_hung = Arc::clone(&hung);
+    let new = Fake::start(move |head| match *is_hung.lock().unwrap() {
         true => Reply::Hang,
-        false => Reply::Keep(png(&picture(&text_of(head), Level::L, 200))),
+        false => Reply::Keep(png_answer(&picture(&text_of(head), Level::L, 200))),
     });
-    let old = Fake::right();
+    let old = Fake::correct();
     let shadow = start(&new.url(), &old.url(), &[("SHADOW_REQUEST_TIMEOUT", "100ms")]);
     for _ in 0..3 {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
@@ -103,33 +104,33 @@ fn a_hung_implementation_costs_a_timeout_each_and_is_seen_to_come_back() {
     let timeouts = "shadow_comparisons_total{result=\"timeout\"}";
     eventually("timeouts", || metric(&shadow, timeouts) == 3.0);
     *hung.lock().unwrap() = false;
-    // Slow machines may have a timeout or two more.
+    // On a slow machine there may be more timeouts first.
     eventually("a match", || {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
         metric(&shadow, "shadow_comparisons_total{result=\"match\"}") > 0.0
     });
-    // Only answers have a time; the legacy app always answered.
+    // Only answers have a time, and the old side always answered.
     let count =
         |side: &str| metric(&shadow, &format!("shadow_response_seconds_count{{side=\"{side}\"}}"));
     assert!(count("new") > 0.0 && count("old") >= count("new") + 3.0);
 }
 
 #[test]
-fn no_more_are_compared_in_a_second_than_may_be() {
-    let (new, old) = (Fake::right(), Fake::right());
+fn comparisons_per_second_are_limited() {
+    let (new, old) = (Fake::correct(), Fake::correct());
     let shadow = start(&new.url(), &old.url(), &[("SHADOW_MAX_PER_SECOND", "20")]);
     let start = Instant::now();
     for _ in 0..11 {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
     }
     eventually("all compared", || compared(&shadow) == 11.0);
-    // The first two may come at once; between the rest lie intervals of 50 ms.
+    // The first two may start at once; the others start 50 ms apart.
     assert!(start.elapsed() >= Duration::from_millis(440), "{:?}", start.elapsed());
 }
 
 #[test]
-fn a_request_of_another_shadow_is_not_asked_again() {
-    let (new, old) = (Fake::right(), Fake::right());
+fn a_request_from_another_shadow_is_not_sent_again() {
+    let (new, old) = (Fake::correct(), Fake::correct());
     let shadow = start(&new.url(), &old.url(), &[]);
     let marked =
         "GET /qrcode?text=a HTTP/1.1\r\nHost: x\r\nX-Route-Shadow: 1\r\nConnection: close\r\n\r\n";
@@ -140,7 +141,7 @@ fn a_request_of_another_shadow_is_not_asked_again() {
 }
 
 #[test]
-fn the_last_hundred_mismatches_are_kept_and_failures_do_not_wash_them_out() {
+fn the_last_hundred_mismatches_are_kept_and_failures_do_not_push_them_out() {
     let new = Fake::start(|head| match text_of(head).as_str() {
         "fails" => Reply::Keep(error(503, "")),
         _ => Reply::Keep(error(400, "one")),
@@ -168,7 +169,7 @@ fn the_last_hundred_mismatches_are_kept_and_failures_do_not_wash_them_out() {
 }
 
 #[test]
-fn the_text_is_shown_nowhere_unless_it_is_to_be_kept() {
+fn the_text_is_shown_only_with_keep_text() {
     let echo = |head: &str| Reply::Keep(error(400, &format!("no {}", text_of(head))));
     let other = |head: &str| Reply::Keep(error(400, &format!("not {}", text_of(head))));
     let sesame = "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7";
@@ -196,7 +197,7 @@ fn the_text_is_shown_nowhere_unless_it_is_to_be_kept() {
 }
 
 #[test]
-fn sigterm_has_what_is_queued_compared_and_exits_0() {
+fn on_sigterm_queued_requests_are_compared_and_the_exit_code_is_0() {
     let slow = |_: &str| {
         std::thread::sleep(Duration::from_millis(50));
         Reply::Keep(error(400, "no"))
@@ -215,7 +216,7 @@ fn sigterm_has_what_is_queued_compared_and_exits_0() {
 }
 
 #[test]
-fn the_drain_ends_at_its_timeout_and_says_what_was_left() {
+fn the_drain_timeout_ends_the_drain_and_the_log_says_how_many_are_left() {
     let hangs = || Fake::start(|_| Reply::Hang);
     let (new, old) = (hangs(), hangs());
     let mut shadow = start(
@@ -234,8 +235,8 @@ fn the_drain_ends_at_its_timeout_and_says_what_was_left() {
 }
 
 #[test]
-fn metrics_are_there_from_the_start() {
-    let (new, old) = (Fake::right(), Fake::right());
+fn every_metric_exists_from_the_start() {
+    let (new, old) = (Fake::correct(), Fake::correct());
     let shadow = start(&new.url(), &old.url(), &[]);
     let metrics = get(shadow.admin_addr, "/metrics");
     for line in [
@@ -255,7 +256,7 @@ fn metrics_are_there_from_the_start() {
 }
 
 #[test]
-fn each_bad_setting_is_one_clear_line_and_nothing_listens() {
+fn a_bad_setting_is_reported_in_one_line_before_anything_listens() {
     for (variable, value) in [
         ("SHADOW_ADDR", "localhost"),
         ("SHADOW_ADMIN_ADDR", "127.0.0.1:99999"),
@@ -279,7 +280,7 @@ fn each_bad_setting_is_one_clear_line_and_nothing_listens() {
 }
 
 #[test]
-fn a_taken_port_is_one_clear_line() {
+fn a_taken_port_is_reported_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
     let output = command(&[("SHADOW_ADDR", &addr)]).output().unwrap();

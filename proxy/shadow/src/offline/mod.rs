@@ -1,77 +1,64 @@
-//! `shadow compare`: the same comparison for each line of a file, one after the other.
+//! `shadow compare`: compares the answers to each line of a file, one line after the other.
 
 mod report;
 
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use http::uri::PathAndQuery;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
-use service_kit::arguments::{Invalid, time};
+use service_kit::arguments::timeout;
 
 use crate::asked::Asked;
+use crate::base_url::BaseUrl;
+use crate::client::Client;
 use crate::comparison::Comparer;
-use crate::side::{BaseUrl, Client};
-
-pub use report::Report;
+use report::Report;
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  all match
-  1  something differs, or was not answered
+  0  all answers match
+  1  an answer differs or is missing
   2  wrong usage, or nothing to compare";
 
-/// What is compared.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXIT_CODES)]
-pub struct Options {
-    /// A text a line, as it stands: no escapes. Empty lines are skipped; - is standard input
+pub(crate) struct Options {
+    /// File with one text per line, without escapes; empty lines are skipped; - is standard input
     #[arg(long, value_name = "FILE")]
     file: PathBuf,
 
-    /// The Rust service
+    /// The new side
     #[arg(long, value_name = "URL")]
     new: BaseUrl,
 
-    /// The legacy app
+    /// The old side
     #[arg(long, value_name = "URL")]
     old: BaseUrl,
 
-    /// How long an implementation may take over an answer
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    /// Longest wait for an answer
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]
     request_timeout: Duration,
 
-    /// Print the outcome as JSON
+    /// Print the report as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// A line of the file, as it is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
-    /// Its number, from 1.
+pub(crate) struct Text {
+    /// Line number, from 1.
     line: usize,
-    /// Path and query.
     target: PathAndQuery,
 }
 
 impl Options {
-    pub(crate) fn check(self) -> Result<Self, Invalid> {
-        match self.request_timeout {
-            Duration::ZERO => Err(Invalid::new("--request-timeout must be longer than 0")),
-            _ => Ok(self),
-        }
-    }
-
-    /// The file's texts.
-    ///
-    /// # Errors
-    /// Names the file that cannot be read, or has none.
-    pub fn read_texts(&self) -> anyhow::Result<Vec<Text>> {
+    /// Reads the file. An error names the file.
+    pub(crate) fn read_texts(&self) -> anyhow::Result<Vec<Text>> {
         let name = self.file.display();
         let content = if self.file == Path::new("-") {
             let mut content = Vec::new();
@@ -81,13 +68,13 @@ impl Options {
         };
         let content = content.with_context(|| format!("--file {name}"))?;
         let texts = lines(&content).with_context(|| format!("--file {name}"))?;
-        ensure!(!texts.is_empty(), "--file {name}: has no text");
+        ensure!(!texts.is_empty(), "--file {name}: no text in it");
         Ok(texts)
     }
 }
 
-/// Lines that are not empty; a carriage return before the newline belongs to it. They need not be
-/// UTF-8, nor short: both implementations are to refuse the same.
+/// The lines that are not empty, without a carriage return at the end. A line may be invalid UTF-8 or
+/// too long for a QR code: both sides must refuse it in the same way.
 fn lines(content: &[u8]) -> anyhow::Result<Vec<Text>> {
     let lines = content.split(|&byte| byte == b'\n').enumerate();
     let lines = lines.map(|(i, line)| (i + 1, line.strip_suffix(b"\r").unwrap_or(line)));
@@ -100,8 +87,8 @@ fn lines(content: &[u8]) -> anyhow::Result<Vec<Text>> {
     lines.filter(|(_, line)| !line.is_empty()).map(text).collect()
 }
 
-/// Compares the answers to all texts, with a progress bar where a person watches.
-pub async fn compare(options: &Options, texts: &[Text]) -> Report {
+/// Compares the answers to all texts.
+pub(crate) async fn compare(options: &Options, texts: &[Text]) -> Report {
     let comparer = Comparer {
         client: Client::new(options.request_timeout),
         new: options.new.clone(),
@@ -118,14 +105,10 @@ pub async fn compare(options: &Options, texts: &[Text]) -> Report {
     report
 }
 
+/// A progress bar on standard error; it draws nothing if that is not a terminal.
 fn progress_bar(length: usize) -> ProgressBar {
-    let target = if std::io::stderr().is_terminal() {
-        ProgressDrawTarget::stderr()
-    } else {
-        ProgressDrawTarget::hidden()
-    };
-    let bar = ProgressBar::with_draw_target(Some(length as u64), target);
-    // A template of ours that cannot be read leaves indicatif's own.
+    let bar = ProgressBar::new(length as u64);
+    // If this template were invalid, indicatif's default would do.
     match ProgressStyle::with_template("{wide_bar} {pos}/{len}, {msg} differ, {eta} left") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
@@ -137,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_text_as_it_stands_and_empty_ones_are_skipped() {
+    fn each_line_is_a_text_without_escapes_and_empty_lines_are_skipped() {
         let of = |content: &[u8]| -> Vec<(usize, String)> {
             let texts = lines(content).unwrap().into_iter();
             texts.map(|text| (text.line, text.target.to_string())).collect()
@@ -151,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_no_request_can_hold_is_named() {
+    fn a_line_too_long_for_a_request_is_named() {
         let error = lines(&[b"a\n".as_slice(), &[b' '; 30_000]].concat()).unwrap_err();
         assert!(format!("{error:#}").starts_with("line 2 is too long"), "{error:#}");
     }

@@ -1,4 +1,4 @@
-//! What came of a file, for people and for programs.
+//! The report of `shadow compare`, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,18 +6,17 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::client::Reply;
 use crate::comparison::Comparison;
 use crate::picture::Seen;
 use crate::record::Record;
-use crate::side::{Reply, Side};
 use crate::verdict::{Kind, Outcome};
 
-/// Most differences that are listed; all are counted.
-const MOST_LISTED: usize = 100;
+/// How many differences are listed; all are counted.
+const MAX_LISTED: usize = 100;
 
-/// Counts, times and sizes of all comparisons.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub(crate) struct Report {
     outcomes: BTreeMap<&'static str, usize>,
     kinds: BTreeMap<&'static str, usize>,
     new: Answers,
@@ -25,7 +24,7 @@ pub struct Report {
     differences: Vec<Difference>,
 }
 
-/// A line of the file whose answers are no match.
+/// A line of the file whose answers do not match.
 #[derive(Clone, Debug, Serialize)]
 struct Difference {
     line: usize,
@@ -33,14 +32,14 @@ struct Difference {
     record: Record,
 }
 
-/// What one implementation answered.
+/// All answers of one side.
 #[derive(Clone, Debug, Default)]
 struct Answers {
     seconds: Vec<f64>,
     bytes: usize,
 }
 
-/// The same in figures; those that need an answer are missing where there is none.
+/// Figures that need an answer are missing if there is none.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Figures {
     answers: usize,
@@ -60,9 +59,9 @@ struct Summary<'a> {
 }
 
 impl Answers {
-    fn add(&mut self, side: &Reply<Seen>) {
-        if let Ok(seen) = &side.outcome {
-            self.seconds.push(side.elapsed.as_secs_f64());
+    fn add(&mut self, reply: &Reply<Seen>) {
+        if let Ok(seen) = &reply.outcome {
+            self.seconds.push(reply.elapsed.as_secs_f64());
             self.bytes += seen.body.len();
         }
     }
@@ -70,7 +69,7 @@ impl Answers {
     fn figures(&self) -> Figures {
         let mut sorted = self.seconds.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        // The nearest rank: the least time that so many of the answers did not exceed.
+        // Nearest rank: the smallest measured time that this share of the answers did not exceed.
         let percentile = |percent: usize| {
             sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
         };
@@ -85,17 +84,16 @@ impl Answers {
 }
 
 impl Report {
-    /// Takes the comparison of a line in.
     pub(crate) fn add(&mut self, line: usize, comparison: &Comparison) {
         let verdict = comparison.verdict;
         *self.outcomes.entry(verdict.outcome.as_str()).or_default() += 1;
         if let Some(kind) = verdict.kind {
             *self.kinds.entry(kind.as_str()).or_default() += 1;
         }
-        self.new.add(comparison.reply(Side::New));
-        self.old.add(comparison.reply(Side::Old));
-        if verdict.outcome != Outcome::Match && self.differences.len() < MOST_LISTED {
-            // No texts: the file has them, at the line.
+        self.new.add(&comparison.new);
+        self.old.add(&comparison.old);
+        if verdict.outcome != Outcome::Match && self.differences.len() < MAX_LISTED {
+            // Without the text: the line number leads to it.
             self.differences.push(Difference { line, record: Record::of(comparison, false) });
         }
     }
@@ -108,25 +106,19 @@ impl Report {
         self.outcomes.get(outcome.as_str()).copied().unwrap_or_default()
     }
 
-    /// How many are no match.
-    pub fn difference_count(&self) -> usize {
+    pub(crate) fn difference_count(&self) -> usize {
         self.texts() - self.count(Outcome::Match)
     }
 
-    /// Whether all are matches.
-    pub fn all_match(&self) -> bool {
+    pub(crate) fn all_match(&self) -> bool {
         self.difference_count() == 0
     }
 
-    /// Prints it on standard output: for people, or as JSON.
-    ///
-    /// # Errors
-    /// Where standard output cannot be written.
-    pub fn print(&self, json: bool) -> anyhow::Result<()> {
+    pub(crate) fn print(&self, json: bool) -> anyhow::Result<()> {
         let text =
             if json { serde_json::to_string_pretty(&self.summary())? } else { self.to_string() };
         match writeln!(io::stdout(), "{text}") {
-            // Whoever reads has seen enough.
+            // The reader, say `head`, has closed the pipe: no error.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => Ok(written?),
         }
@@ -156,13 +148,8 @@ impl fmt::Display for Report {
             writeln!(f, "and {more} more")?;
         }
         writeln!(f, "        answers    p50 ms    p99 ms  mean bytes")?;
-        for side in Side::ALL {
-            let answers = match side {
-                Side::New => &self.new,
-                Side::Old => &self.old,
-            };
-            write_row(f, side, answers.figures())?;
-        }
+        write_row(f, "new", self.new.figures())?;
+        write_row(f, "old", self.old.figures())?;
         let counts = |counts: &BTreeMap<&str, usize>| {
             counts
                 .iter()
@@ -178,15 +165,14 @@ impl fmt::Display for Report {
     }
 }
 
-fn write_row(f: &mut fmt::Formatter<'_>, side: Side, figures: Figures) -> fmt::Result {
+fn write_row(f: &mut fmt::Formatter<'_>, side: &str, figures: Figures) -> fmt::Result {
     let show = |figure: Option<f64>, decimals: usize| {
         figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.decimals$}"))
     };
     let ms = |seconds: Option<f64>| show(seconds.map(|seconds| seconds * 1000.0), 3);
     let (p50, p99) = (ms(figures.p50_seconds), ms(figures.p99_seconds));
     let bytes = show(figures.mean_bytes, 0);
-    let name = side.as_str();
-    writeln!(f, "{name:<7} {:>7} {p50:>9} {p99:>9} {bytes:>11}", figures.answers)
+    writeln!(f, "{side:<7} {:>7} {p50:>9} {p99:>9} {bytes:>11}", figures.answers)
 }
 
 #[cfg(test)]
@@ -194,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_times_that_were_measured() {
+    fn a_percentile_is_one_of_the_measured_times() {
         let figures = |seconds: Vec<f64>| Answers { seconds, bytes: 300 }.figures();
         let hundred = figures((1..=100).rev().map(f64::from).collect());
         assert_eq!((hundred.p50_seconds, hundred.p99_seconds), (Some(50.0), Some(99.0)));

@@ -1,4 +1,4 @@
-//! What the tests share: a shadow, hand-made implementations, and real ones.
+//! What the tests share: a running shadow, fake sides, and the real programs.
 
 #![allow(dead_code, reason = "each test file takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -14,19 +14,19 @@ use serde_json::Value;
 use service_kit::testing::{Service, exchange, get};
 use tempfile::TempDir;
 
-/// What a hand-made implementation does with a request.
+/// A fake side's response to a request.
 pub(crate) enum Reply {
-    /// Sends this, and keeps the connection.
+    /// Sends these bytes and keeps the connection.
     Keep(Vec<u8>),
-    /// Sends this, and closes it.
+    /// Sends these bytes and closes the connection.
     Close(Vec<u8>),
-    /// Sends the first, and then the second without end.
+    /// Sends the first bytes once and the second ones for ever.
     Endless(Vec<u8>, Vec<u8>),
-    /// Says nothing, and keeps it.
+    /// Sends nothing and keeps the connection.
     Hang,
 }
 
-/// A hand-made implementation.
+/// A fake side.
 pub(crate) struct Fake {
     pub(crate) addr: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
@@ -34,7 +34,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// Answers with what `reply` makes of a request's head. Its threads end with the test.
+    /// Answers each request with `reply` of its head. The threads end with the test.
     pub(crate) fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let fake = Fake {
@@ -48,28 +48,27 @@ impl Fake {
             for stream in listener.incoming() {
                 *connections.lock().unwrap() += 1;
                 let (reply, heads) = (Arc::clone(&reply), Arc::clone(&heads));
-                // The other side may go away when it has seen enough.
+                // The shadow may close the connection early.
                 std::thread::spawn(move || talk(stream?, &*reply, &heads));
             }
         });
         fake
     }
 
-    /// Shows the text that it is asked, as the contract has it.
-    pub(crate) fn right() -> Self {
-        Fake::start(|head| Reply::Keep(png(&picture(&text_of(head), Level::L, 200))))
+    /// Answers with a picture of the requested text.
+    pub(crate) fn correct() -> Self {
+        Fake::start(|head| Reply::Keep(png_answer(&picture(&text_of(head), Level::L, 200))))
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    /// The heads of all requests so far.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 
-    /// How many connections were made to it.
+    /// Connections accepted so far.
     pub(crate) fn connections(&self) -> usize {
         *self.connections.lock().unwrap()
     }
@@ -104,13 +103,22 @@ fn talk(
     }
 }
 
-/// The text of a request's query, which needs no decoding here.
+/// The text in a request's query, still encoded.
 pub(crate) fn text_of(head: &str) -> String {
     let target = head.split(' ').nth(1).unwrap();
     target.split_once("text=").map(|(_, text)| text.to_owned()).unwrap_or_default()
 }
 
-/// A PNG of a text.
+/// A PNG of 8-bit grey pixels.
+pub(crate) fn png_of(grey: &[u8], size_px: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, size_px, size_px);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(grey).unwrap();
+    file
+}
+
+/// A picture of a text.
 pub(crate) fn picture(text: &str, level: Level, size_px: u32) -> Vec<u8> {
     let mut png = Vec::new();
     let raster = Raster { size_px, margin_modules: 4 };
@@ -118,7 +126,6 @@ pub(crate) fn picture(text: &str, level: Level, size_px: u32) -> Vec<u8> {
     png
 }
 
-/// An answer with a body.
 pub(crate) fn answer(status: u16, kind: &str, body: &[u8]) -> Vec<u8> {
     let length = body.len();
     let head = format!(
@@ -127,17 +134,17 @@ pub(crate) fn answer(status: u16, kind: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// A picture as an answer.
-pub(crate) fn png(picture: &[u8]) -> Vec<u8> {
+/// An answer with a picture.
+pub(crate) fn png_answer(picture: &[u8]) -> Vec<u8> {
     answer(200, "image/png", picture)
 }
 
-/// An error as an answer.
+/// An answer with an error.
 pub(crate) fn error(status: u16, body: &str) -> Vec<u8> {
     answer(status, "text/plain; charset=utf-8", body.as_bytes())
 }
 
-/// A shadow's command, on free ports.
+/// The command of a shadow on free ports.
 pub(crate) fn command(environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shadow"));
     command.env_clear().env("SHADOW_MAX_PER_SECOND", "1000");
@@ -146,13 +153,13 @@ pub(crate) fn command(environment: &[(&str, &str)]) -> Command {
     command
 }
 
-/// A running shadow that compares two implementations.
+/// Starts a shadow that compares two sides.
 pub(crate) fn start(new: &str, old: &str, environment: &[(&str, &str)]) -> Service {
     let mut command = command(environment);
     Service::start(command.env("SHADOW_NEW_URL", new).env("SHADOW_OLD_URL", old))
 }
 
-/// Hands a request to a shadow, as a proxy does.
+/// Sends a request to the shadow as the proxy does.
 pub(crate) fn mirror(shadow: &Service, method: &str, target: &str, id: &str) {
     let request = format!(
         "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: {id}\r\nConnection: close\r\n\r\n"
@@ -161,14 +168,14 @@ pub(crate) fn mirror(shadow: &Service, method: &str, target: &str, id: &str) {
     assert!(answer.starts_with("HTTP/1.1 204 "), "{target}: {answer}");
 }
 
-/// The value of a metric, 0 where it isn't there.
+/// The value of a metric, 0 if it is missing.
 pub(crate) fn metric(shadow: &Service, name: &str) -> f64 {
     let metrics = get(shadow.admin_addr, "/metrics");
     let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     value.map_or(0.0, |value| value.parse().unwrap())
 }
 
-/// How many comparisons there were, whatever they came to.
+/// The number of comparisons, whatever their result.
 pub(crate) fn compared(shadow: &Service) -> f64 {
     ["match", "mismatch", "new_error", "old_error", "timeout"]
         .iter()
@@ -176,13 +183,13 @@ pub(crate) fn compared(shadow: &Service) -> f64 {
         .sum()
 }
 
-/// What `/mismatches` says.
+/// The answer of `/mismatches`.
 pub(crate) fn kept(shadow: &Service) -> Value {
     let answer = get(shadow.admin_addr, "/mismatches");
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-/// The real Rust service.
+/// The real qr-service.
 pub(crate) fn qr_service() -> Service {
     let test = std::env::current_exe().unwrap();
     let binary = test.parent().and_then(Path::parent).unwrap().join("qr-service");
@@ -193,8 +200,8 @@ pub(crate) fn qr_service() -> Service {
 }
 
 /// The real legacy app, and the folder of its data.
-pub(crate) fn old_node() -> (Service, TempDir) {
-    let app = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../old-node");
+pub(crate) fn legacy_node() -> (Service, TempDir) {
+    let app = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../legacy-node");
     assert!(app.join("node_modules").is_dir(), "run npm ci in {} first", app.display());
     let data = tempfile::tempdir().unwrap();
     let mut command = Command::new("node");
