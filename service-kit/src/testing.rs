@@ -1,4 +1,4 @@
-//! A service as a process, over real sockets: for tests, which fail by panicking.
+//! Starts a service as a process and speaks HTTP to it over real sockets.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
@@ -11,17 +11,17 @@ use serde_json::Value;
 
 /// A running service; killed when dropped.
 pub struct Service {
-    /// Its process.
+    /// The process.
     pub child: Child,
-    /// Where it listens, by its own word.
+    /// The address that it reports.
     pub addr: SocketAddr,
-    /// Where its health and metrics are.
+    /// The address of its health and metrics.
     pub admin_addr: SocketAddr,
     log: BufReader<ChildStdout>,
 }
 
 impl Service {
-    /// Starts it, and waits until it says that it listens.
+    /// Starts it and waits until it logs that it listens.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stdout.take().unwrap());
@@ -42,18 +42,18 @@ impl Service {
         connect(self.addr)
     }
 
-    /// Sends it a signal, by its name without SIG.
+    /// Sends it a signal; `name` is without SIG.
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Waits for its end; gives the exit code.
+    /// Waits until it ends; returns the exit code.
     pub fn wait(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// What was logged until the process ended.
+    /// The log from the last line read to the end of the process.
     pub fn rest_of_log(&mut self) -> String {
         let mut rest = String::new();
         self.log.read_to_string(&mut rest).unwrap();
@@ -63,13 +63,13 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // It may have ended, as it was told.
+        // It may already have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A new connection.
+/// Connects, with a read timeout.
 pub fn connect(addr: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(addr).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -81,17 +81,29 @@ pub fn exchange(addr: SocketAddr, request: &str) -> String {
     let mut stream = connect(addr);
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // A reset after the answer is an end like another.
+    // The server may reset the connection after the answer.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// GET on a connection of its own: head and body.
+/// Sends GET on a new connection; returns head and body.
 pub fn get(addr: SocketAddr, path: &str) -> String {
     exchange(addr, &format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"))
 }
 
-/// Looks again until `holds`; panics with `what` where that takes too long.
+/// Reads one answer from a connection that stays open; returns its status.
+pub fn read_status(stream: &mut impl BufRead, is_head: bool) -> u16 {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(stream.read_line(&mut head).unwrap() > 0, "closed after {head:?}");
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length = if is_head { 0 } else { length.map_or(0, |length| length.parse().unwrap()) };
+    stream.read_exact(&mut vec![0; length]).unwrap();
+    head[9..12].parse().unwrap()
+}
+
+/// Polls `holds`; panics with `what` if it stays false for too long.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {

@@ -1,5 +1,5 @@
-//! A plain axum server that answers `/qrcode` with the same 420 bytes: the bound that the service
-//! is measured against. Listens on the address that is its argument.
+//! A plain axum server that answers `/qrcode` with constant 420 bytes: the upper bound that
+//! benchmarks compare the service with. Its argument is the address to listen on.
 
 use axum::Router;
 use axum::routing::get;

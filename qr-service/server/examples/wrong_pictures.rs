@@ -1,8 +1,9 @@
-//! The service with a bug: its pictures are of another text. For tests of what notices that.
+//! The service with an injected bug: it draws the wrong text. Tests use it to check that the shadow
+//! notices.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     qr_service::faults::draw_other_texts();
-    qr_service::program::main()
+    qr_service::run()
 }

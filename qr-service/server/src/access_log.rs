@@ -1,21 +1,16 @@
-//! The access log: a line for a request.
-//!
-//! `request_id`, `trace_id` (where the request has a traceparent), `route`, `method`, `status`,
-//! `duration_seconds`, `side`, beside what every line has: docs/logs.md. The text of a request is
-//! never among them, nor its query.
+//! The access log: one line per request, with the fields that docs/logs.md lists. No field contains
+//! the text or the query of a request.
 
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
 
-/// Which requests have a line in the log.
+/// The requests that are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum AccessLog {
-    /// None.
+pub(crate) enum AccessLog {
     Off,
-    /// Those answered with 500 or above.
+    /// Requests answered with 500 or above.
     Errors,
-    /// All.
     All,
 }
 
@@ -34,7 +29,7 @@ impl AccessLog {
     }
 }
 
-/// What the proxy's log calls this service.
+/// This service's side, as the proxy's log names it.
 const SIDE: &str = "new";
 
 /// One line of the access log.
@@ -47,7 +42,7 @@ pub(crate) struct Access<'a> {
     pub(crate) duration: Duration,
 }
 
-/// A level is fixed where a line is written, so each has its own place.
+/// tracing fixes the level of an event at compile time, so each level needs its own call.
 macro_rules! log_at {
     ($level:ident, $access:expr) => {
         tracing::$level!(
@@ -73,7 +68,7 @@ impl Access<'_> {
     }
 }
 
-/// The trace id of a traceparent header (W3C Trace Context section 3.2), where it is valid.
+/// The trace id of a valid traceparent header (W3C Trace Context section 3.2).
 pub(crate) fn trace_id(header: &HeaderValue) -> Option<&str> {
     let header = header.to_str().ok()?;
     let mut parts = header.split('-');

@@ -1,32 +1,28 @@
-//! What makes the pictures: `qr-core`, or the article's function to compare it with.
+//! The function that draws the pictures: `qr-core`, or the article's function for comparison.
 
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
 use qr_core::{Level, Raster};
 
-/// Which function makes the pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
+pub(crate) enum Engine {
     /// `qr-core`.
     #[default]
     Default,
-    /// The published article's function, `qr-reference`: its picture is not exactly 200 px wide, and
-    /// it may choose Kanji mode. Only in builds with the feature `reference`.
+    /// The published article's function, `qr-reference`. Its picture is not exactly 200 px wide, and
+    /// it may choose Kanji mode.
     #[cfg(feature = "reference")]
     Reference,
 }
 
 impl Engine {
-    /// Makes the service's picture of `text`, a PNG, in `out`; reuses its capacity.
+    /// Replaces the content of `out` with the service's picture of `text`, a PNG.
     ///
     /// # Errors
-    /// What the function says. Texts of up to 512 bytes always fit.
-    pub(crate) fn generate(
-        self,
-        text: &str,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Box<dyn std::error::Error>> {
+    /// Those of the engine. Texts of up to 512 bytes always fit into a QR code.
+    pub(crate) fn generate(self, text: &str, out: &mut Vec<u8>) -> Result<(), Box<dyn Error>> {
         match self {
             Engine::Default => Ok(qr_core::generate(text, Level::L, &Raster::SERVICE, out)?),
             #[cfg(feature = "reference")]
@@ -53,11 +49,36 @@ impl FromStr for Engine {
             "default" => Ok(Engine::Default),
             #[cfg(feature = "reference")]
             "reference" => Ok(Engine::Reference),
+            #[cfg(feature = "reference")]
+            _ => Err("use default or reference"),
             #[cfg(not(feature = "reference"))]
-            "reference" => {
-                Err("this build has no reference engine; build with --features reference")
-            }
-            _ => Err("use \"default\" or \"reference\""),
+            "reference" => Err("this build lacks it; build with --features reference"),
+            #[cfg(not(feature = "reference"))]
+            _ => Err("use default"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(not(feature = "reference"))]
+    #[test]
+    fn a_build_without_the_reference_says_so() {
+        assert_eq!("default".parse(), Ok(Engine::Default));
+        let error = "reference".parse::<Engine>().unwrap_err();
+        assert_eq!(error, "this build lacks it; build with --features reference");
+    }
+
+    #[cfg(feature = "reference")]
+    #[test]
+    fn the_reference_draws_another_picture() {
+        let draw = |name: &str| {
+            let mut png = Vec::new();
+            name.parse::<Engine>().unwrap().generate("a", &mut png).unwrap();
+            png
+        };
+        assert_ne!(draw("default"), draw("reference"));
     }
 }

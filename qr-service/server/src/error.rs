@@ -1,24 +1,24 @@
-//! The one error type at the HTTP edge: every answer that is not a picture.
+//! The one error type at the HTTP edge: every error answer.
 //!
-//! A client's mistake (4xx) is an answer like another and is not logged as an error. What is
-//! unexpected is logged once, where it is turned into [`Error::Generate`], and only its kind leaves
-//! the process. Bodies are the contract's and never echo the text.
+//! A client's mistake (4xx) is not logged as an error. An unexpected error is logged once, where it
+//! becomes [`Error::Generate`]; its text never leaves the process. The contract defines the bodies;
+//! they never echo the text.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use qr_query::QueryError;
 
-/// Why a request has no picture.
+/// Why a request gets no picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Error {
     /// Not GET or HEAD.
     Method,
-    /// The `text` parameter is not what the contract takes.
+    /// The contract does not allow this `text` parameter.
     Query(QueryError),
-    /// As many requests are under way as may be.
+    /// Too many requests are in flight.
     Overloaded,
-    /// The picture could not be made, or the handler panicked.
+    /// The engine failed, or the handler panicked.
     Generate,
     /// No such route.
     NotFound,

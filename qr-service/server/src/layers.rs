@@ -1,16 +1,15 @@
-//! What is around the routes, outermost first, and why it is there.
+//! The layers around the routes, outermost first.
 //!
-//! 1. [`Observe`]: request id, the headers that every answer has, metrics and the access log. It is
-//!    outermost because it has to see every answer, 404s and overload included, and the whole time
-//!    that an answer took. One layer and not tower-http's four (`SetRequestId`,
-//!    `PropagateRequestId`, `SetResponseHeader`, `Trace`): together those cost more than making
-//!    the picture.
+//! 1. [`Observe`]: request id, common response headers, metrics and the access log. It is outermost
+//!    so that it sees every answer, 404s and 503s included, and measures the whole time. It replaces
+//!    four of tower-http's layers (`SetRequestId`, `PropagateRequestId`, `SetResponseHeader`,
+//!    `Trace`), which together cost more than drawing the picture.
 //! 2. The router.
 //!
-//! What other services have here is elsewhere, on purpose: timeouts and the limit on connections
-//! lie below HTTP (`connection`), for no handler of a public route ever waits, but a client may;
-//! the limit on requests and the catching of panics stand in the one handler that needs them.
-//! The admin listener, whose handlers are not hot, has tower-http's layers (`admin`).
+//! Other limits are elsewhere. `service-kit` has the timeouts and the limit on connections, below
+//! HTTP, because public handlers never wait and only clients are slow. `routes/qrcode.rs` limits
+//! requests and catches panics, because only that handler needs either. The admin listener, which is
+//! not hot, uses tower-http's layers.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -27,32 +26,33 @@ use tower::Service;
 
 use crate::access_log::{Access, trace_id};
 use crate::app::App;
+use crate::hex::write_hex;
 use crate::metrics::{MethodLabel, Route};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const SERVED_BY: HeaderName = HeaderName::from_static("x-served-by");
-/// Longest request id that is taken over, in characters.
+/// Longest request id that is accepted from a client, in characters.
 const MAX_REQUEST_ID: usize = 128;
 
-/// Puts the layers around the routes.
+/// Wraps the routes in the layers.
 pub(crate) fn around<S>(app: Arc<App>, routes: S) -> Observe<S> {
     Observe { app, inner: routes }
 }
 
-/// See the module's head.
+/// See the module's documentation.
 #[derive(Clone)]
 pub(crate) struct Observe<S> {
     app: Arc<App>,
     inner: S,
 }
 
-/// What is known of a request when it comes.
+/// A request's data for metrics, log and headers, taken before the router consumes it.
 struct Seen {
     start: Instant,
     method: MethodLabel,
     route: Route,
     request_id: HeaderValue,
-    /// Only looked for where it will be logged.
+    /// `None` as well if no request is logged: a lookup costs time.
     traceparent: Option<HeaderValue>,
 }
 
@@ -80,7 +80,7 @@ impl<S: Service<Request, Response = Response>> Service<Request> for Observe<S> {
     }
 }
 
-/// The client's request id where it is 1 to 128 visible ASCII characters, else a new one.
+/// The client's request id if it is 1 to 128 visible ASCII characters, else a new one.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
     headers
         .get(REQUEST_ID)
@@ -92,14 +92,10 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
         .unwrap_or_else(new_request_id)
 }
 
-/// 128 random bits in hexadecimal. They have to be distinct and not secret.
+/// 128 random bits in hexadecimal. Ids must be distinct; they need not be secret.
 fn new_request_id() -> HeaderValue {
-    let mut random = fastrand::u128(..);
     let mut id = [0; 32];
-    for digit in &mut id {
-        *digit = b"0123456789abcdef"[(random & 15) as usize];
-        random >>= 4;
-    }
+    write_hex(&fastrand::u128(..).to_be_bytes(), &mut id);
     HeaderValue::from_bytes(&id).unwrap_or(HeaderValue::from_static("-"))
 }
 
@@ -114,7 +110,7 @@ pin_project! {
 
     impl<F> PinnedDrop for Observed<F> {
         fn drop(this: Pin<&mut Self>) {
-            // Not answered: the client went away.
+            // Still here, so there was no answer: the client disconnected.
             let this = this.project();
             if this.seen.take().is_some() {
                 this.app.metrics.request_ended();

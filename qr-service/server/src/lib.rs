@@ -1,19 +1,19 @@
-//! `qr-service`: `GET /qrcode?text=...` as a service of its own.
+//! `qr-service`: `GET /qrcode?text=...` as a service.
 //!
-//! [`run`] serves the route on one listener and health and metrics on another until told to stop.
-//! [`app::router`] is the routes alone, for tests in process.
+//! [`run`] is the whole program; `main.rs` and the example with injected faults call it.
 
-pub mod access_log;
-pub mod app;
-pub mod config;
-pub mod engine;
+mod access_log;
+mod app;
+mod config;
+mod engine;
 mod error;
 #[cfg(feature = "faults")]
 pub mod faults;
+mod hex;
 mod layers;
-pub mod metrics;
-pub mod program;
+mod metrics;
+mod program;
 mod routes;
-mod serve;
+mod tags;
 
-pub use serve::run;
+pub use program::run;

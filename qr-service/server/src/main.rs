@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    qr_service::program::main()
+    qr_service::run()
 }

@@ -1,4 +1,4 @@
-//! The service's metrics, in Prometheus' names and base units.
+//! The service's metrics, with Prometheus' naming and base units.
 //!
 //! | metric | labels |
 //! | --- | --- |
@@ -10,18 +10,17 @@
 //! | `qr_build_info` | version, engine |
 //! | `process_*` | see `service_kit::metrics` |
 //!
-//! Labels are bounded: routes are templates, methods and statuses those that this service answers.
-//! On the hot path no label is looked up: the series of a combination is made when it is first
-//! needed, and found by index from then on.
+//! Labels have few values: route templates, and the methods and statuses that this service answers.
+//! The hot path looks up no labels: the first request of a combination creates its series, and all
+//! later ones find it by index.
 //!
-//! There are two registries, since the library has no histogram with both exemplars and native
-//! buckets: text has the exemplars (a request's id beside its duration), protobuf the native buckets.
-//! All other metrics are in both.
+//! There are two registries, because no histogram of the library has both exemplars and native
+//! buckets. The text format has the exemplars (request ids), protobuf has the native buckets, and
+//! both have all other metrics.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::engine::Engine;
 use http::{Method, StatusCode};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -36,6 +35,8 @@ use service_kit::metrics::{
     DURATION_BUCKETS, ProcessCollector, RequestId, SIZE_BUCKETS, encode, encode_protobuf, histogram,
 };
 
+use crate::engine::Engine;
+
 /// A route's template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Route {
@@ -45,10 +46,10 @@ pub(crate) enum Route {
 
 impl Route {
     pub(crate) fn of(path: &str) -> Self {
-        if path == "/qrcode" { Route::Qrcode } else { Route::Unmatched }
+        if path == Route::Qrcode.as_str() { Route::Qrcode } else { Route::Unmatched }
     }
 
-    pub(crate) fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Route::Qrcode => "/qrcode",
             Route::Unmatched => "unmatched",
@@ -56,7 +57,7 @@ impl Route {
     }
 }
 
-/// A method as a label: those that the routes know, and all others.
+/// A method as a label; all methods that no route allows are `other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MethodLabel {
     Get,
@@ -84,7 +85,7 @@ impl MethodLabel {
 
 label_value!(Route, MethodLabel);
 
-/// Every status that a route answers with.
+/// Every status that a route answers with; a route that adds one lists it here.
 const STATUSES: [u16; 7] = [200, 304, 400, 404, 405, 500, 503];
 const COMBINATIONS: usize = 2 * 3 * STATUSES.len();
 
@@ -95,7 +96,7 @@ struct RequestLabels {
     status: u16,
 }
 
-/// Whether a route answers this.
+/// Whether the route can answer this method with this status.
 fn is_possible(route: Route, method: MethodLabel, status: u16) -> bool {
     match (route, method) {
         (Route::Unmatched, _) => status == 404,
@@ -111,8 +112,7 @@ struct Series {
     native_duration: Histogram,
 }
 
-/// All metrics of one service.
-pub struct Metrics {
+pub(crate) struct Metrics {
     text: Registry,
     protobuf: Registry,
     requests: Family<RequestLabels, Counter>,
@@ -157,7 +157,7 @@ impl Metrics {
         registry.register("http_requests_in_flight", "Requests under way", self.in_flight.clone());
         registry.register_with_unit(
             "qr_generate",
-            "Time to make a picture",
+            "Time to draw a picture",
             Unit::Seconds,
             self.generate.clone(),
         );
@@ -165,11 +165,11 @@ impl Metrics {
         let build =
             [("version", env!("CARGO_PKG_VERSION").to_owned()), ("engine", engine.to_string())];
         registry.register("qr_build", "What is running", Info::new(build));
-        registry.register_collector(Box::new(ProcessCollector::new()));
+        registry.register_collector(Box::new(ProcessCollector));
         registry
     }
 
-    /// Counters are there from the start, at 0, or a rate would not see the first of each.
+    /// Exports every counter at 0, because `rate` and `increase` miss a series' first value.
     fn begin_counting(&self) {
         for route in [Route::Qrcode, Route::Unmatched] {
             for method in [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other] {
@@ -195,7 +195,6 @@ impl Metrics {
         duration: Duration,
     ) {
         let status = status.as_u16();
-        // One that is not listed would be a route's that forgot to list it.
         let Some(index) = STATUSES.iter().position(|&s| s == status) else {
             debug_assert!(false, "status {status} is not in STATUSES");
             return;
@@ -221,13 +220,13 @@ impl Metrics {
         self.sizes.observe(bytes as f64);
     }
 
-    /// All metrics in the OpenMetrics text format, with exemplars.
-    pub fn encode(&self) -> String {
+    /// The OpenMetrics text format, with exemplars.
+    pub(crate) fn encode(&self) -> String {
         encode(&self.text)
     }
 
-    /// All metrics in Prometheus' protobuf, with native histograms.
-    pub fn encode_protobuf(&self) -> Vec<u8> {
+    /// Prometheus' protobuf format, with native histograms.
+    pub(crate) fn encode_protobuf(&self) -> Vec<u8> {
         encode_protobuf(&self.protobuf)
     }
 }
@@ -236,8 +235,7 @@ impl Metrics {
 mod tests {
     use super::*;
 
-    /// The most that a scrape can be: every answer that there is, in every bucket, each with the
-    /// longest id.
+    /// The largest possible scrape: every combination of labels, in every bucket, with the longest id.
     #[test]
     fn a_scrape_is_bounded() {
         let metrics = Metrics::new(Engine::Default);

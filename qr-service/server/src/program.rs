@@ -1,23 +1,33 @@
 //! Reads the configuration, binds, serves, and maps the outcome to an exit code.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
-use service_kit::{Listeners, shutdown_signal, telemetry};
+use service_kit::{Admin, Listeners, arguments, shutdown_signal, telemetry};
+use tokio::runtime::Builder;
 
+use crate::app::App;
 use crate::config::{Arguments, Config};
-use crate::run;
+use crate::routes;
 
-/// The program: gives its exit code once it was told to end, or could not begin.
-pub fn main() -> ExitCode {
-    let config = match service_kit::arguments::parse::<Arguments>().check() {
+/// Runs the service until a signal ends it; returns the exit code.
+pub fn run() -> ExitCode {
+    let config = match arguments::parse::<Arguments>().check() {
         Ok(config) => config,
         Err(error) => {
             eprintln!("qr-service: {error}");
-            return ExitCode::from(service_kit::arguments::USAGE);
+            return ExitCode::from(arguments::USAGE);
         }
     };
-    match serve(config) {
+    // With one thread the simpler scheduler is enough: no task has to move to another thread.
+    let mut runtime = match config.worker_threads {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    runtime.worker_threads(config.worker_threads).enable_all();
+    let runtime = runtime.build().context("cannot start the runtime");
+    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(config))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("qr-service: {error:#}");
@@ -26,21 +36,19 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn serve(config: Config) -> anyhow::Result<()> {
-    // On one thread the plain scheduler does: nothing has to be woken or stolen across threads.
-    let mut runtime = match config.worker_threads {
-        1 => tokio::runtime::Builder::new_current_thread(),
-        _ => tokio::runtime::Builder::new_multi_thread(),
-    };
-    runtime.worker_threads(config.worker_threads).enable_all();
-    runtime.build().context("cannot start the runtime")?.block_on(async {
-        let listeners =
-            Listeners::bind((config.addr, "QR_ADDR"), (config.admin_addr, "QR_ADMIN_ADDR")).await?;
-        telemetry::init("qr-service", config.log_level)?;
-        let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
-        let shutdown = shutdown_signal()?;
-        tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
-        run(config, listeners, shutdown).await;
-        Ok(())
-    })
+async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
+    let listeners =
+        Listeners::bind((config.addr, "QR_ADDR"), (config.admin_addr, "QR_ADMIN_ADDR")).await?;
+    telemetry::init("qr-service", config.log_level)?;
+    let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
+    let shutdown = shutdown_signal()?;
+    tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
+
+    let app = App::new(config.engine, config.max_in_flight, config.access_log);
+    let (text, protobuf) = (Arc::clone(&app), Arc::clone(&app));
+    let admin = Admin::new(move || text.metrics.encode())
+        .with_protobuf(move || protobuf.metrics.encode_protobuf());
+    let routes = routes::router(app);
+    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
+    Ok(())
 }

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use service_kit::testing::{Service, eventually, exchange, get};
+use service_kit::testing::{Service, eventually, exchange, get, read_status};
 
 fn start(environment: &[(&str, &str)]) -> Service {
     Service::start(&mut command(environment))
@@ -20,24 +20,9 @@ fn command(environment: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Runs it where it is to end by itself.
+/// Runs the service with a bad setting, until it exits.
 fn fails(environment: &[(&str, &str)]) -> Output {
     command(environment).output().unwrap()
-}
-
-/// Reads one answer off a connection that stays open: its head and body.
-fn read_answer(stream: &mut BufReader<TcpStream>) -> (String, Vec<u8>) {
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(stream.read_line(&mut head).unwrap() > 0, "closed after {head:?}");
-    }
-    let length = head
-        .lines()
-        .find_map(|l| l.strip_prefix("content-length: "))
-        .map_or(0, |l| l.parse().unwrap());
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body).unwrap();
-    (head, body)
 }
 
 #[test]
@@ -49,15 +34,13 @@ fn pipelined_requests_are_answered_in_order_on_one_connection() {
         .concat();
     stream.write_all(requests.as_bytes()).unwrap();
     let mut stream = BufReader::new(stream);
-    let statuses = [200, 400, 200];
-    for status in statuses {
-        let (head, _) = read_answer(&mut stream);
-        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+    for status in [200, 400, 200] {
+        assert_eq!(read_status(&mut stream, false), status);
     }
 }
 
 #[test]
-fn a_request_id_is_taken_over_where_it_is_valid_and_else_made() {
+fn a_valid_request_id_is_kept_and_an_invalid_one_replaced() {
     let service = start(&[]);
     let answer_to = |id: &str| {
         let request = format!(
@@ -76,7 +59,7 @@ fn a_request_id_is_taken_over_where_it_is_valid_and_else_made() {
 }
 
 #[test]
-fn a_head_that_is_too_large_is_refused() {
+fn a_head_over_the_limit_is_refused() {
     let service = start(&[]);
     let long = "x".repeat(20_000);
     let answer = get(service.addr, &format!("/qrcode?text={long}"));
@@ -86,12 +69,12 @@ fn a_head_that_is_too_large_is_refused() {
 }
 
 #[test]
-fn a_client_that_is_slow_with_its_head_is_cut_off() {
+fn a_client_that_sends_its_head_slowly_is_disconnected() {
     let service = start(&[("QR_HEADER_TIMEOUT", "300ms")]);
     let mut stream = service.connect();
     stream.write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost:").unwrap();
     assert_eq!(stream.read(&mut [0; 100]).unwrap_or(0), 0);
-    // Nor does a byte now and then keep it open.
+    // Single bytes do not extend the timeout.
     let mut stream = service.connect();
     let start = Instant::now();
     while stream.write_all(b"G").is_ok() {
@@ -101,24 +84,24 @@ fn a_client_that_is_slow_with_its_head_is_cut_off() {
 }
 
 #[test]
-fn a_connection_that_idles_too_long_is_closed_and_one_that_does_not_is_kept() {
+fn only_the_idle_timeout_closes_an_idle_connection() {
     let service = start(&[("QR_IDLE_TIMEOUT", "1s"), ("QR_HEADER_TIMEOUT", "200ms")]);
     let mut stream = BufReader::new(service.connect());
     for _ in 0..2 {
-        // Longer than the timeout of a head, which does not run between requests.
         stream.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-        assert!(read_answer(&mut stream).0.starts_with("HTTP/1.1 200"));
+        assert_eq!(read_status(&mut stream, false), 200);
+        // Longer than the timeout of a head, which must not apply between requests.
         std::thread::sleep(Duration::from_millis(500));
     }
     assert_eq!(stream.read(&mut [0; 100]).unwrap_or(0), 0);
 }
 
 #[test]
-fn a_connection_past_the_limit_is_answered_503_and_closed() {
+fn a_connection_over_the_limit_is_answered_503_and_closed() {
     let service = start(&[("QR_MAX_CONNECTIONS", "1")]);
     let mut first = BufReader::new(service.connect());
     first.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-    assert!(read_answer(&mut first).0.starts_with("HTTP/1.1 200"));
+    assert_eq!(read_status(&mut first, false), 200);
     let answer = get(service.addr, "/qrcode?text=b");
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
     assert!(
@@ -139,26 +122,26 @@ fn sigterm_turns_readiness_off_serves_on_for_the_delay_drains_and_exits_0() {
         get(service.addr, "/qrcode?text=late").starts_with("HTTP/1.1 200"),
         "served within the delay"
     );
-    // Half of a request at the end of the delay: it may end.
+    // A request that is incomplete at the end of the delay is still answered.
     let mut slow = BufReader::new(service.connect());
     slow.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\n").unwrap();
     eventually("not accepting", || TcpStream::connect(service.addr).is_err());
     slow.get_mut().write_all(b"host: x\r\n\r\n").unwrap();
-    assert!(read_answer(&mut slow).0.starts_with("HTTP/1.1 200"));
+    assert_eq!(read_status(&mut slow, false), 200);
     assert_eq!(idle.read(&mut [0; 1]).unwrap_or(0), 0, "idle connections are closed");
     assert_eq!(service.wait(), Some(0));
     assert!(service.rest_of_log().contains("drained"));
 }
 
 #[test]
-fn sigint_ends_it_too() {
+fn sigint_ends_the_service_too() {
     let mut service = start(&[]);
     service.signal("INT");
     assert_eq!(service.wait(), Some(0));
 }
 
 #[test]
-fn each_bad_setting_is_one_clear_line_and_nothing_listens() {
+fn a_bad_setting_is_reported_in_one_line_and_no_port_is_bound() {
     for (variable, value) in [
         ("QR_ADDR", "localhost"),
         ("QR_ADMIN_ADDR", "127.0.0.1:99999"),
@@ -178,13 +161,16 @@ fn each_bad_setting_is_one_clear_line_and_nothing_listens() {
         assert_eq!(output.status.code(), Some(2), "{variable}={value}");
         let error = String::from_utf8(output.stderr).unwrap();
         let flag = format!("--{}", variable[3..].to_lowercase().replace('_', "-"));
-        assert!(error.contains(&flag), "{variable}={value}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        for part in [&flag, variable, &format!("invalid value {value:?}: ")] {
+            assert!(error.contains(part), "{variable}={value}: {error}");
+        }
         assert!(output.stdout.is_empty());
     }
 }
 
 #[test]
-fn a_taken_port_is_one_clear_line() {
+fn a_taken_port_is_reported_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = taken.local_addr().unwrap().to_string();
     let output = fails(&[("QR_ADDR", &addr)]);
@@ -195,7 +181,7 @@ fn a_taken_port_is_one_clear_line() {
 }
 
 #[test]
-fn the_text_is_in_no_log_and_no_metric() {
+fn logs_and_metrics_never_contain_the_text() {
     let mut service = start(&[("QR_ACCESS_LOG", "all"), ("QR_LOG_LEVEL", "trace")]);
     let request = "GET /qrcode?text=sesame HTTP/1.1\r\nhost: x\r\nx-request-id: id-1\r\n\
         traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\nconnection: close\r\n\r\n";
@@ -220,7 +206,7 @@ fn the_text_is_in_no_log_and_no_metric() {
 }
 
 #[test]
-fn metrics_count_what_was_asked() {
+fn metrics_count_requests_and_pictures() {
     let service = start(&[]);
     for path in ["/qrcode?text=a", "/qrcode?text=b", "/qrcode", "/nowhere"] {
         get(service.addr, path);

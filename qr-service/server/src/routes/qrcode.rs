@@ -1,4 +1,4 @@
-//! `GET /qrcode?text=...`: the picture, or word that the client has it.
+//! `GET /qrcode?text=...`: the picture, or 304 if the client has it.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -16,25 +16,23 @@ use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MA
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body::Frame;
 use qr_query::{MAX_TEXT_BYTES, parse_text};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::app::App;
-use crate::engine::Engine;
 use crate::error::Error;
 
 const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const PNG: HeaderValue = HeaderValue::from_static("image/png");
 
 thread_local! {
-    /// The picture is made here and copied out at its size: one allocation, and none too large.
+    /// The picture is drawn here and then copied: one allocation per answer, of the exact size.
     static PICTURE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(4096));
 }
 
 /// Answers a request of any method.
 ///
-/// A panic ends the request and not the process. It is caught here and not by a layer: nothing
-/// else can panic on a text, and tower-http's layer boxes every body once more.
-pub(crate) async fn get(State(app): State<Arc<App>>, request: axum::extract::Request) -> Response {
+/// A panic ends only its request. It is caught here because no other code can panic on a text;
+/// tower-http's layer would also box every body once more.
+pub(super) async fn get(State(app): State<Arc<App>>, request: axum::extract::Request) -> Response {
     let answered = catch_unwind(AssertUnwindSafe(|| answer(&app, &request)));
     answered.unwrap_or(Err(Error::Generate)).unwrap_or_else(IntoResponse::into_response)
 }
@@ -72,7 +70,7 @@ fn found(picture: Bytes, tag: HeaderValue) -> Response {
     let len = picture.len();
     let mut response = Response::new(picture.into());
     let headers = response.headers_mut();
-    // With those that the layers add; a map that grows on the way hashes everything twice.
+    // Room for the headers that the layers add: a map that grows hashes everything again.
     headers.reserve(8);
     headers.insert(CONTENT_TYPE, PNG);
     headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
@@ -82,8 +80,8 @@ fn found(picture: Bytes, tag: HeaderValue) -> Response {
 }
 
 fn not_modified(method: &Method, tag: HeaderValue) -> Response {
-    // To HEAD hyper would add `Content-Length: 0`, which is not the picture's (RFC 9110 section
-    // 8.6); of a body whose length it does not know it says nothing.
+    // To HEAD hyper would add `Content-Length: 0`, which is not the picture's length (RFC 9110
+    // section 8.6). If it does not know a body's length, it adds no header.
     let body = if *method == Method::HEAD { Body::new(OfUnknownLength) } else { Body::empty() };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -93,7 +91,7 @@ fn not_modified(method: &Method, tag: HeaderValue) -> Response {
     response
 }
 
-/// An empty body that does not say so.
+/// An empty body that does not report its length.
 struct OfUnknownLength;
 
 impl http_body::Body for OfUnknownLength {
@@ -105,31 +103,6 @@ impl http_body::Body for OfUnknownLength {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         Poll::Ready(None)
-    }
-}
-
-/// Makes entity tags from text, version and engine: no picture is needed to know that a client has
-/// it already.
-#[derive(Clone, Copy)]
-pub(crate) struct Tags {
-    seed: u64,
-}
-
-impl Tags {
-    pub(crate) fn new(engine: Engine) -> Self {
-        let maker = format!("{} {engine}", env!("CARGO_PKG_VERSION"));
-        Tags { seed: xxh3_64(maker.as_bytes()) }
-    }
-
-    /// The strong tag of the picture of `text`: 16 hexadecimal digits, quoted.
-    fn of(self, text: &str) -> HeaderValue {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let hash = xxh3_64_with_seed(text.as_bytes(), self.seed);
-        let mut tag = [b'"'; 18];
-        for (i, digit) in tag[1..17].iter_mut().enumerate() {
-            *digit = DIGITS[(hash >> (60 - 4 * i) & 15) as usize];
-        }
-        HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Signals that end a service.
+//! The signals that end a service.
 
 use std::future::Future;
 
@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Resolves at the first SIGTERM or SIGINT; a second one ends the process at once.
 ///
 /// # Errors
-/// Where signals cannot be listened for.
+/// If the signal handlers cannot be installed.
 pub fn shutdown_signal() -> anyhow::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
@@ -18,16 +18,16 @@ pub fn shutdown_signal() -> anyhow::Result<impl Future<Output = ()>> {
             _ = interrupt.recv() => {}
         }
     };
-    let (first, told) = tokio::sync::oneshot::channel();
+    let (first, received) = tokio::sync::oneshot::channel();
     tokio::spawn(async move {
         next().await;
-        // Where nobody waits any more, the service has ended by itself.
+        // This fails if the service has already ended.
         let _ = first.send(());
         next().await;
         tracing::warn!("second signal: ending at once");
         std::process::exit(130);
     });
     Ok(async move {
-        let _ = told.await;
+        let _ = received.await;
     })
 }

@@ -1,4 +1,4 @@
-//! What the metrics of all services have in common.
+//! Buckets, encodings and labels that all services share.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use prometheus_client::encoding::{prometheus_protobuf, text};
 use prometheus_client::metrics::histogram::{Histogram, NativeHistogramConfig};
 use prometheus_client::registry::Registry;
 
-pub use crate::process_metrics::ProcessCollector;
+pub use super::process_metrics::ProcessCollector;
 
-/// Bounds of all durations, in seconds. From 50 µs up: the libraries' defaults begin at 5 ms and
-/// would hide the whole difference between the implementations. The legacy app has the same.
+/// Bounds of all durations, in seconds. They begin at 50 µs: the libraries' defaults begin at 5 ms and
+/// would hide the whole difference between the two sides. The legacy app has the same buckets.
 pub const DURATION_BUCKETS: [f64; 15] = [
     0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
     2.5,
@@ -18,7 +18,7 @@ pub const DURATION_BUCKETS: [f64; 15] = [
 /// Bounds of a picture's size, in bytes.
 pub const SIZE_BUCKETS: [f64; 7] = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 
-/// All metrics of a registry in the OpenMetrics text format.
+/// Encodes a registry in the OpenMetrics text format.
 pub fn encode(registry: &Registry) -> String {
     let mut text = String::with_capacity(16 * 1024);
     // Writing to a string cannot fail.
@@ -26,19 +26,20 @@ pub fn encode(registry: &Registry) -> String {
     text
 }
 
-/// All metrics of a registry in Prometheus' protobuf format, native histograms among them.
+/// Encodes a registry in Prometheus' protobuf format, native histograms included.
 pub fn encode_protobuf(registry: &Registry) -> Vec<u8> {
-    // Every registry that can be written as text can be written so.
+    // A registry that can be encoded as text can be encoded as protobuf.
     prometheus_protobuf::encode_to_vec(registry).unwrap_or_default()
 }
 
-/// A histogram with these buckets, and native ones for scrapers that ask for protobuf: each at most
-/// a tenth wider than the one before, and so many that one histogram has 2 kB at most.
+/// A histogram with these buckets, and with native buckets for scrapers that ask for protobuf. Each
+/// native bucket is at most a tenth wider than the one before; 160 of them keep a histogram below 2 kB.
 pub fn histogram(buckets: impl IntoIterator<Item = f64>) -> Histogram {
     Histogram::new_classic_and_native(buckets, NativeHistogramConfig::new(1.1).max_buckets(160))
 }
 
-/// A request's id as the label of an exemplar. It is kept in place: ids come on every request.
+/// A request's id as the label of an exemplar, stored inline: every request makes one, and a heap
+/// allocation for each would be slow.
 #[derive(Clone, Copy)]
 pub struct RequestId {
     len: u8,
@@ -46,10 +47,10 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// OpenMetrics allows 118 characters; that many in every bucket would double a scrape's size.
+    /// OpenMetrics allows 118 characters, but ids of that length would double a scrape's size.
     const MAX: usize = 64;
 
-    /// `None` where it is too long for an exemplar.
+    /// `None` if the id is too long for an exemplar.
     pub fn new(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; Self::MAX];
         bytes.get_mut(..id.len())?.copy_from_slice(id);
@@ -73,7 +74,7 @@ impl EncodeLabelSet for RequestId {
     }
 }
 
-/// Makes types with an `as_str` values of labels.
+/// Makes types with an `as_str` method usable as label values.
 #[macro_export]
 macro_rules! label_value {
     ($($label:ty),*) => {

@@ -1,6 +1,6 @@
-//! Logs: one JSON object a line on standard output, with the same fields as the legacy app's.
+//! Logs: one JSON object per line on standard output, with the same fields as the legacy app's.
 //!
-//! `time` (RFC 3339, UTC), `level`, `msg`, `service`, and the event's own.
+//! A line has `time` (RFC 3339, UTC), `level`, `msg`, `service` and the event's fields.
 
 use std::fmt;
 use std::io::Write as _;
@@ -9,16 +9,17 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
-use tracing_subscriber::{EnvFilter, Layer};
 
-/// Writes each event as a line of JSON.
+/// Writes each event as one line of JSON.
 struct JsonLines {
     service: &'static str,
 }
 
-/// Fields of an event on their way to JSON.
+/// Collects the fields of an event.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -63,21 +64,21 @@ impl<S: Subscriber> Layer<S> for JsonLines {
         fields.0.insert("level".to_owned(), level.into());
         fields.0.insert("service".to_owned(), self.service.into());
         event.record(&mut fields);
-        // One write a line, so that lines of several threads never mix. A log that cannot be
-        // written is no reason to stop serving.
+        // One write per line, so that lines of several threads never mix. The service goes on if
+        // the log cannot be written.
         let line = format!("{}\n", Value::Object(fields.0));
         let _ = std::io::stdout().lock().write_all(line.as_bytes());
     }
 }
 
-/// Starts logging at `level` in the name of `service`, for the whole process.
+/// Starts logging events of `level` and above for the whole process, with `service` in each line.
 ///
 /// # Errors
-/// Where logging was started before.
+/// If logging has already been started.
 pub fn init(service: &'static str, level: tracing::Level) -> Result<(), TryInitError> {
-    let filter = EnvFilter::new(level.as_str());
+    let filter = LevelFilter::from_level(level);
     tracing_subscriber::registry().with(JsonLines { service }.with_filter(filter)).try_init()?;
-    // The default hook prints the panic's message, which may quote a text.
+    // The default hook prints the panic's message, which may quote a client's text.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "panic");

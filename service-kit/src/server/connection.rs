@@ -1,10 +1,10 @@
-//! A connection that gives up on a client that takes too long.
+//! A connection that is closed when its client takes too long.
 //!
-//! hyper has one timeout, for a request's head, and it runs while a kept-alive connection idles
-//! too. Here it is three: idle between requests, from a head's first byte to its last, and from
-//! there until the answer is written. A timer that is set and cleared for each request would be a
-//! good part of the request's cost. So the connection only notes when something last happened, and
-//! its one timer looks at that note when it fires, and sleeps on if it was early.
+//! hyper has one timeout, for a request's head, and it also runs while a kept-alive connection is
+//! idle. This connection has three: idle between requests, from the first byte of a head to its last,
+//! and a stall while the client reads the answer. Setting and clearing a timer for each request would
+//! be a large part of the request's cost. So the connection only records when its last event was. Its
+//! one timer checks that record when it fires, and sleeps on if it fired early.
 
 use std::future::Future;
 use std::io;
@@ -15,18 +15,18 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How long a client may take.
+/// Time limits on clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
-    /// Between requests.
+    /// Longest idle time between requests.
     pub idle: Duration,
-    /// From the first byte of a request's head to its last.
+    /// Longest time from the first byte of a request's head to its last.
     pub header: Duration,
-    /// To take the answer.
+    /// Longest stall while the client reads an answer.
     pub write: Duration,
 }
 
-/// What the connection waits for.
+/// The event that the connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Waiting {
     ForRequest,
@@ -34,10 +34,10 @@ enum Waiting {
     ToWrite,
 }
 
-/// A stream with [`Timeouts`]; reading or writing past one of them is an error.
+/// A stream with [`Timeouts`]; a read or write that exceeds one of them is an error.
 pub(crate) struct Timed<S> {
     stream: S,
-    /// In a box of its own, for hyper wants streams that can be moved.
+    /// Boxed, because `Sleep` must stay pinned while hyper needs a stream that can be moved.
     timer: Pin<Box<Sleep>>,
     timeouts: Timeouts,
     waiting: Waiting,
@@ -47,7 +47,7 @@ pub(crate) struct Timed<S> {
 impl<S> Timed<S> {
     pub(crate) fn new(stream: S, timeouts: Timeouts) -> Self {
         let since = Instant::now();
-        // A new connection has not idled yet: it has come to ask something.
+        // A client connects to send a request, so the first wait is not an idle one.
         let timer = Box::pin(sleep_until(since + timeouts.header));
         Timed { stream, timer, timeouts, waiting: Waiting::ForHead, since }
     }
@@ -57,8 +57,8 @@ impl<S> Timed<S> {
         self.since = Instant::now();
     }
 
-    /// Notes what is waited for from now on; an error if it took too long. The clock of a wait
-    /// starts when it is first noted.
+    /// Waits for an event; an error if it takes too long. The time counts from the first call for
+    /// the same event.
     fn wait(&mut self, context: &mut Context<'_>, waiting: Waiting) -> Poll<io::Result<()>> {
         if self.waiting != waiting {
             self.begin(waiting);
@@ -78,7 +78,7 @@ impl<S> Timed<S> {
                 Poll::Ready(()) if Instant::now() >= deadline => {
                     return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
                 }
-                // Early: something happened since the timer was set.
+                // Early: there was an event after the timer was set.
                 Poll::Ready(()) => self.timer.as_mut().reset(deadline),
             }
         }
@@ -100,7 +100,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
                 Poll::Ready(result)
             }
             Poll::Pending => {
-                // While an answer waits to be written, its clock is the one that runs.
+                // hyper also reads while an answer waits to be written; the write timeout applies then.
                 let waiting = self.waiting;
                 self.wait(context, waiting)
             }
@@ -109,7 +109,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Timed<S> {
-    /// What a write came to: the connection idles after it, or waits to write on.
+    /// Updates the wait after a write: for the next request if it succeeded, else to write on.
     fn written<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -1,12 +1,12 @@
-//! Health and metrics, on a listener of their own that the proxy's public port never reaches.
+//! Health and metrics, on a separate listener that the proxy's public port never reaches.
 //!
 //! | route | answer |
 //! | --- | --- |
 //! | `/livez` | 200 while the process runs |
-//! | `/readyz` | 200, and 503 from the moment shutdown begins |
-//! | `/metrics` | the metrics: OpenMetrics text, or protobuf where a scraper likes that better |
+//! | `/readyz` | 200, or 503 once shutdown has begun |
+//! | `/metrics` | OpenMetrics text, or protobuf if the service has it and the scraper prefers it |
 //!
-//! and what the service adds.
+//! A service can add routes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,14 +21,14 @@ use http::{HeaderMap, StatusCode};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
-/// The routes, and the readiness that they tell.
+/// The admin routes and the readiness that `/readyz` reports.
 pub struct Admin {
     readiness: Readiness,
     metrics: Metrics,
     routes: Router,
 }
 
-/// What `/metrics` answers with.
+/// The sources of `/metrics`.
 #[derive(Clone)]
 struct Metrics {
     text: Arc<dyn Fn() -> String + Send + Sync>,
@@ -36,7 +36,7 @@ struct Metrics {
 }
 
 impl Admin {
-    /// The routes that every service has; `metrics` gives the text of `/metrics`.
+    /// The routes that every service has; `metrics` returns the text of `/metrics`.
     pub fn new(metrics: impl Fn() -> String + Send + Sync + 'static) -> Self {
         let readiness = Readiness::default();
         let routes = Router::new()
@@ -45,14 +45,14 @@ impl Admin {
         Admin { readiness, metrics: Metrics { text: Arc::new(metrics), protobuf: None }, routes }
     }
 
-    /// Adds the metrics in Prometheus' protobuf, which alone has native histograms.
+    /// Adds the metrics in Prometheus' protobuf, the only format with native histograms.
     #[must_use]
     pub fn with_protobuf(mut self, metrics: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Self {
         self.metrics.protobuf = Some(Arc::new(metrics));
         self
     }
 
-    /// Adds routes of the service's own.
+    /// Adds routes.
     #[must_use]
     pub fn with(self, more: Router) -> Self {
         Admin { routes: self.routes.merge(more), ..self }
@@ -71,7 +71,7 @@ impl Admin {
     }
 }
 
-/// Whether the service takes requests. Clones say the same.
+/// Whether the service accepts requests. Clones share the state.
 #[derive(Clone, Default)]
 pub(crate) struct Readiness(Arc<AtomicBool>);
 
@@ -98,8 +98,8 @@ async fn show_metrics(State(metrics): State<Metrics>, headers: HeaderMap) -> Res
     }
 }
 
-/// Whether Accept (RFC 9110 section 12.5.1) has this protobuf before every text. Text is what is
-/// shown to who does not say.
+/// Whether Accept (RFC 9110 section 12.5.1) ranks this protobuf above every text format. Without
+/// Accept the answer is text.
 fn prefers_protobuf(headers: &HeaderMap) -> bool {
     let (mut protobuf, mut text) = (0.0, 0.0);
     for range in headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()) {
@@ -134,14 +134,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn protobuf_is_for_those_who_like_it_best() {
+    fn protobuf_is_sent_only_if_accept_prefers_it() {
         let ours = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
         let prefers = |accept: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, accept.parse().unwrap());
             prefers_protobuf(&headers)
         };
-        // What Prometheus sends with native histograms, and without.
+        // Prometheus with native histograms; below, Prometheus without.
         assert!(prefers(&format!(
             "{ours},application/openmetrics-text;version=1.0.0;q=0.8,*/*;q=0.1"
         )));

@@ -1,0 +1,158 @@
+//! Flags and environment variables, read by clap, with a one-line message for a bad value.
+//!
+//! clap's own message names only the flag, even if the value came from a variable, as it mostly does
+//! in services. The message here names both.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Parser};
+
+/// Exit code for wrong usage, the same as clap's.
+pub const USAGE: u8 = 2;
+
+/// Reads the arguments. Exits with [`USAGE`] if they are invalid, and with 0 after `--help` and
+/// `--version`.
+pub fn parse<P: Parser>() -> P {
+    P::try_parse().unwrap_or_else(|error| {
+        let mut command = P::command();
+        command.build(); // without this, clap cannot format its arguments
+        if let Some(line) = line(&command, &error) {
+            eprintln!("{}: {line}", command.get_name());
+            std::process::exit(USAGE.into());
+        }
+        error.exit()
+    })
+}
+
+/// A clap `value_parser` for durations such as `10s`, `1m 30s` or `250ms`.
+///
+/// # Errors
+/// If `value` is not a duration.
+pub fn time(value: &str) -> Result<Duration, humantime::DurationError> {
+    humantime::parse_duration(value)
+}
+
+/// A clap `value_parser` for durations longer than 0.
+///
+/// # Errors
+/// If `value` is not a duration, or is 0.
+pub fn timeout(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
+    match time(value)? {
+        Duration::ZERO => Err("must be longer than 0".into()),
+        timeout => Ok(timeout),
+    }
+}
+
+/// Checks that a service's two listeners differ. `prefix` begins the names of the variables `ADDR`
+/// and `ADMIN_ADDR`. Port 0 never clashes: the system picks a free port for each.
+///
+/// # Errors
+/// One line that names both settings.
+pub fn check_listeners(
+    prefix: &str,
+    addr: SocketAddr,
+    admin_addr: SocketAddr,
+) -> Result<(), String> {
+    if addr != admin_addr || addr.port() == 0 {
+        return Ok(());
+    }
+    Err(format!(
+        "--admin-addr ({prefix}ADMIN_ADDR) must differ from --addr ({prefix}ADDR), both are {addr}"
+    ))
+}
+
+/// The line for a bad value; `None` for every other error.
+fn line(command: &Command, error: &clap::Error) -> Option<String> {
+    if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
+        return None;
+    }
+    let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
+        return None;
+    };
+    if value.is_empty() && error.source().is_none() {
+        return None; // the value is missing, not bad
+    }
+    let name = match find(command, shown).and_then(Arg::get_env) {
+        Some(variable) => format!("{shown} ({})", variable.to_string_lossy()),
+        None => shown.clone(),
+    };
+    let reason = match (error.source(), error.get(ContextKind::ValidValue)) {
+        (Some(source), _) => source.to_string(),
+        (None, Some(ContextValue::Strings(values))) => format!("use {}", values.join(" or ")),
+        _ => "cannot be read".to_owned(),
+    };
+    Some(format!("{name}: invalid value {value:?}: {reason}"))
+}
+
+fn find<'a>(command: &'a Command, shown: &str) -> Option<&'a Arg> {
+    let here = command.get_arguments().find(|argument| argument.to_string() == shown);
+    here.or_else(|| command.get_subcommands().find_map(|command| find(command, shown)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+
+    use super::*;
+
+    #[derive(Parser, Debug)]
+    #[command(name = "program")]
+    struct Arguments {
+        /// A number
+        #[arg(long, env = "ARGUMENTS_TEST_COUNT", value_name = "COUNT")]
+        count: Option<NonZeroUsize>,
+        /// One of two
+        #[arg(long, value_parser = ["red", "blue"])]
+        colour: Option<String>,
+        /// A duration
+        #[arg(long, env = "ARGUMENTS_TEST_WAIT", value_name = "TIME", value_parser = timeout)]
+        wait: Option<Duration>,
+    }
+
+    fn message(args: &[&str]) -> Option<String> {
+        let error = Arguments::try_parse_from(args).expect_err("invalid arguments");
+        let mut command = <Arguments as clap::CommandFactory>::command();
+        command.build();
+        line(&command, &error)
+    }
+
+    #[test]
+    fn a_bad_value_is_reported_in_one_line_with_flag_variable_and_reason() {
+        let count = "--count <COUNT> (ARGUMENTS_TEST_COUNT): invalid value";
+        let wait = "--wait <TIME> (ARGUMENTS_TEST_WAIT): invalid value";
+        for (args, expected) in [
+            (["--count", "many"], format!("{count} \"many\": invalid digit found in string")),
+            (["--count", "0"], format!("{count} \"0\": number would be zero for non-zero type")),
+            (["--wait", "soon"], format!("{wait} \"soon\": expected number at 0")),
+            (["--wait", "0s"], format!("{wait} \"0s\": must be longer than 0")),
+            (
+                ["--colour", "green"],
+                "--colour <COLOUR>: invalid value \"green\": use red or blue".to_owned(),
+            ),
+        ] {
+            assert_eq!(message(&["program", args[0], args[1]]), Some(expected));
+        }
+    }
+
+    #[test]
+    fn other_mistakes_keep_claps_own_words() {
+        assert_eq!(message(&["program", "--cuont", "1"]), None);
+        assert_eq!(message(&["program", "--count"]), None);
+        assert_eq!(message(&["program", "--colour"]), None);
+        assert_eq!(message(&["program", "--help"]), None);
+    }
+
+    #[test]
+    fn two_listeners_may_share_only_port_0() {
+        let (free, taken) = (([127, 0, 0, 1], 0).into(), ([127, 0, 0, 1], 80).into());
+        assert_eq!(check_listeners("QR_", free, free), Ok(()));
+        assert_eq!(check_listeners("QR_", free, taken), Ok(()));
+        let error = "--admin-addr (QR_ADMIN_ADDR) must differ from --addr (QR_ADDR), \
+                     both are 127.0.0.1:80";
+        assert_eq!(check_listeners("QR_", taken, taken), Err(error.to_owned()));
+    }
+}

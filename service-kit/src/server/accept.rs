@@ -1,0 +1,131 @@
+//! The accept loop: a limit on connections, and a task for each connection.
+//!
+//! `docs/adr/0004-own-accept-loop.md` says why it is not `axum::serve`.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use tower::ServiceExt;
+
+use super::connection::{Timed, Timeouts};
+use super::{Routes, Serving};
+
+/// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// Connections over the limit that are answered 503 at once; any more are closed without an answer.
+const MAX_REFUSALS: usize = 64;
+
+pub(super) struct Acceptor {
+    listener: TcpListener,
+    timeouts: Timeouts,
+    /// The answer to a connection over the limit.
+    refusal: Arc<str>,
+    places: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+    open: GracefulShutdown,
+}
+
+impl Acceptor {
+    pub(super) fn new(listener: TcpListener, serving: &Serving, max_connections: usize) -> Self {
+        Acceptor {
+            listener,
+            timeouts: serving.timeouts,
+            refusal: refusal(serving.service).into(),
+            places: Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS))),
+            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
+            open: GracefulShutdown::new(),
+        }
+    }
+
+    /// Accepts until `stopped` resolves; returns the connections that are still open.
+    pub(super) async fn run(
+        self,
+        routes: impl Routes,
+        stopped: impl Future<Output = ()>,
+    ) -> GracefulShutdown {
+        let mut stopped = pin!(stopped);
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                () = &mut stopped => return self.open,
+            };
+            match accepted {
+                Ok((stream, _)) => self.take(stream, routes.clone()),
+                // Most likely there are no file descriptors left; wait until some are closed.
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    /// Spawns a task that serves the connection, or refuses it if all places are taken.
+    fn take(&self, stream: TcpStream, routes: impl Routes) {
+        // Nagle's algorithm would delay small answers. If this fails, the connection is gone and
+        // reading from it says so.
+        let _ = stream.set_nodelay(true);
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            if let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() {
+                tokio::spawn(refuse(stream, Arc::clone(&self.refusal), place));
+            }
+            return;
+        };
+        let routes = routes.map_request(|request: hyper::Request<hyper::body::Incoming>| {
+            request.map(axum::body::Body::new)
+        });
+        let connection = http1::Builder::new()
+            .max_buf_size(MAX_HEAD_BYTES)
+            // `Timed` has the timeouts.
+            .header_read_timeout(None)
+            .serve_connection(
+                TokioIo::new(Timed::new(stream, self.timeouts)),
+                TowerToHyperService::new(routes),
+            );
+        let connection = self.open.watch(connection);
+        tokio::spawn(async move {
+            // A client that disconnects or sends invalid HTTP is not the service's error.
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "connection ended");
+            }
+            drop(place);
+        });
+    }
+}
+
+fn refusal(service: &str) -> String {
+    let body = "overloaded, try again";
+    let length = body.len();
+    format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\n\
+         content-length: {length}\r\ncache-control: no-store\r\nretry-after: 1\r\n\
+         x-content-type-options: nosniff\r\nx-served-by: {service}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+/// Answers 503 to a connection over the limit and closes it. Reads the request first: closing with
+/// unread data resets the connection, and the client would lose the answer.
+async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphorePermit) {
+    let talk = async {
+        let mut request = [0; 4096];
+        let _ = stream.read(&mut request).await?;
+        stream.write_all(refusal.as_bytes()).await?;
+        stream.shutdown().await?;
+        while stream.read(&mut request).await? > 0 {}
+        io::Result::Ok(())
+    };
+    // The connection closes in any case.
+    let _ = timeout(Duration::from_secs(1), talk).await;
+    drop(place);
+}

@@ -1,0 +1,139 @@
+//! What a service needs besides its routes; see the README.
+
+mod accept;
+pub mod admin;
+#[cfg(target_env = "musl")]
+mod allocator;
+mod connection;
+pub mod metrics;
+mod process_metrics;
+mod shutdown;
+pub mod telemetry;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::extract::Request;
+use axum::response::Response;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tower::Service;
+
+use accept::Acceptor;
+pub use admin::Admin;
+pub use connection::Timeouts;
+pub use shutdown::shutdown_signal;
+
+/// Connections to the admin listener at once.
+const MAX_ADMIN_CONNECTIONS: usize = 64;
+
+/// Answers the requests of a listener: an axum `Router`, or a tower service around one.
+pub trait Routes:
+    Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
+    + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S> Routes for S where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
+        + Clone
+        + Send
+        + 'static
+{
+}
+
+/// How [`serve`] treats clients, and how it ends.
+#[derive(Clone, Debug)]
+pub struct Serving {
+    /// The service's name, as in `X-Served-By`.
+    pub service: &'static str,
+    /// Time limits on clients.
+    pub timeouts: Timeouts,
+    /// Connections to the public listener at once.
+    pub max_connections: usize,
+    /// Time between a signal and the last accepted connection.
+    pub shutdown_delay: Duration,
+    /// Time that requests in flight have to end after that.
+    pub drain_timeout: Duration,
+}
+
+/// The bound sockets.
+pub struct Listeners {
+    public: TcpListener,
+    admin: TcpListener,
+}
+
+impl Listeners {
+    /// Binds both addresses; each comes with the name of the variable that sets it.
+    ///
+    /// # Errors
+    /// If an address cannot be bound; the error names it and its variable.
+    pub async fn bind(
+        public: (SocketAddr, &str),
+        admin: (SocketAddr, &str),
+    ) -> anyhow::Result<Self> {
+        let bind = async |(addr, variable): (SocketAddr, &str)| {
+            TcpListener::bind(addr)
+                .await
+                .with_context(|| format!("cannot listen on {addr} ({variable})"))
+        };
+        Ok(Listeners { public: bind(public).await?, admin: bind(admin).await? })
+    }
+
+    /// The public address, with the real port if port 0 was asked for.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn addr(&self) -> io::Result<SocketAddr> {
+        self.public.local_addr()
+    }
+
+    /// The address of health and metrics, likewise.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
+    pub fn admin_addr(&self) -> io::Result<SocketAddr> {
+        self.admin.local_addr()
+    }
+}
+
+/// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the
+/// shutdown delay the service stops accepting connections. The drain timeout bounds the rest:
+/// requests in flight end, then `rest` runs.
+pub async fn serve(
+    listeners: Listeners,
+    serving: &Serving,
+    routes: impl Routes,
+    admin: Admin,
+    shutdown: impl Future<Output = ()>,
+    rest: impl Future<Output = ()>,
+) {
+    let readiness = admin.readiness();
+    let admin_acceptor = Acceptor::new(listeners.admin, serving, MAX_ADMIN_CONNECTIONS);
+    // The admin listener outlives the public one: health and metrics are served during the drain.
+    let admin = tokio::spawn(admin_acceptor.run(admin.into_router(), std::future::pending()));
+    let public = Acceptor::new(listeners.public, serving, serving.max_connections);
+    let stopped = async {
+        shutdown.await;
+        readiness.set(false);
+        tracing::info!(delay_seconds = serving.shutdown_delay.as_secs_f64(), "shutting down");
+        tokio::time::sleep(serving.shutdown_delay).await;
+    };
+    readiness.set(true);
+    let open = public.run(routes, stopped).await;
+    let ended = async {
+        open.shutdown().await;
+        rest.await;
+    };
+    match timeout(serving.drain_timeout, ended).await {
+        Ok(()) => tracing::info!("drained"),
+        Err(_) => tracing::warn!("requests were still under way at the end of the drain timeout"),
+    }
+    admin.abort();
+}

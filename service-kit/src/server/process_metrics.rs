@@ -1,0 +1,65 @@
+//! The standard `process_*` metrics, read from `/proc/self` at each scrape.
+//!
+//! Names: <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>.
+
+use std::fmt;
+
+use procfs::WithCurrentSystemInfo;
+use procfs::process::{LimitValue, Process};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
+
+/// Exports the metrics of this process; omits those that cannot be read.
+#[derive(Debug, Default)]
+pub struct ProcessCollector;
+
+fn encode(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help, unit): (&str, &str, Option<&Unit>),
+    metric: &impl EncodeMetric,
+) -> fmt::Result {
+    metric.encode(encoder.encode_descriptor(name, help, unit, metric.metric_type())?)
+}
+
+/// Without the descriptor that the listing itself opens.
+fn open_fds() -> Option<i64> {
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count() as i64 - 1)
+}
+
+impl Collector for ProcessCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let encoder = &mut encoder;
+        let open = open_fds(); // first, because `Process` holds a descriptor
+        let Ok(process) = Process::myself() else { return Ok(()) };
+        let Ok(stat) = process.stat() else { return Ok(()) };
+        let (seconds, bytes) = (Some(&Unit::Seconds), Some(&Unit::Bytes));
+
+        let ticks = procfs::ticks_per_second() as f64;
+        let cpu = ConstCounter::new((stat.utime + stat.stime) as f64 / ticks);
+        encode(encoder, ("process_cpu", "User and system CPU time spent", seconds), &cpu)?;
+        if let Ok(booted) = procfs::boot_time_secs() {
+            let start = ConstGauge::new(booted as f64 + stat.starttime as f64 / ticks);
+            let help = "When the process began, since 1970";
+            encode(encoder, ("process_start_time", help, seconds), &start)?;
+        }
+        let resident = ConstGauge::new(stat.rss_bytes().get() as i64);
+        encode(encoder, ("process_resident_memory", "Resident memory", bytes), &resident)?;
+        let virtual_memory = ConstGauge::new(stat.vsize as i64);
+        encode(encoder, ("process_virtual_memory", "Virtual memory", bytes), &virtual_memory)?;
+        encode(encoder, ("process_threads", "Threads", None), &ConstGauge::new(stat.num_threads))?;
+        if let Some(open) = open {
+            let help = "Open file descriptors";
+            encode(encoder, ("process_open_fds", help, None), &ConstGauge::new(open))?;
+        }
+        if let Ok(LimitValue::Value(most)) =
+            process.limits().map(|limits| limits.max_open_files.soft_limit)
+        {
+            let help = "Most open file descriptors";
+            encode(encoder, ("process_max_fds", help, None), &ConstGauge::new(most as i64))?;
+        }
+        Ok(())
+    }
+}
