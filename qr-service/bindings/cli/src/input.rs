@@ -1,18 +1,16 @@
-//! Where the text comes from.
+//! Reads the text to encode.
 
 use std::io::Read;
 
 use anyhow::{Context, bail};
-
-/// No symbol holds a longer text: version 40 at level L has 7089 digits, and less of all else.
-const MAX_TEXT_BYTES: u64 = 7089;
+use qr_core::MAX_TEXT_BYTES;
 
 pub(crate) enum Source {
     Argument(String),
     Stdin { keep_newline: bool },
 }
 
-/// The text to encode, which is not empty: an empty one is an unset variable more often than not.
+/// Reads the text. Refuses an empty one: it usually comes from an unset variable.
 pub(crate) fn read(source: &Source) -> anyhow::Result<String> {
     let text = match source {
         Source::Argument(text) => text.clone(),
@@ -26,10 +24,11 @@ pub(crate) fn read(source: &Source) -> anyhow::Result<String> {
 
 fn read_stdin(keep_newline: bool) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    // One more for the newline, and one to see that there is more: what never ends is not read on.
+    // Two more than a symbol holds: one for the newline, one that shows the input to be too long.
     let limit = MAX_TEXT_BYTES + 2;
-    std::io::stdin().lock().take(limit).read_to_end(&mut bytes).context("cannot read the text")?;
-    if bytes.len() as u64 == limit {
+    let mut limited = std::io::stdin().lock().take(limit as u64);
+    limited.read_to_end(&mut bytes).context("cannot read standard input")?;
+    if bytes.len() == limit {
         bail!("standard input is longer than the {MAX_TEXT_BYTES} bytes that a QR code can hold");
     }
     if !keep_newline && bytes.last() == Some(&b'\n') {
@@ -37,6 +36,6 @@ fn read_stdin(keep_newline: bool) -> anyhow::Result<String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        anyhow::anyhow!("standard input is not UTF-8: byte {at} and what follows is no character")
+        anyhow::anyhow!("standard input is not UTF-8: invalid byte at offset {at}")
     })
 }

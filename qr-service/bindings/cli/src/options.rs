@@ -1,19 +1,17 @@
-//! What was typed ([`Options`]), and what is meant ([`Task`]).
+//! Parses the command line ([`Options`]) and turns it into a [`Task`].
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory, Parser, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
-use qr_core::Raster;
+use qr_core::{Level, Raster};
 
 use crate::input::Source;
 use crate::output::Target;
-use crate::picture::Picture;
-
-const DEFAULT_SIZE_PX: u32 = 200;
+use crate::picture::{Format, Picture};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -23,22 +21,21 @@ Exit codes:
 
 /// Writes text as a QR code.
 ///
-/// The smallest symbol that holds the text at the level is taken. In a PNG a module has a whole
-/// number of pixels, so what is left of the size becomes margin.
+/// Uses the smallest symbol that holds the text at the level. In a PNG every module is a whole
+/// number of pixels wide, and spare pixels widen the margin.
 #[derive(Parser, Debug)]
 #[command(name = "qr", version, after_help = EXIT_CODES)]
 pub(crate) struct Options {
-    /// The text, or - to read it from standard input, less one newline at its end. Write -- before
-    /// a text that begins with a dash
+    /// The text, or - to read standard input and drop one newline at its end. Write -- before a
+    /// text that begins with a dash
     #[arg(value_name = "TEXT", required_unless_present_any = ["completions", "man"])]
     text: Option<String>,
 
-    /// Write to a file that is complete or not there, instead of to standard output
+    /// Write to FILE instead of standard output. A failed write leaves FILE unchanged
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What to write. By default what FILE's name ends in says it; without FILE it is utf8 on a
-    /// terminal, else png
+    /// Output format [default: by the extension of FILE; without FILE utf8 on a terminal, else png]
     #[arg(short, long, value_name = "FORMAT", ignore_case = true)]
     format: Option<Format>,
 
@@ -47,70 +44,44 @@ pub(crate) struct Options {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Raster::MAX_SIZE_PX)))]
     size: Option<u32>,
 
-    /// Least width of the light border, in modules; the standard asks for 4
-    #[arg(short, long, value_name = "MODULES", default_value_t = 4,
+    /// Least width of the quiet zone, in modules; the standard asks for 4
+    #[arg(short, long, value_name = "MODULES", default_value_t = Raster::SERVICE.margin_modules,
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     margin: u32,
 
-    /// Error correction: how much of the symbol may be damaged
-    #[arg(short, long, value_name = "LEVEL", default_value = "L", ignore_case = true)]
+    /// Error correction level: how much of the symbol may be damaged
+    #[arg(short, long, value_name = "LEVEL", default_value = "L", ignore_case = true,
+        value_parser = level_parser())]
     level: Level,
 
-    /// Encode the newline at the end of standard input too
+    /// Keep the newline at the end of standard input
     #[arg(long)]
     keep_newline: bool,
 
-    /// Write a shell's completions to standard output, and nothing else
+    /// Write completions for SHELL to standard output and exit
     #[arg(long, value_name = "SHELL", exclusive = true)]
     completions: Option<Shell>,
 
-    /// Write the manual page to standard output, and nothing else
+    /// Write the manual page to standard output and exit
     #[arg(long, exclusive = true)]
     man: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// One bit a pixel
-    Png,
-    /// One path, of the size in pixels
-    Svg,
-    /// Two modules a character; on a terminal in black and white
-    Utf8,
+fn level_parser() -> impl TypedValueParser<Value = Level> {
+    let values =
+        [("L", "About 7 %"), ("M", "About 15 %"), ("Q", "About 25 %"), ("H", "About 30 %")];
+    PossibleValuesParser::new(values.map(|(name, share)| PossibleValue::new(name).help(share)))
+        .try_map(|name| name.parse::<Level>())
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-#[value(rename_all = "UPPER")]
-pub(crate) enum Level {
-    /// About 7 %
-    L,
-    /// About 15 %
-    M,
-    /// About 25 %
-    Q,
-    /// About 30 %
-    H,
-}
-
-impl From<Level> for qr_core::Level {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::L => qr_core::Level::L,
-            Level::M => qr_core::Level::M,
-            Level::Q => qr_core::Level::Q,
-            Level::H => qr_core::Level::H,
-        }
-    }
-}
-
-/// What the program is to do.
+/// What the program does.
 pub(crate) enum Task {
     Picture { source: Source, picture: Picture, target: Target },
     Completions(Shell),
     Manual,
 }
 
-/// A mistake that clap cannot see.
+/// A usage error that clap cannot detect.
 #[derive(Debug)]
 pub(crate) enum Mistake {
     UnknownExtension(PathBuf),
@@ -147,7 +118,7 @@ impl Options {
         if format == Format::Utf8 && self.size.is_some() {
             return Err(Mistake::SizeWithoutPixels);
         }
-        let size_px = self.size.unwrap_or(DEFAULT_SIZE_PX);
+        let size_px = self.size.unwrap_or(Raster::SERVICE.size_px);
         Ok(Task::Picture {
             source: match text.as_str() {
                 "-" => Source::Stdin { keep_newline: self.keep_newline },
@@ -155,7 +126,7 @@ impl Options {
             },
             picture: Picture {
                 format,
-                level: self.level.into(),
+                level: self.level,
                 raster: Raster { size_px, margin_modules: self.margin },
                 coloured: on_terminal,
             },
@@ -164,10 +135,10 @@ impl Options {
     }
 }
 
-/// A name without an extension says nothing, and gets what standard output would.
+/// Chooses the format by the extension; without one it is PNG, as on standard output.
 fn format_of(file: &Path) -> Result<Format, Mistake> {
     let Some(extension) = file.extension() else { return Ok(Format::Png) };
-    let is = |name: &str| extension.eq_ignore_ascii_case(OsStr::new(name));
+    let is = |name| extension.eq_ignore_ascii_case(name);
     [("png", Format::Png), ("svg", Format::Svg), ("txt", Format::Utf8)]
         .into_iter()
         .find_map(|(name, format)| is(name).then_some(format))

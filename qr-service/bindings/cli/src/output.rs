@@ -1,6 +1,5 @@
-//! Where the picture goes.
+//! Writes the result to standard output or to a file.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -27,18 +26,19 @@ impl Target {
     }
 }
 
-/// Whether nobody reads standard output any more. Nobody needs to be told.
+/// Whether the reader of standard output has closed the pipe, which needs no message.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Replacing a file takes no right to write to it, only to its folder; so it is asked for here.
+    // A rename needs write permission for the folder only. Opening the file first makes sure that a
+    // read-only file is not replaced.
     match OpenOptions::new().write(true).open(path) {
         Ok(mut existing) => {
             let metadata = existing.metadata()?;
             if metadata.is_file() {
-                // What a link points to is replaced, not the link.
+                // Resolves links, so that the file is replaced and the link stays.
                 replace(&fs::canonicalize(path)?, Some(metadata.permissions()), bytes)
             } else {
                 existing.write_all(bytes) // a device or a pipe, which must stay one
@@ -49,20 +49,15 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes a file beside `path` and renames it, so that `path` is never half a picture.
+/// Writes a temporary file beside `path` and renames it, so that `path` never holds half a picture.
 fn replace(path: &Path, permissions: Option<Permissions>, bytes: &[u8]) -> io::Result<()> {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().ok_or(ErrorKind::InvalidFilename)?);
-    name.push(format!(".{}.part", std::process::id()));
-    let beside = path.with_file_name(name);
-    let mut file = File::create_new(&beside)?;
-    let written = permissions
-        .map_or(Ok(()), |permissions| file.set_permissions(permissions))
-        .and_then(|()| file.write_all(bytes))
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    let folder = path.parent().unwrap_or(Path::new(""));
+    // Created with the umask's permissions; tempfile's own files are private to the user.
+    let mut beside =
+        tempfile::Builder::new().prefix(".qr-").make_in(folder, |path| File::create_new(path))?;
+    let file = beside.as_file_mut();
+    permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+    file.write_all(bytes)?;
+    beside.persist(path)?;
+    Ok(())
 }

@@ -1,24 +1,34 @@
-//! Text to the bytes that are written.
+//! Draws the text in the format asked for.
 
 use anyhow::Context;
+use clap::ValueEnum;
 use qr_core::{Level, Raster, encode, write_png};
 
-use crate::options::Format;
 use crate::{half_blocks, svg};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One bit a pixel
+    Png,
+    /// One path for all dark modules
+    Svg,
+    /// Half blocks, two modules a character; white on black on a terminal
+    Utf8,
+}
 
 pub(crate) struct Picture {
     pub(crate) format: Format,
     pub(crate) level: Level,
-    /// For utf8 its margin alone.
+    /// For utf8 only its margin counts.
     pub(crate) raster: Raster,
-    /// Whether a terminal's colours are to be set, for utf8.
+    /// Whether utf8 sets the terminal's colours.
     pub(crate) coloured: bool,
 }
 
 impl Picture {
     pub(crate) fn draw(&self, text: &str) -> anyhow::Result<Vec<u8>> {
         let symbol = encode(text, self.level).with_context(|| {
-            format!("the text's {} bytes are too many for level {:?}", text.len(), self.level)
+            format!("the text's {} bytes are too many for level {}", text.len(), self.level)
         })?;
         Ok(match self.format {
             Format::Png => {

@@ -1,14 +1,14 @@
-//! Symbol to SVG 1.1: a light square, and one path of the dark modules.
+//! Draws a symbol as SVG 1.1: a light square, and one path of the dark modules.
 
 use std::fmt::Write;
 
 use qr_core::{Raster, Symbol};
 
-/// The document; its unit is a module, and it is shown at `raster.size_px` pixels a side.
+/// Draws the document: its unit is one module, and `raster.size_px` is its width and height.
 pub(crate) fn draw(symbol: &Symbol, raster: &Raster) -> String {
     let Raster { size_px, margin_modules } = *raster;
     let side = symbol.size() + 2 * margin_modules as usize;
-    // crispEdges: where a module is no whole number of pixels, smoothing would leave seams.
+    // crispEdges: without it, smoothing leaves seams between modules of fractional pixels.
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{size_px}\" height=\"{size_px}\" \
          viewBox=\"0 0 {side} {side}\" shape-rendering=\"crispEdges\">\
@@ -17,7 +17,7 @@ pub(crate) fn draw(symbol: &Symbol, raster: &Raster) -> String {
     )
 }
 
-/// A rectangle for each run of dark modules in a row.
+/// Writes one rectangle for each run of dark modules in a row.
 fn dark_runs(symbol: &Symbol, margin: usize) -> String {
     let mut path = String::new();
     for y in 0..symbol.size() {
@@ -26,7 +26,7 @@ fn dark_runs(symbol: &Symbol, margin: usize) -> String {
             let length = (x..symbol.size()).take_while(|&x| symbol.is_dark(x, y)).count();
             if length > 0 {
                 let (left, top) = (x + margin, y + margin);
-                write!(path, "M{left} {top}h{length}v1H{left}z").expect("a string takes all");
+                write!(path, "M{left} {top}h{length}v1H{left}z").expect("a string takes it");
             }
             x += length + 1;
         }

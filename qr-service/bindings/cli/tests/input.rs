@@ -1,4 +1,4 @@
-//! Which text is encoded: the argument, or standard input byte for byte.
+//! The argument, or standard input byte for byte, is the text that is encoded.
 
 mod support;
 
@@ -16,7 +16,7 @@ fn one_newline_at_the_end_of_standard_input_is_dropped() {
 }
 
 #[test]
-fn all_else_is_encoded_as_it_is_read() {
+fn other_input_is_encoded_unchanged() {
     assert_eq!(read_back(b"text\n", &["-", "--keep-newline"]), "text\n");
     assert_eq!(read_back(b" \n text \r\n", &["-"]), " \n text \r");
     assert_eq!(read_back(b"a\0b", &["-"]), "a\0b");
@@ -32,12 +32,15 @@ fn a_text_may_begin_with_a_dash() {
 }
 
 #[test]
-fn what_is_not_utf8_is_refused() {
+fn input_that_is_not_utf8_is_refused() {
     let said = refused(qr_reading(b"abc\xff", &["-"]), 1);
-    assert_eq!(said, "standard input is not UTF-8: byte 3 and what follows is no character");
-    // Half of a character, a surrogate, an overlong form.
+    assert_eq!(said, "standard input is not UTF-8: invalid byte at offset 3");
+    // A truncated character, a surrogate, an overlong form.
     for bad in [&b"\xc3"[..], b"\xed\xa0\x80", b"\xc0\xaf"] {
-        assert!(refused(qr_reading(bad, &["-"]), 1).contains("not UTF-8: byte 0"), "{bad:?}");
+        assert!(
+            refused(qr_reading(bad, &["-"]), 1).contains("not UTF-8: invalid byte at offset 0"),
+            "{bad:?}"
+        );
     }
 }
 
@@ -51,7 +54,7 @@ fn an_argument_that_is_not_utf8_is_refused() {
 }
 
 #[test]
-fn input_without_end_is_refused() {
+fn endless_input_is_refused() {
     let mut command = qr(&["-"]);
     command.stdin(std::fs::File::open("/dev/zero").expect("it opens"));
     let said = refused(command.output().expect("it runs"), 1);
@@ -79,9 +82,9 @@ fn an_empty_text_is_refused() {
 }
 
 #[test]
-fn input_that_cannot_be_read_is_told() {
+fn unreadable_input_is_reported() {
     let mut command = qr(&["-"]);
     command.stdin(std::fs::File::open("/").expect("it opens"));
     let said = refused(command.output().expect("it runs"), 1);
-    assert!(said.starts_with("cannot read the text: "), "{said}");
+    assert!(said.starts_with("cannot read standard input: "), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Where the picture goes: files that are complete or not there, pipes, terminals.
+//! The picture is written to files (complete or not at all), pipes and terminals.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_extension_says_the_format() {
+fn the_extension_chooses_the_format() {
     let folder = TempDir::new().unwrap();
     for name in ["a.png", "a.PNG", "a", "a.tar.png"] {
         let file = folder.path().join(name);
@@ -38,11 +38,11 @@ fn the_extension_says_the_format() {
     let drawn = fs::read_to_string(&txt).unwrap();
     assert_eq!(decode(&pixels_of_half_blocks(&drawn)).bytes, b"text");
     write_to(&txt, &["text", "--format", "png"]);
-    assert_eq!(text_of_png(&fs::read(txt).unwrap()), "text", "--format says more");
+    assert_eq!(text_of_png(&fs::read(txt).unwrap()), "text", "--format overrides the extension");
 }
 
 #[test]
-fn a_file_is_replaced_with_its_permissions_kept_and_nothing_beside_it() {
+fn a_replaced_file_keeps_its_permissions_and_nothing_is_left_beside_it() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("a.png");
     write_to(&file, &["before"]);
@@ -54,7 +54,7 @@ fn a_file_is_replaced_with_its_permissions_kept_and_nothing_beside_it() {
 }
 
 #[test]
-fn a_link_stays_and_what_it_points_to_is_replaced() {
+fn a_link_stays_and_its_target_is_replaced() {
     let folder = TempDir::new().unwrap();
     let (file, link) = (folder.path().join("real.png"), folder.path().join("link.png"));
     fs::write(&file, "old").unwrap();
@@ -74,7 +74,7 @@ fn a_device_is_written_to_and_not_replaced() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named() {
+fn an_error_names_the_file_that_cannot_be_written() {
     let folder = TempDir::new().unwrap();
     for target in ["/nowhere/at/all.png", "/dev/full", folder.path().to_str().unwrap()] {
         let said = refused(qr(&["text", "-f", "png", "-o", target]).output().unwrap(), 1);
@@ -96,11 +96,11 @@ fn a_read_only_file_is_not_replaced() {
 }
 
 #[test]
-fn a_write_that_fails_half_way_leaves_the_old_file_and_nothing_beside_it() {
+fn a_failed_write_keeps_the_old_file_and_leaves_nothing_beside_it() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("a.png");
     fs::write(&file, "old").unwrap();
-    // Files of this shell's children end at 0 bytes, and they are told so instead of killed.
+    // The shell limits files to 0 bytes and ignores SIGXFSZ, so that writing fails with an error.
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" text -o \"$1\""])
         .args([Path::new(env!("CARGO_BIN_EXE_qr")), &file])
@@ -114,7 +114,7 @@ fn a_write_that_fails_half_way_leaves_the_old_file_and_nothing_beside_it() {
 }
 
 #[test]
-fn standard_output_that_is_full_is_told() {
+fn a_full_standard_output_is_reported() {
     let mut command = qr(&["text"]);
     command.stdout(OpenOptions::new().write(true).open("/dev/full").unwrap());
     command.stderr(Stdio::piped());
@@ -123,19 +123,19 @@ fn standard_output_that_is_full_is_told() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_with_1_and_without_a_word() {
+fn on_a_closed_pipe_it_exits_with_1_and_no_message() {
     let mut command = qr(&["-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
-    // Only now may it begin.
+    // It starts to draw only now, with the pipe already closed.
     child.stdin.take().unwrap().write_all(b"text").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stderr.is_empty());
 }
 
-/// What a terminal is sent.
+/// Runs `qr` on a terminal and returns its output.
 fn on_terminal(args: &[&str]) -> String {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -146,9 +146,9 @@ fn on_terminal(args: &[&str]) -> String {
     let mut command = qr(args);
     command.stdout(terminal);
     let mut child = command.spawn().unwrap();
-    drop(command); // holds the terminal open
+    drop(command); // it holds the terminal open
     let mut sent = Vec::new();
-    // Once all have closed the terminal, this side reads an error instead of an end.
+    // When the last one closes the terminal, this side reads an error instead of end of file.
     let _ = File::from(controller).read_to_end(&mut sent);
     assert!(child.wait().unwrap().success());
     String::from_utf8(sent).unwrap()
@@ -167,6 +167,6 @@ fn a_terminal_gets_half_blocks_in_white_on_black() {
 }
 
 #[test]
-fn a_terminal_gets_another_format_where_it_is_asked_for() {
+fn a_terminal_gets_the_format_asked_for() {
     assert!(on_terminal(&["text", "--format", "svg"]).starts_with("<svg "));
 }

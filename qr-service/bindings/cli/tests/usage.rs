@@ -1,4 +1,4 @@
-//! How it is called: mistakes, help, completions, the manual page.
+//! Usage errors, help, completions and the manual page.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use support::{qr, refused, written};
 
-/// Every flag there is.
+/// Every flag.
 const FLAGS: [&str; 9] = [
     "--output",
     "--format",
@@ -24,7 +24,7 @@ fn run(args: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn a_bad_value_is_named_in_one_line() {
+fn one_line_names_the_flag_and_its_bad_value() {
     for (args, expected) in [
         (&["a", "--size", "0"][..], "--size <PIXELS>: invalid value \"0\": 0 is not in 1..=16384"),
         (&["a", "--size=-1"], "--size <PIXELS>: invalid value \"-1\": -1 is not in 1..=16384"),
@@ -49,7 +49,7 @@ fn a_bad_value_is_named_in_one_line() {
 }
 
 #[test]
-fn other_mistakes_are_named_and_end_it_with_2() {
+fn other_usage_errors_are_named_and_exit_with_2() {
     for (args, named) in [
         (&[][..], "<TEXT>"),
         (&["a", "b"], "'b'"),
@@ -67,7 +67,7 @@ fn other_mistakes_are_named_and_end_it_with_2() {
 }
 
 #[test]
-fn a_size_that_is_too_small_is_told_with_the_least_that_does() {
+fn the_error_for_a_small_size_gives_the_least_size() {
     assert_eq!(
         refused(run(&["a", "--size", "28"]), 1),
         "--size 28 is too small: the symbol and its margin need at least 29 px a side"

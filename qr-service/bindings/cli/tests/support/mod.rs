@@ -1,4 +1,4 @@
-//! The real program, and pictures of each format turned into pixels.
+//! Runs the program, and turns pictures of every format into pixels.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "not every test uses all of it")]
@@ -10,7 +10,7 @@ use contract::decode::{Decoded, Pixels, decode_pixels};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// Pixels a side of a module of half blocks.
+/// Width and height of a module of half blocks, in pixels.
 const SCALE_PX: usize = 4;
 
 pub(crate) fn qr(args: &[&str]) -> Command {
@@ -23,12 +23,12 @@ pub(crate) fn qr_reading(input: &[u8], args: &[&str]) -> Output {
     let mut command = qr(args);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // It may have seen enough before it has read all.
+    // Fails if the program exits before it has read everything.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
 
-/// What it wrote to standard output, having succeeded without a word.
+/// Checks that it succeeded with an empty standard error; returns its standard output.
 #[track_caller]
 pub(crate) fn written(output: Output) -> Vec<u8> {
     assert!(output.status.success(), "{output:?}");
@@ -36,7 +36,7 @@ pub(crate) fn written(output: Output) -> Vec<u8> {
     output.stdout
 }
 
-/// The one line it said, having failed with this exit code and written nothing.
+/// Checks that it failed with this exit code and wrote nothing; returns its one-line message.
 #[track_caller]
 pub(crate) fn refused(output: Output, code: i32) -> String {
     assert_eq!(output.status.code(), Some(code), "{output:?}");
@@ -63,26 +63,26 @@ pub(crate) fn pixels_of_svg(svg: &[u8]) -> Pixels {
     let mut drawn = Pixmap::new(size.width(), size.height()).unwrap();
     resvg::render(&tree, Transform::identity(), &mut drawn.as_mut());
     let grey = drawn.pixels().iter().map(|pixel| {
-        assert_eq!(pixel.alpha(), 255, "what is behind the picture must not show");
+        assert_eq!(pixel.alpha(), 255, "the picture must be opaque");
         pixel.red()
     });
     let grey = grey.collect();
     Pixels { width: size.width() as usize, height: size.height() as usize, grey }
 }
 
-/// Characters as a terminal draws them, light on dark.
+/// Turns characters into pixels as a terminal shows them, light on dark.
 #[track_caller]
 pub(crate) fn pixels_of_half_blocks(text: &str) -> Pixels {
     let width = text.lines().next().unwrap().chars().count();
     let mut modules = Vec::new();
     for line in text.lines() {
-        assert_eq!(line.chars().count(), width, "lines are of one length");
+        assert_eq!(line.chars().count(), width, "all lines have the same length");
         let halves = line.chars().map(|c| match c {
             '█' => (255, 255),
             '▀' => (255, 0),
             '▄' => (0, 255),
             ' ' => (0, 0),
-            other => panic!("{other:?} is no half block"),
+            other => panic!("{other:?} is not a half block"),
         });
         let (upper, lower): (Vec<u8>, Vec<u8>) = halves.unzip();
         modules.extend([upper, lower]);
