@@ -1,22 +1,22 @@
-//! Text to the sequence of codewords that is placed in the symbol: the bit stream, its padding,
-//! error correction and interleaving (ISO/IEC 18004 sections 7.4 to 7.6).
+//! Text to the sequence of codewords in the symbol: the bit stream, its padding, error correction
+//! and interleaving (ISO/IEC 18004 sections 7.4 to 7.6).
 
 use crate::level::Level;
 use crate::reed_solomon::{Divisor, MAX_EC, remainders};
 use crate::segment::{ALPHANUMERIC_VALUE, Mode, Segmentation};
 use crate::version::{Blocks, blocks, data_codewords};
 
-/// Collects bits, first bit topmost, in bytes.
+/// Writes bits to bytes, the first bit topmost.
 struct BitWriter<'a> {
     bytes: &'a mut [u8],
     len: usize,
-    /// The last `pending` bits are not written yet; always fewer than 32.
+    /// The low `pending` bits are not written yet; always fewer than 32.
     bits: u64,
     pending: u32,
 }
 
 impl BitWriter<'_> {
-    /// Appends the low `count` bits of `value`, at most 32; the others are zero.
+    /// Appends the low `count` bits of `value`, at most 32; its other bits must be zero.
     fn put(&mut self, value: u32, count: u32) {
         self.bits = self.bits << count | u64::from(value);
         self.pending += count;
@@ -58,7 +58,7 @@ impl BitWriter<'_> {
         }
     }
 
-    /// Writes what is pending, the last byte filled up with zeros.
+    /// Writes the pending bits, pads the last byte with zeros, and returns the number of bytes.
     fn finish(mut self) -> usize {
         let whole = self.pending.div_ceil(8) * 8;
         let bits = self.bits << (whole - self.pending);
@@ -70,8 +70,8 @@ impl BitWriter<'_> {
     }
 }
 
-/// Writes the data codewords of the text: segments, terminator, padding. `data` has 4 bytes more
-/// than the symbol has data codewords, so that bits can be written in whole words.
+/// Writes the data codewords of the text: segments, terminator, padding. `data` is 4 bytes longer than
+/// `capacity`, the number of data codewords, because bits are written in whole words.
 fn write_data(text: &[u8], split: &Segmentation, range: usize, data: &mut [u8], capacity: usize) {
     let mut writer = BitWriter { bytes: data, len: 0, bits: 0, pending: 0 };
     split.for_each(text, |mode, part| writer.put_segment(mode, part, range));
@@ -83,11 +83,11 @@ fn write_data(text: &[u8], split: &Segmentation, range: usize, data: &mut [u8], 
     }
 }
 
-/// Fills `out` with the symbol's codewords, data and error correction, interleaved.
-/// `N` is at least the number of codewords, and 4 more.
+/// Fills `out` with the symbol's codewords, data and error correction, interleaved. `N` is at least
+/// 4 more than their number.
 ///
-/// `split` is the segmentation of `text` in version range `range`, which `version` belongs to and
-/// which fits it.
+/// `split` is the segmentation of `text` for the version range `range`; `version` is one of that range
+/// and holds it.
 pub(crate) fn write_codewords<const N: usize>(
     text: &[u8],
     split: &Segmentation,
@@ -108,8 +108,8 @@ pub(crate) fn write_codewords<const N: usize>(
     }
 }
 
-/// Interleaves the blocks of `data` and their error correction codewords: first codewords of all
-/// blocks, second codewords, and so on; long blocks have one data codeword more, at the end.
+/// Interleaves the blocks of `data` and their error correction codewords: the first codewords of all
+/// blocks, the second codewords, and so on. Long blocks have one data codeword more, at the end.
 fn interleave(data: &[u8], blocks: Blocks, out: &mut [u8]) {
     let Blocks { count, ec_len, short_len, long_count } = blocks;
     let short_count = count - long_count;
@@ -132,7 +132,7 @@ fn interleave(data: &[u8], blocks: Blocks, out: &mut [u8]) {
     };
     let mut b = 0;
     while b < count {
-        // Four at a time where they have one length.
+        // Four at a time if they have the same length.
         let same = b + 4 <= count && (b >= short_count || b + 4 <= short_count);
         if same {
             let ec = remainders(divisor, [block(b), block(b + 1), block(b + 2), block(b + 3)]);

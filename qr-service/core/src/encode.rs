@@ -2,15 +2,15 @@
 
 use crate::codewords::write_codewords;
 use crate::level::Level;
-use crate::matrix::{self, Word};
+use crate::matrix::{self, Sizes, Word};
 use crate::segment::{RANGES, Segmentation, segment};
 use crate::symbol::{MAX_SIZE, ROW_WORDS, Symbol};
 use crate::version::{data_codewords, total_codewords};
 
-/// Why a text has no symbol.
+/// Why [`encode`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeError {
-    /// The text takes more bits than version 40 holds at the asked level.
+    /// The text takes more bits than version 40 holds at this level.
     TooLong,
 }
 
@@ -24,12 +24,20 @@ impl std::fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Encodes `text` in the smallest version that holds it at exactly `level` (no boost), over
-/// numeric, alphanumeric and byte segments (UTF-8, no ECI), with the mask of least penalty
-/// (ISO/IEC 18004). The empty text has a symbol too, of no segments.
+/// Draws a message with buffers for all versions up to `$version`, in lines of `$word`.
+macro_rules! draw_up_to {
+    ($version:literal, $word:ty, $message:expr) => {{
+        const S: Sizes = Sizes::up_to($version, <$word>::BITS);
+        $message.draw::<$word, { S.words }, { S.lines }, { S.strips }, { S.codewords }>()
+    }};
+}
+
+/// Encodes `text` (ISO/IEC 18004) in the smallest version that holds it at `level`; the level is not
+/// raised where there is room. Uses numeric, alphanumeric and byte segments (UTF-8, no ECI) and the
+/// mask with the lowest penalty. The empty text gives a symbol without segments.
 ///
 /// # Errors
-/// [`EncodeError::TooLong`] where version 40 does not hold the text.
+/// [`EncodeError::TooLong`] if version 40 does not hold the text.
 pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
     let text = text.as_bytes();
     let fits =
@@ -39,17 +47,16 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
     let version =
         (low..high).find(|&v| split.bits as usize <= 8 * data_codewords(v, level)).unwrap_or(high);
     let message = Message { text, split: &split, range, version, level };
-    // Words a line, lines with a border of 8, words of 16 modules a line, and codewords with 4 bytes to spare: for the
-    // largest version of each class of sizes.
+    // Lines of these versions take one `u32`, or one, two or three `u64`.
     Ok(match version {
-        1..=3 => message.draw::<u32, 1, 40, 2, 80>(),
-        4..=11 => message.draw::<u64, 1, 72, 4, 416>(),
-        12..=27 => message.draw::<u64, 2, 136, 8, 1840>(),
-        _ => message.draw::<u64, 3, 192, 12, 3712>(),
+        1..=3 => draw_up_to!(3, u32, message),
+        4..=11 => draw_up_to!(11, u64, message),
+        12..=27 => draw_up_to!(27, u64, message),
+        _ => draw_up_to!(40, u64, message),
     })
 }
 
-/// A text on its way to a symbol.
+/// A text, its split, and the version and level that hold it.
 struct Message<'a> {
     text: &'a [u8],
     split: &'a Segmentation,
@@ -59,10 +66,17 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    fn draw<T: Word, const W: usize, const N: usize, const V: usize, const C: usize>(
+    /// Draws the symbol with buffers of these [`Sizes`].
+    fn draw<
+        T: Word,
+        const WORDS: usize,
+        const LINES: usize,
+        const STRIPS: usize,
+        const CODEWORDS: usize,
+    >(
         &self,
     ) -> Symbol {
-        let mut codewords = [0; C];
+        let mut codewords = [0; CODEWORDS];
         write_codewords(
             self.text,
             self.split,
@@ -71,7 +85,8 @@ impl Message<'_> {
             &mut codewords,
         );
         let codewords = &codewords[..total_codewords(self.version)];
-        let (lines, mask) = matrix::draw::<T, W, N, V>(self.version, self.level, codewords);
+        let (lines, mask) =
+            matrix::draw::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords);
         let mut symbol = Symbol {
             version: self.version,
             level: self.level,

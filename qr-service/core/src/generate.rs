@@ -1,10 +1,13 @@
-//! All three stages in one call.
+//! Text to PNG in one call.
 
 use std::fmt;
 
-use crate::{EncodeError, Level, Raster, RasterError, encode, write_png};
+use crate::encode::{EncodeError, encode};
+use crate::level::Level;
+use crate::png::write_png;
+use crate::raster::{Raster, RasterError};
 
-/// Why a text has no picture.
+/// Why [`generate`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GenerateError {
     /// No symbol holds the text at this level.
@@ -13,14 +16,14 @@ pub enum GenerateError {
     Raster(RasterError),
 }
 
-/// Makes the PNG of `text` in `out`. The former content of `out` is dropped, its capacity is reused.
+/// Writes the PNG of `text` to `out`, replacing its content and reusing its capacity.
 ///
-/// The service's picture is `generate(text, Level::L, &Raster::SERVICE, out)`; it exists for every
-/// text of up to 512 bytes.
+/// The service calls `generate(text, Level::L, &Raster::SERVICE, out)`, which succeeds for every text
+/// of up to 512 bytes.
 ///
 /// # Errors
-/// [`GenerateError::Encode`] where version 40 does not hold the text, [`GenerateError::Raster`] where
-/// modules would be smaller than a pixel or the picture is too large. `out` is empty then.
+/// [`GenerateError::Encode`] if version 40 does not hold the text, [`GenerateError::Raster`] if
+/// modules would be smaller than a pixel or the picture is too large. `out` is then empty.
 pub fn generate(
     text: &str,
     level: Level,

@@ -1,8 +1,8 @@
 //! Text to QR symbol to PNG bytes.
 //!
-//! Three stages, kept apart: [`encode`] turns text into a [`Symbol`] (ISO/IEC 18004), [`Raster`]
-//! says how large its modules are drawn and where, [`write_png`] writes the picture (RFC 2083).
-//! [`generate`] is all of them.
+//! [`generate`] makes the picture in one call. Its stages can be called separately: [`encode`] turns
+//! the text into a [`Symbol`] (ISO/IEC 18004), a [`Raster`] sets the size of the picture and the
+//! quiet zone, and [`write_png`] writes the file (RFC 2083).
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
 
@@ -24,7 +24,4 @@ pub use level::{Level, ParseLevelError};
 pub use png::write_png;
 pub use raster::{Raster, RasterError};
 pub use symbol::Symbol;
-
-/// Bytes of the longest text that a symbol holds: 7,089 digits in version 40 at level L (ISO/IEC 18004,
-/// table 7).
-pub const MAX_TEXT_BYTES: usize = 7089;
+pub use version::MAX_TEXT_BYTES;

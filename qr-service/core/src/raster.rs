@@ -1,4 +1,4 @@
-//! Where the modules lie in the picture.
+//! Size and position of the modules in the picture, and lines of pixels.
 
 use crate::symbol::ROW_WORDS;
 
@@ -7,7 +7,7 @@ use crate::symbol::ROW_WORDS;
 pub struct Raster {
     /// Pixels a side of the square picture.
     pub size_px: u32,
-    /// Least width of the quiet zone on every side, in modules; the standard asks for 4.
+    /// Minimum width of the quiet zone on each side, in modules; the standard requires 4.
     pub margin_modules: u32,
 }
 
@@ -16,7 +16,7 @@ pub struct Raster {
 pub enum RasterError {
     /// Modules would be smaller than a pixel.
     TooSmall {
-        /// The least size that would do, in pixels a side.
+        /// The smallest size that has room, in pixels a side.
         least_px: u32,
     },
     /// More pixels a side than [`Raster::MAX_SIZE_PX`].
@@ -38,14 +38,14 @@ impl std::fmt::Display for RasterError {
 
 impl std::error::Error for RasterError {}
 
-/// A raster worked out for one symbol.
+/// Where a [`Raster`] puts a symbol of a given size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Pixels a side of the picture.
     pub(crate) size_px: usize,
     /// Pixels a side of a module.
     pub(crate) scale_px: usize,
-    /// Light pixels left of and above the symbol; an odd spare pixel goes right and below.
+    /// Light pixels to the left of the symbol and above it; an odd spare pixel goes right and below.
     pub(crate) offset_px: usize,
     /// Pixels a side of the symbol.
     pub(crate) symbol_px: usize,
@@ -55,10 +55,10 @@ impl Raster {
     /// The contract's picture: 200 px, a quiet zone of at least 4 modules.
     pub const SERVICE: Raster = Raster { size_px: 200, margin_modules: 4 };
 
-    /// The largest picture drawn, in pixels a side: 32 MB of pixels at one bit each.
+    /// Maximum size of a picture, in pixels a side: 32 MB of pixels at one bit each.
     pub const MAX_SIZE_PX: u32 = 16384;
 
-    /// The largest whole number of pixels a module that fits, centred.
+    /// Centres the symbol, with the largest whole number of pixels a module that fits.
     pub(crate) fn layout(&self, modules: usize) -> Result<Layout, RasterError> {
         if self.size_px > Self::MAX_SIZE_PX {
             return Err(RasterError::TooLarge);
@@ -76,10 +76,10 @@ impl Raster {
     }
 }
 
-/// Scales that are drawn from the table below; larger ones are rarer and go module by module.
+/// Scales that are drawn from the table below. Larger ones are rare and drawn module by module.
 const TABLED_SCALES: usize = 6;
 
-/// Pixels of 8 modules, light 1, by scale and modules, the first topmost.
+/// Pixels of 8 modules by scale and modules: light is 1, the leftmost pixel is the topmost bit.
 static PIXELS: [[u64; 256]; TABLED_SCALES] = {
     let mut table = [[0; 256]; TABLED_SCALES];
     let mut scale = 1;
@@ -100,15 +100,15 @@ static PIXELS: [[u64; 256]; TABLED_SCALES] = {
     table
 };
 
-/// One line of pixels as PNG has it: its filter type, none, then the pixels, the leftmost topmost,
-/// light 1. `S` is the line's bytes and 14 more: modules are drawn 8 at a time.
+/// A line of pixels as PNG stores it: filter type 0, then the pixels, the leftmost in the topmost
+/// bit, light 1. `S` is at least the line's bytes and 14 more, because 8 modules are drawn at a time.
 pub(crate) struct Line<const S: usize> {
     bytes: [u8; S],
     len: usize,
 }
 
 impl<const S: usize> Line<S> {
-    /// A line without a dark module.
+    /// A line of light pixels.
     pub(crate) fn light(layout: &Layout) -> Self {
         let mut bytes = [0xff; S];
         bytes[0] = 0;
@@ -119,12 +119,12 @@ impl<const S: usize> Line<S> {
         &self.bytes[..self.len]
     }
 
-    /// The line, and what its buffer has after it.
+    /// The line and the rest of its buffer.
     pub(crate) fn buffer(&self) -> &[u8; S] {
         &self.bytes
     }
 
-    /// Draws `size` modules of a row of a symbol, over a line that was light or drawn before.
+    /// Draws `size` modules of a row of a symbol over the former content.
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {
             Some(pixels) => self.draw_tabled(row, size, layout, pixels),
@@ -132,7 +132,7 @@ impl<const S: usize> Line<S> {
         }
     }
 
-    /// Eight modules of `s` pixels are `s` bytes, so all lie at the same bits of their bytes.
+    /// Eight modules of `s` pixels fill `s` bytes, so each group of eight begins at the same bit.
     fn draw_tabled(
         &mut self,
         row: &[u64; ROW_WORDS],
@@ -142,7 +142,7 @@ impl<const S: usize> Line<S> {
     ) {
         let shift = layout.offset_px % 8;
         let mut at = 1 + layout.offset_px / 8;
-        // What the last eight modules left over, topmost.
+        // Pixels of the last group that do not fill a byte yet, topmost.
         let mut left = !(!0 >> shift);
         let modules = row.iter().flat_map(|word| word.to_le_bytes()).take(size.div_ceil(8));
         for modules in modules {

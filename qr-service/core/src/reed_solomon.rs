@@ -1,14 +1,14 @@
-//! Error correction codewords: the remainder by a generator polynomial over GF(256), ISO/IEC 18004
-//! section 7.5.2 and annex A.
+//! Error correction codewords: the remainder of a block divided by a generator polynomial over
+//! GF(256), ISO/IEC 18004 section 7.5.2 and annex A.
 //!
-//! The remainder is kept in one or two `u128`, its leading coefficient in the topmost byte, zeros
-//! below its last. A step of the division takes the leading coefficient away and adds that
-//! multiple of the generator: a table has all 256 multiples of each generator, in the same form,
-//! so a step is a look-up, a shift and an XOR of whole words.
+//! One or two `u128` hold the remainder, its leading coefficient in the topmost byte, zeros after the
+//! last. Each step of the division removes the leading coefficient and adds that multiple of the
+//! generator. A table has all 256 multiples of each generator in the same form, so a step is one
+//! look-up, one shift and one XOR of whole words.
 
-/// The field's polynomial x^8 + x^4 + x^3 + x^2 + 1, and the degrees that QR codes use.
+/// The field's polynomial, x^8 + x^4 + x^3 + x^2 + 1.
 const FIELD: u16 = 0x11d;
-/// Most error correction codewords of a block.
+/// The most error correction codewords that a block has.
 pub(crate) const MAX_EC: usize = 30;
 
 const fn multiply(a: u8, b: u8) -> u8 {
@@ -46,7 +46,7 @@ const fn multiples<const WORDS: usize>(degree: usize) -> [[u128; WORDS]; 256] {
     while factor < 256 {
         let low = factor & (factor - 1);
         if low == 0 {
-            // A power of two is multiplied out; the rest are sums of those.
+            // Powers of two are multiplied out; the other factors are sums of them.
             let mut j = 0;
             while j < degree {
                 table[factor][j / 16] |=
@@ -77,7 +77,7 @@ tables! {
     BY_26: 2, 26; BY_28: 2, 28; BY_30: 2, 30;
 }
 
-/// The multiples of one generator.
+/// The multiples of one generator, in one or two words.
 #[derive(Clone, Copy)]
 pub(crate) enum Divisor {
     Narrow(&'static [[u128; 1]; 256]),
@@ -85,7 +85,7 @@ pub(crate) enum Divisor {
 }
 
 impl Divisor {
-    /// The divisor for `ec_len` error correction codewords a block, one of table 9's thirteen.
+    /// The divisor for `ec_len` error correction codewords per block, one of the 13 numbers of table 9.
     pub(crate) fn new(ec_len: usize) -> Self {
         match ec_len {
             7 => Divisor::Narrow(&BY_7),
@@ -105,7 +105,7 @@ impl Divisor {
     }
 }
 
-/// One step of `K` divisions side by side: their chains of look-ups overlap.
+/// Divides `K` blocks of the same length side by side, so that their chains of look-ups overlap.
 fn divide<const WORDS: usize, const K: usize>(
     table: &[[u128; WORDS]; 256],
     blocks: [&[u8]; K],
@@ -124,7 +124,7 @@ fn divide<const WORDS: usize, const K: usize>(
     rest
 }
 
-/// Remainders of `K` blocks of one length: their error correction codewords, zeros after the last.
+/// Error correction codewords of `K` blocks of the same length, zeros after the last.
 pub(crate) fn remainders<const K: usize>(divisor: Divisor, blocks: [&[u8]; K]) -> [[u8; 32]; K] {
     let mut out = [[0; 32]; K];
     match divisor {

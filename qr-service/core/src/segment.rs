@@ -1,15 +1,14 @@
-//! Optimal segmentation: the split of a text over modes that takes the fewest bits.
+//! Optimal segmentation: the split of a text into modes that takes the fewest bits.
 //!
-//! Only the ends of runs of one character class need looking at: a digit costs at most 4 bits in
-//! numeric mode where it costs at least 5 in alphanumeric, and an alphanumeric character at most
-//! 6 where a byte costs 8, so a segment of a denser mode always gains by taking in the whole run.
-//! Over those runs it is a shortest path with a state a mode.
+//! Modes change only at the ends of runs of one character class. A digit costs at most 4 bits in
+//! numeric mode and at least 5 in alphanumeric mode; an alphanumeric character costs at most 6 bits
+//! there and 8 as a byte. So a segment of a denser mode always gains by taking in the whole run. The
+//! best split is then a shortest path over the runs, with one state per mode.
 
-/// The most characters that any symbol holds: version 40-L, numeric.
-pub(crate) use crate::MAX_TEXT_BYTES as MAX_TEXT;
+use crate::version::MAX_TEXT_BYTES;
 
-/// A mode of ISO/IEC 18004 section 7.4. Kanji is left out on purpose: UTF-8 bytes that look like
-/// Shift-JIS would decode to something else. ECI headers are never written.
+/// A mode of ISO/IEC 18004 section 7.4. Kanji mode is not used: UTF-8 bytes that look like Shift-JIS
+/// would decode to other text. ECI headers are never written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Numeric,
@@ -22,7 +21,7 @@ const MODES: [Mode; 3] = [Mode::Numeric, Mode::Alphanumeric, Mode::Byte];
 /// The characters of alphanumeric mode in the order of their values (table 5).
 const ALPHANUMERIC: &[u8; 45] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:";
 
-/// Value of each byte in alphanumeric mode; 45 where it has none. Digits are those below 10.
+/// Value of each byte in alphanumeric mode; 45 if it has none. Values below 10 are the digits.
 pub(crate) const ALPHANUMERIC_VALUE: [u8; 256] = {
     let mut values = [45; 256];
     let mut i = 0;
@@ -33,13 +32,13 @@ pub(crate) const ALPHANUMERIC_VALUE: [u8; 256] = {
     values
 };
 
-/// The densest mode that takes a byte.
+/// The densest mode that can encode a byte, as an index of [`MODES`].
 fn class_of(byte: u8) -> usize {
     let value = ALPHANUMERIC_VALUE[usize::from(byte)];
     usize::from(value >= 10) + usize::from(value >= 45)
 }
 
-/// The three ranges of versions in which the character count has one width (table 3).
+/// The three ranges of versions within which the character count has the same width (table 3).
 pub(crate) const RANGES: [(u8, u8); 3] = [(1, 9), (10, 26), (27, 40)];
 
 impl Mode {
@@ -52,12 +51,13 @@ impl Mode {
         }
     }
 
-    /// Bits of mode indicator and character count indicator.
+    /// Bits of the mode indicator and the character count indicator.
     pub(crate) fn header_bits(self, range: usize) -> u32 {
         4 + self.count_bits(range)
     }
 
-    /// Sixths of a bit a character: 10/3 bits a digit, 11/2 an alphanumeric, 8 a byte.
+    /// Cost of a character in sixths of a bit: 10/3 bits for a digit, 11/2 for an alphanumeric
+    /// character, 8 for a byte.
     const fn sixth_bits(self) -> u32 {
         match self {
             Mode::Numeric => 20,
@@ -69,22 +69,23 @@ impl Mode {
 
 /// Marks a byte that continues the run of the byte before it.
 const CONTINUES: u8 = 0xff;
-/// Cost of what cannot be.
+/// Cost of a mode that cannot encode the run; half the maximum, so that sums do not overflow.
 const NEVER: u32 = u32::MAX / 2;
 
 /// The best split of a text in one range of versions.
 pub(crate) struct Segmentation {
     /// Bits of all segments, headers included.
     pub(crate) bits: u32,
-    /// Where a run starts: the mode to encode it in, two bits for each mode one may come in.
-    choices: Option<[u8; MAX_TEXT]>,
+    /// At the start of each run, the mode to encode it in: two bits for each mode that the text
+    /// before it may end in. `None` if one byte segment is best.
+    choices: Option<[u8; MAX_TEXT_BYTES]>,
 }
 
-/// Whether one byte segment is the best split in every range of versions: true where no run of
-/// other characters is long enough to pay for the headers around it. May say no where it is.
+/// Whether one byte segment is certainly the best split in every range of versions, because no run
+/// of other characters is long enough to pay for the headers around it.
 fn is_best_as_bytes(text: &[u8]) -> bool {
-    // What a run saves at the most, against what its headers cost at the least, in sixths of a
-    // bit: 13 bits for itself, 12 for the byte segment after it where there is bytes on both sides.
+    // The most that a run can save and the least that its headers cost, in sixths of a bit: 13 bits
+    // for its own header, and 12 for that of a byte segment after it if bytes stand on both sides.
     const SAVED: [u32; 2] = [48 - Mode::Numeric.sixth_bits(), 48 - Mode::Alphanumeric.sixth_bits()];
     const AT_AN_END: u32 = 13 * 6;
     const INSIDE: u32 = AT_AN_END + 12 * 6;
@@ -106,15 +107,15 @@ fn is_best_as_bytes(text: &[u8]) -> bool {
 }
 
 impl Segmentation {
-    /// Splits `text`, of at most [`MAX_TEXT`] bytes, for the versions of `RANGES[range]`.
+    /// Splits `text`, of at most [`MAX_TEXT_BYTES`] bytes, for the versions of `RANGES[range]`.
     pub(crate) fn new(text: &[u8], range: usize, as_bytes: bool) -> Self {
         if as_bytes {
             let bits = Mode::Byte.header_bits(range) + 8 * text.len() as u32;
             return Segmentation { bits, choices: None };
         }
         let header = MODES.map(|m| m.header_bits(range) * 6);
-        let mut choices = [CONTINUES; MAX_TEXT];
-        // What the rest of the text costs when come to in each mode, in sixths of a bit.
+        let mut choices = [CONTINUES; MAX_TEXT_BYTES];
+        // Cost of the rest of the text by the mode in force before it, in sixths of a bit.
         let mut rest = [0; 3];
         let mut bits = 0;
         let mut end = text.len();
@@ -130,12 +131,12 @@ impl Segmentation {
         Segmentation { bits, choices: Some(choices) }
     }
 
-    /// Calls `put` for each segment in turn, with its mode and its part of `text`.
+    /// Calls `put` with the mode and the text of each segment, in order.
     pub(crate) fn for_each(&self, text: &[u8], mut put: impl FnMut(Mode, &[u8])) {
         let Some(choices) = &self.choices else {
             return put(Mode::Byte, text);
         };
-        // The fourth entry: the start, where no mode has been paid for.
+        // At the start no mode is in force: the fourth entry.
         let (mut mode, mut start) = (3, 0);
         for (at, &packed) in choices[..text.len()].iter().enumerate() {
             if packed == CONTINUES {
@@ -155,11 +156,12 @@ impl Segmentation {
     }
 }
 
-/// Puts a run of `len` characters of `class` before the rest of the text: the mode for it, by the
-/// mode in force before it (packed, the fourth: none), and the bits in all where none is.
+/// Puts a run of `len` characters of `class` before the rest of the text and updates the costs in
+/// `rest`. Returns the best mode for the run by the mode in force before it (packed; the fourth entry
+/// is for no mode), and the total bits if no mode is in force.
 ///
-/// A segment's bits are rounded up to whole ones where it begins. Rounding keeps the order of
-/// costs, so the least cost of each state is all that has to be known.
+/// A segment's bits are rounded up to whole bits at its start. Rounding keeps the order of costs, so
+/// the lowest cost per state is enough.
 fn choose(class: usize, len: u32, header: &[u32; 3], rest: &mut [u32; 3]) -> (u8, u32) {
     let mut stay = [NEVER; 3];
     let mut begin = [NEVER; 3];
@@ -177,17 +179,17 @@ fn choose(class: usize, len: u32, header: &[u32; 3], rest: &mut [u32; 3]) -> (u8
     (packed, begin[best] / 6)
 }
 
-/// The best split of `text` for the smallest version range in which `fits` takes its bits: gives
-/// the range, or none. `fits(range, bits)` says whether a version of that range holds them.
+/// Returns the first of the version ranges that holds `text`, and the best split for it; `None` if no
+/// range does. `fits(range, bits)` says whether a version of the range holds that many bits.
 pub(crate) fn segment(
     text: &[u8],
     mut fits: impl FnMut(usize, u32) -> bool,
 ) -> Option<(usize, Segmentation)> {
-    if text.len() > MAX_TEXT {
+    if text.len() > MAX_TEXT_BYTES {
         return None;
     }
     let as_bytes = is_best_as_bytes(text);
-    // The least that so many characters can take, for skipping ranges that cannot hold them.
+    // A lower bound of the bits, to skip ranges that cannot hold the text.
     let least = 10 * text.len() as u32 / 3;
     (0..RANGES.len()).find_map(|range| {
         let split = fits(range, least).then(|| Segmentation::new(text, range, as_bytes))?;

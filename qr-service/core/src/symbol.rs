@@ -1,11 +1,12 @@
 //! The finished symbol: a square of dark and light modules.
 
 use crate::level::Level;
+use crate::version::size_of;
 
-/// Words of one row: 177 modules at most (version 40).
-pub(crate) const ROW_WORDS: usize = 3;
 /// Rows of the largest symbol.
-pub(crate) const MAX_SIZE: usize = 177;
+pub(crate) const MAX_SIZE: usize = size_of(40);
+/// Words of a row of the largest symbol.
+pub(crate) const ROW_WORDS: usize = MAX_SIZE.div_ceil(64);
 
 /// A QR symbol: its version, level and mask, and its modules without the quiet zone.
 #[derive(Clone, PartialEq, Eq)]
@@ -13,7 +14,7 @@ pub struct Symbol {
     pub(crate) version: u8,
     pub(crate) level: Level,
     pub(crate) mask: u8,
-    /// Row `y` is words `y * 3 .. y * 3 + 3`; module `x` is bit `x % 64` of word `x / 64`; dark is 1.
+    /// Module `x` of row `y` is bit `x % 64` of `rows[y][x / 64]`; dark is 1.
     pub(crate) rows: [[u64; ROW_WORDS]; MAX_SIZE],
 }
 
@@ -35,10 +36,10 @@ impl Symbol {
 
     /// Modules a side, 21 to 177, without the quiet zone.
     pub fn size(&self) -> usize {
-        usize::from(self.version) * 4 + 17
+        size_of(self.version)
     }
 
-    /// Whether the module in column `x` and row `y` is dark; false outside of the symbol.
+    /// Whether the module in column `x` and row `y` is dark; false outside the symbol.
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
         x < self.size() && y < self.size() && self.rows[y][x / 64] >> (x % 64) & 1 == 1
     }

@@ -1,9 +1,11 @@
-//! What a version and a level say about the symbol: sizes, capacities, blocks (ISO/IEC 18004
-//! tables 7 and 9, annex E).
+//! Sizes, capacities and blocks by version and level (ISO/IEC 18004 tables 7 and 9, annex E).
 
 use crate::level::Level;
 
-/// Error correction codewords a block, by level and version (table 9).
+/// Bytes of the longest text that a symbol holds: 7,089 digits in version 40 at level L (table 7).
+pub const MAX_TEXT_BYTES: usize = 7089;
+
+/// Error correction codewords per block, by level and version (table 9).
 const EC_PER_BLOCK: [[u8; 40]; 4] = [
     [
         7, 10, 15, 20, 26, 18, 20, 24, 30, 18, 20, 24, 26, 30, 22, 24, 28, 30, 28, 28, 28, 28, 30,
@@ -23,7 +25,7 @@ const EC_PER_BLOCK: [[u8; 40]; 4] = [
     ],
 ];
 
-/// Blocks, by level and version (table 9).
+/// Number of blocks, by level and version (table 9).
 const BLOCKS: [[u8; 40]; 4] = [
     [
         1, 1, 1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 4, 4, 6, 6, 6, 6, 7, 8, 8, 9, 9, 10, 12, 12, 12, 13,
@@ -43,7 +45,7 @@ const BLOCKS: [[u8; 40]; 4] = [
     ],
 ];
 
-/// How a symbol's codewords are cut into blocks.
+/// How a symbol's codewords are divided into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
     /// Number of blocks.
@@ -61,17 +63,17 @@ pub(crate) const fn size_of(version: u8) -> usize {
     version as usize * 4 + 17
 }
 
-/// Alignment patterns a row of their grid; 0 for version 1.
+/// Alignment patterns in a row of their grid; 0 for version 1.
 pub(crate) const fn alignments_per_side(version: u8) -> usize {
     if version == 1 { 0 } else { version as usize / 7 + 2 }
 }
 
-/// Centre of the alignment pattern `i` of a row of the grid (annex E): 6, then even steps back
-/// from `size - 7`, the first step taking what is left over.
+/// Centre of the alignment pattern `i` of a row of the grid (annex E): the first at 6, the last at
+/// `size - 7`, with equal even steps between them except the first, which takes the remainder.
 pub(crate) const fn alignment_centre(version: u8, i: usize) -> usize {
     let last = size_of(version) - 7;
     let gaps = alignments_per_side(version) - 1;
-    // Version 32 is the one that the table rounds the other way.
+    // The table rounds version 32 the other way.
     let step = if version == 32 { 26 } else { (last - 6).div_ceil(gaps * 2) * 2 };
     if i == 0 { 6 } else { last - step * (gaps - i) }
 }
@@ -83,7 +85,7 @@ pub(crate) const fn total_codewords(version: u8) -> usize {
     // Finder patterns with separators and format information, timing patterns, dark module.
     let mut function = 3 * 64 + 2 * 15 + 1 + 2 * (size - 16);
     if per_side > 0 {
-        // All of the grid but its three corners; those on a timing pattern share 5 modules.
+        // The grid without three corners. Patterns on a timing pattern share 5 modules with it.
         function += (per_side * per_side - 3) * 25 - (per_side - 2) * 2 * 5;
     }
     if version >= 7 {
@@ -106,7 +108,7 @@ const fn data_codewords_of(version: u8, level: Level) -> u16 {
     (b.count * b.short_len + b.long_count) as u16
 }
 
-/// Data codewords by level and version: looked up on every call, so worked out ahead.
+/// Data codewords by level and version, a table because every call looks several up.
 const DATA_CODEWORDS: [[u16; 40]; 4] = {
     let mut table = [[0; 40]; 4];
     let mut v = 0;
@@ -142,7 +144,7 @@ pub(crate) const fn version_bits(version: u8) -> u32 {
     (version as u32) << 12 | bch_remainder(version as u32, 12, 0x1f25)
 }
 
-/// Remainder of `data * x^degree` by `generator` over GF(2).
+/// Remainder of `data * x^degree` divided by `generator` over GF(2).
 const fn bch_remainder(data: u32, degree: u32, generator: u32) -> u32 {
     let mut rest = data;
     let mut i = 0;

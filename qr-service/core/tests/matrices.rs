@@ -1,9 +1,9 @@
-//! Symbols are right by an outside encoder and by the standard's rules, plainly written.
+//! Compares symbols with those of another encoder, and masks with the standard's rules written plainly.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
-use qr_core::{Level, Symbol, encode};
+use qr_core::{Level, MAX_TEXT_BYTES, Symbol, encode};
 use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, Version};
 
 const LEVELS: [(Level, QrCodeEcc); 4] = [
@@ -13,11 +13,11 @@ const LEVELS: [(Level, QrCodeEcc); 4] = [
     (Level::H, QrCodeEcc::High),
 ];
 
-/// The same text under one mask, drawn by qrcodegen: codewords, error correction, interleaving,
-/// placement, function patterns and format information are all in the modules.
-fn draw_elsewhere(text: &str, symbol: &Symbol, ecc: QrCodeEcc, mask: u8) -> Vec<Vec<bool>> {
+/// The modules of the same text under one mask, by qrcodegen. They show any difference in codewords,
+/// error correction, interleaving, placement, function patterns or format information.
+fn draw_with_qrcodegen(text: &str, symbol: &Symbol, ecc: QrCodeEcc, mask: u8) -> Vec<Vec<bool>> {
     let version = Version::new(symbol.version());
-    // One segment: the texts of these tests are best as one.
+    // The best split of the texts in these tests is one segment.
     let segments = QrSegment::make_segments(text);
     let code = QrCode::encode_segments_advanced(
         &segments,
@@ -37,7 +37,7 @@ fn modules(symbol: &Symbol) -> Vec<Vec<bool>> {
     (0..size).map(|y| (0..size).map(|x| symbol.is_dark(x, y)).collect()).collect()
 }
 
-/// Penalty by section 7.8.3.1, module by module; the quiet zone is light.
+/// The penalty of section 7.8.3.1, module by module; the quiet zone is light.
 fn penalty(rows: &[Vec<bool>]) -> usize {
     let size = rows.len();
     let columns: Vec<Vec<bool>> =
@@ -75,7 +75,7 @@ fn penalty(rows: &[Vec<bool>]) -> usize {
 
 fn check(text: &str, level: Level, ecc: QrCodeEcc) {
     let symbol = encode(text, level).unwrap();
-    let drawn: Vec<_> = (0..8).map(|mask| draw_elsewhere(text, &symbol, ecc, mask)).collect();
+    let drawn: Vec<_> = (0..8).map(|mask| draw_with_qrcodegen(text, &symbol, ecc, mask)).collect();
     let mask = usize::from(symbol.mask());
     assert_eq!(
         modules(&symbol),
@@ -88,7 +88,7 @@ fn check(text: &str, level: Level, ecc: QrCodeEcc) {
     assert_eq!(mask, least, "{text:?} {level:?}: penalties {points:?}");
 }
 
-/// Lower-case letters, of which `seed` chooses the order.
+/// Lower-case letters in an order chosen by `seed`.
 fn letters(length: usize, seed: usize) -> String {
     let mut state = seed as u64;
     (0..length)
@@ -100,7 +100,7 @@ fn letters(length: usize, seed: usize) -> String {
 }
 
 #[test]
-fn every_version_and_level_is_drawn_as_another_encoder_draws_it() {
+fn every_version_and_level_equals_the_symbol_of_another_encoder() {
     for (level, ecc) in LEVELS {
         let mut seen = 0;
         for length in 1.. {
@@ -120,7 +120,7 @@ fn every_version_and_level_is_drawn_as_another_encoder_draws_it() {
 
 #[test]
 fn the_standards_worked_example_is_drawn_as_printed() {
-    // Annex I: "01234567" in version 1-M comes out with mask 010.
+    // Annex I: "01234567" in version 1-M has mask 010.
     let symbol = encode("01234567", Level::M).unwrap();
     assert_eq!((symbol.version(), symbol.mask()), (1, 2));
     check("01234567", Level::M, QrCodeEcc::Medium);
@@ -130,7 +130,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_mask_is_that_of_least_penalty(
+    fn the_mask_has_the_lowest_penalty(
         text in prop_oneof!["[0-9]{1,300}", "[A-Z $%*+./:-]{1,300}", "[a-z]{1,600}", "a{1,600}", "[\u{80}-\u{7ff}]{1,300}"],
         level in 0..4usize,
     ) {
@@ -142,11 +142,11 @@ proptest! {
 }
 
 #[test]
-fn what_no_version_holds_is_refused() {
+fn text_that_no_version_holds_is_refused() {
     assert!(encode(&letters(2953, 1), Level::L).is_ok());
     assert!(encode(&letters(2954, 1), Level::L).is_err());
-    assert!(encode(&"7".repeat(7089), Level::L).is_ok());
-    assert!(encode(&"7".repeat(7090), Level::L).is_err());
+    assert!(encode(&"7".repeat(MAX_TEXT_BYTES), Level::L).is_ok());
+    assert!(encode(&"7".repeat(MAX_TEXT_BYTES + 1), Level::L).is_err());
     assert!(encode(&"7".repeat(1_000_000), Level::H).is_err());
     assert_eq!(encode("", Level::H).unwrap().version(), 1);
 }

@@ -1,4 +1,4 @@
-//! PNG decoders of other makers take every picture, and see the same pixels.
+//! Other PNG decoders accept every picture and see the same pixels.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,11 +10,11 @@ use proptest::test_runner::{Config, TestRng, TestRunner};
 use qr_core::{Level, Raster, encode, write_png};
 use tempfile::TempDir;
 
-/// Pictures of every version as the service makes them, and of sizes that it doesn't.
+/// Pictures of every version in the service's size, and pictures of other sizes.
 struct Pictures {
     _folder: TempDir,
     files: Vec<PathBuf>,
-    /// As the `png` crate reads them, checksums included.
+    /// Their pixels as the `png` crate reads them, which verifies checksums.
     pixels: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ fn pictures() -> Pictures {
 }
 
 fn random_text(length: usize) -> String {
-    // The same at every run: a failure can be looked at again.
+    // The same texts in every run, so that a failure can be reproduced.
     let rng = TestRng::deterministic_rng(Config::default().rng_algorithm);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let letters = proptest::collection::vec(proptest::char::range('!', '~'), length);

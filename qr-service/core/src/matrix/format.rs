@@ -1,18 +1,18 @@
-//! Format information, twice, and the dark module (ISO/IEC 18004 section 7.9).
+//! Both copies of the format information, and the dark module (ISO/IEC 18004 section 7.9).
 
-use super::{Lines, Word};
+use super::lines::{Lines, Word};
 use crate::level::Level;
 use crate::version::format_bits;
 
-/// Row and column that the format information runs along.
+/// The row and the column with the format information.
 const LINE: usize = 8;
 
-/// The format information for each mask, as it lies along row 8 and along column 8.
+/// The modules of row 8 and of column 8 that hold format information, for each mask.
 pub(super) struct Formats {
-    /// Along row 8: bit `x` for `x < 8` on the left, bit `x` for `8 <= x < 16` the right end.
+    /// Row 8: bits 0 to 7 are its first eight modules, bits 8 to 15 its last eight.
     pub(super) across: [u16; 8],
-    /// Along column 8: bit `y` for `y < 9` at the top, bit `8 + y` for the bottom end, `y` from 1
-    /// (0 would be the dark module, which is drawn as bit 16).
+    /// Column 8: bits 0 to 8 are its first nine modules, bits 16 to 23 its last eight, of which bit
+    /// 16 is the dark module.
     pub(super) down: [u32; 8],
     size: usize,
 }
@@ -22,14 +22,14 @@ impl Formats {
         let mut formats = Formats { across: [0; 8], down: [0; 8], size };
         for mask in 0..8 {
             let bits = u32::from(format_bits(level, mask as u8));
-            // Most significant bit first along the row, passing over the timing column 6 ...
+            // The most significant bit comes first along the row, which skips the timing column 6 ...
             let turned = bits.reverse_bits() >> 17;
             let left = turned & 0x3f | (turned & 0x40) << 1;
-            // ... and the last eight again at its right end.
+            // ... and has the last eight bits at its right end.
             let right = turned >> 7 & 0xff;
             formats.across[mask] = (left | right << 8) as u16;
-            // Least significant bit first down the column, passing over row 6; the module at
-            // (8, 8) is the eighth and belongs to the column.
+            // The least significant bit comes first down the column, which skips row 6. The module at
+            // (8, 8) belongs to the column.
             let top = bits & 0x3f | (bits & 0xc0) << 1;
             let bottom = bits >> 8 & 0x7f;
             // The dark module stands above the bottom seven.
@@ -38,23 +38,23 @@ impl Formats {
         formats
     }
 
-    /// Module `x` of row 8, for the places that [`Self::places_across`] names.
+    /// Bit `k` of `across`.
     fn bit_across(&self, mask: usize, k: usize) -> u32 {
         u32::from(self.across[mask]) >> k & 1
     }
 
-    /// Where along row 8 bit `k` of `across` lies.
+    /// The column of bit `k` of `across`.
     fn place_across(&self, k: usize) -> usize {
         if k < 8 { k } else { self.size + k - 16 }
     }
 
-    /// Where along column 8 bit `k` of `down` lies.
+    /// The row of bit `k` of `down`.
     fn place_down(&self, k: usize) -> usize {
         if k < 16 { k } else { self.size + k - 24 }
     }
 
-    /// Calls `put(line, at, bits)` for each module that may be dark, `bits` being that of each
-    /// mask: as rows, or, `turned`, as columns.
+    /// Calls `put(line, at, bits)` for each module, with its bit under each mask. Lines are columns if
+    /// `turned`, else rows.
     pub(super) fn for_each(&self, turned: bool, mut put: impl FnMut(usize, usize, [u32; 8])) {
         for k in (0..16).filter(|&k| k != 6) {
             let bits = std::array::from_fn(|mask| self.bit_across(mask, k));
@@ -68,10 +68,10 @@ impl Formats {
         }
     }
 
-    /// Draws the format information of `mask` in `rows`, which are light there.
-    pub(super) fn draw<T: Word, const W: usize, const N: usize>(
+    /// Draws the format information of `mask` in `rows`, whose modules must be light there.
+    pub(super) fn draw<T: Word, const WORDS: usize, const LINES: usize>(
         &self,
-        rows: &mut Lines<T, W, N>,
+        rows: &mut Lines<T, WORDS, LINES>,
         mask: u8,
     ) {
         self.for_each(false, |line, at, bits| {

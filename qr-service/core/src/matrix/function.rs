@@ -1,29 +1,29 @@
-//! Function patterns: finders with separators, timing, alignment, version information, and the
-//! place of the format information (ISO/IEC 18004 sections 6.3, 7.9, 7.10).
+//! Function patterns: finders with separators, timing, alignment, version information, and the area
+//! reserved for format information (ISO/IEC 18004 sections 6.3, 7.9, 7.10).
 
-use super::{Lines, Word};
+use super::lines::{Lines, Word};
 use crate::version::{alignment_centre, alignments_per_side, size_of, version_bits};
 
-/// The function patterns of a version, as rows. All are their own mirror image about the main
-/// diagonal, so they serve as columns too; format information and the dark module are not, and
-/// are drawn with the mask.
-pub(super) struct Patterns<T, const W: usize, const N: usize> {
-    /// Modules that hold no codeword. Also set beyond the symbol's edge.
-    pub(super) reserved: Lines<T, W, N>,
-    /// The complement of `reserved`: what a mask inverts.
-    pub(super) free: Lines<T, W, N>,
-    /// Dark modules; light where format information goes. Beyond the right edge a chequered
-    /// filler: its lines always differ from their neighbours, so it never looks like a run, a
-    /// block or a finder to the penalty rules, and they need no bounds.
-    pub(super) dark: Lines<T, W, N>,
+/// The function patterns of a version, as rows. They are symmetric about the main diagonal, so they
+/// serve as columns too. Format information and the dark module are not symmetric; `format` draws
+/// them once the mask is known.
+pub(super) struct Patterns<T, const WORDS: usize, const LINES: usize> {
+    /// Modules that hold no codeword, including those beyond the symbol's edge.
+    pub(super) reserved: Lines<T, WORDS, LINES>,
+    /// The complement of `reserved`: the modules that a mask may invert.
+    pub(super) free: Lines<T, WORDS, LINES>,
+    /// Dark modules of the patterns; format information is left light. The words beyond the right
+    /// edge hold a chequered filler. Its lines always differ from their neighbours, so the penalty
+    /// rules never see a run, a block or a finder there and need no bounds.
+    pub(super) dark: Lines<T, WORDS, LINES>,
 }
 
-/// A line that is put together in as many words as the widest symbol takes.
+/// A line under construction, in as many words as the widest symbol needs.
 #[derive(Clone, Copy)]
 struct Wide([u64; 3]);
 
 impl Wide {
-    /// Sets the `len` bits from `at` to those of `bits`, over zeros; at most 64.
+    /// Sets the bits of `bits`, the lowest at `at`.
     fn or(&mut self, at: usize, bits: u64) {
         self.0[at / 64] |= bits << (at % 64);
         if !at.is_multiple_of(64) && at / 64 < 2 {
@@ -31,24 +31,24 @@ impl Wide {
         }
     }
 
-    fn to_words<T: Word, const W: usize>(self) -> [T; W] {
+    fn to_words<T: Word, const WORDS: usize>(self) -> [T; WORDS] {
         std::array::from_fn(|w| T::from_low(self.0[w * T::BITS / 64] >> (w * T::BITS % 64)))
     }
 }
 
-/// Finder pattern with its separator, 8 modules a row, the separator last.
+/// Rows of the finder pattern with its separator: 8 modules, the separator last.
 const FINDER: [u64; 8] = [0x7f, 0x41, 0x5d, 0x5d, 0x5d, 0x41, 0x7f, 0];
-/// Alignment pattern, 5 modules a row.
+/// Rows of the alignment pattern: 5 modules.
 const ALIGNMENT: [u64; 5] = [0x1f, 0x11, 0x15, 0x11, 0x1f];
 
-impl<T: Word, const W: usize, const N: usize> Patterns<T, W, N> {
+impl<T: Word, const WORDS: usize, const LINES: usize> Patterns<T, WORDS, LINES> {
     pub(super) fn new(version: u8) -> Self {
         let size = size_of(version);
         let (edge, filler) = beyond(size);
         let mut patterns = Patterns {
-            reserved: [[T::ONES; W]; N],
-            free: [[T::ZERO; W]; N],
-            dark: [[T::ZERO; W]; N],
+            reserved: [[T::ONES; WORDS]; LINES],
+            free: [[T::ZERO; WORDS]; LINES],
+            dark: [[T::ZERO; WORDS]; LINES],
         };
         let mut alignments = Alignments::new(version);
         for y in 0..size {
@@ -69,7 +69,7 @@ impl<T: Word, const W: usize, const N: usize> Patterns<T, W, N> {
     }
 }
 
-/// All modules beyond the right edge, and the chequered filler there for even and odd lines.
+/// The modules beyond the right edge, and the chequered filler there for even and odd lines.
 fn beyond(size: usize) -> (Wide, [Wide; 2]) {
     let mut edge = Wide([0; 3]);
     for w in 0..3 {
@@ -84,7 +84,8 @@ fn beyond(size: usize) -> (Wide, [Wide; 2]) {
     (edge, [even, odd])
 }
 
-/// Finders with separators, the format information beside them, and the timing patterns.
+/// Draws row `y` of the finders with separators and of the timing patterns, and reserves the format
+/// information beside them.
 fn draw_finders(y: usize, size: usize, reserved: &mut Wide, dark: &mut Wide) {
     if y < 9 {
         reserved.or(0, 0x1ff);
@@ -96,7 +97,7 @@ fn draw_finders(y: usize, size: usize, reserved: &mut Wide, dark: &mut Wide) {
     }
     if y < 8 {
         dark.or(0, FINDER[y]);
-        // To the right it comes after its separator.
+        // At the right end, the separator comes first.
         dark.or(size - 7, FINDER[y]);
     } else if y >= size - 7 {
         dark.or(0, FINDER[y - (size - 7)]);
@@ -115,12 +116,12 @@ fn draw_finders(y: usize, size: usize, reserved: &mut Wide, dark: &mut Wide) {
     }
 }
 
-/// Alignment patterns, row by row of the matrix.
+/// Draws the alignment patterns, one row of the matrix after the other.
 struct Alignments {
     version: u8,
-    /// Rows and columns of patterns.
+    /// Patterns per row and per column of their grid.
     count: usize,
-    /// The row of patterns that comes next or is being drawn, and its top.
+    /// The row of the grid that is being drawn or comes next, and the matrix row that it begins in.
     row: usize,
     top: usize,
 }
@@ -132,11 +133,11 @@ impl Alignments {
         Alignments { version, count, row: 0, top }
     }
 
-    /// Draws what row `y` has of them; rows come in order.
+    /// Draws row `y`; rows must come in order.
     fn draw(&mut self, y: usize, reserved: &mut Wide, dark: &mut Wide) {
         let Some(line) = y.checked_sub(self.top) else { return };
         let (row, last) = (self.row, self.count - 1);
-        // Not in the corners that have finders.
+        // Three corners have finders instead.
         let columns = match row {
             0 => 1..last,
             row if row == last => 1..last + 1,
@@ -145,7 +146,7 @@ impl Alignments {
         for column in columns {
             let left = alignment_centre(self.version, column) - 2;
             reserved.or(left, 0x1f);
-            // One on a timing pattern has the same modules there.
+            // A pattern on a timing pattern has the same modules there.
             dark.or(left, ALIGNMENT[line]);
         }
         if line == 4 {
@@ -156,7 +157,8 @@ impl Alignments {
     }
 }
 
-/// Version information: 6 rows of 3 at the top right, and its mirror image at the bottom left.
+/// Draws row `y` of the version information: 6 rows of 3 modules at the top right, and their mirror
+/// image at the bottom left.
 fn draw_version(version: u8, y: usize, reserved: &mut Wide, dark: &mut Wide) {
     let (size, bits) = (size_of(version), u64::from(version_bits(version)));
     if y < 6 {

@@ -5,14 +5,14 @@ use std::ops::{BitAnd, BitOr, BitXor, Not};
 /// Modules in a word.
 pub(super) const LANE_BITS: usize = 16;
 
-/// One word under each mask, in a register of 128 bits: every x86-64 and AArch64 has them, as has
-/// Wasm, and the compiler vectorises over the array.
+/// One word under each of the eight masks, in 128 bits: x86-64, AArch64 and Wasm all have registers of
+/// that size, and the compiler vectorises over the array.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 pub(super) struct Lanes(pub(super) [u16; 8]);
 
 impl Lanes {
-    /// Light modules.
+    /// A word of light modules.
     pub(super) const LIGHT: Self = Lanes([0; 8]);
 
     #[inline(always)]
@@ -20,14 +20,15 @@ impl Lanes {
         Lanes([word; 8])
     }
 
-    /// Each module's neighbour to the right, in its place; `next` is the word to the right.
+    /// The word shifted by one module, so that each place has its neighbour to the right; `next` is
+    /// the next word of the line.
     #[inline(always)]
     pub(super) fn to_the_right(self, next: Lanes) -> Self {
         self.zip(next, |a, b| a >> 1 | b << (LANE_BITS - 1))
     }
 
-    /// The number of ones by mask: of pairs, of fours, of bytes, of all (Hacker's Delight, section
-    /// 5-1). Few processors that have these registers count in them.
+    /// The number of ones by mask, summed by pairs, fours, bytes and words (Hacker's Delight, section
+    /// 5-1): few processors have an instruction for it on these registers.
     #[inline(always)]
     fn ones(self) -> Self {
         self.map(|x| x - (x >> 1 & 0x5555))
@@ -70,7 +71,8 @@ impl Not for Lanes {
     }
 }
 
-/// A count for each place of a word, bit-sliced; 10 bits are enough for any column.
+/// A counter for each place of a word, bit-sliced: plane `k` has bit `k` of every counter. 10 bits are
+/// enough for any column.
 pub(super) struct Tally([Lanes; 10]);
 
 impl Tally {
@@ -79,7 +81,7 @@ impl Tally {
         Tally([Lanes::LIGHT; 10])
     }
 
-    /// Adds `carry` with the weight of plane `from`; planes from `to` on stay as they are.
+    /// Adds `carry` to plane `from` and its carries to the planes below `to`.
     #[inline(always)]
     pub(super) fn ripple(&mut self, mut carry: Lanes, from: usize, to: usize) {
         for plane in &mut self.0[from..to] {
@@ -89,7 +91,7 @@ impl Tally {
         }
     }
 
-    /// Adds `a` and `b` in `plane`; gives the carry.
+    /// Adds `a` and `b` to `plane`; returns the carry.
     #[inline(always)]
     pub(super) fn add2(&mut self, a: Lanes, b: Lanes, plane: usize) -> Lanes {
         let half = a ^ b;
@@ -98,7 +100,7 @@ impl Tally {
         carry
     }
 
-    /// Adds `a` in `plane`; gives the carry.
+    /// Adds `a` to `plane`; returns the carry.
     #[inline(always)]
     pub(super) fn add1(&mut self, a: Lanes, plane: usize) -> Lanes {
         let carry = self.0[plane] & a;
@@ -106,7 +108,7 @@ impl Tally {
         carry
     }
 
-    /// Adds four words with weight 1; planes from `to` on stay as they are.
+    /// Adds four words to plane 0 and their carries to the planes below `to`.
     #[inline(always)]
     pub(super) fn add4(&mut self, [a, b, c, d]: [Lanes; 4], to: usize) {
         let low = self.add2(a, b, 0);
@@ -115,7 +117,7 @@ impl Tally {
         self.ripple(carry, 2, to);
     }
 
-    /// The sum over all places, by mask; of 16 columns it is below 2^14.
+    /// The sum of all 16 counters by mask, below 2^14.
     #[inline(always)]
     pub(super) fn total(&self, planes: usize) -> [u16; 8] {
         let (mut sum, mut k) = (Lanes::LIGHT, planes);

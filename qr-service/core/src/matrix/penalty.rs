@@ -1,44 +1,42 @@
 //! The choice of the mask: the four penalty rules of ISO/IEC 18004 section 7.8.3.1, for all eight
 //! masks at once.
 //!
-//! Every rule looks at a module and those above it, so a line of the matrix is compared with the
-//! lines before it, word by word; on the columns that gives the rules for the horizontal. A
-//! register of 128 bits holds a word of 16 modules under all eight masks, so little of it is
-//! lost beyond the symbol's edge.
+//! Each line of the matrix is compared with the lines before it, word by word. On rows this scores
+//! the vertical direction, on columns the horizontal one. A register of 128 bits holds 16 modules
+//! under all eight masks; with words that short, little of the last one lies beyond the symbol's edge.
 //!
-//! - Rule 1, runs of 5 or more of one colour, 3 + (length - 5) each: with `window` the places where
-//!   five equal modules end, a run of length `n` has `n - 4` of them in a row, so its points are
-//!   its windows and 2 more for the first.
-//! - Rule 2, blocks of 2 x 2 of one colour, 3 each: counted by the rows.
-//! - Rule 3, 40 for each dark-light-dark-dark-dark-light-dark with 4 light modules before or after
-//!   it; the quiet zone is light.
-//! - Rule 4, 10 for each full 5 % that the share of dark modules is off 50 %.
+//! - Rule 1: a run of `n >= 5` modules of one colour scores `3 + (n - 5)`. It contains `n - 4` windows
+//!   of five equal modules, so it scores 1 for each window and 2 more for the first.
+//! - Rule 2: each block of 2 x 2 modules of one colour scores 3; counted on rows only.
+//! - Rule 3: each dark-light-dark-dark-dark-light-dark with 4 light modules before or after it scores
+//!   40; the quiet zone counts as light.
+//! - Rule 4: each full 5 % between the share of dark modules and 50 % scores 10.
 //!
-//! Counting the ones of each word would take longer than finding them. They are added up in
-//! bit-sliced counters instead: word `k` of a [`Tally`] holds bit `k` of a count for each column,
-//! and words are added to it by full adders (Warren, Hacker's Delight, section 8-8), four lines
-//! at a time: each stage halves the carries of the one before, so that few travel further. Only
-//! at the end are the planes' ones counted.
+//! Counting the ones of every word would take longer than finding them. Instead they are added to the
+//! bit-sliced counters of a [`Tally`] by full adders (Warren, Hacker's Delight, section 8-8), four
+//! lines at a time: each stage halves the carries of the one before. Only the final planes are
+//! counted.
 
 use super::format::Formats;
 use super::lanes::{LANE_BITS, Lanes, Tally};
-use super::{BORDER, Lines, Word, mask};
+use super::lines::{BORDER, Lines, Sizes, Word};
+use super::mask;
 
-/// One word of each line, with [`BORDER`] light lines before and after those of the symbol.
-type Strip<const N: usize> = [Lanes; N];
+/// The same word of every line, with [`BORDER`] light lines before and after those of the symbol.
+type Strip<const LINES: usize> = [Lanes; LINES];
 
-// The functions below stay out of their caller: each then keeps its counters in registers, where
-// inlined together they spill (a tenth of the encoder's time, measured).
+// The functions below are not inlined: alone, each keeps its counters in registers; together they
+// spill, which costs a tenth of the encoder's time (measured).
 
-/// Applies all masks to `lines` and adds their format information. Of `masked`, which was light or
-/// held lines of the same size, those in use are written.
+/// Writes `lines` to `masked` under every mask, with its format information. Does not write the
+/// borders: `masked` must be light or hold lines of the same size.
 #[inline(never)]
-fn mask_lines<T: Word, const W: usize, const N: usize, const V: usize>(
-    lines: &Lines<T, W, N>,
-    free: &Lines<T, W, N>,
+fn mask_lines<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+    lines: &Lines<T, WORDS, LINES>,
+    free: &Lines<T, WORDS, LINES>,
     formats: &Formats,
     (turned, size): (bool, usize),
-    masked: &mut [Strip<N>; V],
+    masked: &mut [Strip<LINES>; STRIPS],
 ) {
     for (v, strip) in masked.iter_mut().enumerate().take(words_in_use(size)) {
         let lines = lines.iter().zip(free).zip(mask::lines(turned, v));
@@ -59,13 +57,13 @@ fn words_in_use(size: usize) -> usize {
 
 /// Word `v` of 16 modules of a line.
 #[inline(always)]
-fn part<T: Word, const W: usize>(line: &[T; W], v: usize) -> u16 {
+fn part<T: Word, const WORDS: usize>(line: &[T; WORDS], v: usize) -> u16 {
     let at = v * LANE_BITS;
     (line[at / T::BITS].to_u64() >> (at % T::BITS)) as u16
 }
 
-/// Where modules differ from the line above (`differs`), within the last 3 lines and the last 3
-/// lines before those (`within_3`), within the last 5 (`within_5`).
+/// The columns that change colour: on the last line (`differs`), within the last 3 lines (`within_3`,
+/// and the same one line earlier), within the last 5 (`within_5`).
 struct Runs {
     before: Lanes,
     differs: Lanes,
@@ -79,8 +77,8 @@ impl Runs {
         Runs { before: first_line, differs: all, within_3: [all; 2], within_5: all }
     }
 
-    /// Goes on to the next line: where five equal modules end there, and where they do so for the
-    /// first time in a run.
+    /// Advances by one line. Returns two masks: the columns whose last five modules are equal, and
+    /// the subset where the run has just reached five.
     #[inline(always)]
     fn step(&mut self, here: Lanes) -> (Lanes, Lanes) {
         let differs = here ^ self.before;
@@ -94,12 +92,12 @@ impl Runs {
     }
 }
 
-/// Points for rule 1 down the columns of a strip of columns as lines.
+/// Points of rule 1 across the lines of a strip.
 #[inline(never)]
-fn score_runs<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
+fn score_runs<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
     let mut tally = Tally::new();
     let mut runs = Runs::new(strip[BORDER]);
-    // A symbol has 4 lines a version more than 17.
+    // A symbol has a multiple of 4 lines and one more.
     for four in strip[BORDER + 1..BORDER + size].as_chunks::<4>().0 {
         let [a, b, c, d] = four.map(|here| runs.step(here));
         // 1 for a window, 2 for the first of a run.
@@ -109,17 +107,16 @@ fn score_runs<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
         let low = tally.add2(twos[0], twos[1], 2);
         let high = tally.add1(twos[2], 2);
         let carry = tally.add2(low, high, 3);
-        tally.ripple(carry, 4, planes::<N>());
+        tally.ripple(carry, 4, planes::<LINES>());
     }
-    tally.total(planes::<N>())
+    tally.total(planes::<LINES>())
 }
 
-/// Points for rule 1 down the columns of a strip of rows, and for rule 2; `next` is the strip to
-/// the right.
+/// Points of rules 1 and 2 across the lines of a strip; `next` is the strip to its right.
 #[inline(never)]
-fn score_runs_and_blocks<const N: usize>(
-    strip: &Strip<N>,
-    next: &Strip<N>,
+fn score_runs_and_blocks<const LINES: usize>(
+    strip: &Strip<LINES>,
+    next: &Strip<LINES>,
     size: usize,
 ) -> [u16; 8] {
     let mut tally = Tally::new();
@@ -146,13 +143,13 @@ fn score_runs_and_blocks<const N: usize>(
         let low = tally.add2(fours[0], fours[1], 3);
         let high = tally.add1(fours[2], 3);
         let carry = tally.add2(low, high, 4);
-        tally.ripple(carry, 5, planes::<N>());
+        tally.ripple(carry, 5, planes::<LINES>());
     }
-    tally.total(planes::<N>())
+    tally.total(planes::<LINES>())
 }
 
-/// Goes on to the next line: what [`Runs::step`] finds, and where a block of 2 x 2 ends. `right` is
-/// the line's neighbours to the right.
+/// Advances by one line. Returns the masks of [`Runs::step`], and the columns where a block of 2 x 2
+/// ends. `right` is the line shifted by one module.
 #[inline(always)]
 fn with_block(
     runs: &mut Runs,
@@ -167,13 +164,13 @@ fn with_block(
     (window, first, block)
 }
 
-/// Finder-like patterns down the columns of a strip, for rule 3.
+/// Number of finder-like patterns across the lines of a strip, for rule 3.
 #[inline(never)]
-fn count_finders<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
-    // Planes for the at most 44 that a column of the largest symbol has room for.
+fn count_finders<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
+    // A column of the largest symbol has room for at most 44.
     const PLANES: usize = 6;
     let mut tally = Tally::new();
-    // No pattern ends on the first line after the symbol: it makes them a multiple of 4.
+    // One line more makes the positions a multiple of 4; no pattern ends there.
     let lines = &strip[..BORDER + size + BORDER + 1];
     for x in lines.windows(18).step_by(4).filter_map(<[Lanes]>::first_chunk::<18>) {
         tally.add4([finders(x, 0), finders(x, 1), finders(x, 2), finders(x, 3)], PLANES);
@@ -181,8 +178,8 @@ fn count_finders<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
     tally.total(PLANES)
 }
 
-/// Where lines `at ..` have 4 lines, the 7 of a finder's cross-section and 4 lines more, and those
-/// before or those after are light.
+/// The columns that have a finder's cross-section of 7 lines from `at + 4` on, with 4 light lines
+/// before or after it.
 #[inline(always)]
 fn finders(x: &[Lanes; 18], at: usize) -> Lanes {
     let any_dark = |from: usize| (x[from] | x[from + 1]) | (x[from + 2] | x[from + 3]);
@@ -191,9 +188,9 @@ fn finders(x: &[Lanes; 18], at: usize) -> Lanes {
     dark & !(x_at(1) | x_at(5)) & !(any_dark(at) & any_dark(at + 11))
 }
 
-/// Dark modules of a strip, the filler beyond the edge included.
+/// Number of dark modules of a strip, including the filler beyond the edge.
 #[inline(never)]
-fn count_dark<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
+fn count_dark<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
     const PLANES: usize = 8;
     let mut tally = Tally::new();
     // The lines after the last are light.
@@ -203,22 +200,22 @@ fn count_dark<const N: usize>(strip: &Strip<N>, size: usize) -> [u16; 8] {
     tally.total(PLANES)
 }
 
-/// Planes that hold the points of rules 1 and 2 for one column, of a strip of `N` lines.
-const fn planes<const N: usize>() -> usize {
-    if N <= 40 { 8 } else { 10 }
+/// Planes of a counter for the points of rules 1 and 2 in one column of `LINES` lines.
+const fn planes<const LINES: usize>() -> usize {
+    if LINES <= Sizes::up_to(3, u32::BITS).lines { 8 } else { 10 }
 }
 
 /// The penalty of each mask.
-fn score<T: Word, const W: usize, const N: usize, const V: usize>(
-    rows: &Lines<T, W, N>,
-    columns: &Lines<T, W, N>,
-    free: &Lines<T, W, N>,
+fn score<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+    rows: &Lines<T, WORDS, LINES>,
+    columns: &Lines<T, WORDS, LINES>,
+    free: &Lines<T, WORDS, LINES>,
     formats: &Formats,
     size: usize,
 ) -> [u32; 8] {
-    let light = [Lanes::LIGHT; N];
+    let light = [Lanes::LIGHT; LINES];
     let (mut points, mut dark) = ([0; 8], [0; 8]);
-    let mut masked = [light; V];
+    let mut masked = [light; STRIPS];
     mask_lines(rows, free, formats, (false, size), &mut masked);
     for v in 0..words_in_use(size) {
         add(
@@ -245,7 +242,7 @@ fn add(sums: &mut [u32; 8], counts: [u16; 8], weight: u32) {
     }
 }
 
-/// Dark modules of the filler in the words in use (see `Patterns::dark`).
+/// Number of dark modules of the filler in the words in use (see `Patterns::dark`).
 fn filler_dark(size: usize) -> u32 {
     let (width, from) = (words_in_use(size) * LANE_BITS, size);
     let even = (from..width).filter(|x| x % 2 == 0).count();
@@ -253,20 +250,20 @@ fn filler_dark(size: usize) -> u32 {
     (even * size.div_ceil(2) + odd * (size / 2)) as u32
 }
 
-/// Rule 4: 10 for each full 5 % between the share of dark modules and 50 %.
+/// Points of rule 4.
 fn share_points(dark: u32, size: usize) -> u32 {
     let total = (size * size) as u32;
     (20 * dark).abs_diff(10 * total) / total * 10
 }
 
-/// The mask of least penalty; the lowest of several. `V` words of 16 modules make a line.
-pub(super) fn choose_mask<T: Word, const W: usize, const N: usize, const V: usize>(
-    rows: &Lines<T, W, N>,
-    columns: &Lines<T, W, N>,
-    free: &Lines<T, W, N>,
+/// The mask with the lowest penalty; the first of several.
+pub(super) fn choose_mask<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+    rows: &Lines<T, WORDS, LINES>,
+    columns: &Lines<T, WORDS, LINES>,
+    free: &Lines<T, WORDS, LINES>,
     formats: &Formats,
     size: usize,
 ) -> u8 {
-    let points = score::<T, W, N, V>(rows, columns, free, formats, size);
+    let points = score::<T, WORDS, LINES, STRIPS>(rows, columns, free, formats, size);
     (0..8).min_by_key(|&mask| points[usize::from(mask)]).unwrap_or(0)
 }

@@ -1,21 +1,20 @@
 //! Placement of codewords in the symbol (ISO/IEC 18004 section 7.7.3).
 //!
-//! The stream of bits runs in a zigzag through strips of two columns, from the right: up the
-//! first, down the next, in each row the right module before the left, passing over function
-//! patterns. Where a strip has no function pattern, its right column is every other bit of the
-//! stream and its left column the rest: so up to 32 rows are placed at a time by taking a word of
-//! the stream apart into its even and its odd bits.
+//! The bits run through strips of two columns, from the right: up the first strip, down the next. In
+//! each row the right module comes before the left one, and function patterns are skipped. Where a
+//! strip has no function pattern, the even bits of the stream fill its right column and the odd bits
+//! its left one. So a word of the stream, split into even and odd bits, fills up to 32 rows at once.
 
-use super::{Lines, Word};
+use super::lines::{Lines, Word};
 
-/// The stream of codewords, the first bit lowest.
+/// Reads the codewords as a stream of bits, the first bit lowest.
 struct BitReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl BitReader<'_> {
-    /// The eight codewords from number `index`, the first bit lowest; zeros after the last.
+    /// The eight codewords from `index` on, the first bit lowest; zeros after the last codeword.
     fn word(&self, index: usize) -> u64 {
         let word = match self.bytes.get(index..) {
             None => return 0,
@@ -27,8 +26,8 @@ impl BitReader<'_> {
         word.reverse_bits()
     }
 
-    /// Takes the next `count` bits, 1 to 64: the first is the lowest of the result, which has
-    /// others above those asked for.
+    /// Takes the next `count` bits, 1 to 64, the first bit lowest. Bits of the result above `count`
+    /// are not zero.
     fn take(&mut self, count: u32) -> u64 {
         let (byte, bit) = (self.at / 8, self.at % 8);
         self.at += count as usize;
@@ -40,7 +39,7 @@ impl BitReader<'_> {
     }
 }
 
-/// The even bits of `x`, moved together in the low half.
+/// The even bits of `x`, packed into the low half.
 fn even_bits(x: u64) -> u64 {
     let x = x & 0x5555_5555_5555_5555;
     let x = (x | x >> 1) & 0x3333_3333_3333_3333;
@@ -50,7 +49,7 @@ fn even_bits(x: u64) -> u64 {
     (x | x >> 16) & 0x0000_0000_ffff_ffff
 }
 
-/// Fills two columns of up to 64 rows, given which modules of each are free, downwards.
+/// Fills the free modules of two columns of up to 64 rows, downwards. Returns both columns.
 fn fill_strip(stream: &mut BitReader<'_>, free_right: u64, free_left: u64) -> (u64, u64) {
     let (mut right, mut left) = (0, 0);
     let mut todo = free_right | free_left;
@@ -64,7 +63,7 @@ fn fill_strip(stream: &mut BitReader<'_>, free_right: u64, free_left: u64) -> (u
             left |= (even_bits(bits >> 1) & rows) << row;
             run
         } else {
-            // One column only: the other passes by a function pattern.
+            // Only one column is free, beside a function pattern.
             let run = if r & 1 == 1 { r & !l } else { l & !r }.trailing_ones();
             let bits = stream.take(run) & (!0 >> (64 - run));
             if r & 1 == 1 {
@@ -79,15 +78,15 @@ fn fill_strip(stream: &mut BitReader<'_>, free_right: u64, free_left: u64) -> (u
     (right, left)
 }
 
-/// The codewords as columns of the symbol, not masked; remainder bits are light.
-pub(super) fn place_codewords<T: Word, const W: usize, const N: usize>(
+/// Places the codewords in columns of the symbol, unmasked; remainder bits are light.
+pub(super) fn place_codewords<T: Word, const WORDS: usize, const LINES: usize>(
     codewords: &[u8],
     size: usize,
-    reserved: &Lines<T, W, N>,
-) -> Lines<T, W, N> {
-    let mut columns = [[T::ZERO; W]; N];
+    reserved: &Lines<T, WORDS, LINES>,
+) -> Lines<T, WORDS, LINES> {
+    let mut columns = [[T::ZERO; WORDS]; LINES];
     let mut stream = BitReader { bytes: codewords, at: 0 };
-    // Rows that a word has beyond the symbol: they come first where the word is turned upside down.
+    // Bits of a `u64` that `T` does not have: `reverse_bits` moves them to the low end.
     let to_top = 64 - T::BITS as u32;
     let mut upwards = true;
     let mut right = size - 1;
@@ -96,8 +95,8 @@ pub(super) fn place_codewords<T: Word, const W: usize, const N: usize>(
             // The timing pattern fills this column.
             right = 5;
         }
-        for k in 0..W {
-            let w = if upwards { W - 1 - k } else { k };
+        for k in 0..WORDS {
+            let w = if upwards { WORDS - 1 - k } else { k };
             let free = |x: usize| (!reserved[x][w]).to_u64();
             let (r, l) = (free(right), free(right - 1));
             let (r, l) = if upwards {

@@ -1,22 +1,22 @@
 //! Rows to columns and back.
 
-use super::{Lines, Word};
+use super::lines::{Lines, Word};
 
-/// Transposes the matrix: square blocks of one word a line, each swapped with its mirror image.
-pub(super) fn transpose<T: Word, const W: usize, const N: usize>(
-    lines: &Lines<T, W, N>,
-) -> Lines<T, W, N> {
-    let mut turned = [[T::ZERO; W]; N];
-    for from in 0..W {
-        for to in 0..W {
-            // 64 lines at most; beyond `N` there are none.
+/// Transposes the matrix by square blocks of one word per line.
+pub(super) fn transpose<T: Word, const WORDS: usize, const LINES: usize>(
+    lines: &Lines<T, WORDS, LINES>,
+) -> Lines<T, WORDS, LINES> {
+    let mut turned = [[T::ZERO; WORDS]; LINES];
+    for from in 0..WORDS {
+        for to in 0..WORDS {
+            // As many lines as a word has bits, at most 64; the last block may have fewer.
             let mut block = [T::ZERO; 64];
-            let len = T::BITS.min(N - to * T::BITS);
+            let len = T::BITS.min(LINES - to * T::BITS);
             for (word, line) in block.iter_mut().zip(&lines[to * T::BITS..][..len]) {
                 *word = line[from];
             }
             transpose_block(&mut block);
-            let len = T::BITS.min(N - from * T::BITS);
+            let len = T::BITS.min(LINES - from * T::BITS);
             for (line, word) in turned[from * T::BITS..][..len].iter_mut().zip(&block) {
                 line[to] = *word;
             }
@@ -25,8 +25,8 @@ pub(super) fn transpose<T: Word, const W: usize, const N: usize>(
     turned
 }
 
-/// Transposes a square of bits by swapping ever smaller off-diagonal squares (Warren, Hacker's
-/// Delight, section 7-3).
+/// Transposes a square of bits by swapping off-diagonal squares, each time half as large (Warren,
+/// Hacker's Delight, section 7-3).
 fn transpose_block<T: Word>(block: &mut [T; 64]) {
     let mut half = T::BITS / 2;
     // The bits of the left half of every square.

@@ -1,15 +1,15 @@
-//! Adler-32 (RFC 1950 section 9) of lines that repeat.
+//! Adler-32 (RFC 1950 section 9) of repeated lines.
 //!
-//! With `a` the sum of the bytes and `b` the sum of all values that `a` had, a line of `n` bytes
-//! `d` adds `sum(d)` to `a`, and to `b` `n` times the old `a` and `sum((n - i) * d[i])`. So a line
-//! is summed up once, and its repetitions follow by arithmetic.
+//! `a` is the sum of all bytes, `b` the sum of all values of `a`. A line `d` of `n` bytes adds
+//! `sum(d)` to `a`, and `n * a + sum((n - i) * d[i])` to `b`. So each line is summed once, and its
+//! repetitions follow by arithmetic.
 
 /// The largest prime below 2^16.
 const MODULUS: u64 = 65521;
 
-/// A checksum on its way, of lines of one length in buffers of `S` bytes, at most 2064.
+/// The checksum so far, of lines of the same length in buffers of `S` bytes, at most 2064.
 ///
-/// Nothing is reduced before the end: a picture has at most 2049 bytes in each of 16384 lines, so
+/// Sums are reduced only at the end: a picture has at most 2049 bytes in each of 16384 lines, so
 /// `b` stays below 255 / 2 * (2049 * 16384)^2, which is less than 2^58.
 pub(super) struct Adler<const S: usize> {
     a: u64,
@@ -17,7 +17,7 @@ pub(super) struct Adler<const S: usize> {
     len: u64,
     /// 1 for each byte of the line, 0 for what the buffer has after it.
     counted: [i16; S],
-    /// How often `b` counts each byte of the line.
+    /// How often `b` counts each byte of the line: `n - i`.
     weights: [i16; S],
 }
 
@@ -38,15 +38,15 @@ impl<const S: usize> Adler<S> {
     pub(super) fn add(&mut self, buffer: &[u8; S], count: usize) {
         let (sum, weighted) = self.sum_up(buffer);
         let count = count as u64;
-        // Each copy adds the sums of those before it once for every byte.
+        // Each copy adds the sum of all copies before it once per byte.
         let pairs = count * count.saturating_sub(1) / 2;
         self.b += count * (self.len * self.a + weighted) + pairs * self.len * sum;
         self.a += count * sum;
     }
 
-    /// The sum of the line's bytes, and of each times its weight: at most 255 * 2049 * 1025.
+    /// The sum of the line's bytes, and their sum by weight: at most 255 * 2049 * 1025.
     fn sum_up(&self, buffer: &[u8; S]) -> (u64, u64) {
-        // Whole blocks, so that compilers need no loop for the rest.
+        // Whole blocks, so that the compiler needs no loop for the remainder.
         let end = (self.len as usize).next_multiple_of(16).min(S);
         let bytes = &buffer[..end];
         let (counted, weights) = (&self.counted[..end], &self.weights[..end]);

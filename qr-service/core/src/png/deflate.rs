@@ -1,13 +1,13 @@
 //! The deflate stream of a picture of modules, written directly (RFC 1951).
 //!
-//! The picture is known to be a few distinct lines, each repeated, so no search for repetitions is
-//! needed. A line's first pixel row is literals where it differs from the line before, and one
-//! match at the distance of a line covers all the rest: what the line's end shares with the line
-//! before, its own repetitions, and what the next line's beginning shares with it.
+//! The picture is a sequence of lines, each repeated, so no search for repetitions is needed. Where a
+//! line differs from the one before, its bytes are literals. One match at the distance of a line
+//! covers all the rest: the end of the line if it equals the line before, the repetitions, and the
+//! beginning of the next line if it equals this one.
 
 use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS};
 
-/// Takes the stream's elements in turn.
+/// Takes the elements of the stream, in order.
 pub(crate) trait Sink {
     fn literal(&mut self, byte: u8);
 
@@ -19,10 +19,10 @@ pub(crate) trait Sink {
     fn repeat(&mut self, len: usize, distance: usize);
 }
 
-/// Longest repetition that one element can be.
+/// The longest repetition in one element.
 pub(crate) const MAX_REPEAT: usize = 258;
 
-/// Code of a length or distance, the number of its extra bits and their value, packed in a table.
+/// Code of a length, the number of its extra bits, and their value.
 #[derive(Clone, Copy)]
 struct Coded {
     code: u16,
@@ -43,8 +43,8 @@ static LENGTH_CODES: [Coded; MAX_REPEAT + 1] = {
     table
 };
 
-/// The codes of lengths and of distances are built alike: after the first `2 * per_power`, each
-/// power of two is cut in `per_power` equal parts. Gives the code, the number of extra bits and
+/// Codes of lengths and of distances follow one rule: after the first `2 * per_power` codes, each power
+/// of two is divided into `per_power` equal parts. Returns the code, the number of extra bits, and
 /// their value.
 const fn power_code(value: usize, per_power: usize) -> (usize, u8, usize) {
     if value < 2 * per_power {
@@ -55,7 +55,7 @@ const fn power_code(value: usize, per_power: usize) -> (usize, u8, usize) {
     (code, extra_bits as u8, value & ((1 << extra_bits) - 1))
 }
 
-/// Counts the symbols of a stream, for a code of its own.
+/// Counts the symbols of a stream, to make a Huffman code for it.
 pub(crate) struct Counts {
     pub(crate) literals: [u32; LITERALS],
     pub(crate) distances: [u32; DISTANCES],
@@ -82,8 +82,8 @@ impl Sink for Counts {
 
 /// Writes a stream of one block.
 ///
-/// All bits that are known are stored each time, eight bytes of them, and the place moves on by the
-/// whole ones: no branch depends on how many they are.
+/// Each store writes all eight bytes of `bits` and advances by the whole bytes pending, so no branch
+/// depends on their number.
 pub(crate) struct Writer<'a> {
     codes: &'a Codes,
     /// The stream up to `at`, and room after it.
@@ -92,7 +92,8 @@ pub(crate) struct Writer<'a> {
     /// Bits not written yet, the first lowest; fewer than 8 between calls.
     bits: u64,
     pending: u32,
-    /// The distance of the last repetition, with its code and extra bits: most have the same.
+    /// The distance of the last repetition, its code with extra bits, and their number: most
+    /// repetitions have the same distance.
     last_distance: (usize, u64, u32),
 }
 
@@ -104,8 +105,8 @@ impl<'a> Writer<'a> {
         Writer { codes, out, at, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
     }
 
-    /// Holds the low `count` bits of `value` back for [`Self::store`], the others are zero; at most
-    /// 56 may be held back in all.
+    /// Adds the low `count` bits of `value` to those pending for [`Self::store`], at most 56 in all.
+    /// Its other bits must be zero.
     #[inline(always)]
     fn hold(&mut self, value: u64, count: u32) {
         self.bits |= value << self.pending;
@@ -118,7 +119,7 @@ impl<'a> Writer<'a> {
         self.hold(u64::from(code & 0xffff), code >> 16);
     }
 
-    /// Writes what is held back, but for the last bits that fill no byte.
+    /// Writes all pending bits and keeps those that do not fill a byte.
     #[inline(always)]
     fn store(&mut self) {
         if self.at + 8 > self.out.len() {
@@ -132,7 +133,7 @@ impl<'a> Writer<'a> {
 
     #[cold]
     fn make_room(&mut self) {
-        // Most pictures' streams are shorter, and longer ones soon have room.
+        // Enough for the stream of most pictures; for longer ones the room grows by half each time.
         self.out.resize(self.at + 768 + self.at / 2, 0);
     }
 
@@ -143,7 +144,7 @@ impl<'a> Writer<'a> {
         (distance, u64::from(code & 0xffff) | (extra as u64) << len, len + u32::from(extra_bits))
     }
 
-    /// Ends the block and fills the last byte.
+    /// Ends the block and pads the last byte.
     pub(crate) fn finish(mut self) {
         self.hold_code(self.codes.literals[END_OF_BLOCK]);
         self.pending = self.pending.next_multiple_of(8);
@@ -185,22 +186,22 @@ impl Sink for Writer<'_> {
     }
 }
 
-/// How far repetitions go. Codes prepared ahead have no code for every length, so the matches
-/// between the lines of a symbol are kept within bounds.
+/// Limits of the matches between the lines of a symbol. Prepared codes do not have a code for every
+/// length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Longest match between lines; but those between light lines may be longer.
+    /// The longest match between lines; matches between light lines may be longer.
     pub(crate) most: usize,
-    /// Bytes at a line's left end, filter type included, and at its right that are always light.
+    /// Bytes that are always light at the left end of a line, with its filter type, and at the right.
     pub(crate) edges: [usize; 2],
 }
 
 impl Limits {
-    /// For codes that are made after the stream is known.
+    /// For codes made from the stream's own statistics.
     pub(crate) const NONE: Limits = Limits { most: usize::MAX, edges: [0; 2] };
 
-    /// The bounds for a picture of lines of `line_len` bytes, each `scale` times: as far as the
-    /// length code after that of the shortest match between lines goes.
+    /// For prepared codes and a picture of lines of `line_len` bytes, each repeated `scale` times: up
+    /// to the end of the length code after that of the shortest match between lines.
     pub(crate) fn prepared(line_len: usize, scale: usize, edges: [usize; 2]) -> Self {
         let least = (scale - 1) * line_len + edges[0] + edges[1];
         let code = LENGTH_CODES[least].code + 1;
@@ -209,7 +210,7 @@ impl Limits {
     }
 }
 
-/// Bytes that two lines have in common at one end, at most `most`.
+/// Number of equal bytes at one end of two lines, at most `most`.
 fn in_common<'a>(
     a: impl Iterator<Item = &'a u8>,
     b: impl Iterator<Item = &'a u8>,
@@ -222,14 +223,14 @@ fn in_common<'a>(
 pub(crate) struct LineCoder<'a, S> {
     sink: &'a mut S,
     limits: Limits,
-    /// Bytes a line, its filter type included: the distance of the matches.
+    /// Bytes of a line with its filter type: the distance of the matches.
     line_len: usize,
-    /// Bytes that the next match at that distance has come to.
+    /// Length so far of the match at that distance that is not written yet.
     pending: usize,
 }
 
 impl<'a, S: Sink> LineCoder<'a, S> {
-    /// Begins with `count` lines of filter type 0 and then 0xff throughout.
+    /// Begins the picture with `count` light lines: filter type 0, then 0xff throughout.
     pub(crate) fn new(sink: &'a mut S, limits: Limits, line_len: usize, count: usize) -> Self {
         let mut coder = LineCoder { sink, limits, line_len, pending: 0 };
         if count > 0 {
@@ -240,13 +241,14 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         coder
     }
 
-    /// `len` bytes 0xff: one, and a repetition of it.
+    /// Writes `len` bytes 0xff: one, and a repetition of it.
     fn put_light(&mut self, len: usize) {
         self.sink.literal(0xff);
         self.repeat_at(len - 1, 1, 0xff);
     }
 
-    /// A repetition of any length: in pieces of which none is too short.
+    /// Writes a repetition of any length, in pieces of at least 3 bytes. A repetition of fewer is
+    /// written as literals `byte`.
     fn repeat_at(&mut self, mut len: usize, distance: usize, byte: u8) {
         while len >= 3 {
             let piece = match len - len.min(MAX_REPEAT) {
@@ -259,7 +261,7 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         (0..len).for_each(|_| self.sink.literal(byte));
     }
 
-    /// Writes the pending match: what ends in the first `same` bytes of the line after `before`.
+    /// Writes the pending match, which ends with the bytes `same` of the line after `before`.
     fn flush(&mut self, before: &[u8], same: &[u8]) {
         let len = std::mem::take(&mut self.pending);
         if len >= 3 {
@@ -269,12 +271,12 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         end.iter().chain(same).for_each(|&byte| self.sink.literal(byte));
     }
 
-    /// Where `line` stops being as `before` at its left, and where it is again at its right, if
-    /// `copies` more of it follow.
+    /// The range of bytes in which `line` differs from `before`, within the limits, if `copies` more
+    /// of it follow.
     fn differing(&self, line: &[u8], before: &[u8], copies: usize) -> (usize, usize) {
         let Limits { most, edges: [left, right] } = self.limits;
-        // A line that is as the one before throughout would make a match longer than there is a
-        // code for: then the next match begins at its end.
+        // A line equal to the one before may make a match too long for the limits: then a new match
+        // begins at the end of the line.
         let whole = self.pending.saturating_add((1 + copies) * self.line_len) <= most;
         let longest = if whole { line.len() } else { line.len() - right.max(1) };
         let same = left.max(most.saturating_sub(self.pending)).min(longest);
@@ -285,8 +287,8 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         (same, line.len() - tail)
     }
 
-    /// `line` once, after the line `before` (empty where there is none), and then `copies` more of
-    /// it. Both begin with their filter type.
+    /// Writes `line` and `copies` more of it after the line `before`, which is empty at the top of the
+    /// picture. Both begin with their filter type.
     #[inline(always)]
     pub(crate) fn put_line(&mut self, line: &[u8], before: &[u8], copies: usize) {
         let (same, end) = self.differing(line, before, copies);
@@ -299,8 +301,8 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         self.pending += copies * self.line_len;
     }
 
-    /// `count` copies of `light`, filter type 0 and then 0xff throughout, after `before`, to the
-    /// end of the picture.
+    /// Ends the picture with `count` copies of `light`, filter type 0 and then 0xff throughout, after
+    /// `before`.
     pub(crate) fn finish(mut self, light: &[u8], before: &[u8], count: usize) {
         if count > 0 {
             let (same, end) = self.differing(light, before, count - 1);

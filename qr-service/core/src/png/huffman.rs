@@ -1,25 +1,25 @@
 //! Huffman codes for deflate (RFC 1951 sections 3.2.2 and 3.2.7): code lengths from counts, codes
-//! from lengths, and the header that tells them.
+//! from lengths, and the header that transmits them.
 //!
-//! What turns lengths into codes and header is `const`, so that codes prepared ahead cost nothing
-//! at run time.
+//! Codes and headers are made from lengths by `const` functions, so prepared codes cost nothing at
+//! run time.
 
-/// Literals, end of block, and length codes that deflate uses.
+/// Number of literals, end of block and length codes together.
 pub(crate) const LITERALS: usize = 286;
-/// Distance codes.
+/// Number of distance codes.
 pub(crate) const DISTANCES: usize = 30;
 /// The symbol that ends a block.
 pub(crate) const END_OF_BLOCK: usize = 256;
-/// Longest code of literals, lengths and distances, in bits.
+/// The longest code of literals, lengths and distances, in bits.
 const MAX_BITS: usize = 15;
-/// Longest code of code lengths, in bits.
+/// The longest code of code lengths, in bits.
 const MAX_LENGTH_BITS: usize = 7;
-/// Symbols of the code that the lengths themselves are written in.
+/// Number of symbols of the code for code lengths.
 const LENGTH_SYMBOLS: usize = 19;
-/// The order in which the lengths of that code are told.
+/// The order in which the header has the lengths of that code.
 const LENGTH_ORDER: [usize; LENGTH_SYMBOLS] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// Bytes that hold any header: 3 + 14 + 19 * 3 bits, and 316 lengths of at most 7 + 7 bits.
+/// Bytes of the longest header: 3 + 14 + 19 * 3 bits, and 316 lengths of at most 7 + 7 bits.
 const MAX_HEADER: usize = 576;
 
 /// Code lengths for one block.
@@ -29,21 +29,21 @@ pub(crate) struct Lengths {
     pub(crate) distances: [u8; DISTANCES],
 }
 
-/// What writes a block: each symbol's code, first bit lowest, with its length from bit 16.
+/// The codes of a block: each symbol's code, first bit lowest, with its length from bit 16 on.
 pub(crate) struct Codes {
     pub(crate) literals: [u32; LITERALS],
     pub(crate) distances: [u32; DISTANCES],
     pub(crate) header: Header,
 }
 
-/// The bits that begin the one block of a stream, first bit lowest, and tell its codes.
+/// The bits at the start of a block, first bit lowest, which transmit its codes.
 pub(crate) struct Header {
     bytes: [u8; MAX_HEADER],
     bits: usize,
 }
 
 impl Header {
-    /// The whole bytes, and the bits after them with their number.
+    /// The whole bytes, the bits after them, and the number of those bits.
     pub(crate) fn parts(&self) -> (&[u8], u8, u32) {
         let whole = self.bits / 8;
         (&self.bytes[..whole], self.bytes[whole], (self.bits % 8) as u32)
@@ -63,7 +63,7 @@ impl Header {
     }
 }
 
-/// The canonical code of these lengths (RFC 1951 section 3.2.2).
+/// The canonical code with these lengths (RFC 1951 section 3.2.2).
 const fn canonical<const N: usize>(lengths: &[u8; N]) -> [u32; N] {
     let mut count = [0; MAX_BITS + 1];
     let mut i = 0;
@@ -91,7 +91,8 @@ const fn canonical<const N: usize>(lengths: &[u8; N]) -> [u32; N] {
     codes
 }
 
-/// The code lengths run by run (RFC 1951 section 3.2.7): a symbol, and the value of its extra bits.
+/// Run-length encoded code lengths (RFC 1951 section 3.2.7): symbols, with the value of their extra
+/// bits.
 struct Runs {
     symbols: [(u8, u8); LITERALS + DISTANCES],
     len: usize,
@@ -158,8 +159,8 @@ const fn length_at(lengths: &Lengths, literals: usize, i: usize) -> u8 {
     if i < literals { lengths.literals[i] } else { lengths.distances[i - literals] }
 }
 
-/// How many of `lengths` have to be told: up to the last that is not 0, at least `least`.
-const fn told<const N: usize>(lengths: &[u8; N], least: usize) -> usize {
+/// How many of `lengths` the header needs: up to the last that is not 0, at least `least`.
+const fn len_sent<const N: usize>(lengths: &[u8; N], least: usize) -> usize {
     let mut n = N;
     while n > least && lengths[n - 1] == 0 {
         n -= 1;
@@ -170,8 +171,8 @@ const fn told<const N: usize>(lengths: &[u8; N], least: usize) -> usize {
 impl Codes {
     /// Codes and header for these lengths.
     pub(crate) const fn new(lengths: &Lengths) -> Self {
-        let literals = told(&lengths.literals, 257);
-        let distances = told(&lengths.distances, 1);
+        let literals = len_sent(&lengths.literals, 257);
+        let distances = len_sent(&lengths.distances, 1);
         let runs = Runs::new(lengths, literals, distances);
         let mut counts = [0; LENGTH_SYMBOLS];
         let mut i = 0;
@@ -186,7 +187,7 @@ impl Codes {
             sent -= 1;
         }
         let mut header = Header { bytes: [0; MAX_HEADER], bits: 0 };
-        // The last block, with codes of its own.
+        // The last block of the stream, with dynamic codes.
         header.put(0b101, 3);
         header.put(literals - 257, 5);
         header.put(distances - 1, 5);
@@ -220,7 +221,7 @@ impl Codes {
 }
 
 impl Lengths {
-    /// The best lengths for these counts. A block has at least one distance code, even unused.
+    /// The best lengths for these counts. A block needs at least one distance code, even if unused.
     pub(crate) fn of_counts(literals: &[u32; LITERALS], distances: &[u32; DISTANCES]) -> Self {
         let mut lengths = Lengths {
             literals: lengths_of(literals, MAX_BITS),
@@ -233,9 +234,8 @@ impl Lengths {
     }
 }
 
-/// Code lengths of a Huffman code for these counts, none over `max_bits` (Huffman 1952). Where the
-/// best code is too deep its lengths are cut, and the Kraft sum mended by lengthening the
-/// rarest of the codes that can be lengthened.
+/// Code lengths of a Huffman code for these counts, none over `max_bits` (Huffman 1952). If the best
+/// code is too deep, [`limit`] shortens it.
 const fn lengths_of<const N: usize>(counts: &[u32; N], max_bits: usize) -> [u8; N] {
     // Symbols in use, rarest first.
     let mut order = [0_u16; N];
@@ -270,8 +270,8 @@ const fn lengths_of<const N: usize>(counts: &[u32; N], max_bits: usize) -> [u8; 
     lengths
 }
 
-/// Depth of each leaf of the Huffman tree over `order`, which is sorted by count: the two-queue
-/// method. Inner nodes come to be in order of weight, so the two least are always in front.
+/// Depth of each leaf of the Huffman tree over `order`, which is sorted by count, by the two-queue
+/// method: inner nodes are made in order of weight, so the two lightest are always in front.
 const fn depths_of<const N: usize>(counts: &[u32; N], order: &[u16; N], used: usize) -> [u16; N] {
     let mut weight = [0_u32; N];
     // Parent of each leaf and of each inner node.
@@ -296,7 +296,7 @@ const fn depths_of<const N: usize>(counts: &[u32; N], order: &[u16; N], used: us
         }
         made += 1;
     }
-    // The root is the last made; parents come after their children.
+    // The root is made last; parents come after their children.
     let mut node_depth = [0_u16; N];
     let mut i = made - 1;
     while i > 0 {
@@ -312,8 +312,8 @@ const fn depths_of<const N: usize>(counts: &[u32; N], order: &[u16; N], used: us
     depths
 }
 
-/// Cuts depths, given rarest first, to `max_bits` and keeps the code complete: inflate refuses a
-/// code that leaves bit patterns unused as well as one that uses them twice.
+/// Cuts depths, given rarest first, to `max_bits` and keeps the code complete: inflate refuses codes
+/// that leave bit patterns unused or use them twice.
 const fn limit<const N: usize>(depths: &mut [u16; N], used: usize, max_bits: usize) {
     // Kraft sum in units of the deepest code.
     let full = 1_u32 << max_bits;
@@ -327,7 +327,7 @@ const fn limit<const N: usize>(depths: &mut [u16; N], used: usize, max_bits: usi
         i += 1;
     }
     while sum > full {
-        // The rarest code that is not at the limit yet is halved.
+        // Lengthen the rarest code that is not at the limit yet.
         i = 0;
         while depths[i] as usize == max_bits {
             i += 1;
@@ -336,8 +336,8 @@ const fn limit<const N: usize>(depths: &mut [u16; N], used: usize, max_bits: usi
         depths[i] += 1;
     }
     while sum < full {
-        // The most frequent code that has room is doubled. The deepest always has: the sum, and so
-        // what is missing, is a multiple of its share.
+        // Shorten the most frequent code that fits. The deepest always does: the sum, and so the gap,
+        // is a multiple of its share.
         i = used - 1;
         while full >> depths[i] > full - sum {
             i -= 1;

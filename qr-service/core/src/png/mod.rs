@@ -1,4 +1,4 @@
-//! Symbol to PNG, RFC 2083: greyscale of one bit, dark 0, light 1, no filter.
+//! Symbol to PNG (RFC 2083): one bit of grey per pixel, dark 0, light 1, no filter.
 
 mod checksum;
 mod deflate;
@@ -13,20 +13,20 @@ use crate::raster::{Layout, Line, Raster, RasterError};
 use crate::symbol::Symbol;
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
-/// The last chunk, which is always the same.
+/// The last chunk, always the same.
 const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 
-/// Appends the PNG of `symbol` to `out`: `raster.size_px` pixels a side, modules of one whole
-/// number of pixels, centred.
+/// Appends the PNG of `symbol` to `out`: `raster.size_px` pixels a side, the symbol centred, all
+/// modules the same whole number of pixels.
 ///
 /// # Errors
-/// [`RasterError`] where the symbol does not fit; `out` is then as it was.
+/// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
 pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), RasterError> {
     let layout = raster.layout(symbol.size())?;
     let prepared = (*raster == Raster::SERVICE).then(|| CODES.get(usize::from(symbol.version) - 1));
     match prepared.flatten() {
         Some(codes) => write_picture::<SMALL>(symbol, &layout, codes, limits(&layout), out),
-        // Most pictures are small, and clearing a buffer for the largest takes its time.
+        // Most pictures are small, and a buffer for the largest takes time to clear.
         None if layout.size_px <= 256 => write_with_own_codes::<SMALL>(symbol, &layout, out),
         None => write_with_own_codes::<LARGE>(symbol, &layout, out),
     }
@@ -38,14 +38,14 @@ const SMALL: usize = 256 / 8 + 16;
 /// Room for a line of the largest picture.
 const LARGE: usize = Raster::MAX_SIZE_PX as usize / 8 + 16;
 
-/// The limits of matches where codes are prepared.
+/// The limits of matches if codes are prepared.
 fn limits(layout: &Layout) -> Limits {
     let light_px = layout.size_px - layout.offset_px - layout.symbol_px;
     let edges = [1 + layout.offset_px / 8, light_px / 8];
     Limits::prepared(1 + layout.size_px.div_ceil(8), layout.scale_px, edges)
 }
 
-/// Writes the picture with Huffman codes of its own statistics: it is gone through twice.
+/// Writes the picture with Huffman codes from its own statistics, in two passes.
 fn write_with_own_codes<const S: usize>(symbol: &Symbol, layout: &Layout, out: &mut Vec<u8>) {
     let mut counts = Counts::new();
     describe::<S, _>(symbol, layout, Limits::NONE, &mut counts);
@@ -65,11 +65,11 @@ fn write_picture<const S: usize>(
         let size = (layout.size_px as u32).to_be_bytes();
         out.extend_from_slice(&size);
         out.extend_from_slice(&size);
-        // One bit, greyscale; deflate, the standard's filters, no interlace.
+        // Bit depth 1, greyscale, deflate, the standard's filters, no interlace.
         out.extend_from_slice(&[1, 0, 0, 0, 0]);
     });
     write_chunk(out, b"IDAT", |out| {
-        // RFC 1950: deflate with a window of 32 KiB, checked so that 0x7801 is divisible by 31.
+        // RFC 1950: deflate, a window of 32 KiB, and check bits that make 0x7801 divisible by 31.
         out.extend_from_slice(&[0x78, 0x01]);
         let mut writer = Writer::new(codes, out);
         let sum = describe::<S, _>(symbol, layout, limits, &mut writer);
@@ -79,7 +79,7 @@ fn write_picture<const S: usize>(
     out.extend_from_slice(&END);
 }
 
-/// Appends a chunk: length, type, what `write` appends, checksum.
+/// Appends a chunk: its length, its type, the content from `write`, its checksum.
 fn write_chunk(out: &mut Vec<u8>, kind: &[u8; 4], write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -91,7 +91,7 @@ fn write_chunk(out: &mut Vec<u8>, kind: &[u8; 4], write: impl FnOnce(&mut Vec<u8
     out.extend_from_slice(&crc.to_be_bytes());
 }
 
-/// Describes the picture to `sink`; gives the Adler-32 of its lines.
+/// Describes the picture to `sink`; returns the Adler-32 of its lines.
 fn describe<const S: usize, K: Sink>(
     symbol: &Symbol,
     layout: &Layout,

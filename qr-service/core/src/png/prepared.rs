@@ -1,9 +1,8 @@
-//! Huffman codes prepared ahead for the service's picture, by version.
+//! Prepared Huffman codes for the service's picture, by version.
 //!
-//! At one scale and offset the bytes of a line show few modules each, so their statistics are much
-//! the same for every text: a code made from many texts costs a few bytes more than a picture's
-//! own, and saves going through it twice and making the code. The tables in `lengths.rs` are
-//! written by the test below.
+//! At one scale and offset, each byte of a line shows few modules, so all texts have nearly the same
+//! statistics. A code made from many texts costs a few bytes more than the picture's own code, and
+//! saves a pass over the picture and making the code. The test below writes the tables in `lengths.rs`.
 
 use super::huffman::{Codes, DISTANCES, LITERALS, Lengths};
 
@@ -11,10 +10,10 @@ use super::huffman::{Codes, DISTANCES, LITERALS, Lengths};
 mod lengths;
 use lengths::LENGTHS;
 
-/// Versions with prepared codes: all that a text of 512 bytes can need.
+/// Versions with prepared codes: enough for a text of 512 bytes at level L.
 const VERSIONS: usize = 15;
 
-/// Codes for versions 1 to 15 of the picture of [`crate::Raster::SERVICE`].
+/// Codes for the picture of [`crate::Raster::SERVICE`], by version from 1.
 pub(super) static CODES: [Codes; VERSIONS] = {
     const NO_LENGTHS: Lengths = Lengths { literals: [0; LITERALS], distances: [0; DISTANCES] };
     let mut codes = [const { Codes::new(&NO_LENGTHS) }; VERSIONS];
@@ -26,7 +25,7 @@ pub(super) static CODES: [Codes; VERSIONS] = {
     codes
 };
 
-/// Code lengths from pairs of a symbol and its length; distances come after the literals.
+/// Code lengths from pairs of a symbol and its length; distances are numbered after the literals.
 const fn unpack(pairs: &[(u16, u8)]) -> Lengths {
     let mut lengths = Lengths { literals: [0; LITERALS], distances: [0; DISTANCES] };
     let mut i = 0;
@@ -53,7 +52,7 @@ mod tests {
     use crate::version::{data_codewords, size_of};
     use crate::{Level, encode};
 
-    /// Texts of a version, of letters of both cases: like any bytes, as far as modules go.
+    /// Texts of a version, of letters in both cases: their modules are like those of any bytes.
     fn texts(version: u8) -> impl Iterator<Item = String> {
         let header = if version < 10 { 2 } else { 3 };
         let longest = (data_codewords(version, Level::L) - header).min(512);
@@ -74,12 +73,12 @@ mod tests {
         })
     }
 
-    /// Every byte that a line of `version` can have, whatever its modules.
+    /// Every byte that a line of `version` can have.
     fn possible_bytes(version: u8) -> [bool; 256] {
         let size = size_of(version);
         let layout = Raster::SERVICE.layout(size).unwrap();
         let mut possible = [false; 256];
-        // A byte shows fewer than 8 modules in a row: try all of those at every place.
+        // A byte shows fewer than 8 modules: try all values of 8 at every place.
         for start in 0..size {
             for modules in 0..1_u64 << (size - start).min(8) {
                 let bits = u128::from(modules) << start;
@@ -91,7 +90,7 @@ mod tests {
         possible
     }
 
-    /// Code lengths from the statistics of many texts, with a code for all that may come.
+    /// Code lengths from the statistics of many texts, with a code for every symbol that can occur.
     fn prepare(version: u8) -> Lengths {
         let layout = Raster::SERVICE.layout(size_of(version)).unwrap();
         let limits = limits(&layout);
@@ -126,7 +125,7 @@ mod tests {
             .collect()
     }
 
-    /// `QR_PREPARE=1 cargo test -p qr-core prepared` writes the tables anew.
+    /// `QR_PREPARE=1 cargo test -p qr-core prepared` writes the tables again.
     #[test]
     fn the_prepared_tables_are_those_that_the_statistics_give() {
         let prepared: Vec<_> =

@@ -1,4 +1,4 @@
-// The pixels of PNG files as Chromium shows them: a grey byte each, file after file, on stdout.
+// Writes the pixels of PNG files as Chromium shows them to stdout: one byte of grey per pixel.
 // The first argument is the folder whose node_modules have playwright-core.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

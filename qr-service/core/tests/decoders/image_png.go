@@ -1,4 +1,4 @@
-// The pixels of PNG files as Go's image/png reads them: a grey byte each, file after file, on stdout.
+// Writes the pixels of PNG files as Go's image/png reads them to stdout: one byte of grey per pixel.
 package main
 
 import (

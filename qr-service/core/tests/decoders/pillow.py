@@ -1,4 +1,4 @@
-"""The pixels of PNG files as Pillow reads them: a grey byte each, file after file, on stdout."""
+"""Writes the pixels of PNG files as Pillow reads them to stdout: one byte of grey per pixel."""
 
 import sys
 
@@ -7,6 +7,6 @@ from PIL import Image, ImageFile
 ImageFile.LOAD_TRUNCATED_IMAGES = False
 for path in sys.argv[1:]:
     with Image.open(path) as image:
-        image.verify()  # every checksum
+        image.verify()  # checks every checksum
     with Image.open(path) as image:
         sys.stdout.buffer.write(image.convert("L").tobytes())

@@ -1,14 +1,14 @@
-//! Two decoders that are not ours and not each other's: rqrr, and zxing-cpp, which is C++.
+//! Decodes by two independent decoders: rqrr, and zxing-cpp, which is C++.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use contract::decode::{Decoded, Pixels, decode_pixels};
 use zxingcpp::{BarcodeFormat, ImageFormat, ImageView};
 
-/// What both decoders read from a PNG of ours.
+/// Decodes a PNG by both decoders.
 ///
 /// # Panics
-/// Where one cannot read it, or they differ in bytes, version or level.
+/// If one of them cannot read it, or they differ in bytes, version or level.
 pub(crate) fn decode_by_both(png: &[u8]) -> (Decoded, Pixels) {
     let pixels = Pixels::from_png(png).unwrap();
     let by_rqrr = decode_pixels(&pixels).unwrap();
@@ -22,7 +22,7 @@ fn decode_by_zxing(pixels: &Pixels) -> Decoded {
     let view = ImageView::from_slice(&pixels.grey, width, height, ImageFormat::Lum).unwrap();
     let found = zxingcpp::read().formats([BarcodeFormat::QRCode]).from(view).unwrap();
     assert_eq!(found.len(), 1, "zxing-cpp finds one symbol");
-    assert!(!found[0].has_eci(), "bytes are UTF-8 without being announced");
+    assert!(!found[0].has_eci(), "there is no ECI header");
     Decoded {
         bytes: found[0].bytes(),
         version: found[0].extra_with_key("Version").parse().unwrap(),

@@ -1,0 +1,93 @@
+//! Matrices as lines of machine words, and how many of each a symbol needs.
+
+use std::fmt::Debug;
+use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
+
+use super::lanes::LANE_BITS;
+use crate::version::{size_of, total_codewords};
+
+/// A matrix: module `i` of a line is bit `i % BITS` of word `i / BITS`; dark is 1.
+pub(super) type Lines<T, const WORDS: usize, const LINES: usize> = [[T; WORDS]; LINES];
+
+/// Light lines on either side of the symbol while it is scored: penalty rule 3 looks at 4 modules of
+/// the quiet zone.
+pub(super) const BORDER: usize = 4;
+
+/// Lengths of the buffers that hold any symbol up to some version. The functions that draw take them
+/// as const arguments, so each range of versions has its own code with loops of fixed length.
+pub(crate) struct Sizes {
+    /// Words of a line.
+    pub(crate) words: usize,
+    /// Lines of the symbol with a [`BORDER`] on either side, rounded up to a multiple of 8: the
+    /// search for finders reads one line beyond.
+    pub(crate) lines: usize,
+    /// Words of [`LANE_BITS`] modules of a line.
+    pub(crate) strips: usize,
+    /// Bytes of the codewords and 4 to spare, because their bits are written in words of 4 bytes;
+    /// rounded up to a multiple of 16.
+    pub(crate) codewords: usize,
+}
+
+impl Sizes {
+    /// The sizes for all versions up to `version`, in words of `word_bits` modules.
+    pub(crate) const fn up_to(version: u8, word_bits: u32) -> Self {
+        let size = size_of(version);
+        Sizes {
+            words: size.div_ceil(word_bits as usize),
+            lines: (size + 2 * BORDER).next_multiple_of(8),
+            strips: size.div_ceil(LANE_BITS),
+            codewords: (total_codewords(version) + 4).next_multiple_of(16),
+        }
+    }
+}
+
+/// A word of a line.
+pub(crate) trait Word:
+    Copy
+    + Debug
+    + Eq
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+    + Not<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+{
+    /// Modules in a word.
+    const BITS: usize;
+    const ZERO: Self;
+    const ONES: Self;
+
+    /// The low bits of `bits`.
+    fn from_low(bits: u64) -> Self;
+    /// The word, zero-extended.
+    fn to_u64(self) -> u64;
+}
+
+impl Word for u32 {
+    const BITS: usize = 32;
+    const ZERO: Self = 0;
+    const ONES: Self = !0;
+
+    fn from_low(bits: u64) -> Self {
+        bits as u32
+    }
+
+    fn to_u64(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl Word for u64 {
+    const BITS: usize = 64;
+    const ZERO: Self = 0;
+    const ONES: Self = !0;
+
+    fn from_low(bits: u64) -> Self {
+        bits
+    }
+
+    fn to_u64(self) -> u64 {
+        self
+    }
+}
