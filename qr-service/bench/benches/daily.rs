@@ -1,4 +1,4 @@
-//! For daily work on the hot function: `cargo bench -p qr-bench`, or `-- url` for one input.
+//! Benchmarks for daily work on qr-core: `cargo bench -p qr-bench`, or `-- url` for one input.
 
 use divan::Bencher;
 use qr_bench::inputs::INPUTS;

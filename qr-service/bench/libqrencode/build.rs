@@ -1,10 +1,10 @@
-//! Compiles `picture.c` where both libraries are there; else the crate says that they are not.
+//! Compiles `picture.c` if the machine has both libraries; else `PNG` is `None`.
 
 fn main() {
     println!("cargo::rerun-if-changed=src/picture.c");
     println!("cargo::rustc-check-cfg=cfg(present)");
     let mut compile = cc::Build::new();
-    // Symbols of picture.c first, then the libraries that it needs: a linker reads left to right.
+    // Linkers resolve symbols from left to right: picture.c comes first, then its libraries.
     let probe = |name| pkg_config::Config::new().cargo_metadata(false).probe(name);
     let (Ok(qrencode), Ok(png)) = (probe("libqrencode"), probe("libpng")) else { return };
     for folder in qrencode.include_paths.iter().chain(&png.include_paths) {

@@ -1,17 +1,17 @@
-//! The texts that every maker is given: another one each time, so that nothing can be remembered.
+//! The texts to make pictures of: many per kind, so that no maker gains by remembering a result.
 
-/// A kind of text, and how the `i`th of it is made.
+/// A kind of text.
 pub struct Input {
     /// Its name in tables and files.
     pub name: &'static str,
     make: fn(u64) -> String,
 }
 
-/// Texts of one kind that a round goes through.
+/// Number of texts per kind.
 const VARIANTS: u64 = 64;
 
 impl Input {
-    /// The texts of one round.
+    /// All texts of this kind.
     pub fn texts(&self) -> Vec<String> {
         (0..VARIANTS).map(self.make).collect()
     }

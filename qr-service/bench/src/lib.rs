@@ -1,4 +1,4 @@
-//! What is measured ([`makers`]) and on what ([`inputs`]); the programs differ in how.
+//! The functions to compare ([`makers`]) and the texts to run them on ([`inputs`]).
 
 pub mod inputs;
 pub mod makers;

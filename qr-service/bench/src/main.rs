@@ -1,5 +1,5 @@
-//! The hot function beside its peers: interleaved rounds, so that a machine's drift hits all
-//! alike; medians; a table, and `target/bench/core.json`.
+//! Compares qr-core with other libraries. All functions take turns in each round, so a drift of the
+//! machine affects all of them. Prints a table of medians and writes `target/bench/core.json`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,19 +12,19 @@ use qr_bench::makers::{self, Maker};
 use qr_bench::quartiles;
 use serde::Serialize;
 
-/// Measures text to PNG, here and by other libraries.
+/// Measures text to PNG by qr-core and by other libraries.
 #[derive(Parser)]
 struct Arguments {
-    /// Rounds; every function has its turn in each
+    /// Rounds; each function has one turn per round
     #[arg(long, default_value_t = 31)]
     rounds: usize,
-    /// Least time of a function's turn, in milliseconds
+    /// Minimum time of a turn, in milliseconds
     #[arg(long, default_value_t = 4)]
     turn_ms: u64,
     /// Measure only functions whose name contains this
     #[arg(long)]
     only: Option<String>,
-    /// Where the figures go
+    /// File for the figures
     #[arg(long, default_value = "target/bench/core.json")]
     out: PathBuf,
 }
@@ -34,11 +34,11 @@ struct Arguments {
 struct Row {
     name: &'static str,
     input: &'static str,
-    /// Median over the rounds, nanoseconds a call.
+    /// Median over the rounds, in nanoseconds per call.
     ns_per_op: f64,
-    /// Quartiles over the rounds.
+    /// First and third quartile over the rounds.
     ns_spread: [f64; 2],
-    /// Median size of the PNG; none for an encoder alone.
+    /// Median size of the PNG; none for an encoder without PNG.
     bytes: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ fn main() -> anyhow::Result<()> {
     for input in &INPUTS {
         rows.extend(measure(&makers, input.name, &input.texts(), &arguments));
     }
-    print_table(&makers, &rows);
+    print_table(&rows);
     if let Some(folder) = arguments.out.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     }
@@ -60,7 +60,7 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All makers on one kind of text, in turn, round by round.
+/// Measures all makers on one kind of text, in turn, round by round.
 fn measure(
     makers: &[Maker],
     input: &'static str,
@@ -104,15 +104,13 @@ fn measure(
     makers.iter().zip(times).map(row).collect()
 }
 
-fn print_table(makers: &[Maker], rows: &[Row]) {
-    println!(
-        "µs a call, median of the rounds (quartiles); bytes of the PNG; times of the first row\n"
-    );
+fn print_table(rows: &[Row]) {
+    println!("µs per call, median (quartiles); bytes of the PNG; ratio to the first row\n");
     for input in &INPUTS {
         println!("{}", input.name);
         let of_input = || rows.iter().filter(|row| row.input == input.name);
         let first = of_input().next().map_or(1.0, |row| row.ns_per_op);
-        for (row, _) in of_input().zip(makers) {
+        for row in of_input() {
             println!(
                 "  {:<22} {:>9.2}  ({:>8.2} - {:>8.2}) {:>6}  {:>7.1}x",
                 row.name,

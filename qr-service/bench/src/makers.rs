@@ -1,18 +1,18 @@
-//! The functions that are compared: text to PNG, or text to symbol.
+//! The functions to compare: text to PNG, or text to symbol.
 
 use fast_qr::qr::QRBuilder;
 use qr_core::{Level, Raster};
 use qrcodegen::{QrCode, QrCodeEcc};
 
-/// A function under measurement: gives the bytes made, or none for an encoder alone.
+/// A function to measure.
 pub struct Maker {
     /// Its name in tables and files.
     pub name: &'static str,
-    /// Makes a text's picture, in the buffer that is given.
+    /// Writes the picture of a text to the buffer. Returns its size, or `None` from an encoder alone.
     pub make: fn(&str, &mut Vec<u8>) -> Option<usize>,
 }
 
-/// Every function, this project's first; libqrencode's only where the machine has it.
+/// Every function, this project's first; libqrencode's only if the machine has it.
 pub fn makers() -> Vec<Maker> {
     let mut makers = vec![
         Maker { name: "qr-core", make: qr_core_png },
@@ -73,8 +73,8 @@ fn qrcodegen_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
     png_of(code.size() as usize, |x, y| code.get_module(x as i32, y as i32), out)
 }
 
-/// The picture of the contract by the kept PNG encoder at its fastest: 200 x 200, 1 bit, whole
-/// pixels a module, each module row drawn once and copied.
+/// The contract's picture by the `png` crate at its fastest: 200 x 200, 1 bit, whole pixels per
+/// module, each row of modules drawn once and copied.
 fn png_of(size: usize, is_dark: impl Fn(usize, usize) -> bool, out: &mut Vec<u8>) -> Option<usize> {
     let scale = 200 / (size + 8);
     let offset = (200 - size * scale) / 2;

@@ -1,13 +1,13 @@
-//! The `text` parameter out of a raw query string, as the contract wants it.
+//! Finds and decodes the `text` parameter of a raw query string, as the contract requires.
 //!
-//! Strict where general parsers are lenient: a bad escape is an error and not taken literally, and
-//! a parameter given twice is one too. The text is decoded into a buffer of the longest legal
-//! text, so that a request costs no allocation here, however long it is.
+//! It is stricter than general parsers: a bad escape is an error instead of literal text, and so is a
+//! second `text`. It decodes into a buffer that the caller provides, and allocates only for a text
+//! over the limit, to tell whether that is malformed too.
 
-/// Longest text, in bytes of UTF-8 after decoding.
+/// The longest text, in bytes of UTF-8 after decoding.
 pub const MAX_TEXT_BYTES: usize = 512;
 
-/// What is wrong with a query, in the order in which the contract has it looked for.
+/// Why a query is refused, in the order in which the contract checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryError {
     /// No `text` parameter has a value.
@@ -20,10 +20,11 @@ pub enum QueryError {
     TooLong,
 }
 
-/// The decoded `text` parameter of `query` (without `?`), in `buffer`: 1 to [`MAX_TEXT_BYTES`] bytes.
+/// Decodes the `text` parameter of `query`, which has no `?`, into `buffer`. Returns 1 to
+/// [`MAX_TEXT_BYTES`] bytes.
 ///
 /// # Errors
-/// The first [`QueryError`] that holds.
+/// The first [`QueryError`] that applies.
 pub fn parse_text<'b>(
     query: &[u8],
     buffer: &'b mut [u8; MAX_TEXT_BYTES],
@@ -33,9 +34,9 @@ pub fn parse_text<'b>(
     std::str::from_utf8(&buffer[..len]).map_err(|_| QueryError::NotUtf8)
 }
 
-/// The raw value of the only `text` parameter.
+/// Finds the raw value of the only `text` parameter.
 fn find_text(query: &[u8]) -> Result<&[u8], QueryError> {
-    // What nearly all queries are. (No `&` and a name that needs no decoding.)
+    // Fast path for nearly all queries: one parameter, and a name that needs no decoding.
     if let Some(value) =
         query.strip_prefix(b"text=").filter(|v| !v.is_empty() && !v.contains(&b'&'))
     {
@@ -59,7 +60,7 @@ fn find_text(query: &[u8]) -> Result<&[u8], QueryError> {
     }
 }
 
-/// Whether a raw parameter name decodes to `text`. One with a bad escape is some other name.
+/// Whether a raw parameter name decodes to `text`. A name with a bad escape does not.
 fn is_text(name: &[u8]) -> bool {
     let mut rest = name;
     for &wanted in b"text" {
@@ -71,7 +72,7 @@ fn is_text(name: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// Takes the next decoded byte off `raw`.
+/// Decodes the next byte and removes it from `raw`.
 fn next_byte(raw: &mut &[u8]) -> Option<Result<u8, QueryError>> {
     let (&first, rest) = raw.split_first()?;
     *raw = rest;
@@ -92,8 +93,7 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
-/// Decodes `raw` into `buffer`; gives the length. Reads on past a full buffer, for a text that is
-/// both too long and malformed is malformed.
+/// Decodes `raw` into `buffer` and returns the length.
 fn decode_into(raw: &[u8], buffer: &mut [u8; MAX_TEXT_BYTES]) -> Result<usize, QueryError> {
     let mut rest = raw;
     let mut len = 0;
@@ -108,7 +108,8 @@ fn decode_into(raw: &[u8], buffer: &mut [u8; MAX_TEXT_BYTES]) -> Result<usize, Q
     Ok(len)
 }
 
-/// Which error a text over the limit has. As long as a request line may be, so it may allocate.
+/// The error for a text over the limit: [`QueryError::NotUtf8`] takes precedence, so the whole text is
+/// decoded.
 #[cold]
 fn too_long_or_malformed(raw: &[u8]) -> QueryError {
     let mut rest = raw;
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_value_is_missing_and_a_second_one_is_one_too_many() {
+    fn an_empty_text_is_missing_and_a_second_text_is_refused() {
         for query in [
             "",
             "text",
@@ -167,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_utf8_is_refused() {
+    fn text_that_is_not_utf8_is_refused() {
         for text in ["%", "%4", "%G1", "a%", "%FF", "%ED%A0%80", "%C0%AF", "%E2%82", "%+1", "%-1"] {
             assert_eq!(parse(&format!("text={text}")), Err(QueryError::NotUtf8), "{text}");
         }
     }
 
     #[test]
-    fn a_text_of_512_bytes_is_taken_and_one_of_513_is_not() {
+    fn text_of_512_bytes_is_accepted_and_text_of_513_is_refused() {
         assert_eq!(parse(&format!("text={}", "%C3%A9".repeat(256))).unwrap(), "é".repeat(256));
         assert_eq!(parse(&format!("text={}", "a".repeat(513))), Err(QueryError::TooLong));
         assert_eq!(parse(&format!("text={}%", "a".repeat(600))), Err(QueryError::NotUtf8));
@@ -190,7 +191,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_whatever_make_it_panic(query in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        fn no_bytes_make_it_panic(query in proptest::collection::vec(any::<u8>(), 0..2000)) {
             let mut buffer = [0; MAX_TEXT_BYTES];
             if let Ok(text) = parse_text(&query, &mut buffer) {
                 prop_assert!(!text.is_empty());

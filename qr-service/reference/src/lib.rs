@@ -1,6 +1,6 @@
-//! The function of the article that this project grew from: the `qrcode` crate at level L, at least
-//! 200 x 200 pixels, `image`'s PNG encoder. It is what `qr-core` is measured against; its picture is
-//! not exactly 200 pixels wide, and it may choose Kanji mode.
+//! Text to PNG as in the article that this project grew from, to compare `qr-core` with: the `qrcode`
+//! crate at level L, and `image`'s PNG encoder. Unlike `qr-core`'s, its picture may be larger than
+//! 200 x 200 pixels, and it may use Kanji mode.
 //!
 //! Source: <https://github.com/pretzelhammer/rust-blog/blob/master/posts/rust-in-non-rust-servers.md>
 
@@ -10,7 +10,7 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{ExtendedColorType, ImageEncoder, Luma};
 use qrcode::{EcLevel, QrCode};
 
-/// Why a text has no picture.
+/// Why [`generate`] failed.
 #[derive(Debug)]
 pub enum GenerateError {
     /// No symbol holds the text.
@@ -19,10 +19,10 @@ pub enum GenerateError {
     Write(image::ImageError),
 }
 
-/// Makes the PNG of `text` in `out`. The former content of `out` is dropped, its capacity is reused.
+/// Writes the PNG of `text` to `out`, replacing its content and reusing its capacity.
 ///
 /// # Errors
-/// [`GenerateError::Encode`] for more than 2,953 bytes; [`GenerateError::Write`] if the PNG encoder
+/// [`GenerateError::Encode`] if no symbol holds the text, [`GenerateError::Write`] if the PNG encoder
 /// fails.
 pub fn generate(text: &str, out: &mut Vec<u8>) -> Result<(), GenerateError> {
     out.clear();

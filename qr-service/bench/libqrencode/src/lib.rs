@@ -1,6 +1,6 @@
-//! libqrencode and libpng behind one function, to be measured beside qr-core.
+//! libqrencode and libpng as one function, to compare qr-core with.
 
-/// Text to PNG; `None` on a machine without the two libraries.
+/// Text to PNG; `None` if the machine lacks one of the libraries.
 pub const PNG: Option<fn(&str, &mut Vec<u8>)> = available();
 
 #[cfg(not(present))]
@@ -21,7 +21,7 @@ fn png(text: &str, out: &mut Vec<u8>) {
         fn libqrencode_png(text: *const u8, length: c_int, out: *mut u8, capacity: usize) -> usize;
     }
 
-    /// More than the pixels take uncompressed.
+    /// More than the uncompressed pixels take.
     const CAPACITY: usize = 8192;
     out.resize(CAPACITY, 0);
     let length = c_int::try_from(text.len()).expect("texts of the bench are short");

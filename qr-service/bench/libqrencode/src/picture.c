@@ -1,4 +1,4 @@
-/* Text to PNG by libqrencode and libpng: 200 x 200, 1 bit, level L, whole pixels a module. */
+/* Text to PNG by libqrencode and libpng: 200 x 200, 1 bit, level L, whole pixels per module. */
 
 #include <png.h>
 #include <qrencode.h>
@@ -38,7 +38,7 @@ static void draw(const QRcode *code, unsigned char pixels[200][25]) {
     }
 }
 
-/* Gives the PNG's length, or 0 where it cannot be made. */
+/* Returns the length of the PNG, or 0 on failure. */
 size_t libqrencode_png(const unsigned char *text, int length, unsigned char *out, size_t capacity) {
     unsigned char pixels[200][25];
     struct sink sink = {out, 0, capacity};

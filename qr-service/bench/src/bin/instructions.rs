@@ -1,7 +1,7 @@
-//! Instructions a call, counted by callgrind: repeatable where times are not, so commits compare.
+//! Instructions per call, counted by callgrind: unlike times they repeat, so commits can be compared.
 //!
-//! It runs itself under valgrind with `N` calls and with `2 N`; the difference is `N` calls without
-//! whatever is done once. Figures are compared with `instructions.json`; `--record` writes that.
+//! The program runs itself under valgrind with `N` and with `2 N` calls; the difference is `N` calls
+//! without the startup. It compares the counts with `instructions.json`, which `--record` writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,22 +13,22 @@ use clap::Parser;
 use qr_bench::inputs::INPUTS;
 use qr_bench::makers::{Maker, makers};
 
-/// Calls of one run; every text of an input is used equally often.
+/// Calls of one run; a multiple of the texts of an input.
 const CALLS: usize = 128;
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.json");
 
-/// Counts instructions of qr-core, and the change against the last recorded figures.
+/// Counts the instructions of qr-core and compares them with the recorded counts.
 #[derive(Parser)]
 struct Arguments {
-    /// Make these figures the ones to compare with
+    /// Record these counts for later comparisons
     #[arg(long)]
     record: bool,
-    /// What valgrind runs: MAKER INPUT CALLS
+    /// Run under valgrind: MAKER INPUT CALLS
     #[arg(long, hide = true, num_args = 3)]
     call: Option<Vec<String>>,
 }
 
-/// Maker and input to instructions a call.
+/// Instructions per call, by maker and input.
 type Figures = BTreeMap<String, u64>;
 
 fn main() -> anyhow::Result<()> {
@@ -41,7 +41,7 @@ fn main() -> anyhow::Result<()> {
         Err(_) => Figures::new(),
     };
     let mut now = Figures::new();
-    println!("{:<24} {:>12} {:>12} {:>9}", "instructions a call", "recorded", "now", "change");
+    println!("{:<24} {:>12} {:>12} {:>9}", "instructions per call", "recorded", "now", "change");
     for name in ["qr-core", "qr-core-encode"] {
         for input in &INPUTS {
             let key = format!("{name} {}", input.name);
@@ -72,7 +72,7 @@ fn maker(name: &str) -> anyhow::Result<Maker> {
     makers().into_iter().find(|maker| maker.name == name).with_context(|| name.to_owned())
 }
 
-/// What runs under valgrind.
+/// The part that runs under valgrind.
 fn call(name: &str, input: &str, calls: usize) -> anyhow::Result<()> {
     let maker = maker(name)?;
     let input = INPUTS.iter().find(|it| it.name == input).with_context(|| input.to_owned())?;
@@ -84,7 +84,7 @@ fn call(name: &str, input: &str, calls: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Instructions of a whole run.
+/// Instructions of a whole run of the program.
 fn count(maker: &str, input: &str, calls: usize) -> anyhow::Result<u64> {
     let mut valgrind = Command::new("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -94,6 +94,6 @@ fn count(maker: &str, input: &str, calls: usize) -> anyhow::Result<u64> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "valgrind: {said}");
     let count = said.lines().find_map(|line| line.split_once("Collected : "));
-    let (_, count) = count.with_context(|| format!("no count in what valgrind says: {said}"))?;
+    let (_, count) = count.with_context(|| format!("valgrind printed no count: {said}"))?;
     count.trim().parse().context("valgrind's count")
 }
