@@ -43,7 +43,7 @@ pub fn run(target: &Target, cases: &[Case], options: &Options) -> Report {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(i) else { break };
-                    let outcome = check::check(target, case, options);
+                    let outcome = check::check(target, case, options.reference_engine);
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(outcome);
                 }
             });
