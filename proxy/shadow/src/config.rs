@@ -103,7 +103,7 @@ struct ServiceArguments {
     )]
     keep_text: bool,
 
-    /// Longest time that a signal leaves for comparing the queued requests
+    /// Longest time for comparing the queued requests after a signal
     #[arg(long, env = "SHADOW_DRAIN_TIMEOUT", default_value = "5s", value_name = "TIME", value_parser = time)]
     drain_timeout: Duration,
 
