@@ -1,11 +1,72 @@
-//! The plain GET that readiness and tests need.
+//! The HTTP client of readiness, of tests and of the load tests' checks.
 
 use std::time::Duration;
 
-/// Status and body of a GET, whatever the status.
+use ureq::http::{HeaderMap, Response};
+use ureq::{Agent, Body};
+
+/// A whole response, whatever its status.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// A header's value; empty if the header is missing or not text.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The program that made the response.
+    pub fn served_by(&self) -> &str {
+        self.header("x-served-by")
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// A client that keeps its connections, as browsers do, and follows no redirect.
+pub fn client(timeout: Duration) -> Agent {
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_global(Some(timeout))
+        .build()
+        .into()
+}
+
+/// Sends a GET.
 ///
 /// # Errors
-/// Where no answer comes within 5 s.
-pub fn get(url: &str) -> anyhow::Result<(u16, String)> {
-    ramp::http::get(url, Duration::from_secs(5))
+/// If no whole response comes in time.
+pub fn get(client: &Agent, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
+    let request = client.get(url);
+    let request =
+        headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    read(request.call()?)
+}
+
+/// Reads a response to its end.
+///
+/// # Errors
+/// If it ends early or takes too long.
+pub fn read(mut response: Response<Body>) -> Result<Answer, ureq::Error> {
+    let body = response.body_mut().read_to_vec()?;
+    Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), body })
+}
+
+/// Whether a kept connection ended before the first byte of a response. Clients then send the
+/// request again (RFC 9112, section 9.3.1); ureq leaves that to its caller.
+pub fn is_closed(error: &ureq::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    let ureq::Error::Io(error) = error else { return false };
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }

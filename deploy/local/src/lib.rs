@@ -1,8 +1,8 @@
-//! The whole stack on one machine: nginx, both implementations and Prometheus under supervisord.
+//! The whole stack on one machine: nginx, both sides, the shadow and Prometheus under supervisord.
 //!
-//! The `stack` program runs it in the background for people; [`Stack`] runs it in passing, on free
-//! ports in a temporary folder, for tests and measurements. Both render the same files
-//! ([`render`]): those of `proxy/` and `dashboards/prometheus/`, with other addresses.
+//! The `stack` program runs it in the background for people. [`Stack`] runs it on free ports in a
+//! temporary folder for tests and measurements. Both render the same files ([`render`]): those of
+//! `proxy/` and `dashboards/prometheus/`, with other addresses.
 
 pub mod http;
 pub mod port_holder;

@@ -1,4 +1,4 @@
-//! `stack`: the whole stack on this machine.
+//! `stack`: runs the whole stack on this machine.
 
 mod commands;
 

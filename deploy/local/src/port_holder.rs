@@ -1,4 +1,4 @@
-//! Who holds a port.
+//! Finds the process that holds a port.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use procfs::process::{FDTarget, Process, all_processes};
 /// A process that listens on a port.
 #[derive(Debug)]
 pub struct Holder {
-    /// Its id.
+    /// Its process id.
     pub pid: i32,
     /// Its command line.
     pub command: String,
@@ -21,7 +21,8 @@ impl fmt::Display for Holder {
     }
 }
 
-/// Who listens on the port of `address`; `None` where it can't be seen, as with another user's.
+/// The process that listens on the port of `address`; `None` if it belongs to another user, whose
+/// descriptors only root can read.
 pub fn find(address: SocketAddr) -> Option<Holder> {
     let sockets: Vec<TcpNetEntry> =
         tcp().into_iter().chain(tcp6()).flatten().filter(|socket| holds(socket, address)).collect();

@@ -1,4 +1,4 @@
-//! What is checked before anything starts: one clear line for each thing that is wrong.
+//! The checks before anything starts; each problem is one line.
 
 use std::fs;
 use std::net::TcpListener;
@@ -20,10 +20,10 @@ const TOOLS: [(&str, &str); 7] = [
     ("setpriv", "util-linux"),
 ];
 
-/// Every program that the stack needs is there.
+/// Checks that every program that the stack needs is installed or built.
 ///
 /// # Errors
-/// Lists what to install.
+/// All that is missing, and how to get it.
 pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
     let mut missing: Vec<String> = TOOLS
         .iter()
@@ -35,22 +35,27 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
             missing.push(format!("{} (cargo build -p {package})", program.display()));
         }
     }
-    if !settings.root.join("old-node/node_modules").is_dir() {
-        missing.push("old-node/node_modules (npm ci in old-node)".to_owned());
+    if !settings.root.join("legacy-node/node_modules").is_dir() {
+        missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
     }
-    ensure!(missing.is_empty(), "missing: {}; `make setup` installs on Debian", missing.join(", "));
+    ensure!(
+        missing.is_empty(),
+        "missing: {}; `make setup` installs all of it on Debian",
+        missing.join(", ")
+    );
     Ok(())
 }
 
-fn is_on_path(program: &str) -> bool {
+/// Whether a program is in one of the folders of PATH.
+pub fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Every address is free.
+/// Checks that every address is free.
 ///
 /// # Errors
-/// Names each that is not, with who holds it.
+/// Each address that is not, with its variable and the process that holds it.
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     let mut problems = Vec::new();
     let mut held = Vec::new();
@@ -71,10 +76,10 @@ pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The run folder and the data folder can be written to; makes them.
+/// Makes the run folder and the data folder, and checks that they are writable.
 ///
 /// # Errors
-/// Names the folder and what the system says.
+/// The folder, and the system's message.
 pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
     for folder in [settings.run_dir.clone(), settings.data_dir()] {
         let problem = || format!("{} is not writable (STACK_RUN_DIR)", folder.display());
@@ -84,10 +89,10 @@ pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `promtool check config` on the rendered configuration.
+/// Runs `promtool check config` on the rendered configuration.
 ///
 /// # Errors
-/// What promtool says.
+/// promtool's message.
 pub fn check_prometheus(run_dir: &Path) -> anyhow::Result<()> {
     let file = run_dir.join("prometheus/prometheus.yml");
     let output = Command::new("promtool").args(["check", "config"]).arg(file).output();

@@ -1,4 +1,4 @@
-//! Waiting until each part is ready.
+//! Waits until the parts are ready.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -8,15 +8,16 @@ use anyhow::bail;
 
 use crate::http;
 use crate::settings::{Part, Settings};
-use crate::supervisor::Supervisor;
+use crate::supervisor::{Supervisor, has_failed};
 
-/// Pause between two looks.
-pub const POLL: Duration = Duration::from_millis(30);
-/// Between two looks at supervisord, each of which starts a Python.
-const LOOK_AT_STATES: Duration = Duration::from_secs(1);
+/// How long parts get to be ready; generous, since tests share their machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(30);
+/// Asking supervisord starts a Python each time.
+const POLL_STATES: Duration = Duration::from_secs(1);
 const LOG_LINES: usize = 8;
 
-/// The URL that says whether a part is ready.
+/// The URL that answers 200 when a part is ready.
 pub fn url(settings: &Settings, part: Part) -> String {
     let at = &settings.addresses;
     match part {
@@ -31,51 +32,36 @@ pub fn url(settings: &Settings, part: Part) -> String {
 
 /// Whether a part is ready now.
 pub fn is_ready(settings: &Settings, part: Part) -> bool {
-    http::get(&url(settings, part)).is_ok_and(|(status, _)| status == 200)
+    let client = http::client(Duration::from_secs(5));
+    http::get(&client, &url(settings, part), &[]).is_ok_and(|answer| answer.status == 200)
 }
 
-/// Waits until all are ready.
+/// Waits until all parts are ready.
 ///
 /// # Errors
-/// The part that failed, or wasn't ready in time, with the end of its log.
-pub fn wait(
-    settings: &Settings,
-    supervisor: &Supervisor,
-    parts: &[Part],
-    timeout: Duration,
-) -> anyhow::Result<()> {
-    let deadline = Instant::now() + timeout;
+/// The first part that failed or was not ready in time, with the end of its log.
+pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> anyhow::Result<()> {
+    let deadline = Instant::now() + TIMEOUT;
     let mut waiting: VecDeque<Part> = parts.iter().copied().collect();
-    let mut next_look = Instant::now() + LOOK_AT_STATES;
+    let mut next_look = Instant::now() + POLL_STATES;
     while let Some(&part) = waiting.front() {
         if is_ready(settings, part) {
             waiting.pop_front();
             continue;
         }
         if Instant::now() > deadline {
-            bail!("{} is not ready after {timeout:?}{}", part.name(), log_end(settings, part));
+            bail!("{} is not ready after {TIMEOUT:?}{}", part.name(), log_end(settings, part));
         }
         if Instant::now() > next_look {
-            fail_early(settings, supervisor, &waiting)?;
-            next_look = Instant::now() + LOOK_AT_STATES;
+            let states = supervisor.states()?;
+            let failed =
+                |(part, state): &&(Part, String)| waiting.contains(part) && has_failed(state);
+            if let Some((part, _)) = states.iter().find(failed) {
+                bail!("{} does not start{}", part.name(), log_end(settings, *part));
+            }
+            next_look = Instant::now() + POLL_STATES;
         }
         std::thread::sleep(POLL);
-    }
-    Ok(())
-}
-
-/// A part that ended by itself won't get ready.
-fn fail_early(
-    settings: &Settings,
-    supervisor: &Supervisor,
-    waiting: &VecDeque<Part>,
-) -> anyhow::Result<()> {
-    let states = supervisor.states()?;
-    for &part in waiting {
-        let failed = states.iter().any(|state| state.name == part.name() && state.has_failed());
-        if failed {
-            bail!("{} does not start{}", part.name(), log_end(settings, part));
-        }
     }
     Ok(())
 }

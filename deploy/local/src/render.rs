@@ -1,7 +1,7 @@
-//! The files that a stack runs from, made of the repository's own.
+//! Renders the files that a stack runs from.
 //!
-//! Those of `proxy/` and `dashboards/prometheus/` are valid as they are, with the default ports;
-//! here other addresses take the defaults' places, so there is one source for all places.
+//! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering
+//! replaces these addresses, so there is one source for every place.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,12 +12,12 @@ use anyhow::{Context, ensure};
 
 use crate::settings::Settings;
 
-/// Writes every file of the run folder: nginx', Prometheus' and supervisord's.
+/// Writes the run folder's configuration of nginx, Prometheus and supervisord.
 ///
 /// # Errors
-/// A file that can't be read or written, or that lacks an address to be replaced; by name.
+/// The file that cannot be read or written, or that lacks an address to replace.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
-    for folder in ["log", "nginx", "prometheus", "data/prometheus", "data/old-node"] {
+    for folder in ["log", "nginx", "prometheus", "data/prometheus", "data/legacy-node"] {
         let folder = settings.run_dir.join(folder);
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     }
@@ -52,12 +52,12 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
             ("127.0.0.1:9090", at.prometheus.to_string()),
         ],
     )?;
-    // What an earlier run had, unless told otherwise: data and traffic survive `down` and `up`.
+    // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
     ramp::prepare(&settings.nginx_dir(), &settings.wanted_split())?;
     write(&supervisord_conf(settings), &supervisord_text(settings)?)
 }
 
-/// supervisord's configuration.
+/// The file of supervisord's configuration.
 pub fn supervisord_conf(settings: &Settings) -> PathBuf {
     settings.run_dir.join("supervisord.conf")
 }
@@ -69,7 +69,7 @@ fn write_changed(
 ) -> anyhow::Result<()> {
     let from = settings.root.join(from);
     let mut text = read(&from)?;
-    // Marks first, so that an address put in is not taken for a default of the next.
+    // Marks first: an address put in may be the default of a later replacement.
     for (number, (default, _)) in changes.iter().enumerate() {
         ensure!(text.contains(default), "{} has no {default} to replace", from.display());
         text = text.replace(default, &mark(number));
@@ -80,7 +80,7 @@ fn write_changed(
     write(&settings.run_dir.join(to), &text)
 }
 
-/// For folders that have no addresses in them: they are the repository's own, as they are now.
+/// Links a folder of the repository that has no addresses in it.
 fn link(settings: &Settings, from: &str, to: &str) -> anyhow::Result<()> {
     let link = settings.run_dir.join(to);
     match fs::remove_file(&link) {
@@ -98,9 +98,9 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
     let at = &settings.addresses;
     let engine =
         settings.engine.as_ref().map_or(String::new(), |name| format!(",QR_ENGINE=\"{name}\""));
-    // As nginx and the legacy app have it: a request can be followed through all of them.
+    // nginx and legacy-node log every request, so a request can be followed through all logs.
     let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
-    // Started by root, its workers would be nobody, who may not read what is below /root: the page.
+    // Started by root, nginx' workers would be user nobody, who cannot read the page below /root.
     let nginx_user = if rustix::process::geteuid().is_root() { " -g 'user root;'" } else { "" };
     let words = [
         ("socket", escaped(&socket(settings))),
@@ -129,13 +129,13 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// supervisord expands percent signs.
+/// Escapes percent signs, which supervisord expands.
 fn escaped(path: &Path) -> String {
     path.to_string_lossy().replace('%', "%%")
 }
 
-/// supervisord's socket: in the run folder, or where that name is too long for a socket (107 bytes
-/// on Linux, and supervisord binds a longer name first), in the temporary folder, by a hash of it.
+/// supervisord's socket: in the run folder. If that name is too long for a socket (107 bytes on
+/// Linux, and supervisord binds a longer name first), in /tmp, named by its hash.
 fn socket(settings: &Settings) -> PathBuf {
     let here = settings.run_dir.join("supervisor.sock");
     if here.as_os_str().len() <= 80 {

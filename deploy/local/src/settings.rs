@@ -1,31 +1,31 @@
-//! What runs where.
+//! The parts, their addresses and their files.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-
+use clap::Args;
 use ramp::{At, Key, Nginx, Share, Wanted};
 
-/// One of the stack's processes.
+/// A program of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The Rust service.
+    /// The new side.
     QrService,
-    /// The legacy app: one process, or a primary and its workers.
+    /// The old side: one process, or a primary and its workers.
     LegacyNode,
     /// The proxy.
     Nginx,
     /// nginx' counters, for Prometheus.
     NginxExporter,
-    /// The comparison of both.
+    /// Compares both sides.
     Shadow,
     /// Prometheus.
     Prometheus,
 }
 
 impl Part {
-    /// Every part.
+    /// Every part, in the order in which readiness is checked.
     pub const ALL: [Part; 6] = [
         Part::QrService,
         Part::LegacyNode,
@@ -35,132 +35,124 @@ impl Part {
         Part::Prometheus,
     ];
 
-    /// The part's name, also of its log (`log/NAME.log`).
-    pub fn name(self) -> &'static str {
+    /// supervisord's name of the part: GROUP:NAME, as in `supervisord.conf`.
+    pub fn supervised_name(self) -> &'static str {
         match self {
-            Part::QrService => "qr-service",
-            Part::LegacyNode => "old-node",
-            Part::Shadow => "shadow",
-            Part::Nginx => "nginx",
-            Part::NginxExporter => "nginx-exporter",
-            Part::Prometheus => "prometheus",
+            Part::QrService => "backends:qr-service",
+            Part::LegacyNode => "backends:legacy-node",
+            Part::Shadow => "backends:shadow",
+            Part::Nginx => "edge:nginx",
+            Part::NginxExporter => "edge:nginx-exporter",
+            Part::Prometheus => "backends:prometheus",
         }
     }
 
-    /// Its name with supervisord: GROUP:NAME.
-    pub fn supervised_name(self) -> String {
-        let group = match self {
-            Part::Nginx | Part::NginxExporter => "edge",
-            Part::QrService | Part::LegacyNode | Part::Shadow | Part::Prometheus => "backends",
-        };
-        format!("{group}:{}", self.name())
+    /// The part's name, also of its log (`log/NAME.log`).
+    pub fn name(self) -> &'static str {
+        let name = self.supervised_name();
+        name.split_once(':').map_or(name, |(_, name)| name)
     }
 }
 
-/// Where the parts listen.
-#[derive(Clone, Debug)]
-pub struct Addresses {
-    /// nginx, public.
-    pub proxy: SocketAddr,
-    /// nginx, admin.
-    pub proxy_admin: SocketAddr,
-    /// qr-service, public.
-    pub new: SocketAddr,
-    /// qr-service, admin.
-    pub new_admin: SocketAddr,
-    /// old-node, public.
-    pub old: SocketAddr,
-    /// old-node, admin.
-    pub old_admin: SocketAddr,
-    /// shadow, where nginx sends what it mirrors.
-    pub shadow: SocketAddr,
-    /// shadow, admin.
-    pub shadow_admin: SocketAddr,
-    /// Prometheus.
-    pub prometheus: SocketAddr,
-    /// nginx' exporter.
-    pub nginx_exporter: SocketAddr,
+/// Makes [`Addresses`] from one line per listener: field, flag, variable, default, part.
+macro_rules! addresses {
+    ($($(#[$doc:meta])* $field:ident $flag:tt $variable:tt $default:tt $part:ident,)*) => {
+        /// Where the parts listen, as flags and variables of `stack`.
+        #[derive(Args, Clone, Debug)]
+        pub struct Addresses {
+            $(
+                $(#[$doc])*
+                #[arg(long = $flag, env = $variable, default_value = $default)]
+                #[arg(value_name = "IP:PORT")]
+                pub $field: SocketAddr,
+            )*
+        }
+
+        impl Addresses {
+            /// Every address, with the variable that sets it and the part that listens there.
+            pub fn listeners(&self) -> Vec<(&'static str, SocketAddr, Part)> {
+                vec![$(($variable, self.$field, Part::$part)),*]
+            }
+
+            /// Takes an address from `next` for every listener.
+            fn from_fn<E>(mut next: impl FnMut() -> Result<SocketAddr, E>) -> Result<Self, E> {
+                Ok(Addresses { $($field: next()?),* })
+            }
+        }
+    };
+}
+
+addresses! {
+    /// nginx, public
+    proxy "proxy-addr" "STACK_PROXY_ADDR" "127.0.0.1:8080" Nginx,
+    /// nginx, admin
+    proxy_admin "proxy-admin-addr" "STACK_PROXY_ADMIN_ADDR" "127.0.0.1:8081" Nginx,
+    /// qr-service, public
+    new "new-addr" "STACK_NEW_ADDR" "127.0.0.1:42069" QrService,
+    /// qr-service, admin
+    new_admin "new-admin-addr" "STACK_NEW_ADMIN_ADDR" "127.0.0.1:42070" QrService,
+    /// legacy-node, public
+    old "old-addr" "STACK_OLD_ADDR" "127.0.0.1:3000" LegacyNode,
+    /// legacy-node, admin
+    old_admin "old-admin-addr" "STACK_OLD_ADMIN_ADDR" "127.0.0.1:3001" LegacyNode,
+    /// shadow, where nginx sends mirrored requests
+    shadow "shadow-addr" "STACK_SHADOW_ADDR" "127.0.0.1:42080" Shadow,
+    /// shadow, admin
+    shadow_admin "shadow-admin-addr" "STACK_SHADOW_ADMIN_ADDR" "127.0.0.1:42081" Shadow,
+    /// Prometheus
+    prometheus "prometheus-addr" "STACK_PROMETHEUS_ADDR" "127.0.0.1:9090" Prometheus,
+    /// nginx' exporter
+    nginx_exporter "nginx-exporter-addr" "STACK_NGINX_EXPORTER_ADDR" "127.0.0.1:9113" NginxExporter,
 }
 
 impl Addresses {
-    /// Each with the variable that sets it and the part that listens there.
-    pub fn listeners(&self) -> [(&'static str, SocketAddr, Part); 10] {
-        [
-            ("STACK_PROXY_ADDR", self.proxy, Part::Nginx),
-            ("STACK_PROXY_ADMIN_ADDR", self.proxy_admin, Part::Nginx),
-            ("QR_ADDR", self.new, Part::QrService),
-            ("QR_ADMIN_ADDR", self.new_admin, Part::QrService),
-            ("STACK_OLD_ADDR", self.old, Part::LegacyNode),
-            ("STACK_OLD_ADMIN_ADDR", self.old_admin, Part::LegacyNode),
-            ("SHADOW_ADDR", self.shadow, Part::Shadow),
-            ("SHADOW_ADMIN_ADDR", self.shadow_admin, Part::Shadow),
-            ("STACK_PROMETHEUS_ADDR", self.prometheus, Part::Prometheus),
-            ("STACK_NGINX_EXPORTER_ADDR", self.nginx_exporter, Part::NginxExporter),
-        ]
-    }
-
-    /// Addresses on loopback that are free now. Below the range that the system takes for outgoing
-    /// connections (32768 and up), or one of those could have the port by the time it is bound.
+    /// Free addresses on loopback. They lie below the range that the system uses for outgoing
+    /// connections (32768 and up), which could take a port before the part binds it.
     ///
     /// # Errors
-    /// Where no free ports are found.
+    /// If too few ports are free.
     pub fn free() -> anyhow::Result<Self> {
+        // All are held until the last is found, so that they differ.
         let mut held = Vec::new();
-        for _ in 0..1000 {
-            let port = fastrand::u16(15_000..32_000);
-            if let Ok(listener) = std::net::TcpListener::bind(("127.0.0.1", port)) {
-                held.push(listener);
-            }
-            if held.len() == 10 {
-                break;
-            }
-        }
-        let mut next = || {
-            let listener = held.pop().context("no free ports on 127.0.0.1")?;
-            anyhow::Ok(listener.local_addr()?)
-        };
-        Ok(Addresses {
-            proxy: next()?,
-            proxy_admin: next()?,
-            new: next()?,
-            new_admin: next()?,
-            old: next()?,
-            old_admin: next()?,
-            shadow: next()?,
-            shadow_admin: next()?,
-            prometheus: next()?,
-            nginx_exporter: next()?,
+        Self::from_fn(|| {
+            let mut ports = (0..100).map(|_| fastrand::u16(15_000..32_000));
+            let listener = ports.find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+            let listener = listener.context("no free ports on 127.0.0.1")?;
+            let address = listener.local_addr()?;
+            held.push(listener);
+            Ok(address)
         })
     }
 }
 
-/// All that a stack is made from.
+/// What a stack is rendered from.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The repository.
     pub root: PathBuf,
-    /// Where everything that is written goes. Absolute.
+    /// Folder of everything that is written. Absolute.
     pub run_dir: PathBuf,
-    /// Who listens where.
+    /// Where the parts listen.
     pub addresses: Addresses,
-    /// The Rust service's share of /qrcode; `None` keeps what the run folder has, else 100 percent.
+    /// The new side's share of /qrcode; `None` keeps the run folder's, or else is 100 percent.
     pub split: Option<Share>,
-    /// What it is a share of; `None` keeps what the run folder has, else the text.
+    /// What the split hashes; `None` keeps the run folder's, or else is the text.
     pub split_key: Option<Key>,
-    /// How many of all requests the shadow gets; `None` keeps what the run folder has, else a tenth.
+    /// Share of all requests that nginx mirrors to the shadow; `None` keeps the run folder's, or else
+    /// is a tenth.
     pub mirror: Option<Share>,
-    /// `QR_ENGINE` of the Rust service; `None` leaves it to the environment.
+    /// `QR_ENGINE` of qr-service; `None` leaves it to the environment.
     pub engine: Option<String>,
-    /// Processes of the legacy app.
+    /// Processes of legacy-node.
     pub old_workers: usize,
-    /// The Rust service's binary.
+    /// qr-service's binary.
     pub qr_service: PathBuf,
-    /// The shadow's binary.
+    /// shadow's binary.
     pub shadow: PathBuf,
 }
 
 impl Settings {
-    /// Databases; survives `down` and `up`.
+    /// Folder of the databases; survives `down` and `up`.
     pub fn data_dir(&self) -> PathBuf {
         self.run_dir.join("data")
     }
@@ -175,19 +167,19 @@ impl Settings {
         self.run_dir.join("nginx")
     }
 
-    /// nginx, as the split's tool knows it.
+    /// nginx, as `ramp` addresses it.
     pub fn nginx(&self) -> Nginx {
         Nginx { dir: self.nginx_dir(), at: At::Here(self.addresses.proxy_admin) }
     }
 
-    /// What the split is to be at the start.
+    /// The split to start with.
     pub fn wanted_split(&self) -> Wanted {
         Wanted { share: self.split, key: self.split_key.clone(), mirror: self.mirror }
     }
 }
 
-/// Another binary of the same build: beside `program`, or above it where that is one of cargo's
-/// examples.
+/// Another binary of the same build: beside `program`, or in the folder above if `program` is one of
+/// cargo's examples.
 pub fn beside(program: &Path, name: &str) -> PathBuf {
     let above = program.ancestors().skip(1).take(2).map(|folder| folder.join(name));
     above.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.with_file_name(name))

@@ -1,13 +1,13 @@
-//! A whole stack in passing.
+//! A whole stack for the time of a test or a measurement.
 
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, ensure};
+use clap::Args;
 use ramp::{Key, Share, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -16,25 +16,31 @@ use crate::settings::{Addresses, Part, Settings, beside, repository};
 use crate::supervisor::Supervisor;
 use crate::{preflight, readiness, render};
 
-/// How long parts get to be ready; generous, since tests share their machine.
-pub const READY_TIMEOUT: Duration = Duration::from_secs(60);
+/// A margin for the p99 gate in steps of seconds, where one stall of the machine is the p99.
+pub const P99_MARGIN_OF_SHORT_STEPS_SECONDS: f64 = 2.5;
 
-/// What a stack in passing may differ in.
-#[derive(Clone, Debug)]
+/// The options of a stack, as flags of `stack with`.
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The Rust service's share of /qrcode.
+    /// The new side's share of /qrcode, in percent
+    #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
     pub split: Share,
-    /// What keys of the split are made from.
+    /// What the split hashes: arg_text, remote_addr, request_id or cookie_NAME
+    #[arg(long, default_value_t, value_name = "KEY")]
     pub split_key: Key,
-    /// How many of all requests the shadow gets. None unless asked for: each costs both
-    /// implementations a picture, which would be among what is counted and measured.
+    /// Share of all requests that nginx mirrors to the shadow, in percent
+    #[arg(long, default_value = "10", value_name = "PERCENT")]
     pub mirror: Share,
-    /// `QR_ENGINE` of the Rust service.
+    /// Engine of qr-service [default: by QR_ENGINE]
+    #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
-    /// Processes of the legacy app.
+    /// Processes of legacy-node
+    #[arg(long = "workers", default_value_t = 1, value_name = "COUNT")]
     pub old_workers: usize,
 }
 
+/// Mirrors nothing: the shadow asks both sides again, which would add to what tests count and
+/// measure.
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -47,8 +53,8 @@ impl Default for Options {
     }
 }
 
-/// The stack on free ports of 127.0.0.1, in a temporary folder. All of it ends with this value, or
-/// with this process, however that ends.
+/// A stack on free ports of 127.0.0.1, in a temporary folder. All of it ends with this value, or with
+/// this process, however that ends.
 #[derive(Debug)]
 pub struct Stack {
     settings: Settings,
@@ -58,13 +64,13 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts every part and waits until all are ready. `qr_service` is the Rust service's binary;
-    /// the shadow's is beside it.
+    /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; shadow's
+    /// is beside it.
     ///
     /// # Errors
-    /// What is missing or wrong, or the end of the log of the part that didn't start.
+    /// What is missing or wrong, or the end of the log of the part that did not start.
     pub fn start(qr_service: &Path, options: &Options) -> anyhow::Result<Self> {
-        // Where root starts nginx, its workers are somebody else, and read ramp's figures there.
+        // nginx' workers are another user when root starts nginx, and serve ramp's metrics from here.
         let folder = tempfile::Builder::new()
             .prefix("qr-stack-")
             .permissions(Permissions::from_mode(0o755))
@@ -89,21 +95,21 @@ impl Stack {
         let log = settings.run_dir.join("log/supervisord.out");
         let keeper = Some(supervisor.start_bound(&log)?);
         let stack = Stack { settings, supervisor, keeper, _folder: folder };
-        readiness::wait(&stack.settings, &stack.supervisor, &Part::ALL, READY_TIMEOUT)?;
+        readiness::wait(&stack.settings, &stack.supervisor, &Part::ALL)?;
         Ok(stack)
     }
 
-    /// Where everything is.
+    /// Addresses, folders and programs.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The proxy's public URL, without a slash at the end.
+    /// The proxy's public URL, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://{}", self.settings.addresses.proxy)
     }
 
-    /// What `stack with` tells its command.
+    /// The variables that `stack with` sets for its command.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let at = &self.settings.addresses;
         vec![
@@ -115,49 +121,65 @@ impl Stack {
             ("STACK_OLD_ADMIN_URL", format!("http://{}", at.old_admin)),
             ("RAMP_PROMETHEUS_URL", format!("http://{}/prometheus", at.prometheus)),
             ("RAMP_NGINX_DIR", self.settings.nginx_dir().display().to_string()),
-            ("STACK_PROXY_ADMIN_ADDR", at.proxy_admin.to_string()),
+            ("RAMP_PROXY_ADMIN_ADDR", at.proxy_admin.to_string()),
             ("STACK_DIR", self.settings.run_dir.display().to_string()),
         ]
     }
 
-    /// Moves traffic; the new share is in force on return.
+    /// Sets the new side's share. nginx serves it on return.
     ///
     /// # Errors
-    /// What nginx says.
+    /// nginx' message.
     pub fn set_split(&self, share: Share) -> anyhow::Result<()> {
         let wanted = Wanted::share(share);
         ramp::set(&self.settings.nginx(), &wanted, &AtomicBool::new(false)).map(drop)
     }
 
-    /// Stops a part for good; it has ended on return.
+    /// Writes a copy of the project's gates whose p99 gate has a margin; returns the file.
     ///
     /// # Errors
-    /// What supervisord says.
+    /// If the gates cannot be read or written, or have changed so that the margin has no place.
+    pub fn gates_with_p99_margin(&self, margin_seconds: f64) -> anyhow::Result<PathBuf> {
+        const P99_IS_JUDGED: &str = "judge = \"at the end\"";
+        let original = self.settings.root.join("proxy/ramp/gates.toml");
+        let text = fs::read_to_string(&original).with_context(|| original.display().to_string())?;
+        let gates = text.matches(P99_IS_JUDGED).count();
+        ensure!(gates == 1, "{}: {gates} gates have {P99_IS_JUDGED}", original.display());
+        let with_margin = format!("{P99_IS_JUDGED}\nmargin = {margin_seconds:?}");
+        let copy = self.settings.run_dir.join("gates.toml");
+        fs::write(&copy, text.replace(P99_IS_JUDGED, &with_margin)).context("gates.toml")?;
+        Ok(copy)
+    }
+
+    /// Stops a part, which supervisord then leaves stopped. It has ended on return.
+    ///
+    /// # Errors
+    /// supervisorctl's message.
     pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.stop_part(part)
     }
 
-    /// Starts a stopped part; it is ready on return.
+    /// Starts a stopped part. It is ready on return.
     ///
     /// # Errors
-    /// What supervisord says, or the end of the part's log.
+    /// supervisorctl's message, or the end of the part's log.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.start_part(part)?;
         self.wait_until_ready(part)
     }
 
-    /// Waits for a part that starts.
+    /// Waits until a part that is starting is ready.
     ///
     /// # Errors
-    /// The end of its log, where it isn't ready in time.
+    /// The end of its log, if it is not ready in time.
     pub fn wait_until_ready(&self, part: Part) -> anyhow::Result<()> {
-        readiness::wait(&self.settings, &self.supervisor, &[part], READY_TIMEOUT)
+        readiness::wait(&self.settings, &self.supervisor, &[part])
     }
 
-    /// Sends a part a signal; one that ends it has supervisord start it again.
+    /// Sends a part a signal. supervisord restarts a part that ends.
     ///
     /// # Errors
-    /// Where the part doesn't run.
+    /// If the part does not run.
     pub fn signal_part(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
         let pid = self.pid_of(part)?;
         kill_process(pid, signal).with_context(|| format!("{} {signal:?}", part.name()))
@@ -166,13 +188,9 @@ impl Stack {
     /// A part's process id.
     ///
     /// # Errors
-    /// Where the part doesn't run.
+    /// If the part does not run.
     pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
-        let pid = self.supervisor.pid_of(part)?.and_then(|pid| Pid::from_raw(pid.cast_signed()));
-        match pid {
-            Some(pid) => Ok(pid),
-            None => bail!("{} is not running", part.name()),
-        }
+        self.supervisor.pid_of(part)
     }
 }
 
@@ -182,7 +200,7 @@ impl Drop for Stack {
             eprintln!("stack: {error:#}");
         }
         if let Some(keeper) = self.keeper.take() {
-            // The thread only waits for supervisord, and has no way to panic.
+            // The thread only waits for supervisord and cannot panic.
             let _ = keeper.join();
         }
     }

@@ -1,4 +1,4 @@
-//! supervisord, by its own two programs.
+//! supervisord and its parts, driven by `supervisord` and `supervisorctl` (ADR 8).
 
 use std::fs::File;
 use std::io;
@@ -10,30 +10,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use procfs::process::Process;
+use rustix::process::Pid;
 
-use crate::readiness::POLL;
 use crate::settings::Part;
 
-/// Parts get 15 s each to end, in two groups.
+/// supervisord gives each part 15 s to end, and stops the parts in two groups.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(40);
-
-/// A part as supervisord sees it.
-#[derive(Debug)]
-pub struct State {
-    /// The part's name, without its group.
-    pub name: String,
-    /// RUNNING, STARTING, BACKOFF, FATAL, EXITED, STOPPED ...
-    pub state: String,
-    /// The rest of the line: process id and uptime, or what went wrong.
-    pub detail: String,
-}
-
-impl State {
-    /// Whether it ended by itself.
-    pub fn has_failed(&self) -> bool {
-        matches!(self.state.as_str(), "BACKOFF" | "FATAL" | "EXITED" | "UNKNOWN")
-    }
-}
 
 /// The supervisord of one run folder.
 #[derive(Clone, Debug)]
@@ -42,7 +25,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// The one with this configuration, running or not.
+    /// The supervisord with this configuration, whether it runs or not.
     pub fn new(conf: PathBuf) -> Self {
         Supervisor { conf }
     }
@@ -50,134 +33,142 @@ impl Supervisor {
     /// Starts it in the background.
     ///
     /// # Errors
-    /// What supervisord says.
+    /// supervisord's own message.
     pub fn start(&self) -> anyhow::Result<()> {
         let mut command = Command::new("supervisord");
-        let output = command.arg("-c").arg(&self.conf).stdin(Stdio::null()).output();
-        let output = output.context("supervisord")?;
-        ensure!(output.status.success(), "supervisord: {}", said(&output));
-        Ok(())
+        command.arg("-c").arg(&self.conf).stdin(Stdio::null());
+        succeeds(command).map(drop)
     }
 
-    /// Starts it so that it ends with this process, however that ends. The system counts the
-    /// *thread* that started a process as its parent there, so a thread of its own waits for it.
+    /// Starts it so that it ends with this process, however that ends. The parent-death signal fires
+    /// when the *thread* that started the process ends, so a thread is kept for it.
     ///
     /// # Errors
-    /// Where it can't be started.
+    /// If it cannot be started.
     pub fn start_bound(&self, log: &Path) -> anyhow::Result<JoinHandle<()>> {
         let log = File::create(log).with_context(|| log.display().to_string())?;
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "--", "supervisord", "-n", "-c"]).arg(&self.conf);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        // Ctrl-C is for the command that runs beside it.
+        // Ctrl-C is for the command that `stack with` runs, not for the stack.
         command.process_group(0);
-        let (started, told) = mpsc::channel();
+        let (sender, spawned) = mpsc::channel();
         let keeper = thread::spawn(move || match command.spawn() {
             Ok(mut child) => {
-                // Where nobody listens any more, the test is over already.
-                let _ = started.send(Ok(()));
+                // Fails only if the caller is gone, and then the stack ends anyway.
+                let _ = sender.send(Ok(()));
                 let _ = child.wait();
             }
-            Err(error) => drop(started.send(Err(error))),
+            Err(error) => drop(sender.send(Err(error))),
         });
-        told.recv().unwrap_or_else(|_| Err(io::Error::other("ended"))).context("supervisord")?;
+        spawned.recv().unwrap_or_else(|_| Err(io::Error::other("ended"))).context("supervisord")?;
         Ok(keeper)
     }
 
-    /// Its process id, where it runs.
-    pub fn pid(&self) -> Option<u32> {
-        let output = self.ctl(&["pid"]).ok()?;
-        String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+    /// Its process id, if it runs.
+    pub fn pid(&self) -> Option<Pid> {
+        self.ctl(&["pid"]).ok().and_then(|text| parse_pid(&text))
     }
 
-    /// Every part's state.
+    /// Every part with supervisord's words on it: its state (RUNNING, STARTING, BACKOFF, FATAL,
+    /// EXITED, STOPPED), then process id and uptime, or what went wrong.
     ///
     /// # Errors
-    /// Where supervisord doesn't answer.
-    pub fn states(&self) -> anyhow::Result<Vec<State>> {
-        let output = self.ctl(&["status"])?;
+    /// If supervisord does not answer.
+    pub fn states(&self) -> anyhow::Result<Vec<(Part, String)>> {
+        // It exits with 3 if not all parts run.
+        let output = self.ctl_command(&["status"]).output().context("supervisorctl")?;
         let text = String::from_utf8_lossy(&output.stdout);
-        let states: Vec<State> = text.lines().filter_map(parse_state).collect();
-        ensure!(states.len() == Part::ALL.len(), "supervisorctl: {}", said(&output));
+        let states: Vec<(Part, String)> = text.lines().filter_map(parse_state).collect();
+        ensure!(states.len() == Part::ALL.len(), "supervisorctl: {}", message(&output));
         Ok(states)
     }
 
-    /// A part's process id, where it runs.
+    /// A part's process id.
     ///
     /// # Errors
-    /// Where supervisord doesn't answer.
-    pub fn pid_of(&self, part: Part) -> anyhow::Result<Option<u32>> {
-        let output = self.ctl(&["pid", &part.supervised_name()])?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let pid = text.trim().parse().with_context(|| said(&output))?;
-        Ok((pid != 0).then_some(pid))
+    /// If the part does not run.
+    pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
+        let text = self.ctl(&["pid", part.supervised_name()]).ok();
+        let pid = text.and_then(|text| parse_pid(&text));
+        pid.with_context(|| format!("{} is not running", part.name()))
     }
 
-    /// Starts a part; it runs, if not yet ready, on return.
+    /// Starts a part. It runs on return, but may not be ready yet.
     ///
     /// # Errors
-    /// What supervisord says.
+    /// supervisorctl's message.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
-        self.order(&["start", &part.supervised_name()])
+        self.ctl(&["start", part.supervised_name()]).map(drop)
     }
 
-    /// Stops a part; it has ended on return.
+    /// Stops a part. It has ended on return.
     ///
     /// # Errors
-    /// What supervisord says.
+    /// supervisorctl's message.
     pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
-        self.order(&["stop", &part.supervised_name()])
+        self.ctl(&["stop", part.supervised_name()]).map(drop)
     }
 
-    /// Stops every part and itself; all have ended on return. Nothing to do where it doesn't run.
+    /// Stops every part and supervisord, if it runs. All have ended on return.
     ///
     /// # Errors
-    /// Where it does not end.
+    /// If it does not end.
     pub fn shutdown(&self) -> anyhow::Result<()> {
         let Some(pid) = self.pid() else { return Ok(()) };
-        self.order(&["shutdown"])?;
+        self.ctl(&["shutdown"])?;
         let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
         while is_alive(pid) {
             if Instant::now() > deadline {
-                bail!("supervisord (process {pid}) does not end");
+                bail!("supervisord (process {}) does not end", pid.as_raw_nonzero());
             }
-            thread::sleep(POLL);
+            thread::sleep(Duration::from_millis(30));
         }
         Ok(())
     }
 
-    fn order(&self, args: &[&str]) -> anyhow::Result<()> {
-        let output = self.ctl(args)?;
-        let text = said(&output);
-        // supervisorctl says ERROR and exits with 0 on some of them.
-        ensure!(output.status.success() && !text.contains("ERROR"), "supervisorctl: {text}");
-        Ok(())
+    fn ctl(&self, args: &[&str]) -> anyhow::Result<String> {
+        succeeds(self.ctl_command(args))
     }
 
-    fn ctl(&self, args: &[&str]) -> anyhow::Result<Output> {
+    fn ctl_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("supervisorctl");
         command.arg("-c").arg(&self.conf).args(args).stdin(Stdio::null());
-        command.output().context("supervisorctl")
+        command
     }
 }
 
-/// Whether a process is there and not a zombie.
-pub fn is_alive(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or("").trim_start().starts_with('Z'))
+/// Whether a part in this state ended by itself.
+pub fn has_failed(state: &str) -> bool {
+    ["BACKOFF", "FATAL", "EXITED", "UNKNOWN"].iter().any(|failed| state.starts_with(failed))
 }
 
-fn parse_state(line: &str) -> Option<State> {
-    let mut words = line.split_whitespace();
-    let (_, name) = words.next()?.split_once(':')?;
-    Some(State {
-        name: name.to_owned(),
-        state: words.next()?.to_owned(),
-        detail: words.collect::<Vec<_>>().join(" "),
-    })
+/// Whether a process runs; a zombie does not.
+pub fn is_alive(pid: Pid) -> bool {
+    let stat = Process::new(pid.as_raw_nonzero().get()).and_then(|process| process.stat());
+    stat.is_ok_and(|stat| stat.state != 'Z')
 }
 
-fn said(output: &Output) -> String {
+/// supervisorctl's "0" is no process.
+fn parse_pid(text: &str) -> Option<Pid> {
+    text.trim().parse().ok().and_then(Pid::from_raw)
+}
+
+fn parse_state(line: &str) -> Option<(Part, String)> {
+    let (name, state) = line.split_once(' ')?;
+    let part = Part::ALL.into_iter().find(|part| part.supervised_name() == name)?;
+    Some((part, state.trim().to_owned()))
+}
+
+/// The output of a program that has to succeed.
+fn succeeds(mut command: Command) -> anyhow::Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| program.clone())?;
+    ensure!(output.status.success(), "{program}: {}", message(&output));
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn message(output: &Output) -> String {
     let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     String::from_utf8_lossy(&text).trim().to_owned()
 }

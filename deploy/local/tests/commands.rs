@@ -1,4 +1,4 @@
-//! The `stack` program as a person uses it.
+//! The `stack` program.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use stack::Addresses;
 use support::{get, post_json, qr_service};
 use tempfile::TempDir;
 
-/// A run folder and addresses of its own; what runs there ends with it.
+/// A run folder and free addresses; the stack that runs there ends with it.
 struct Place {
     folder: TempDir,
     addresses: Addresses,
@@ -30,7 +30,10 @@ impl Place {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stack"));
-        command.args(args).env("STACK_RUN_DIR", self.run_dir()).env("QR_SERVICE_BIN", qr_service());
+        command
+            .args(args)
+            .env("STACK_RUN_DIR", self.run_dir())
+            .env("STACK_QR_SERVICE", qr_service());
         for (variable, address, _) in self.addresses.listeners() {
             command.env(variable, address.to_string());
         }
@@ -60,7 +63,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Whatever a failed test left.
+        // A failed test may leave a stack running.
         let _ = self.run(&["down"]);
     }
 }
@@ -85,7 +88,7 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
         post_json(&format!("{}/api/links", place.url()), r#"{"url":"https://example.com/"}"#);
     let link: serde_json::Value = serde_json::from_slice(&link.body).unwrap();
     place.succeeds(&["split", "0"]);
-    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "old-node");
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "legacy-node");
     let logs = place.succeeds(&["logs", "qr-service"]);
     assert!(logs.contains("listening"), "{logs}");
 
@@ -95,7 +98,7 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
 
     place.succeeds(&["up"]);
     assert_eq!(get(link["short_url"].as_str().unwrap(), &[]).status, 302);
-    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "old-node");
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url()), &[]).served_by(), "legacy-node");
     place.succeeds(&["down"]);
     place.nothing_listens();
 }
@@ -144,7 +147,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
 fn a_bad_setting_is_named_and_nothing_is_started() {
     let place = Place::new();
     for (variable, value) in [
-        ("QR_ADDR", "localhost"),
+        ("STACK_NEW_ADDR", "localhost"),
         ("STACK_PROXY_ADDR", "8080"),
         ("STACK_SPLIT", "101"),
         ("STACK_SPLIT_KEY", "cookie"),
@@ -163,7 +166,7 @@ fn a_bad_setting_is_named_and_nothing_is_started() {
     let output = place.run(&["split", "50"]);
     assert!(stderr(&output).contains("nothing runs"), "{}", stderr(&output));
     assert_eq!(place.run(&["split", "100.5"]).status.code(), Some(2));
-    assert!(stderr(&place.run(&["logs", "ngnix"])).contains("\"ngnix\" is no part"));
+    assert!(stderr(&place.run(&["logs", "ngnix"])).contains("no part \"ngnix\""));
 }
 
 #[test]

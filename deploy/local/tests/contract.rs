@@ -1,5 +1,4 @@
-//! The contract suite against the real stack: each implementation alone, and the proxy at every
-//! kind of split.
+//! The contract suite against a real stack: each side alone, and the proxy at several splits.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,7 +14,7 @@ fn check(base: &str, options: &Options) {
 }
 
 #[test]
-fn the_contract_holds_for_each_implementation_and_for_the_proxy_at_every_split() {
+fn the_contract_holds_for_each_side_and_for_the_proxy_at_every_split() {
     let stack = support::start(&stack::Options::default());
     let options = Options::default();
     check(&format!("http://{}", stack.settings().addresses.new), &options);

@@ -1,4 +1,4 @@
-//! What the screens ask of Prometheus, asked of a real one while both implementations serve.
+//! Asks a real Prometheus every query of the screens while both sides serve.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use prometheus::Prometheus;
 use serde_json::Value;
 use stack::settings::repository;
-use stack::{Key, Options, Share, Stack};
-use support::{client, eventually, get, ramp_once, sources, start, try_get};
+use stack::{Key, Options, Share, Stack, http};
+use support::{EndsLoad, client, eventually, get, ramp_once, sources, start};
 
-/// Every screen's file; its queries are what is called `expr` in it, however deep.
+/// The file of each screen; its queries are the values named `expr`, at any depth.
 const SCREENS: [&str; 2] = ["dashboards/grafana/qr-gap.json", "dashboards/live/queries.json"];
-/// A minute's rates need a minute of load, and the rules' first results a little more.
+/// Rates over a minute need a minute of load, and the rules' first results a little more.
 const LOAD: Duration = Duration::from_secs(80);
-/// Of one scrape.
+/// Limits of one scrape.
 const MOST_BYTES: usize = 50_000;
 const MOST_SERIES: f64 = 500.0;
 
@@ -48,16 +48,7 @@ fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scra
     });
 }
 
-/// The load has to end even where a check panics.
-struct EndsLoad<'a>(&'a AtomicBool);
-
-impl Drop for EndsLoad<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Ten requests a second, of which each its own text; both arms by the split.
+/// Ten requests a second, each with another text, for both sides by the split.
 fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
     let client = client();
     for number in 0.. {
@@ -65,8 +56,8 @@ fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
             break;
         }
         let url = format!("{}/qrcode?text=https://example.com/{user}/{number}", stack.url());
-        // A connection that a new share has closed is no matter here.
-        let _ = try_get(&client, &url, &[]);
+        // nginx may close a connection as it reloads; here a lost request does not matter.
+        let _ = http::get(&client, &url, &[]);
         thread::sleep(Duration::from_millis(100));
     }
 }
@@ -78,7 +69,7 @@ fn has_ratios(prometheus: &Prometheus) -> bool {
 fn every_query_has_data(prometheus: &Prometheus) {
     let mut queries: Vec<String> = SCREENS.iter().flat_map(|screen| queries_of(screen)).collect();
     assert!(queries.len() > 60, "{}", queries.len());
-    // What somebody would choose above the panels is everything.
+    // Every choice of Grafana's variables at once.
     for query in &mut queries {
         *query = query.replace("$__rate_interval", "1m").replace("$job", ".+");
         *query = query.replace("$instance", ".+");
@@ -90,7 +81,7 @@ fn every_query_has_data(prometheus: &Prometheus) {
     assert!(all_have, "no data: {queries:#?}");
 }
 
-/// Times are only shown: they are the machine's as well.
+/// Prints the times without a limit: they depend on the machine.
 fn every_scrape_is_small(stack: &Stack, prometheus: &Prometheus) {
     for (job, url) in sources(stack) {
         let number = |query: &str| prometheus.query(query, None)[0].1[0].1;
@@ -126,7 +117,7 @@ fn collect(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// The same figures, from the samples as they were scraped, without Prometheus' functions.
+/// Computes the recorded ratios again from the scraped samples, without Prometheus' functions.
 fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
     let recorded = |name: &str| {
         let found = prometheus.query(&format!("qr:old_over_new:{name}[30s]"), None);
@@ -145,9 +136,9 @@ fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
     let bytes = |of, at| seen("bytes_sum", of, at).slope() / seen("bytes_count", of, at).slope();
 
     let (at, memory) = recorded("memory");
-    agree("memory", memory, resident("old-node", at) / resident("qr-service", at));
+    agree("memory", memory, resident("legacy-node", at) / resident("qr-service", at));
     let (at, by_cpu) = recorded("cpu");
-    agree("cpu", by_cpu, cpu("old-node", at) / cpu("qr-service", at));
+    agree("cpu", by_cpu, cpu("legacy-node", at) / cpu("qr-service", at));
     let (at, by_bytes) = recorded("bytes");
     agree("bytes", by_bytes, bytes("old", at) / bytes("new", at));
     for (name, share) in [("latency_p50", 0.5), ("latency_p90", 0.9), ("latency_p99", 0.99)] {
@@ -166,7 +157,7 @@ fn agree(what: &str, recorded: f64, raw: f64) {
 struct Window(Vec<prometheus::Series>);
 
 impl Window {
-    /// Growth in a second, all series together; nothing restarts here.
+    /// Growth per second of all series together. Nothing restarts here, so counters only grow.
     fn slope(&self) -> f64 {
         self.0.iter().map(|(_, samples)| slope(samples)).sum()
     }

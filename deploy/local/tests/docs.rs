@@ -1,4 +1,4 @@
-//! What the documents name is there.
+//! Checks that the files, targets and alerts that documents name exist.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use stack::settings::repository;
 
-/// Files under version control, and new ones, whose name ends so.
+/// Files whose names end with `end`: those under version control, and new ones.
 fn files(end: &str) -> Vec<PathBuf> {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
@@ -92,8 +92,14 @@ fn every_alert_has_a_runbook_and_a_test_and_every_runbook_an_alert() {
     let tests = read("dashboards/prometheus/tests/alerts.yml");
     let index = read("docs/runbooks/README.md");
     for alert in &alerts {
-        assert!(tests.contains(&format!("alertname: {alert}\n")), "{alert} is not seen to fire");
-        assert!(tests.contains(&format!("alertname: {alert}, ")), "{alert} is not seen to rest");
+        assert!(
+            tests.contains(&format!("alertname: {alert}\n")),
+            "{alert} has no test in which it fires"
+        );
+        assert!(
+            tests.contains(&format!("alertname: {alert}, ")),
+            "{alert} has no test in which it does not fire"
+        );
         assert!(index.contains(alert), "docs/runbooks/README.md has no {alert}");
     }
     let mut written = files(".md");

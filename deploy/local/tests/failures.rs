@@ -1,4 +1,4 @@
-//! What clients see while parts fail.
+//! Clients' view of parts that fail.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,14 +9,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use contract::decode;
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use stack::{Options, Part, Share, Stack};
-use support::{client, eventually, get, start, try_get};
+use rustix::process::{Pid, Signal, kill_process};
+use stack::{Options, Part, Share, Stack, http};
+use support::{EndsLoad, client, eventually, get, start};
 
-/// Asks for pictures from several connections until told to end; panics at the first that is not a
-/// 200 that decodes. `meanwhile` can ask how many came from qr-service and from old-node. Gives
-/// how many were asked again since their kept connection had been closed while it was idle, which
-/// clients do by themselves (RFC 9112, section 9.3.1); ureq leaves it to its caller.
+/// Sends requests over several connections while `meanwhile` runs, and panics at the first answer that
+/// is not the right picture. `meanwhile` can ask how many qr-service and legacy-node served. Returns
+/// how many requests were sent again because nginx had closed their idle connection.
 fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize))) -> usize {
     let over = AtomicBool::new(false);
     let (new, old) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -34,11 +33,11 @@ fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize)))
                     }
                     let text = format!("user-{user}-{number}");
                     let url = format!("{url}/qrcode?text={text}");
-                    let answer = try_get(&client, &url, &[]).or_else(|error| {
-                        assert!(number > 0 && is_closed(&error), "{error}");
+                    let answer = http::get(&client, &url, &[]).or_else(|error| {
+                        assert!(number > 0 && http::is_closed(&error), "{error}");
                         asked_again.fetch_add(1, Ordering::Relaxed);
                         client = support::client();
-                        try_get(&client, &url, &[])
+                        http::get(&client, &url, &[])
                     });
                     let answer = answer.unwrap();
                     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -49,24 +48,10 @@ fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize)))
                 }
             });
         }
-        // The load has to end even where the rest panics.
-        struct EndsLoad<'a>(&'a AtomicBool);
-        impl Drop for EndsLoad<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
         let _ends_load = EndsLoad(&over);
         meanwhile(&|| (new.load(Ordering::Relaxed), old.load(Ordering::Relaxed)));
     });
     asked_again.into_inner()
-}
-
-/// Whether a connection ended before the first byte of an answer.
-fn is_closed(error: &ureq::Error) -> bool {
-    use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
-    let ureq::Error::Io(error) = error else { return false };
-    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
 fn grows(count: impl Fn() -> usize) -> bool {
@@ -75,7 +60,7 @@ fn grows(count: impl Fn() -> usize) -> bool {
 }
 
 #[test]
-fn killing_the_rust_service_under_load_loses_no_request() {
+fn killing_qr_service_under_load_loses_no_request() {
     let stack = start(&Options::default());
     let asked_again = with_load(&stack, |served| {
         assert!(grows(|| served().0), "new serves at first");
@@ -84,7 +69,7 @@ fn killing_the_rust_service_under_load_loses_no_request() {
             assert!(grows(|| served().0), "new serves again once it is restarted");
         }
         stack.stop_part(Part::QrService).unwrap();
-        assert!(grows(|| served().1), "node serves while new is gone");
+        assert!(grows(|| served().1), "old serves while new is gone");
         stack.start_part(Part::QrService).unwrap();
         assert!(grows(|| served().0), "new serves again");
     });
@@ -96,17 +81,17 @@ fn killing_the_rust_service_under_load_loses_no_request() {
 }
 
 #[test]
-fn a_rust_service_that_hangs_is_left_alone_and_tried_again() {
+fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     let stack = start(&Options::default());
     let url = format!("{}/qrcode?text=a", stack.url());
     stack.signal_part(Part::QrService, Signal::STOP).unwrap();
     let ask = || {
         let answer = get(&url, &[]);
-        assert_eq!((answer.status, answer.served_by()), (200, "old-node"));
+        assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));
     };
-    // These find out.
+    // These time out, and nginx marks qr-service as failed.
     thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(ask))));
-    // The next don't: one at most waits, where it is tried again in the meantime.
+    // The next go to legacy-node at once; one may wait because nginx tries qr-service again.
     let mut times: Vec<Duration> = (0..20)
         .map(|_| {
             let asked = Instant::now();
@@ -127,7 +112,7 @@ fn a_rust_service_that_hangs_is_left_alone_and_tried_again() {
 }
 
 #[test]
-fn without_prometheus_and_shadow_clients_notice_nothing() {
+fn clients_do_not_notice_that_prometheus_and_shadow_are_gone() {
     let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
     let asked_again = with_load(&stack, |served| {
         stack.signal_part(Part::Shadow, Signal::STOP).unwrap();
@@ -142,7 +127,7 @@ fn without_prometheus_and_shadow_clients_notice_nothing() {
 }
 
 #[test]
-fn without_node_qrcode_goes_on_and_the_rest_says_so() {
+fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let stack = start(&Options::default());
     stack.stop_part(Part::LegacyNode).unwrap();
     let url = stack.url();
@@ -172,13 +157,13 @@ fn without_node_qrcode_goes_on_and_the_rest_says_so() {
 
     stack.start_part(Part::LegacyNode).unwrap();
     assert_eq!(get(&url, &[]).status, 200);
-    assert_eq!(get(&format!("{url}/qrcode?text=a"), &[]).served_by(), "old-node");
+    assert_eq!(get(&format!("{url}/qrcode?text=a"), &[]).served_by(), "legacy-node");
 }
 
 #[test]
 fn moving_the_split_under_load_loses_no_request() {
     let stack = start(&Options::default());
-    // nginx closes idle connections as it reloads: at most each user's, once a move.
+    // nginx closes idle connections as it reloads: at most one per user and move.
     let asked_again = with_load(&stack, |served| {
         for (percent, who) in [(0, 1), (100, 0), (0, 1), (100, 0)] {
             stack.set_split(Share::percent(percent).unwrap()).unwrap();
@@ -202,13 +187,13 @@ fn nothing_outlives_a_stack_that_is_killed() {
             children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()),
         );
     }
-    assert!(processes.len() >= Part::ALL.len() + 3, "node's and nginx' workers are among them");
+    assert!(
+        processes.len() >= Part::ALL.len() + 3,
+        "the workers of legacy-node and nginx are among them"
+    );
     let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
     let supervisor: i32 = supervisor.unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
-    let gone = |pid: &Pid| {
-        test_kill_process(*pid).is_err()
-            || !stack::supervisor::is_alive(pid.as_raw_nonzero().get().cast_unsigned())
-    };
+    let gone = |pid: &Pid| !stack::supervisor::is_alive(*pid);
     assert!(eventually(Duration::from_secs(20), || processes.iter().all(gone)));
 }

@@ -1,4 +1,4 @@
-//! One request followed through all logs, each line as docs/logs.md has it.
+//! Follows one request through all logs and compares each line with docs/logs.md.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -28,7 +28,7 @@ fn a_request_is_followed_through_all_logs_by_its_id() {
 fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
     ask(stack, "followed-1");
     let of_nginx = lines_of(stack, Part::Nginx, "followed-1", 1);
-    // The client's, and the shadow's.
+    // One of the client, one of the shadow.
     let of_new = lines_of(stack, Part::QrService, "followed-1", 2);
     let of_node = lines_of(stack, Part::LegacyNode, "followed-1", 1);
     for (lines, side) in [(&of_nginx, "new"), (&of_new, "new"), (&of_node, "old")] {
@@ -37,7 +37,10 @@ fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
         }
     }
     assert_eq!(of_nginx[0]["trace_id"], TRACE);
-    assert_eq!(of_new[0]["trace_id"], TRACE, "the client's is the first: the shadow comes after");
+    assert_eq!(
+        of_new[0]["trace_id"], TRACE,
+        "the client's request comes first, the shadow's later"
+    );
 }
 
 fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
@@ -58,7 +61,7 @@ fn ask(stack: &Stack, id: &str) {
     assert_eq!((answer.status, answer.header("x-request-id")), (200, id));
 }
 
-/// A part's request lines with that id, each checked by the tables.
+/// A part's request lines with that id, compared with the tables of docs/logs.md.
 fn lines_of(stack: &Stack, part: Part, id: &str, count: usize) -> Vec<Line> {
     let lines = log_lines(stack.settings(), part, id, count);
     let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -70,7 +73,7 @@ fn lines_of(stack: &Stack, part: Part, id: &str, count: usize) -> Vec<Line> {
     lines
 }
 
-/// It has every field of docs/logs.md, of that type, and no other.
+/// Checks that a line has every field of docs/logs.md, with its type, and no other.
 fn check_fields(part: Part, line: &Line) {
     let [every, mut fields_of_nginx] = tables();
     let mut fields = every;
@@ -95,7 +98,7 @@ fn check_fields(part: Part, line: &Line) {
     );
 }
 
-/// The tables of docs/logs.md: of every request line, and what nginx adds.
+/// The tables of docs/logs.md: the fields of every request line, and those that nginx adds.
 fn tables() -> [Fields; 2] {
     let text = fs::read_to_string(repository().join("docs/logs.md")).unwrap();
     let table = |text: &str| -> Fields {

@@ -1,4 +1,4 @@
-//! What the parts expose, and that it is what dashboards/README.md says.
+//! Compares the metrics of the parts with the table in dashboards/README.md.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use prometheus::Prometheus;
 use stack::settings::repository;
-use stack::{Addresses, Options, Share, Stack};
-use support::{eventually, get, ramp_once, sources, start};
+use stack::{Addresses, Options, Share, Stack, http};
+use support::{client, eventually, get, ramp_once, sources, start};
 
 const LONG: Duration = Duration::from_secs(30);
 
 type Labels = BTreeSet<String>;
-/// Metrics with their labels, those of histograms' own left out.
+/// Metrics with their labels, without `le` and `quantile`.
 type Exposed = BTreeMap<String, Labels>;
 
 #[test]
@@ -31,10 +31,10 @@ fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_duration
         let answer = get(&format!("{}/qrcode?text=a", stack.url()), &headers);
         assert_eq!(answer.status, 200);
     }
-    // Two scrapes, or the ramp's gates have no numbers.
+    // ramp's gates have numbers after two scrapes.
     let prometheus = prometheus_of(&stack);
     let scraped = || !prometheus.query("increase(qr_fallback_requests_total[1m])", None).is_empty();
-    assert!(eventually(LONG, scraped), "old-node is not scraped");
+    assert!(eventually(LONG, scraped), "legacy-node is not scraped");
     ramp_once(&stack);
     let scrapes: BTreeMap<&str, String> =
         sources(&stack).into_iter().map(|(source, url)| (source, get(&url, &[]).text())).collect();
@@ -47,12 +47,12 @@ fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_duration
     let buckets = |source, metric| buckets(&scrapes[source], metric);
     let durations = buckets("qr-service", "http_request_duration_seconds");
     assert_eq!((durations.len(), durations[0], durations[14]), (16, 0.00005, 2.5));
-    assert_eq!(buckets("old-node", "http_request_duration_seconds"), durations);
+    assert_eq!(buckets("legacy-node", "http_request_duration_seconds"), durations);
     assert_eq!(buckets("shadow", "shadow_response_seconds"), durations);
     assert_eq!(buckets("qr-service", "qr_generate_seconds"), durations);
-    assert_eq!(buckets("old-node", "qr_generate_seconds"), durations);
+    assert_eq!(buckets("legacy-node", "qr_generate_seconds"), durations);
     let sizes = buckets("qr-service", "qr_png_bytes");
-    assert_eq!(buckets("old-node", "qr_png_bytes"), sizes);
+    assert_eq!(buckets("legacy-node", "qr_png_bytes"), sizes);
     assert_eq!(buckets("shadow", "shadow_response_bytes"), sizes);
 
     prometheus_has_the_id_beside_the_duration(&prometheus);
@@ -121,7 +121,7 @@ fn exposed(text: &str) -> Exposed {
     found
 }
 
-/// Names in a sample's braces; what stands in quotes is theirs alone.
+/// The label names in a sample's braces; every second part between quotes is a value.
 fn label_names(line: &str) -> impl Iterator<Item = String> {
     let braces = line.split(" # ").next().unwrap().split_once('{').map_or("", |(_, rest)| rest);
     let names = braces.split('"').step_by(2).filter_map(|part| part.strip_suffix('='));
@@ -152,12 +152,12 @@ fn prometheus_has_the_id_beside_the_duration(prometheus: &Prometheus) {
     assert!(eventually(LONG, has), "no exemplar");
 }
 
-/// A time past every sample of a test.
+/// A time after every sample of a test.
 fn far() -> &'static str {
     "9999999999"
 }
 
-/// A Prometheus of its own; killed when dropped.
+/// A second Prometheus; killed when dropped.
 struct Native(Child);
 
 impl Drop for Native {
@@ -187,7 +187,8 @@ fn prometheus_gets_native_histograms_where_it_asks(stack: &Stack) {
         .stderr(Stdio::null());
     let _running = Native(command.spawn().unwrap());
     assert!(eventually(LONG, || {
-        stack::http::get(&format!("http://{at}/-/ready")).is_ok_and(|(status, _)| status == 200)
+        let answer = http::get(&client(), &format!("http://{at}/-/ready"), &[]);
+        answer.is_ok_and(|answer| answer.status == 200)
     }));
     let prometheus = Prometheus(format!("http://{at}"));
     let count = "sum(histogram_count(http_request_duration_seconds{route='/qrcode'}))";

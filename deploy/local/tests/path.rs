@@ -1,4 +1,4 @@
-//! A request's way through the proxy: who answers what, and what is said about it.
+//! The proxy's routing, headers, limits and logs.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,11 +11,11 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use contract::decode;
-use stack::{Key, Options, Part, Share, Stack};
-use support::{Answer, eventually, get, log_lines, post_json, start};
+use stack::{Key, Options, Part, Share, Stack, http};
+use support::{eventually, get, log_lines, post_json, start};
 
 #[test]
-fn qrcode_comes_from_rust_and_all_the_rest_from_node() {
+fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
     let stack = start(&Options::default());
     let url = stack.url();
 
@@ -24,43 +24,43 @@ fn qrcode_comes_from_rust_and_all_the_rest_from_node() {
     assert_eq!(decode::decode_png(&picture.body).unwrap().bytes, b"https://example.com/?t=all");
 
     let page = get(&url, &[]);
-    assert_eq!((page.status, page.served_by()), (200, "old-node"));
+    assert_eq!((page.status, page.served_by()), (200, "legacy-node"));
     let made = post_json(&format!("{url}/api/links"), r#"{"url":"https://example.com/long"}"#);
-    assert_eq!((made.status, made.served_by()), (201, "old-node"));
+    assert_eq!((made.status, made.served_by()), (201, "legacy-node"));
     let made: serde_json::Value = serde_json::from_slice(&made.body).unwrap();
     let short = made["short_url"].as_str().unwrap_or_else(|| panic!("{made}"));
     assert!(short.starts_with(&url), "{short} leads through the proxy");
     let redirect = get(short, &[]);
     assert_eq!((redirect.status, redirect.header("location")), (302, "https://example.com/long"));
 
-    // Only the path as the contract writes it is the route.
+    // Only the path exactly as the contract writes it is the route.
     for path in ["/QRCODE?text=a", "/qrcode/?text=a", "/%71rcode?text=a", "//qrcode?text=a", "/qr"]
     {
-        assert_eq!(get(&format!("{url}{path}"), &[]).served_by(), "old-node", "{path}");
+        assert_eq!(get(&format!("{url}{path}"), &[]).served_by(), "legacy-node", "{path}");
     }
     for header in ["server", "x-powered-by"] {
         let said = get(&url, &[]).header(header).to_owned();
         assert!(!said.contains(|c: char| c.is_ascii_digit()), "{header}: {said}");
     }
 
-    a_client_can_ask_for_either_implementation(&url);
-    the_fallback_mark_is_the_proxys_own(&stack);
+    a_client_can_choose_the_side(&url);
+    a_client_cannot_set_the_fallback_header(&stack);
     every_answer_has_a_request_id(&stack);
     too_large_requests_get_the_servers_own_errors(&stack);
-    the_admin_port_has_what_the_public_one_must_not(&stack);
+    only_the_admin_port_has_metrics_and_prometheus(&stack);
     prometheus_scrapes_every_part(&stack);
 }
 
-fn a_client_can_ask_for_either_implementation(url: &str) {
+fn a_client_can_choose_the_side(url: &str) {
     let asked = |side| get(&format!("{url}/qrcode?text=a"), &[("X-Route-Arm", side)]);
-    assert_eq!(asked("old").served_by(), "old-node");
+    assert_eq!(asked("old").served_by(), "legacy-node");
     assert_eq!(asked("new").served_by(), "qr-service");
     for ignored in ["RUST", "node", "old, new", "new;", ""] {
         assert_eq!(asked(ignored).served_by(), "qr-service", "{ignored}");
     }
 }
 
-fn the_fallback_mark_is_the_proxys_own(stack: &Stack) {
+fn a_client_cannot_set_the_fallback_header(stack: &Stack) {
     let counted = || {
         let admin = stack.settings().addresses.old_admin;
         let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
@@ -70,7 +70,7 @@ fn the_fallback_mark_is_the_proxys_own(stack: &Stack) {
             .map(str::to_owned)
     };
     let before = counted();
-    assert!(before.is_some(), "the legacy app counts what it serves as the fallback");
+    assert!(before.is_some(), "legacy-node counts the requests it serves as the fallback");
     let headers = [("X-Route-Arm", "old"), ("X-Route-Fallback", "1")];
     assert_eq!(get(&format!("{}/qrcode?text=a", stack.url()), &headers).status, 200);
     assert_eq!(counted(), before);
@@ -138,12 +138,12 @@ fn raw(stack: &Stack, bytes: &[u8]) -> String {
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     stream.write_all(bytes).unwrap();
     let mut answer = Vec::new();
-    // A reset after the answer is an end like another.
+    // nginx may reset the connection after its answer.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-fn the_admin_port_has_what_the_public_one_must_not(stack: &Stack) {
+fn only_the_admin_port_has_metrics_and_prometheus(stack: &Stack) {
     let admin = format!("http://{}", stack.settings().addresses.proxy_admin);
     assert!(get(&format!("{admin}/stub_status"), &[]).text().contains("Active connections"));
     assert_eq!(get(&format!("{admin}/prometheus/-/ready"), &[]).status, 200);
@@ -159,19 +159,19 @@ fn prometheus_scrapes_every_part(stack: &Stack) {
         let found: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         found["data"]["result"][0]["value"][1] == "1"
     };
-    for job in ["qr-service", "old-node", "shadow", "nginx", "ramp", "prometheus"] {
+    for job in ["qr-service", "legacy-node", "shadow", "nginx", "ramp", "prometheus"] {
         assert!(eventually(Duration::from_secs(30), || up(job)), "{job} is not up");
     }
 }
 
-/// 400 texts and who answered each.
+/// Sends 400 texts; for each, whether qr-service served it.
 fn answers_by(stack: &Stack) -> Vec<bool> {
     static TEXTS: LazyLock<Vec<String>> =
         LazyLock::new(|| (0..400).map(|i| format!("https://example.com/{i}")).collect());
     let client = support::client();
     let by_new = |text: &String| {
         let url = format!("{}/qrcode?text={text}", stack.url());
-        let answer: Answer = support::try_get(&client, &url, &[]).unwrap();
+        let answer = http::get(&client, &url, &[]).unwrap();
         assert_eq!(answer.status, 200);
         answer.served_by() == "qr-service"
     };
@@ -179,7 +179,7 @@ fn answers_by(stack: &Stack) -> Vec<bool> {
 }
 
 #[test]
-fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
+fn a_share_is_a_share_of_the_texts_and_a_text_that_has_moved_stays_moved() {
     let stack = start(&Options { split: Share::percent(0).unwrap(), ..Options::default() });
     assert!(answers_by(&stack).iter().all(|new| !new), "0% is none");
     let mut before = vec![false; 400];
@@ -187,10 +187,10 @@ fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
         stack.set_split(Share::percent(percent).unwrap()).unwrap();
         let now = answers_by(&stack);
         let share = now.iter().filter(|&&new| new).count() as f64 / 4.0;
-        // 400 of a fair hash: five standard deviations are 12.5 points at most.
+        // 400 texts and a fair hash: five standard deviations are at most 12.5 points.
         assert!((share - f64::from(percent)).abs() < 12.5, "{share}% at {percent}%");
         assert!(before.iter().zip(&now).all(|(before, now)| *now || !*before), "{percent}%");
-        assert_eq!(now, answers_by(&stack), "one text, one implementation");
+        assert_eq!(now, answers_by(&stack), "a text stays on its side");
         before = now;
     }
     stack.set_split(Share::ALL).unwrap();
@@ -198,7 +198,7 @@ fn a_share_is_a_share_of_the_texts_and_what_has_moved_stays_moved() {
 }
 
 #[test]
-fn the_share_can_be_of_requests_instead() {
+fn the_share_can_be_a_share_of_requests() {
     let split = Share::percent(50).unwrap();
     let stack = start(&Options { split, split_key: Key::Request, ..Options::default() });
     let url = format!("{}/qrcode?text=one", stack.url());

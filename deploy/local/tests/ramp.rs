@@ -1,41 +1,30 @@
-//! The ramp on a real stack: real traffic, a real shadow, a real Prometheus.
+//! `ramp run` on a real stack, with real traffic, shadow and Prometheus.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
-use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use stack::stack::P99_MARGIN_OF_SHORT_STEPS_SECONDS;
 use stack::{Options, Part, Share, Stack};
-use support::{client, eventually, get, qr_service, try_get};
+use support::{EndsLoad, built, eventually, get, qr_service};
 
-/// A binary of the same build.
-fn built(name: &str) -> PathBuf {
-    let file = qr_service().with_file_name(name);
-    assert!(file.is_file(), "{}: cargo build --workspace --all-targets first", file.display());
-    file
-}
-
-/// Nothing on Rust, everything mirrored.
+/// A stack whose old side serves everything and which mirrors everything.
 fn start(qr_service: &std::path::Path) -> Stack {
     let options = Options { split: Share::NONE, mirror: Share::ALL, ..Options::default() };
     Stack::start(qr_service, &options).unwrap()
 }
 
-/// `ramp run`, with a few requests a second meanwhile; each has to be answered.
+/// Runs `ramp run` under load and panics if a request fails.
 fn run_under_load(stack: &Stack, hold: &str) -> Output {
-    let gates = stack.settings().run_dir.join("gates.toml");
-    let own = std::fs::read_to_string(stack.settings().root.join("proxy/ramp/gates.toml")).unwrap();
-    // The shadow compares ten in a second, so a hundred would take ten seconds a step.
-    let own = own.replace("limit = 100", "limit = 20");
-    // Of so few answers a single stall of the machine is the 99th percentile.
-    let lenient = own.replace("judge = \"at the end\"", "judge = \"at the end\"\nmargin = 2.5");
-    assert_ne!(lenient, own);
-    std::fs::write(&gates, lenient).unwrap();
+    let gates = stack.gates_with_p99_margin(P99_MARGIN_OF_SHORT_STEPS_SECONDS).unwrap();
+    // The shadow compares ten answers per second, so a hundred would take ten seconds per step.
+    let text = std::fs::read_to_string(&gates).unwrap();
+    std::fs::write(&gates, text.replace("limit = 100", "limit = 20")).unwrap();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -43,17 +32,16 @@ fn run_under_load(stack: &Stack, hold: &str) -> Output {
                 if over.load(Ordering::Relaxed) {
                     break;
                 }
-                // A reload may close an idle connection, so each has its own.
+                // nginx closes idle connections as it reloads, so each request has a new one.
                 let url = format!("{}/qrcode?text=ramp-{number}", stack.url());
-                assert_eq!(try_get(&client(), &url, &[]).unwrap().status, 200);
+                assert_eq!(get(&url, &[]).status, 200);
                 thread::sleep(Duration::from_millis(5));
             }
         });
         let mut ramp = Command::new(built("ramp"));
         ramp.args(["run", "--steps", "50,100", "--every", "500ms", "--hold", hold, "--gates"]);
-        let output = ramp.arg(gates).envs(stack.environment()).output();
-        over.store(true, Ordering::Relaxed);
-        output.unwrap()
+        let _ends_load = EndsLoad(&over);
+        ramp.arg(gates).envs(stack.environment()).output().unwrap()
     })
 }
 
@@ -75,14 +63,14 @@ fn the_real_services_pass_every_gate() {
 }
 
 #[test]
-fn wrong_pictures_are_taken_back() {
+fn wrong_pictures_are_rolled_back() {
     let stack = start(&built("examples/wrong_pictures"));
     let output = run_under_load(&stack, "60s");
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("rolled back: mismatches ("), "{}", said(&output));
     assert_eq!(share(&stack), "0");
     let answer = || get(&format!("{}/qrcode?text=a", stack.url()), &[]);
-    assert!(eventually(Duration::from_secs(5), || answer().served_by() == "old-node"));
+    assert!(eventually(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
 }
 
 #[test]

@@ -1,16 +1,15 @@
-//! The stack in the background: up, down, status, logs, split.
+//! The stack in the background: up, down, status, logs, split, check.
 
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use ramp::{Share, Wanted};
-use stack::stack::READY_TIMEOUT;
 use stack::supervisor::Supervisor;
 use stack::{Part, Settings, preflight, readiness, render};
 
-/// For `status` where not all runs, as init scripts have it.
+/// Exit code of `status` unless every part is ready, as in LSB init scripts.
 const NOT_RUNNING: u8 = 3;
 
 fn supervisor(settings: &Settings) -> Supervisor {
@@ -20,19 +19,19 @@ fn supervisor(settings: &Settings) -> Supervisor {
 pub(super) fn up(settings: &Settings) -> anyhow::Result<ExitCode> {
     let supervisor = supervisor(settings);
     if supervisor.pid().is_some() {
-        ensure_ready(settings, &supervisor)?;
-        println!("Running already (make down first to take over what has changed).");
+        readiness::wait(settings, &supervisor, &Part::ALL)
+            .context("it runs already, but not every part is ready")?;
+        println!("Running already (make down first, to apply changes).");
         print_urls(settings);
         return Ok(ExitCode::SUCCESS);
     }
     check_and_render(settings)?;
     preflight::check_ports(settings)?;
-    let started = supervisor
-        .start()
-        .and_then(|()| readiness::wait(settings, &supervisor, &Part::ALL, READY_TIMEOUT));
+    let started =
+        supervisor.start().and_then(|()| readiness::wait(settings, &supervisor, &Part::ALL));
     if let Err(error) = started {
         supervisor.shutdown().with_context(|| format!("{error:#}"))?;
-        return Err(error.context("nothing is left running"));
+        return Err(error.context("the stack did not start; nothing is left running"));
     }
     print_urls(settings);
     Ok(ExitCode::SUCCESS)
@@ -44,11 +43,6 @@ fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
     render::render(settings)?;
     settings.nginx().check()?;
     preflight::check_prometheus(&settings.run_dir)
-}
-
-fn ensure_ready(settings: &Settings, supervisor: &Supervisor) -> anyhow::Result<()> {
-    readiness::wait(settings, supervisor, &Part::ALL, READY_TIMEOUT)
-        .context("it runs already, but not all of it")
 }
 
 fn print_urls(settings: &Settings) {
@@ -65,9 +59,9 @@ pub(super) fn down(settings: &Settings) -> anyhow::Result<ExitCode> {
     match supervisor.pid() {
         Some(_) => {
             supervisor.shutdown()?;
-            println!("Stopped. Data is kept in {}.", settings.data_dir().display());
+            println!("Stopped. Data stays in {}.", settings.data_dir().display());
         }
-        None => println!("Nothing runs from {}.", settings.run_dir.display()),
+        None => println!("Nothing runs in {}.", settings.run_dir.display()),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -75,16 +69,15 @@ pub(super) fn down(settings: &Settings) -> anyhow::Result<ExitCode> {
 pub(super) fn status(settings: &Settings) -> anyhow::Result<ExitCode> {
     let supervisor = supervisor(settings);
     if supervisor.pid().is_none() {
-        println!("Nothing runs from {}.", settings.run_dir.display());
+        println!("Nothing runs in {}.", settings.run_dir.display());
         return Ok(ExitCode::from(NOT_RUNNING));
     }
     let mut all_ready = true;
-    for state in supervisor.states()? {
-        let part = Part::ALL.into_iter().find(|part| part.name() == state.name);
-        let ready = part.is_some_and(|part| readiness::is_ready(settings, part));
+    for (part, state) in supervisor.states()? {
+        let ready = readiness::is_ready(settings, part);
         all_ready &= ready;
         let ready = if ready { "ready" } else { "not ready" };
-        println!("{:<15} {:<9} {:<9} {}", state.name, ready, state.state, state.detail);
+        println!("{:<15} {ready:<9} {state}", part.name());
     }
     if let Ok(split) = ramp::current(&settings.nginx_dir()) {
         println!("{}% of /qrcode goes to qr-service.", split.share_percent);
@@ -98,14 +91,14 @@ pub(super) fn logs(
     follow: bool,
     names: &[String],
 ) -> anyhow::Result<ExitCode> {
-    let known = |name: &String| Part::ALL.into_iter().find(|part| part.name() == name);
-    if let Some(name) = names.iter().find(|name| known(name).is_none()) {
-        let parts = Part::ALL.map(Part::name).join(", ");
-        bail!("{name:?} is no part; there are {parts}");
-    }
+    let part = |name: &String| {
+        let part = Part::ALL.into_iter().find(|part| part.name() == name);
+        let names = || Part::ALL.map(Part::name).join(", ");
+        part.with_context(|| format!("there is no part {name:?}; the parts are {}", names()))
+    };
     let wanted: Vec<Part> = match names {
         [] => Part::ALL.to_vec(),
-        names => names.iter().filter_map(known).collect(),
+        names => names.iter().map(part).collect::<anyhow::Result<_>>()?,
     };
     let files: Vec<_> = wanted.iter().map(|&part| settings.log_of(part)).collect();
     let files: Vec<_> = files.into_iter().filter(|file| file.exists()).collect();
@@ -120,7 +113,7 @@ pub(super) fn logs(
 
 pub(super) fn split(settings: &Settings, share: Share) -> anyhow::Result<ExitCode> {
     let runs = supervisor(settings).pid().is_some();
-    ensure!(runs, "nothing runs from {}", settings.run_dir.display());
+    ensure!(runs, "nothing runs in {}", settings.run_dir.display());
     ramp::set(&settings.nginx(), &Wanted::share(share), &AtomicBool::new(false))?;
     println!("{share}% of /qrcode goes to qr-service.");
     Ok(ExitCode::SUCCESS)

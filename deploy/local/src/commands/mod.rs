@@ -1,9 +1,8 @@
-//! The commands: what was typed, and one file for each longer one.
+//! The command line: what was typed, and one file per longer command.
 
 mod background;
 mod with;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -12,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use stack::settings::{beside, repository};
 use stack::{Addresses, Key, Settings, Share};
 
-/// Runs the whole stack on this machine: nginx, qr-service, old-node and Prometheus.
+/// Runs the whole stack on this machine: nginx, qr-service, legacy-node, shadow and Prometheus.
 #[derive(Parser, Debug)]
 #[command(version, about)]
 pub(crate) struct Arguments {
@@ -22,23 +21,23 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Start it in the background and wait until each part is ready; harmless where it runs
+    /// Start everything in the background and wait until it is ready; does nothing if it runs
     Up(Place),
-    /// Stop all of it; data stays
+    /// Stop everything; data stays
     Down(Place),
-    /// Say what runs; exits with 3 where not all of it does
+    /// Print each part's state; exits with 3 unless every part is ready
     Status(Place),
-    /// Show the ends of the logs
+    /// Print the ends of the logs
     Logs {
         #[command(flatten)]
         place: Place,
-        /// Go on showing what comes
+        /// Keep printing new lines
         #[arg(short, long)]
         follow: bool,
-        /// The parts; all when none is named
+        /// Names of parts [default: all]
         parts: Vec<String>,
     },
-    /// Set the Rust service's share of /qrcode, in percent, while it runs
+    /// Set the new side's share of /qrcode while the stack runs
     Split {
         #[command(flatten)]
         place: Place,
@@ -47,87 +46,30 @@ enum Command {
     },
     /// Write and check the configuration without starting anything
     Check(Place),
-    /// Run a command beside a stack of its own, on free ports, that ends with it
+    /// Run a command beside a stack on free ports, which ends with the command
     With(with::With),
 }
 
-/// Where the stack is. Every other variable reaches the parts as it is (`QR_ENGINE=reference`).
+/// Where the stack is. The parts inherit every other variable (`QR_LOG_LEVEL=debug`).
 #[derive(Args, Clone, Debug)]
 struct Place {
     /// Folder of configuration, logs and data [default: run, in the repository]
     #[arg(long, env = "STACK_RUN_DIR", value_name = "FOLDER")]
     run_dir: Option<PathBuf>,
-    /// nginx, public
-    #[arg(
-        long,
-        env = "STACK_PROXY_ADDR",
-        default_value = "127.0.0.1:8080",
-        value_name = "IP:PORT"
-    )]
-    proxy_addr: SocketAddr,
-    /// nginx, admin
-    #[arg(
-        long,
-        env = "STACK_PROXY_ADMIN_ADDR",
-        default_value = "127.0.0.1:8081",
-        value_name = "IP:PORT"
-    )]
-    proxy_admin_addr: SocketAddr,
-    /// qr-service, public
-    #[arg(long, env = "QR_ADDR", default_value = "127.0.0.1:42069", value_name = "IP:PORT")]
-    addr: SocketAddr,
-    /// qr-service, admin
-    #[arg(long, env = "QR_ADMIN_ADDR", default_value = "127.0.0.1:42070", value_name = "IP:PORT")]
-    admin_addr: SocketAddr,
-    /// old-node, public
-    #[arg(long, env = "STACK_OLD_ADDR", default_value = "127.0.0.1:3000", value_name = "IP:PORT")]
-    old_addr: SocketAddr,
-    /// old-node, admin
-    #[arg(
-        long,
-        env = "STACK_OLD_ADMIN_ADDR",
-        default_value = "127.0.0.1:3001",
-        value_name = "IP:PORT"
-    )]
-    old_admin_addr: SocketAddr,
-    /// shadow, where nginx sends what it mirrors
-    #[arg(long, env = "SHADOW_ADDR", default_value = "127.0.0.1:42080", value_name = "IP:PORT")]
-    shadow_addr: SocketAddr,
-    /// shadow, admin
-    #[arg(
-        long,
-        env = "SHADOW_ADMIN_ADDR",
-        default_value = "127.0.0.1:42081",
-        value_name = "IP:PORT"
-    )]
-    shadow_admin_addr: SocketAddr,
-    /// Prometheus
-    #[arg(
-        long,
-        env = "STACK_PROMETHEUS_ADDR",
-        default_value = "127.0.0.1:9090",
-        value_name = "IP:PORT"
-    )]
-    prometheus_addr: SocketAddr,
-    /// nginx' exporter
-    #[arg(
-        long,
-        env = "STACK_NGINX_EXPORTER_ADDR",
-        default_value = "127.0.0.1:9113",
-        value_name = "IP:PORT"
-    )]
-    nginx_exporter_addr: SocketAddr,
-    /// Processes of old-node [default: one for each processor]
+    #[command(flatten)]
+    addresses: Addresses,
+    /// Processes of legacy-node [default: one per processor]
     #[arg(long, env = "STACK_OLD_WORKERS", value_name = "COUNT")]
     old_workers: Option<usize>,
-    /// The Rust service's share of /qrcode at start [default: as it was, else 100]
+    /// The new side's share of /qrcode at start, in percent [default: the last one, at first 100]
     #[arg(long, env = "STACK_SPLIT", value_name = "PERCENT")]
     split: Option<Share>,
-    /// What it is a share of at start: arg_text, remote_addr, request_id or cookie_NAME
-    /// [default: as it was, else arg_text]
+    /// What the split hashes at start: arg_text, remote_addr, request_id or cookie_NAME
+    /// [default: the last one, at first arg_text]
     #[arg(long, env = "STACK_SPLIT_KEY", value_name = "KEY")]
     split_key: Option<Key>,
-    /// How many of all requests the shadow gets at start [default: as it was, else 10]
+    /// Share of all requests that nginx mirrors to the shadow at start, in percent
+    /// [default: the last one, at first 10]
     #[arg(long, env = "STACK_MIRROR", value_name = "PERCENT")]
     mirror: Option<Share>,
     #[command(flatten)]
@@ -136,22 +78,22 @@ struct Place {
 
 #[derive(Args, Clone, Debug)]
 struct Binary {
-    /// qr-service's binary [default: beside this one]
-    #[arg(long, env = "QR_SERVICE_BIN", value_name = "FILE")]
+    /// qr-service's binary [default: beside this program]
+    #[arg(long, env = "STACK_QR_SERVICE", value_name = "FILE")]
     qr_service: Option<PathBuf>,
 }
 
 impl Binary {
     fn path(&self) -> anyhow::Result<PathBuf> {
         match &self.qr_service {
-            Some(path) => std::path::absolute(path).context("QR_SERVICE_BIN"),
+            Some(path) => std::path::absolute(path).context("STACK_QR_SERVICE"),
             None => Ok(std::env::current_exe()?.with_file_name("qr-service")),
         }
     }
 }
 
 impl Place {
-    fn settings(&self) -> anyhow::Result<Settings> {
+    fn settings(self) -> anyhow::Result<Settings> {
         let run_dir = match &self.run_dir {
             Some(folder) => std::path::absolute(folder).context("STACK_RUN_DIR")?,
             None => repository().join("run"),
@@ -160,20 +102,9 @@ impl Place {
         Ok(Settings {
             root: repository().to_owned(),
             run_dir,
-            addresses: Addresses {
-                proxy: self.proxy_addr,
-                proxy_admin: self.proxy_admin_addr,
-                new: self.addr,
-                new_admin: self.admin_addr,
-                old: self.old_addr,
-                old_admin: self.old_admin_addr,
-                shadow: self.shadow_addr,
-                shadow_admin: self.shadow_admin_addr,
-                prometheus: self.prometheus_addr,
-                nginx_exporter: self.nginx_exporter_addr,
-            },
+            addresses: self.addresses,
             split: self.split,
-            split_key: self.split_key.clone(),
+            split_key: self.split_key,
             mirror: self.mirror,
             engine: None,
             old_workers: self.old_workers.unwrap_or_else(processors),

@@ -1,4 +1,4 @@
-//! A command beside a stack of its own.
+//! Runs a command beside a stack.
 
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -12,51 +12,31 @@ use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use stack::{Key, Options, Share, Stack};
+use stack::{Options, Stack};
 
-/// What `stack with` takes.
+/// The arguments of `stack with`.
 #[derive(Args, Debug)]
 pub(super) struct With {
-    /// The Rust service's share of /qrcode, in percent
-    #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
-    split: Share,
-    /// What it is a share of: arg_text, remote_addr, request_id or cookie_NAME
-    #[arg(long, default_value_t, value_name = "KEY")]
-    split_key: Key,
-    /// How many of all requests the shadow gets, in percent
-    #[arg(long, default_value = "10", value_name = "PERCENT")]
-    mirror: Share,
-    /// Engine of the Rust service [default: by QR_ENGINE]
-    #[arg(long, value_name = "NAME")]
-    engine: Option<String>,
-    /// Processes of old-node
-    #[arg(long, default_value_t = 1, value_name = "COUNT")]
-    workers: usize,
+    #[command(flatten)]
+    options: Options,
     #[command(flatten)]
     binary: super::Binary,
-    /// The command. It finds STACK_URL, STACK_ADMIN_URL, STACK_NEW_URL, STACK_NEW_ADMIN_URL,
-    /// STACK_OLD_URL, STACK_OLD_ADMIN_URL, RAMP_PROMETHEUS_URL, RAMP_NGINX_DIR, STACK_PROXY_ADMIN_ADDR and
-    /// STACK_DIR in its environment
+    /// The command; its environment has STACK_URL, STACK_ADMIN_URL, STACK_NEW_URL,
+    /// STACK_NEW_ADMIN_URL, STACK_OLD_URL, STACK_OLD_ADMIN_URL, STACK_DIR, RAMP_NGINX_DIR,
+    /// RAMP_PROXY_ADMIN_ADDR and RAMP_PROMETHEUS_URL
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 impl With {
-    /// Gives the command's own exit code, or 128 and the signal's number, as shells do.
+    /// Returns the command's exit code, or 128 plus the signal's number, as shells do.
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        // Asked for while the stack starts, it ends as soon as it has started.
+        // A signal that arrives while the stack starts takes effect once it has started.
         let told_to_end = Arc::new(AtomicBool::new(false));
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             flag::register(signal, Arc::clone(&told_to_end))?;
         }
-        let options = Options {
-            split: self.split,
-            split_key: self.split_key,
-            mirror: self.mirror,
-            engine: self.engine,
-            old_workers: self.workers,
-        };
-        let stack = Stack::start(&self.binary.path()?, &options)?;
+        let stack = Stack::start(&self.binary.path()?, &self.options)?;
         let (program, args) = self.command.split_first().context("no command")?;
         let child = Command::new(program).args(args).envs(stack.environment()).spawn();
         let child = child.with_context(|| program.to_string_lossy().into_owned())?;
@@ -64,7 +44,7 @@ impl With {
     }
 }
 
-/// Waits for the command, and passes on that it should end.
+/// Waits for the command and passes a signal to end on to it.
 fn wait(mut child: Child, told_to_end: &AtomicBool) -> anyhow::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
@@ -73,7 +53,7 @@ fn wait(mut child: Child, told_to_end: &AtomicBool) -> anyhow::Result<ExitStatus
         if told_to_end.swap(false, Ordering::Relaxed)
             && let Some(pid) = Pid::from_raw(child.id().cast_signed())
         {
-            // Gone already is as good.
+            // It may have ended by itself.
             let _ = kill_process(pid, Signal::TERM);
         }
         thread::sleep(Duration::from_millis(20));

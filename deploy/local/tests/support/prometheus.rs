@@ -1,21 +1,22 @@
-//! Prometheus' HTTP API, as far as tests ask it.
+//! A client of Prometheus' HTTP API.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::Value;
+use stack::http;
 
-use crate::support::{client, whole};
+use crate::support::client;
 
-/// A Prometheus, by its URL up to what stands before /api/v1.
+/// A Prometheus, by its URL without /api/v1.
 pub(crate) struct Prometheus(pub(crate) String);
 
-/// A series with its samples: seconds since 1970, and values.
+/// A series' labels and its samples: seconds since 1970, value.
 pub(crate) type Series = (Value, Vec<(f64, f64)>);
 
 impl Prometheus {
-    /// The series that a query finds now, or at a time; panics with what Prometheus says of a query
-    /// that it does not take.
+    /// The series that a query finds, now or at a time. Panics with Prometheus' message if it refuses
+    /// the query.
     pub(crate) fn query(&self, query: &str, at: Option<f64>) -> Vec<Series> {
         let mut form = vec![("query", query.to_owned())];
         form.extend(at.map(|at| ("time", at.to_string())));
@@ -29,7 +30,7 @@ impl Prometheus {
     pub(crate) fn post(&self, path: &str, form: &[(&str, String)]) -> Value {
         let url = format!("{}/api/v1/{path}", self.0);
         let form = form.iter().map(|(name, value)| (*name, value.as_str()));
-        let answer = whole(client().post(url).send_form(form).unwrap()).unwrap();
+        let answer = http::read(client().post(url).send_form(form).unwrap()).unwrap();
         serde_json::from_slice(&answer.body).unwrap_or_else(|_| panic!("{}", answer.text()))
     }
 }
