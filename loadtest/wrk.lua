@@ -1,5 +1,4 @@
--- For wrk: asks for the URLs in the file that TARGETS names, in turn, and says a line of JSON at
--- the end.
+-- For wrk: requests the URLs in the file TARGETS in turn, and prints a line of JSON at the end.
 
 local requests = {}
 local next_request = 0

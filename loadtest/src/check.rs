@@ -1,31 +1,38 @@
-//! Whether what a server answers is right.
+//! Checks that a server's answers are right.
+
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use contract::decode;
+use stack::http;
 
 use crate::server::Server;
 use crate::texts;
 
-/// Asks for the first `count` of `texts` and decodes the pictures; gives the mean bytes of
-/// one.
+/// Checks that `png` is a picture of `text`.
 ///
 /// # Errors
-/// The first answer that is no picture of what was asked for.
+/// If it cannot be decoded, or decodes to another text.
+pub fn is_picture_of(png: &[u8], text: &str) -> anyhow::Result<()> {
+    let decoded = decode::decode_png(png)?;
+    ensure!(decoded.bytes == text.as_bytes(), "a picture of another text");
+    Ok(())
+}
+
+/// Requests pictures of the first `count` of `texts`, decodes them, and returns their mean bytes.
+///
+/// # Errors
+/// The first answer that is not the right picture.
 pub fn decodes(server: &Server, texts: &[String], count: usize) -> anyhow::Result<f64> {
-    let agent: ureq::Agent =
-        ureq::Agent::config_builder().http_status_as_error(false).build().into();
-    let (mut pictures, mut bytes) = (0, 0);
-    for text in texts.iter().take(count) {
-        let mut answer = agent.get(format!("{}{}", server.url, texts::target(text))).call()?;
-        let status = answer.status();
-        ensure!(status == 200, "{status} for a text of {} bytes", text.len());
-        let body = answer.body_mut().read_to_vec()?;
-        let decoded = decode::decode_png(&body)
-            .with_context(|| format!("the picture of a text of {} bytes", text.len()))?;
-        ensure!(decoded.bytes == text.as_bytes(), "a picture of another text than {text:?}");
-        pictures += 1;
-        bytes += body.len();
+    let client = http::client(Duration::from_secs(30));
+    let texts = &texts[..count.min(texts.len())];
+    ensure!(!texts.is_empty(), "no texts");
+    let mut bytes = 0;
+    for text in texts {
+        let answer = http::get(&client, &format!("{}{}", server.url, texts::target(text)), &[])?;
+        ensure!(answer.status == 200, "{} for a text of {} bytes", answer.status, text.len());
+        is_picture_of(&answer.body, text).with_context(|| text.clone())?;
+        bytes += answer.body.len();
     }
-    ensure!(pictures > 0, "no texts");
-    Ok(bytes as f64 / f64::from(pictures))
+    Ok(bytes as f64 / texts.len() as f64)
 }

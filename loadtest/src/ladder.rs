@@ -1,4 +1,4 @@
-//! The rounds: every row's server alone, in turn.
+//! The rounds: in each, one row's server after the other runs alone under load.
 
 use std::path::Path;
 
@@ -11,68 +11,67 @@ use crate::sampling::{Memory, Sampler, cpu_seconds};
 use crate::server::{Cores, Server};
 use crate::{check, texts};
 
-/// Texts whose pictures are decoded before and after the load: the first ones, as any hundred of them
-/// have the mix.
+/// How many of the first texts are decoded before and after the load; a hundred have the whole mix.
 pub const CHECKED: usize = 100;
-/// What the ceiling's example answers.
+/// Size of the static answer.
 const STATIC_BYTES: f64 = 420.0;
 
-/// How much of everything.
+/// How long and with what load each row is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Rounds; every row has its turn in each.
+    /// Rounds over all rows.
     pub rounds: usize,
-    /// Seconds of load that are not measured.
+    /// Seconds of load before the measurement.
     pub warm_up_seconds: u64,
-    /// Seconds as fast as the server answers.
+    /// Seconds of closed-loop load, as fast as the server answers.
     pub closed_seconds: u64,
-    /// Seconds at a fixed rate, twice.
+    /// Seconds at each of the two fixed rates.
     pub open_seconds: u64,
-    /// Connections at once.
+    /// Concurrent connections.
     pub connections: usize,
-    /// Where servers run.
+    /// Cores of the servers.
     pub server_cores: Cores,
-    /// Where wrk and oha run.
+    /// Cores of wrk and oha.
     pub load_cores: Cores,
 }
 
-/// What one row came to in one round.
+/// One row's figures of one round.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// As fast as it answers.
+    /// Closed loop.
     pub closed: Load,
-    /// At half of what the baseline can do, the same for all rows.
+    /// Open loop at half of the baseline's capacity, the same rate for all rows.
     pub open_equal: Load,
-    /// At 80 % of what it can do itself.
+    /// Open loop at 80 % of the row's own capacity.
     pub open_own: Load,
-    /// The rates that the two were meant to have.
+    /// The rates of the two open loops.
     pub asked_rates: [f64; 2],
-    /// Processor time of the server's trees in the closed loop, for 1000 requests.
+    /// CPU time of the server's process trees per 1000 requests of the closed loop.
     pub cpu_seconds_per_1000: f64,
-    /// Mean bytes of a picture, over the texts that are decoded: the same for all rows.
+    /// Mean bytes of a picture, over the texts that are decoded.
     pub bytes_per_response: f64,
     /// Peak over all phases.
     pub memory: Memory,
 }
 
-/// Measures `rows` in `plan.rounds` rounds; gives each row's rounds.
+/// Measures `rows` in `plan.rounds` rounds and returns the rounds of each row.
 ///
 /// The rate that is the same for all rows is half of the baseline's capacity in its first round, so
-/// the baseline comes before every row but the ceiling.
+/// the baseline must come before every row except the ceiling.
 ///
 /// # Errors
-/// Where a server does not start, answers wrongly or not at all: a ladder with a hole is none.
+/// If any server does not start, answers wrongly or fails a request.
 pub fn climb(rows: &[Row], plan: &Plan) -> anyhow::Result<Vec<Vec<Measured>>> {
     let mix = texts::mix();
     for row in rows {
-        // Before minutes are spent on others.
+        // Fails before minutes are spent on other rows.
         check(&Server::start(row, &plan.server_cores)?, row, &mix).with_context(|| row.name)?;
     }
     let mut rounds = vec![Vec::new(); rows.len()];
     let mut equal_rate = None;
     for round in 1..=plan.rounds {
         for (row, measured) in rows.iter().zip(&mut rounds) {
-            let here = climb_rung(row, plan, &mix, &mut equal_rate)
+            let here = measure_row(row, plan, &mix, &mut equal_rate)
                 .with_context(|| format!("{}, round {round}", row.name))?;
             eprintln!(
                 "round {round}/{}  {:<18} {:>8.0} requests/s",
@@ -84,7 +83,7 @@ pub fn climb(rows: &[Row], plan: &Plan) -> anyhow::Result<Vec<Vec<Measured>>> {
     Ok(rounds)
 }
 
-fn climb_rung(
+fn measure_row(
     row: &Row,
     plan: &Plan,
     mix: &[String],
@@ -106,7 +105,7 @@ fn climb_rung(
     if row.name == BASELINE && equal_rate.is_none() {
         *equal_rate = Some(at_saturation.requests_per_second / 2.0);
     }
-    // The ceiling comes before the baseline, and is not compared at its rate.
+    // The ceiling comes before the baseline; its latency at the equal rate is not compared.
     let equal = equal_rate.unwrap_or(100.0);
     let own = 0.8 * at_saturation.requests_per_second;
     let open = |rate| open_loop(&targets, plan, rate);
@@ -128,7 +127,7 @@ fn climb_rung(
     })
 }
 
-/// Mean bytes of a picture.
+/// Checks the pictures and returns their mean bytes.
 fn check(server: &Server, row: &Row, mix: &[String]) -> anyhow::Result<f64> {
     match row.name {
         CEILING => Ok(STATIC_BYTES),

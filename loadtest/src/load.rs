@@ -1,4 +1,4 @@
-//! Load by tools that others keep: wrk as fast as the server answers, oha at a fixed rate.
+//! Load by wrk, as fast as the server answers, and by oha, at a fixed rate.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,31 +6,49 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
+use stack::preflight::is_on_path;
+use stack::settings::repository;
 
-use crate::server::{Cores, repository};
+use crate::server::Cores;
 
-/// What clients saw.
+/// Checks that load generators are installed.
+///
+/// # Errors
+/// The first that is missing, and how to install it.
+pub fn check_installed(generators: &[&str]) -> anyhow::Result<()> {
+    for program in ["taskset"].iter().chain(generators) {
+        let install = match *program {
+            "taskset" => "apt-get install util-linux",
+            "oha" => "cargo install --locked oha",
+            _ => "apt-get install wrk",
+        };
+        ensure!(is_on_path(program), "{program} is not installed; install it with: {install}");
+    }
+    Ok(())
+}
+
+/// The clients' figures.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Load {
-    /// Requests answered in a second.
+    /// Requests answered per second.
     pub requests_per_second: f64,
     /// Requests answered.
     pub requests: f64,
-    /// Mean time of an answer, in seconds; in an open loop from when it was meant to be asked.
+    /// Mean latency in seconds; in an open loop from the time the request was due.
     pub mean_seconds: f64,
-    /// The median.
+    /// Median latency.
     pub p50_seconds: f64,
-    /// 99 % take no longer.
+    /// 99th percentile.
     pub p99_seconds: f64,
-    /// 99.9 % take no longer.
+    /// 99.9th percentile.
     pub p999_seconds: f64,
-    /// Bytes of a body, mean.
+    /// Mean bytes of a body.
     pub bytes_per_response: f64,
-    /// Answers other than 200, and requests without one.
+    /// Answers other than 200, and requests without an answer.
     pub errors: u64,
 }
 
-/// What `wrk.lua` says at its end.
+/// The JSON line of `wrk.lua`.
 #[derive(Deserialize)]
 struct WrkSays {
     requests: f64,
@@ -43,13 +61,12 @@ struct WrkSays {
     p999_us: f64,
 }
 
-/// Closed loop: every connection asks as soon as it is answered.
+/// Closed loop: every connection sends its next request as soon as it has an answer.
 ///
-/// `targets` is a file of URLs, a line each. Sizes of bodies are not told by wrk: bytes of whole
-/// responses are given.
+/// `targets` is a file with one URL per line. wrk counts the bytes of whole responses, heads included.
 ///
 /// # Errors
-/// Where wrk is missing, or what it says cannot be read.
+/// If wrk fails or its output cannot be parsed.
 pub fn closed(
     targets: &Path,
     url: &str,
@@ -63,7 +80,7 @@ pub fn closed(
     wrk.arg("--duration").arg(format!("{seconds}s"));
     wrk.args(["--timeout", "30s", "--script"]).arg(repository().join("loadtest/wrk.lua"));
     wrk.arg(url).env("TARGETS", targets);
-    let output = wrk.output().context("taskset or wrk (make setup installs them)")?;
+    let output = wrk.output().context("taskset")?;
     let said = String::from_utf8_lossy(&output.stdout);
     let line = said.lines().find(|line| line.starts_with('{'));
     let says: WrkSays =
@@ -80,7 +97,7 @@ pub fn closed(
     })
 }
 
-/// The parts of oha's JSON that are of use.
+/// The fields of oha's JSON that are used.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OhaSays {
@@ -98,11 +115,11 @@ struct OhaSummary {
     size_per_request: Option<f64>,
 }
 
-/// Open loop: `rate` requests a second, whatever the answers take; times are from when a request
-/// was meant to be sent, so that a server that stalls does not hide it (coordinated omission).
+/// Open loop: `rate` requests per second, however long answers take. Latency counts from the time a
+/// request was due, so that a stall shows in every request it delays (coordinated omission).
 ///
 /// # Errors
-/// Where oha is missing, or what it says cannot be read.
+/// If oha fails or its output cannot be parsed.
 pub fn open(
     targets: &Path,
     cores: &Cores,
@@ -116,7 +133,7 @@ pub fn open(
     oha.arg("--wait-ongoing-requests-after-deadline");
     oha.args(["-c", &connections.to_string(), "-z", &format!("{seconds}s")]);
     oha.args(["-q", &format!("{:.0}", rate.max(1.0)), "--urls-from-file"]).arg(targets);
-    let output = oha.output().context("taskset or oha (make setup installs them)")?;
+    let output = oha.output().context("taskset")?;
     ensure!(output.status.success(), "oha: {}", all(&output));
     let says: OhaSays =
         serde_json::from_slice(&output.stdout).with_context(|| format!("oha: {}", all(&output)))?;

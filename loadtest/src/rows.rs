@@ -1,23 +1,23 @@
-//! The ladder: every way to serve `/qrcode`, in the order of how far it goes.
+//! The rows of the ladder, in order.
 
 /// How a row is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// A plain axum router whose answer is always the same 420 bytes: the load generators' ceiling.
+    /// A plain axum router that always answers the same 420 bytes: the load generators' ceiling.
     Static,
-    /// The legacy app with one of its generators.
+    /// legacy-node with one of its generators.
     LegacyNode {
         /// `QR_IMPL`.
-        implementation: &'static str,
+        generator: &'static str,
         /// `WORKERS`.
         workers: usize,
     },
-    /// The Rust service.
+    /// qr-service.
     Service {
         /// `QR_ENGINE`.
         engine: &'static str,
     },
-    /// nginx in front, qr-service for `/qrcode`, legacy-node beside it.
+    /// A whole stack: nginx, qr-service for `/qrcode`, legacy-node for the rest.
     Stack,
 }
 
@@ -26,30 +26,26 @@ pub enum Way {
 pub struct Row {
     /// Its name in tables and files.
     pub name: &'static str,
-    /// A line on what it is.
+    /// A line that describes it.
     pub about: &'static str,
     /// How it is served.
     pub way: Way,
-    /// What the article measured for its like, times Node alone.
+    /// The article's requests per second for the same kind of server, relative to Node alone.
     pub article: Option<f64>,
-    /// Said where it is slower than the row before: why.
+    /// Why it may be slower than the row before; printed if it is.
     pub slower_because: &'static str,
 }
 
-/// For rows that nobody expects to be slower.
-const UNEXPLAINED: &str = "not known, so look into it";
+/// For rows that are expected to be faster than the row before.
+const UNEXPLAINED: &str = "unexpected, look into it";
 
 impl Row {
     const fn new(name: &'static str, way: Way, about: &'static str) -> Self {
         Row { name, about, way, article: None, slower_because: UNEXPLAINED }
     }
 
-    const fn legacy_node(
-        name: &'static str,
-        implementation: &'static str,
-        about: &'static str,
-    ) -> Self {
-        Row::new(name, Way::LegacyNode { implementation, workers: 1 }, about)
+    const fn legacy_node(name: &'static str, generator: &'static str, about: &'static str) -> Self {
+        Row::new(name, Way::LegacyNode { generator, workers: 1 }, about)
     }
 
     const fn article(self, ratio: f64) -> Self {
@@ -61,64 +57,64 @@ impl Row {
     }
 }
 
-/// The row that all others are compared with: tier 0.
+/// The row that all others are compared with.
 pub const BASELINE: &str = "node";
-/// The row that shows how much load can be made.
+/// The row that shows how much load wrk can make.
 pub const CEILING: &str = "static";
 
-/// Every row; the article's ratios are those it gives for requests a second.
+/// Every row, with the article's ratios of requests per second.
 pub const ROWS: [Row; 12] = [
     Row::new(
         CEILING,
         Way::Static,
-        "a plain axum router, 420 bytes always the same: what the load generator can do",
+        "a plain axum router that always answers the same 420 bytes: the load generator's limit",
     ),
-    Row::legacy_node(BASELINE, "node", "the legacy app, one process, npm qrcode").article(1.0),
+    Row::legacy_node(BASELINE, "node", "legacy-node, one process, npm qrcode").article(1.0),
     Row::new(
         "node-cluster",
-        Way::LegacyNode { implementation: "node", workers: 2 },
-        "the same, two processes by node:cluster on the same cores",
+        Way::LegacyNode { generator: "node", workers: 2 },
+        "the same with two processes (node:cluster) on the same cores",
     )
-    .slower_because("where there is one core, its processes have to share it"),
+    .slower_because("with one core, its processes share it"),
     Row::legacy_node(
         "node-tuned",
         "node-tuned",
-        "npm qrcode at its fairest: greyscale, no filter, level 6",
+        "npm qrcode with its best PNG settings: greyscale, no filter, level 6",
     ),
-    Row::legacy_node("cli", "cli", "a process of qr for each picture").article(1.76),
-    Row::legacy_node("wasm", "wasm", "the Wasm module by wasm-bindgen").article(2.03),
-    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module by its plain interface").slower_because(
-        "both make the picture in a tenth of the time that Express takes for the request, so that \
-         what is left between them is noise",
+    Row::legacy_node("cli", "cli", "one process of the CLI per picture").article(1.76),
+    Row::legacy_node("wasm", "wasm", "the Wasm module through wasm-bindgen").article(2.03),
+    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module through its plain interface").slower_because(
+        "both make the picture in a tenth of the time that Express needs per request, so the \
+         difference between them is noise",
     ),
-    Row::legacy_node("native", "native", "the addon, in the event loop's thread")
+    Row::legacy_node("native", "native", "the addon on the event loop's thread")
         .article(3.75)
         .slower_because(
-            "as for wasm-raw: a picture is a small part of the request, and noise the difference",
+            "the picture is a small part of the request, so the difference is noise",
         ),
-    Row::legacy_node("native-async", "native-async", "the addon, in a thread of libuv's pool")
+    Row::legacy_node("native-async", "native-async", "the addon on a thread of libuv's pool")
         .slower_because(
-            "handing a picture to another thread and back takes longer than making it; it pays for \
-             pictures of milliseconds, or with cores to spare",
+            "handing a picture to another thread and back takes longer than making it; that pays off \
+             for pictures that take milliseconds, or with idle cores",
         ),
     Row::new(
         "axum-article",
         Way::Service { engine: "reference" },
-        "the Rust service with the article's function",
+        "qr-service with the article's function",
     )
     .article(4.93)
     .slower_because(
-        "the article's function takes a hundred times as long as ours, which the rungs before call \
-         from Node: the function weighs more than the server around it",
+        "the article's function takes a hundred times as long as qr-core, which the rows before call \
+         from Node: the function costs more than the server around it",
     ),
-    Row::new("qr-service", Way::Service { engine: "default" }, "the Rust service"),
+    Row::new("qr-service", Way::Service { engine: "default" }, "qr-service alone"),
     Row::new(
         "nginx+qr-service",
         Way::Stack,
-        "nginx in front, the Rust service, the legacy app beside it, access logs on",
+        "nginx in front of qr-service, legacy-node beside it, access logs on",
     )
     .slower_because(
-        "nginx shares the core, and reading, logging and passing on a request takes it longer than \
-         the answer takes to make",
+        "nginx shares the core, and spends more time on reading, logging and forwarding a request \
+         than qr-service on answering it",
     ),
 ];

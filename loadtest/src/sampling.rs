@@ -1,4 +1,4 @@
-//! What a tree of processes takes: processor time, and memory at its peak.
+//! CPU time and peak memory of a process tree.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,26 +10,26 @@ use procfs::WithCurrentSystemInfo;
 use procfs::process::{Process, Stat, all_processes};
 use serde::Serialize;
 
-/// Between two looks at the memory. Reading a process' PSS takes about a millisecond of its time.
+/// Time between two samples. Reading a process' PSS costs that process about a millisecond.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Memory of a tree at its peak, in bytes.
+/// Peak memory of a process tree, in bytes.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Memory {
-    /// Proportional set size: pages shared by several processes are counted once.
+    /// Proportional set size: a page that processes share counts once.
     pub pss_bytes: u64,
-    /// Resident set size: they are counted for each.
+    /// Resident set size: a shared page counts for each process.
     pub rss_bytes: u64,
 }
 
-/// Looks at a tree's memory again and again, until asked what the peak was.
+/// Samples a process tree's memory in a thread.
 pub struct Sampler {
     over: Arc<AtomicBool>,
     thread: JoinHandle<Memory>,
 }
 
 impl Sampler {
-    /// Begins with the trees below `roots`.
+    /// Starts sampling the trees below `roots`.
     pub fn start(roots: Vec<i32>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
@@ -46,20 +46,20 @@ impl Sampler {
         Sampler { over, thread }
     }
 
-    /// The peak of all looks.
+    /// Stops sampling and returns the peak.
     pub fn finish(self) -> Memory {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
 }
 
-/// The processes below `roots`, themselves included, as they are now.
+/// The processes in the trees below `roots`, roots included.
 fn tree(roots: &[i32]) -> Vec<(Process, Stat)> {
     let processes = all_processes().into_iter().flatten().flatten();
     let mut by_parent: HashMap<i32, Vec<(Process, Stat)>> = HashMap::new();
     let mut found = Vec::new();
     for process in processes {
-        // One that has ended by now is no part of the tree.
+        // A process may end while this runs.
         let Ok(stat) = process.stat() else { continue };
         if roots.contains(&stat.pid) {
             found.push((process, stat));
@@ -80,7 +80,7 @@ fn memory(roots: &[i32]) -> Memory {
     let mut sum = Memory::default();
     for (process, stat) in tree(roots) {
         sum.rss_bytes += stat.rss_bytes().get();
-        // Where it has ended meanwhile, or is not ours to look at, there is nothing to add.
+        // Fails if the process has ended or belongs to another user.
         let rollup = process.smaps_rollup().ok();
         let pss = rollup.and_then(|rollup| {
             rollup.memory_map_rollup.iter().find_map(|map| map.extension.map.get("Pss").copied())
@@ -90,7 +90,7 @@ fn memory(roots: &[i32]) -> Memory {
     sum
 }
 
-/// Processor time of the trees so far, in seconds, with that of the children they have waited for.
+/// CPU seconds of the trees so far, including children that have ended and were waited for.
 pub fn cpu_seconds(roots: &[i32]) -> f64 {
     let ticks: i64 = tree(roots)
         .iter()
@@ -105,7 +105,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_child_counts_with_its_parent() {
+    fn memory_of_a_child_is_counted() {
         let mine = std::process::id().cast_signed();
         let alone = memory(&[mine]);
         let mut child = Command::new("sleep").arg("10").spawn().expect("sleep");

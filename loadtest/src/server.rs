@@ -1,4 +1,4 @@
-//! Servers under measurement, on the cores that they are given.
+//! Starts the server of a row on given cores.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use stack::settings::repository;
 use stack::{Options, Part, Stack};
 use tempfile::TempDir;
 
@@ -16,26 +17,26 @@ use crate::rows::{Row, Way};
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A running server; ends with this value.
+/// A running server. It ends with this value.
 pub struct Server {
     /// Its base URL.
     pub url: String,
-    /// Where it listens.
+    /// The address it listens on.
     pub addr: SocketAddr,
     held: Held,
 }
 
-/// What the server consists of.
+/// One process or a whole stack.
 enum Held {
     Process { child: Child, _data: TempDir },
     Stack(Box<Stack>),
 }
 
 impl Server {
-    /// Starts a row's server on `cores` (as `taskset -c` has them) and waits until it listens.
+    /// Starts a row's server on `cores` and waits until it listens.
     ///
     /// # Errors
-    /// What is missing, or what the server said before it ended.
+    /// What is missing, or the server's last words.
     pub fn start(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         match row.way {
             Way::Stack => Self::start_stack(cores),
@@ -47,7 +48,7 @@ impl Server {
         let data = tempfile::tempdir()?;
         let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new("setpriv");
-        // It ends with this process, however that ends.
+        // The server ends with this process, however that ends.
         command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);
         let at = addr.to_string();
         match way {
@@ -59,14 +60,14 @@ impl Server {
                 command.env("QR_ADDR", &at).env("QR_ADMIN_ADDR", "127.0.0.1:0");
                 command.env("QR_WORKER_THREADS", cores.count().to_string());
             }
-            Way::LegacyNode { implementation, workers } => {
+            Way::LegacyNode { generator, workers } => {
                 command.arg("node").arg(repository().join("legacy-node/src/server.js"));
                 command.env("ADDR", &at).env("ADMIN_ADDR", "127.0.0.1:0");
-                command.env("DATA_DIR", data.path()).env("QR_IMPL", implementation);
-                // As qr-service has it: requests that succeed are not logged.
+                command.env("DATA_DIR", data.path()).env("QR_IMPL", generator);
+                // Like qr-service, it does not log requests that succeed.
                 command.env("LOG_LEVEL", "warn").env("WORKERS", workers.to_string());
             }
-            Way::Stack => bail!("the stack is no single process"),
+            Way::Stack => bail!("the stack is not one process"),
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().context("setpriv")?;
@@ -77,7 +78,7 @@ impl Server {
     }
 
     fn start_stack(cores: &Cores) -> anyhow::Result<Self> {
-        // What is started has the cores of the thread that starts it.
+        // Processes inherit the cores of the thread that starts them.
         let mine = sched_getaffinity(None)?;
         sched_setaffinity(None, &cores.set())?;
         let stack = Stack::start(&built("qr-service")?, &Options::default());
@@ -87,11 +88,11 @@ impl Server {
         Ok(Server { url: stack.url(), addr, held: Held::Stack(Box::new(stack)) })
     }
 
-    /// The processes at the top of its trees. Of the stack those that serve: Prometheus, nginx'
-    /// exporter and supervisord are no part of answering.
+    /// The roots of its process trees. Of a stack, only the parts that serve requests: not Prometheus,
+    /// nginx' exporter or supervisord.
     ///
     /// # Errors
-    /// Where one of them has ended.
+    /// If one of them has ended.
     pub fn roots(&self) -> anyhow::Result<Vec<i32>> {
         match &self.held {
             Held::Process { child, .. } => Ok(vec![child.id().cast_signed()]),
@@ -104,7 +105,7 @@ impl Server {
 
     fn wait_until_it_listens(&mut self) -> anyhow::Result<()> {
         let Held::Process { child, .. } = &mut self.held else { return Ok(()) };
-        // Whatever it says must not fill the pipe.
+        // A full pipe would block the server.
         let output = child.stdout.take().context("no output")?;
         thread::spawn(move || BufReader::new(output).lines().for_each(drop));
         let errors = child.stderr.take().context("no output")?;
@@ -126,7 +127,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Held::Process { child, .. } = &mut self.held {
-            // SIGTERM first: a cluster's primary ends its workers.
+            // SIGTERM first, so that a cluster's primary ends its workers.
             if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             }
@@ -141,22 +142,22 @@ impl Drop for Server {
     }
 }
 
-/// Processors, by number.
+/// A list of cores, by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cores(Vec<usize>);
 
 impl Cores {
-    /// All that there are.
+    /// All cores.
     pub fn all() -> Self {
         Cores((0..thread::available_parallelism().map_or(1, usize::from)).collect())
     }
 
-    /// How many.
+    /// The number of cores.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// As `taskset -c` takes them.
+    /// The list in `taskset -c`'s format.
     pub fn list(&self) -> String {
         self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
     }
@@ -167,7 +168,7 @@ impl Cores {
         set
     }
 
-    /// Whether both have a core.
+    /// Whether both lists have a core in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.0.iter().any(|core| other.0.contains(core))
     }
@@ -177,25 +178,20 @@ impl std::str::FromStr for Cores {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let problem = || format!("{text:?}: must be processors such as 0 or 0,1");
+        let problem = || format!("{text:?}: must be a list of cores such as 0 or 0,1");
         let cores: Result<Vec<usize>, _> = text.split(',').map(str::parse).collect();
         let cores = cores.with_context(problem)?;
         let there = thread::available_parallelism().map_or(1, usize::from);
         let most = cores.iter().max().copied().unwrap_or(0);
-        ensure!(most < there.max(1), "{text:?}: there are processors 0 to {}", there - 1);
+        ensure!(most < there.max(1), "{text:?}: this machine has cores 0 to {}", there - 1);
         Ok(Cores(cores))
     }
 }
 
-/// The top of the repository.
-pub fn repository() -> PathBuf {
-    stack::settings::repository().to_owned()
-}
-
-/// A program that was built with this one.
+/// A program of the same build.
 ///
 /// # Errors
-/// Where it wasn't, with how to.
+/// If it is missing, and how to build it.
 pub fn built(name: &str) -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe()?;
     let file = here.parent().unwrap_or(Path::new(".")).join(name);

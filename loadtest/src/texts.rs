@@ -1,4 +1,4 @@
-//! The texts that are asked for: distinct, and of the kinds that people have.
+//! The texts of the requests: distinct, and of the kinds that people use.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,17 +8,17 @@ use anyhow::Context;
 use fastrand::Rng;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// How many texts a run goes round.
+/// How many texts a run uses in turn.
 pub const COUNT: usize = 8192;
 
-/// What the report says of [`mix`].
+/// The report's description of [`mix`].
 pub const MIX: &str = "half links of 53 bytes, a fifth short (3 to 20 bytes), a fifth of 100 to 512 \
                        bytes, a tenth UTF-8 of 20 to 200 bytes; 8192 distinct texts";
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 const SCRIPTS: &str = "äöüßéèêñçøåžščřабвгдежзиклмн日本語中文字한국어שלוםمرحبا😀🚀✨";
 
-/// What clients leave as it is in a query.
+/// Escapes a query as clients do, which leave these characters as they are.
 const RAW: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/').remove(b':');
 
@@ -32,13 +32,13 @@ fn link(rng: &mut Rng) -> String {
     format!("https://example.com/articles/{}", pick(rng, LETTERS, 24))
 }
 
-/// Links of 53 bytes, all different, the same at every run.
+/// Distinct links of 53 bytes, the same in every run.
 pub fn links() -> Vec<String> {
     let mut rng = Rng::with_seed(1);
     (0..COUNT).map(|_| link(&mut rng)).collect()
 }
 
-/// The mix of [`MIX`], the same at every run.
+/// The texts that [`MIX`] describes, the same in every run.
 pub fn mix() -> Vec<String> {
     let mut rng = Rng::with_seed(2);
     let text = |i: usize, rng: &mut Rng| match i % 10 {
@@ -63,15 +63,15 @@ pub fn mix() -> Vec<String> {
     (0..COUNT).map(|i| text(i, &mut rng)).collect()
 }
 
-/// The request's target for a text.
+/// The request target for a text.
 pub fn target(text: &str) -> String {
     format!("/qrcode?text={}", utf8_percent_encode(text, RAW))
 }
 
-/// Writes `base` and each text's target, a line each.
+/// Writes a file with one URL per text.
 ///
 /// # Errors
-/// Where the file can't be written.
+/// If the file cannot be written.
 pub fn write_targets(file: &Path, base: &str, texts: &[String]) -> anyhow::Result<()> {
     let mut lines = String::new();
     for text in texts {
@@ -89,7 +89,7 @@ mod tests {
         for texts in [mix(), links()] {
             assert!(texts.iter().all(|text| (1..=512).contains(&text.len())));
             let distinct: std::collections::BTreeSet<_> = texts.iter().collect();
-            // Of the texts of three letters two may be alike.
+            // Two texts of three letters may be equal.
             assert!(distinct.len() > COUNT - 20, "{}", distinct.len());
         }
         assert!(links().iter().all(|text| text.len() == 53));

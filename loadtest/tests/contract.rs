@@ -1,4 +1,4 @@
-//! The contract suite on the legacy app with every generator; `stack`'s tests have the services.
+//! The contract suite on legacy-node with every generator. `stack`'s tests run it on the other rows.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ fn the_contract_holds_with_every_generator() {
     let cores: Cores = "0".parse().unwrap();
     let cases = case::all().unwrap();
     for row in ROWS.iter().filter(|row| matches!(row.way, Way::LegacyNode { .. })) {
-        let server = Server::start(row, &cores).context("make rungs builds them").unwrap();
+        let server = Server::start(row, &cores).context("run make rungs first").unwrap();
         let report = run(&Target::new(&server.url).unwrap(), &cases, &Options::default());
         assert_eq!(report.counts(), (cases.len(), 0), "{}: {report}", row.name);
     }

@@ -1,4 +1,4 @@
-//! A short ladder on real servers, and ladders with a broken rung.
+//! A short ladder on real servers, and ladders with a broken row.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,14 +10,14 @@ use std::process::{Command, Output};
 use loadtest::report::Report;
 use qr_core::{Level, Raster, encode, write_png};
 
-/// `env` is what the servers get.
+/// Runs a short ladder; the servers inherit `env`.
 fn ladder(out: &Path, only: &str, env: &[(&str, &Path)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
     command.args(["--quick", "--connections", "20", "--only", only, "--out"]).arg(out);
     command.envs(env.iter().copied()).output().unwrap()
 }
 
-/// What a ladder says whose CLI is at `path`.
+/// The error of a ladder whose CLI is at `path`.
 fn refused(path: &Path) -> String {
     let out = tempfile::tempdir().unwrap();
     let output = ladder(out.path(), "cli", &[("QR_IMPL_PATH", path)]);
@@ -56,14 +56,14 @@ fn a_quick_ladder_has_every_figure_of_its_rows_and_no_error() {
 }
 
 #[test]
-fn a_rung_that_is_not_built_fails_the_run_with_how_to_build_it() {
+fn a_row_that_is_not_built_fails_the_run_and_says_how_to_build_it() {
     let said = refused(Path::new("/nowhere/qr"));
     assert!(said.contains("cli"), "{said}");
     assert!(said.contains("/nowhere/qr is not there; build it with: cargo build"), "{said}");
 }
 
 #[test]
-fn a_rung_with_wrong_pictures_fails_the_run() {
+fn a_row_with_wrong_pictures_fails_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let picture = folder.path().join("picture.png");
     let symbol = encode("always the same", Level::L).unwrap();

@@ -1,4 +1,4 @@
-//! `load`, against a server that answers all and remembers what it was asked.
+//! `load` against a server that answers every request and records it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -25,7 +25,7 @@ fn serve() -> (SocketAddr, Asked) {
     (address, asked)
 }
 
-/// Ends with the connection.
+/// Answers until the connection ends.
 fn answer_all(mut stream: TcpStream, seen: &Mutex<Vec<String>>) {
     let reader = BufReader::new(stream.try_clone().unwrap());
     for line in reader.lines().map_while(Result::ok) {
@@ -45,16 +45,16 @@ fn load(args: &[&str]) -> Output {
 }
 
 #[test]
-fn it_asks_for_different_texts_at_the_rate_and_says_how_it_went() {
+fn it_requests_distinct_texts_at_the_rate_and_prints_a_summary() {
     let (address, asked) = serve();
     let url = format!("http://{address}/");
     let output = load(&["--url", &url, "--rate", "50", "--duration", "2s", "--connections", "4"]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains(" 50 times a second for 2s"), "{said}");
+    assert!(said.contains("Sending 50 requests per second") && said.contains("for 2s"), "{said}");
     assert!(said.contains(" answers, ") && said.contains(" 0 errors"), "{said}");
     let asked = asked.lock().unwrap();
-    // Twice the rate for two seconds, where a machine stalls and catches up.
+    // At most twice the rate, when the machine stalls and oha catches up.
     assert!((20..=201).contains(&asked.len()), "{}", asked.len());
     let distinct: BTreeSet<_> = asked.iter().collect();
     assert!(distinct.len() * 10 > asked.len() * 9, "{} of {}", distinct.len(), asked.len());
@@ -62,7 +62,7 @@ fn it_asks_for_different_texts_at_the_rate_and_says_how_it_went() {
 }
 
 #[test]
-fn what_is_wrong_is_one_line() {
+fn an_error_is_one_line_that_names_the_setting() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{nobody}");
     for (args, code, what) in [

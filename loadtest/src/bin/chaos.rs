@@ -1,6 +1,5 @@
-//! Faults under load, one after the other: what clients see of each.
+//! Plays faults under load, one after the other, and prints what clients saw.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,38 +7,40 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Parser;
 use loadtest::chaos::{FAULTS, Fault, Plan, Seen, play};
+use loadtest::{exit_code, write_json};
+use stack::stack::P99_MARGIN_OF_SHORT_STEPS_SECONDS;
 
-/// Plays faults on a stack of its own, under load, and says what clients saw.
+/// Starts a stack, plays faults on it under load, and prints what clients saw.
 #[derive(Parser)]
-#[command(name = "chaos", after_help = "Exit codes: 0 where clients saw nothing wrong, else 1.")]
+#[command(name = "chaos", after_help = "Exit codes: 0 if clients saw nothing wrong, else 1.")]
 struct Arguments {
-    /// Shorter: fewer splits and restarts, shorter stops, one step of the healthy ramp, whose p99 a
-    /// single stall must not decide
+    /// Shorter: fewer splits and restarts, shorter stops, and a healthy ramp of one step, with a margin
+    /// on its p99 gate
     #[arg(long)]
     quick: bool,
-    /// Requests a second; the legacy app gets half of them, and all while Rust is away
+    /// Requests per second; the old side gets half of them, and all while the new side is away
     #[arg(long, default_value_t = 60.0)]
     rate: f64,
-    /// Only faults with this in their names
+    /// Only faults whose name contains this
     #[arg(long)]
     only: Option<String>,
-    /// Where the figures go
+    /// File of the figures
     #[arg(long, default_value = "target/chaos/chaos.json")]
     out: PathBuf,
 }
 
-fn main() -> anyhow::Result<ExitCode> {
-    let arguments: Arguments = service_kit::arguments::parse();
+fn main() -> ExitCode {
+    exit_code("chaos", run(&service_kit::arguments::parse()))
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let faults = faults(arguments.only.as_deref())?;
     println!(
         "{:<36} {:>8} {:>7} {:>6} {:>11} {:>9}  served by",
         "", "requests", "not 200", "failed", "asked again", "slowest"
     );
-    let all = play(&faults, &plan(&arguments)?, print)?;
-    let folder = arguments.out.parent().context("--out")?;
-    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    fs::write(&arguments.out, serde_json::to_string_pretty(&all)? + "\n")
-        .with_context(|| arguments.out.display().to_string())?;
+    let all = play(&faults, &plan(arguments)?, print)?;
+    write_json(&arguments.out, &all)?;
     println!("\n{}", arguments.out.display());
     let well = all.iter().all(|seen| seen.complaints.is_empty());
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -50,7 +51,7 @@ fn faults(only: Option<&str>) -> anyhow::Result<Vec<&'static Fault>> {
     let faults: Vec<&Fault> = FAULTS.iter().filter(wanted).collect();
     if faults.is_empty() {
         let names = FAULTS.map(|fault| fault.name).join("; ");
-        bail!("--only {:?}: there are {names}", only.unwrap_or_default());
+        bail!("--only {:?}: the faults are {names}", only.unwrap_or_default());
     }
     Ok(faults)
 }
@@ -66,7 +67,7 @@ fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {
         restarts: if quick { 1 } else { 3 },
         stopped: seconds(10, 3),
         steps: if quick { "100" } else { "5,25,50,100" },
-        p99_margin_seconds: if quick { 2.5 } else { 0.0 },
+        p99_margin_seconds: if quick { P99_MARGIN_OF_SHORT_STEPS_SECONDS } else { 0.0 },
         hold: seconds(30, 20),
         programs,
     })
@@ -89,6 +90,6 @@ fn print(seen: &Seen) {
         },
     );
     for complaint in &seen.complaints {
-        println!("    not well: {complaint}");
+        println!("    wrong: {complaint}");
     }
 }

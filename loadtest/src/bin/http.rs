@@ -1,32 +1,32 @@
-//! `/qrcode` over HTTP beside a static answer of a plain axum router, the published article's
-//! function in the same service, and the legacy app: requests a second on one core.
+//! Requests per second on one core: a static answer of a plain axum router, qr-service, qr-service
+//! with the published article's function, and legacy-node.
 //!
-//! Servers share a core and have their turns one after the other; wrk has another core. Texts are
-//! distinct links of 53 bytes, pictures are decoded before and after, and errors are counted.
+//! The servers share one core and take turns; wrk has another core. Texts are distinct links of 53
+//! bytes, pictures are decoded before and after, and errors are counted.
 
-use std::fs;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::load::{Load, closed};
 use loadtest::rows::{CEILING, ROWS, Row};
 use loadtest::server::{Cores, Server};
-use loadtest::{check, texts};
+use loadtest::{check, exit_code, load, texts, write_json};
 use qr_bench::quartiles;
 use serde::Serialize;
 
-/// Measures requests a second on one core, beside a static answer.
+/// Measures requests per second on one core, relative to a static answer.
 #[derive(Parser)]
 #[command(name = "http")]
 struct Arguments {
-    /// Rounds; every server has its turn in each
+    /// Rounds over all servers
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// Seconds of a turn
+    /// Seconds of load per server and round
     #[arg(long, default_value_t = 3)]
     seconds: u64,
-    /// Connections at once
+    /// Concurrent connections
     #[arg(long, default_value_t = 100)]
     connections: usize,
     /// The core of the servers
@@ -35,32 +35,37 @@ struct Arguments {
     /// The core of wrk
     #[arg(long, default_value = "1")]
     load_core: Cores,
-    /// Where the figures go
+    /// File of the figures
     #[arg(long, default_value = "target/bench/http.json")]
     out: PathBuf,
 }
 
 const NAMES: [&str; 4] = [CEILING, "qr-service", "axum-article", "node"];
 
-/// One figure of `http.json`: medians over the rounds, spreads are quartiles.
+/// A row of `http.json`: medians over the rounds; spreads are quartiles.
 #[derive(Serialize)]
 struct Figures {
     name: &'static str,
     requests_per_second: f64,
     spread: [f64; 2],
-    /// Of the static answer's, round by round.
+    /// Requests per second relative to the static answer, round by round.
     share_of_static: f64,
     share_spread: [f64; 2],
-    /// Heads included.
+    /// Bytes of whole responses, heads included.
     bytes_per_response: f64,
     p50_seconds: f64,
     p99_seconds: f64,
     errors: u64,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments: Arguments = service_kit::arguments::parse();
-    ensure!(!arguments.server_core.overlaps(&arguments.load_core), "they need a core each");
+fn main() -> ExitCode {
+    exit_code("http", run(&service_kit::arguments::parse()).map(|()| ExitCode::SUCCESS))
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let one_core = arguments.server_core.overlaps(&arguments.load_core);
+    ensure!(!one_core, "--server-core and --load-core must differ");
+    load::check_installed(&["wrk"])?;
     let links = texts::links();
     let rows = NAMES.map(|name| ROWS.iter().find(|row| row.name == name));
     let rows: Vec<&Row> = rows.into_iter().flatten().collect();
@@ -73,7 +78,7 @@ fn main() -> anyhow::Result<()> {
         servers.push((server, targets));
     }
     let turn = |(server, targets): &(Server, PathBuf)| {
-        let Arguments { connections, seconds, .. } = arguments;
+        let Arguments { connections, seconds, .. } = *arguments;
         closed(targets, &server.url, &arguments.load_core, connections, seconds)
     };
     let check = || {
@@ -94,11 +99,7 @@ fn main() -> anyhow::Result<()> {
     let figures: Vec<Figures> =
         rows.iter().zip(&turns).map(|(row, mine)| figures(row.name, mine, &turns[0])).collect();
     print_table(&figures);
-    if let Some(folder) = arguments.out.parent() {
-        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
-    fs::write(&arguments.out, serde_json::to_string_pretty(&figures)? + "\n")
-        .with_context(|| arguments.out.display().to_string())?;
+    write_json(&arguments.out, &figures)?;
     println!("\n{}", arguments.out.display());
     Ok(())
 }

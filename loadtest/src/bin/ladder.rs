@@ -1,14 +1,17 @@
-//! The ladder: every way to serve `/qrcode`, measured side by side.
+//! The ladder: measures every way to serve `/qrcode`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Parser, Subcommand};
 use loadtest::ladder::{Plan, climb};
 use loadtest::report::{Report, html, markdown, svg};
 use loadtest::rows::{BASELINE, CEILING, ROWS, Row};
-use loadtest::server::{Cores, repository};
+use loadtest::server::Cores;
+use loadtest::{exit_code, load, write, write_json};
+use stack::settings::repository;
 
 /// Measures every way to serve /qrcode, one after the other, and writes a report.
 #[derive(Parser)]
@@ -19,46 +22,49 @@ struct Arguments {
     /// One short round: under three minutes
     #[arg(long)]
     quick: bool,
-    /// Rounds; every row has its turn in each [default: 3, quick: 1]
+    /// Rounds over all rows [default: 3, with --quick 1]
     #[arg(long)]
     rounds: Option<usize>,
-    /// Only rows with these names, separated by commas; node comes with them
+    /// Only these rows, separated by commas, and node and static
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Connections at once
+    /// Concurrent connections
     #[arg(long, default_value_t = 100)]
     connections: usize,
-    /// Processors of the servers
+    /// Cores of the servers
     #[arg(long, default_value = "0")]
     server_cores: Cores,
-    /// Processors of the load generators
+    /// Cores of the load generators
     #[arg(long, default_value = "1")]
     load_cores: Cores,
-    /// Where the report goes
+    /// Folder of the report
     #[arg(long, default_value = "target/ladder")]
     out: PathBuf,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Put the last report's table and picture into the README
+    /// Write the last report's table and picture into the README
     Readme,
 }
 
-fn main() -> anyhow::Result<()> {
-    let arguments: Arguments = service_kit::arguments::parse();
+fn main() -> ExitCode {
+    exit_code("ladder", run(&service_kit::arguments::parse()).map(|()| ExitCode::SUCCESS))
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(Command::Readme) = arguments.command {
         return write_readme(&arguments.out);
     }
     ensure!(
         !arguments.server_cores.overlaps(&arguments.load_cores),
-        "servers and load generators need processors of their own"
+        "servers and load generators need different cores"
     );
+    load::check_installed(&["wrk", "oha"])?;
     let rows = rows(&arguments.only)?;
-    let plan = plan(&arguments);
+    let plan = plan(arguments);
     let report = Report::new(&rows, &climb(&rows, &plan)?, &plan);
-    fs::create_dir_all(&arguments.out).with_context(|| arguments.out.display().to_string())?;
-    write(&arguments.out.join("ladder.json"), &(serde_json::to_string_pretty(&report)? + "\n"))?;
+    write_json(&arguments.out.join("ladder.json"), &report)?;
     write(&arguments.out.join("ladder.md"), &markdown::full(&report))?;
     write(&arguments.out.join("ladder.html"), &html::page(&report))?;
     println!("{}", markdown::table(&report));
@@ -69,7 +75,7 @@ fn main() -> anyhow::Result<()> {
 fn rows(only: &[String]) -> anyhow::Result<Vec<Row>> {
     if let Some(name) = only.iter().find(|name| !ROWS.iter().any(|row| row.name == **name)) {
         let names = ROWS.map(|row| row.name).join(", ");
-        bail!("--only {name:?}: there are {names}");
+        bail!("--only {name:?}: the rows are {names}");
     }
     let wanted = |row: &Row| {
         only.is_empty()
@@ -96,14 +102,10 @@ fn plan(arguments: &Arguments) -> Plan {
 fn write_readme(out: &Path) -> anyhow::Result<()> {
     let json = out.join("ladder.json");
     let text = fs::read_to_string(&json)
-        .with_context(|| format!("{} (make ladder writes it)", json.display()))?;
+        .with_context(|| format!("{} (run make ladder first)", json.display()))?;
     let report: Report = serde_json::from_str(&text).with_context(|| json.display().to_string())?;
     let file = repository().join("README.md");
     let readme = fs::read_to_string(&file).context("README.md")?;
     write(&file, &markdown::into_readme(&readme, &report)?)?;
     write(&repository().join("docs/ladder.svg"), &svg::picture(&report, &[0, 1, 2]))
-}
-
-fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    fs::write(file, text).with_context(|| file.display().to_string())
 }

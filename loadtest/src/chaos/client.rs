@@ -1,51 +1,52 @@
-//! Clients at a fixed rate that look at every answer.
+//! Clients that send requests at a fixed rate and check every answer.
 //!
-//! Load generators of others count, but they neither decode what they get nor ask again as clients do
-//! whose kept connection was closed while it was idle (RFC 9112, section 9.3.1): nginx before 1.27.4
-//! closes these at every reload. Both matter here, and how much load there is does not.
+//! Load generators neither decode answers nor send a request again when its kept connection was closed
+//! while idle, as clients do (RFC 9112, section 9.3.1); nginx before 1.27.4 closes such connections at
+//! every reload. Here both matter, and the amount of load does not.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use contract::decode;
+use stack::http;
 use ureq::Agent;
 
-/// Clients; enough for as many requests as hang while a part is stopped.
+use crate::check::is_picture_of;
+
+/// Number of clients: more than the requests that hang while a part is stopped.
 const CLIENTS: usize = 64;
-/// Of a request, asking again included.
+/// Timeout of each attempt.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How a request went.
+/// The outcome of a request.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// The picture of what was asked for, by this part.
+    /// The right picture, from this program.
     Served(String),
-    /// Another status than 200.
+    /// A status other than 200.
     Status(u16),
     /// No picture, or one of another text.
     WrongPicture(String),
-    /// No answer, and why.
+    /// No answer, and the reason.
     Failed(String),
 }
 
 /// A request that is over.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// When it was meant to be sent.
-    pub meant: Instant,
+    /// When it was due.
+    pub due: Instant,
     /// From then to the last byte.
     pub took: Duration,
-    /// Whether it was asked a second time, its connection having been closed.
+    /// Whether it was sent again because its connection had been closed.
     pub asked_again: bool,
-    /// How it went.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// Asks `url` for pictures, `rate` times a second, while `meanwhile` runs.
+/// Requests pictures from `url`, `rate` times per second, while `meanwhile` runs.
 ///
 /// # Errors
 /// Those of `meanwhile`.
@@ -57,16 +58,16 @@ pub fn with_load<T>(
     let requests = Requests { start: Instant::now(), rate, state: Mutex::default() };
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
-        // The load has to end even where the rest panics.
+        // Ends the load also if `meanwhile` panics.
         let _ends = EndsLoad(&over);
         for _ in 0..CLIENTS {
             scope.spawn(|| {
-                let mut client = new_client();
+                let mut client = http::client(TIMEOUT);
                 while !over.load(Ordering::Relaxed) {
                     let number = requests.begin();
-                    let meant = requests.meant(number);
-                    thread::sleep(meant.saturating_duration_since(Instant::now()));
-                    requests.end(number, ask(&mut client, url, number, meant));
+                    let due = requests.due(number);
+                    thread::sleep(due.saturating_duration_since(Instant::now()));
+                    requests.end(number, ask(&mut client, url, number, due));
                 }
             });
         }
@@ -98,7 +99,7 @@ struct State {
 }
 
 impl Requests {
-    fn meant(&self, number: u64) -> Instant {
+    fn due(&self, number: u64) -> Instant {
         self.start + Duration::from_secs_f64(number as f64 / self.rate)
     }
 
@@ -116,19 +117,19 @@ impl Requests {
         state.over.push(request);
     }
 
-    /// Takes those that were meant for before `end`; waits until they are over.
+    /// Waits until the requests that were due before `end` are over, and takes them.
     pub fn take_until(&self, end: Instant) -> Vec<Request> {
         let all = |state: &State| {
-            self.meant(state.next) >= end
-                && state.pending.first().is_none_or(|&number| self.meant(number) >= end)
+            self.due(state.next) >= end
+                && state.pending.first().is_none_or(|&number| self.due(number) >= end)
         };
         loop {
             let mut state = self.state();
             if all(&state) {
-                return state.over.extract_if(.., |request| request.meant < end).collect();
+                return state.over.extract_if(.., |request| request.due < end).collect();
             }
             drop(state);
-            // Each ends within its time limit.
+            // Ends, since every request has a timeout.
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -138,51 +139,29 @@ impl Requests {
     }
 }
 
-fn new_client() -> Agent {
-    Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build().into()
-}
-
-fn ask(client: &mut Agent, url: &str, number: u64, meant: Instant) -> Request {
+fn ask(client: &mut Agent, url: &str, number: u64, due: Instant) -> Request {
     let text = format!("https://example.com/chaos/{number}");
     let url = format!("{url}/qrcode?text={text}");
     let mut asked_again = false;
-    let mut answer = fetch(client, &url);
-    // On a connection of its own, so once is enough.
-    if answer.as_ref().is_err_and(is_closed) {
-        *client = new_client();
+    let mut answer = http::get(client, &url, &[]);
+    // Once is enough, since the second attempt has a new connection.
+    if answer.as_ref().is_err_and(http::is_closed) {
+        *client = http::client(TIMEOUT);
         asked_again = true;
-        answer = fetch(client, &url);
+        answer = http::get(client, &url, &[]);
     }
-    let took = meant.elapsed();
-    let outcome = answer.map_or_else(
-        |error| Outcome::Failed(error.to_string()),
-        |(status, by, body)| judge(status, by, &body, &text),
-    );
-    Request { meant, took, asked_again, outcome }
+    let took = due.elapsed();
+    let outcome = answer
+        .map_or_else(|error| Outcome::Failed(error.to_string()), |answer| judge(&answer, &text));
+    Request { due, took, asked_again, outcome }
 }
 
-fn fetch(client: &Agent, url: &str) -> Result<(u16, String, Vec<u8>), ureq::Error> {
-    let mut response = client.get(url).call()?;
-    let by = response.headers().get("x-served-by").and_then(|by| by.to_str().ok());
-    let by = by.unwrap_or("nobody").to_owned();
-    let body = response.body_mut().read_to_vec()?;
-    Ok((response.status().as_u16(), by, body))
-}
-
-fn judge(status: u16, by: String, body: &[u8], text: &str) -> Outcome {
-    if status != 200 {
-        return Outcome::Status(status);
+fn judge(answer: &http::Answer, text: &str) -> Outcome {
+    if answer.status != 200 {
+        return Outcome::Status(answer.status);
     }
-    match decode::decode_png(body) {
-        Ok(decoded) if decoded.bytes == text.as_bytes() => Outcome::Served(by),
-        Ok(_) => Outcome::WrongPicture("a picture of another text".to_owned()),
+    match is_picture_of(&answer.body, text) {
+        Ok(()) => Outcome::Served(answer.served_by().to_owned()),
         Err(error) => Outcome::WrongPicture(error.to_string()),
     }
-}
-
-/// Whether a kept connection ended before the first byte of an answer.
-fn is_closed(error: &ureq::Error) -> bool {
-    let ureq::Error::Io(error) = error else { return false };
-    let kinds = [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset, ErrorKind::UnexpectedEof];
-    kinds.contains(&error.kind())
 }

@@ -1,7 +1,5 @@
 //! The faults.
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -12,23 +10,23 @@ use stack::Part;
 
 use super::place::{Place, SHARE_PERCENT};
 
-/// Whether clients may get wrong pictures.
+/// Whether clients may see wrong pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pictures {
     /// Never.
     Right,
-    /// Until the ramp has gone back: that is the fault.
+    /// Until ramp has rolled back.
     WrongForAWhile,
 }
 
-/// Something that goes wrong, and is over on return.
+/// A fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     /// Its name in tables.
     pub name: &'static str,
-    /// What clients get.
+    /// What clients may see.
     pub pictures: Pictures,
-    /// Plays it.
+    /// Plays it; the fault is over on return.
     pub play: fn(&Place) -> anyhow::Result<()>,
 }
 
@@ -36,19 +34,19 @@ const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fa
     Fault { name, pictures: Pictures::Right, play }
 }
 
-/// All of them, in the order in which they are played.
+/// All faults, in the order in which they are played.
 pub const FAULTS: [Fault; 10] = [
-    fault("none: the ramp goes all the way", ramp_to_all),
+    fault("none: ramp reaches 100 %", ramp_to_all),
     fault("split moved, with reloads", move_split),
-    fault("Rust restarted", |place| restart(place, Part::QrService)),
-    fault("Node restarted", |place| restart(place, Part::LegacyNode)),
-    fault("Rust killed", |place| place.end_and_wait(Part::QrService, Signal::KILL)),
-    fault("Node killed", |place| place.end_and_wait(Part::LegacyNode, Signal::KILL)),
-    fault("Rust stopped for a while", stop_rust),
+    fault("qr-service restarted", |place| restart(place, Part::QrService)),
+    fault("legacy-node restarted", |place| restart(place, Part::LegacyNode)),
+    fault("qr-service killed", |place| place.end_and_wait(Part::QrService, Signal::KILL)),
+    fault("legacy-node killed", |place| place.end_and_wait(Part::LegacyNode, Signal::KILL)),
+    fault("qr-service hangs for a while", hang_qr_service),
     fault("nginx worker killed", kill_worker),
-    fault("shadow and Prometheus away", without_watchers),
+    fault("shadow and Prometheus stopped", without_watchers),
     Fault {
-        name: "wrong pictures while the ramp runs",
+        name: "wrong pictures while ramp runs",
         pictures: Pictures::WrongForAWhile,
         play: ramp_with_wrong_pictures,
     },
@@ -63,10 +61,10 @@ fn move_split(place: &Place) -> anyhow::Result<()> {
 }
 
 fn restart(place: &Place, part: Part) -> anyhow::Result<()> {
-    (0..place.plan.restarts).try_for_each(|_| place.restart(part))
+    (0..place.plan.restarts).try_for_each(|_| place.end_and_wait(part, Signal::TERM))
 }
 
-fn stop_rust(place: &Place) -> anyhow::Result<()> {
+fn hang_qr_service(place: &Place) -> anyhow::Result<()> {
     place.stack.signal_part(Part::QrService, Signal::STOP)?;
     std::thread::sleep(place.plan.stopped);
     place.stack.signal_part(Part::QrService, Signal::CONT)
@@ -84,7 +82,7 @@ fn without_watchers(place: &Place) -> anyhow::Result<()> {
     watchers.iter().try_for_each(|part| place.stack.start_part(*part))
 }
 
-/// No fault, but what all this is for: every gate passes, and nobody notices.
+/// No fault: every gate passes, and clients notice nothing.
 fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
     place.stack.set_split(Share::NONE)?;
     let output = ramp(place, place.plan.steps)?.wait_with_output()?;
@@ -95,29 +93,17 @@ fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
     place.stack.set_split(Share::percent(SHARE_PERCENT)?)
 }
 
-/// Starts the ramp over `steps`.
+/// Starts `ramp run` with `steps`.
 fn ramp(place: &Place, steps: &str) -> anyhow::Result<Child> {
     let hold = format!("{}s", place.plan.hold.as_secs());
+    let gates = place.stack.gates_with_p99_margin(place.plan.p99_margin_seconds)?;
     let mut run = place.ramp();
     run.args(["run", "--steps", steps, "--hold", &hold, "--every", "1s", "--gates"]);
-    run.arg(gates(place)?).stdout(Stdio::piped()).spawn().context("ramp")
+    run.arg(gates).stdout(Stdio::piped()).spawn().context("ramp")
 }
 
-/// The gates that everyone has, but with `p99_margin_seconds`.
-fn gates(place: &Place) -> anyhow::Result<PathBuf> {
-    const P99_IS_JUDGED: &str = "judge = \"at the end\"";
-    let settings = place.stack.settings();
-    let own = settings.root.join("proxy/ramp/gates.toml");
-    let text = fs::read_to_string(&own).with_context(|| own.display().to_string())?;
-    ensure!(text.matches(P99_IS_JUDGED).count() == 1, "{} has another p99", own.display());
-    let margin = format!("{P99_IS_JUDGED}\nmargin = {:?}", place.plan.p99_margin_seconds);
-    let gates = settings.run_dir.join("gates.toml");
-    fs::write(&gates, text.replace(P99_IS_JUDGED, &margin)).context("gates")?;
-    Ok(gates)
-}
-
-/// A release that draws other texts is deployed while the ramp holds its first step. It has to be
-/// back where it began, and to say so by its exit code.
+/// Deploys a release that draws other texts while ramp holds its first step. ramp has to return to the
+/// share it began with and to exit with its code for a rollback.
 fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
     const ROLLED_BACK: i32 = 3;
     place.stack.set_split(Share::NONE)?;

@@ -1,4 +1,4 @@
-//! Faults under load, one after the other, and what clients see of each.
+//! Plays faults under load, one after the other, and records what clients see.
 
 pub mod client;
 mod faults;
@@ -13,15 +13,15 @@ pub use faults::{FAULTS, Fault, Pictures};
 pub use place::{Place, Plan};
 use serde::Serialize;
 
-/// Before and after each fault, so that what is late counts for the fault that made it so.
+/// Pause after each fault, so that late requests count for the fault that delayed them.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// What clients saw of a fault.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Seen {
-    /// The fault.
+    /// The fault's name.
     pub fault: &'static str,
-    /// Requests meant to be sent while it lasted.
+    /// Requests due while it lasted.
     pub requests: usize,
     /// Answers that were not 200, by status.
     pub statuses: BTreeMap<u16, usize>,
@@ -29,21 +29,21 @@ pub struct Seen {
     pub failed: usize,
     /// Answers without the right picture.
     pub wrong_pictures: usize,
-    /// Requests whose kept connection had been closed, and that were answered when asked again.
+    /// Requests answered on the second attempt, since their kept connection had been closed.
     pub asked_again: usize,
-    /// The longest, in seconds, from when it was meant to be sent.
+    /// Longest latency in seconds, from the time the request was due.
     pub slowest_seconds: f64,
-    /// Right pictures, by who served them.
+    /// Right pictures, by the program that served them.
     pub served: BTreeMap<String, usize>,
-    /// What should not have been; empty is well.
+    /// What clients should not have seen; empty if all is well.
     pub complaints: Vec<String>,
 }
 
-/// Plays `faults` on a stack of its own under load.
+/// Starts a stack and plays `faults` on it under load.
 ///
 /// # Errors
-/// Where the stack does not start, a fault cannot be made or undone, or the split afterwards is
-/// another than before. What clients should not have seen is among the complaints.
+/// If the stack does not start, a fault cannot be played or undone, or leaves another split behind.
+/// What clients should not have seen is no error but a complaint.
 pub fn play(
     faults: &[&Fault],
     plan: &Plan,
@@ -53,7 +53,7 @@ pub fn play(
     let url = place.stack.url();
     client::with_load(&url, plan.rate, |requests| {
         std::thread::sleep(SETTLE);
-        requests.take_until(Instant::now()); // first connections, first pictures
+        requests.take_until(Instant::now()); // the first requests open connections
         let mut all = Vec::new();
         for fault in faults {
             let seen = play_one(fault, &place, requests).context(fault.name)?;

@@ -1,4 +1,4 @@
-//! Where faults are played: a stack in passing, whose Rust service can be replaced as by a release.
+//! The stack that faults are played on; its qr-service can be replaced, as by a release.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -9,43 +9,41 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use ramp::{Share, Split};
 use rustix::process::{Pid, Signal, kill_process};
-use stack::{Options, Part, Stack};
+use stack::{Options, Part, Stack, http};
 use tempfile::TempDir;
 
-/// How much of everything.
+/// How long and how often faults are played.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Requests a second.
+    /// Requests per second.
     pub rate: f64,
     /// Changes of the split, each with a reload.
     pub splits: usize,
     /// How often each part is restarted.
     pub restarts: usize,
-    /// How long a part is stopped, and others are away.
+    /// How long a part is stopped.
     pub stopped: Duration,
-    /// The steps of the ramp where nothing is wrong, in percent.
+    /// The steps of the healthy ramp, in percent.
     pub steps: &'static str,
-    /// What Rust's p99 may be above Node's: in a short step a single stall of the machine decides.
+    /// Margin of the p99 gate.
     pub p99_margin_seconds: f64,
     /// How long each step of the ramp is held.
     pub hold: Duration,
-    /// The programs: qr-service, the one with faults, and ramp.
+    /// Folder of the programs: qr-service, its example with faults, shadow and ramp.
     pub programs: PathBuf,
 }
 
-/// The Rust service's share, but for what faults make of it.
+/// The new side's share before and after each fault.
 pub(super) const SHARE_PERCENT: u16 = 50;
 
 const RECOVERS_WITHIN: Duration = Duration::from_secs(40);
-/// A part that ends sooner after its start is one that does not start, to the supervisor (1 s).
+/// supervisord counts a part that ends within 1 s of its start as one that does not start.
 const COUNTS_AS_STARTED: Duration = Duration::from_millis(1500);
 
-/// A stack in passing, and what faults need of it.
+/// A stack, and what faults need of it.
 pub struct Place {
-    /// The stack.
-    pub stack: Stack,
-    /// As told.
-    pub plan: Plan,
+    pub(super) stack: Stack,
+    pub(super) plan: Plan,
     release: Release,
 }
 
@@ -54,7 +52,7 @@ impl Place {
         let release = Release::new(&plan.programs)?;
         let options = Options {
             split: Share::percent(SHARE_PERCENT)?,
-            // Of little traffic much, or the ramp would wait for comparisons.
+            // With little traffic, mirror more, or ramp waits for comparisons.
             mirror: Share::percent(50)?,
             ..Options::default()
         };
@@ -66,17 +64,12 @@ impl Place {
         self.stack.settings().nginx().served()
     }
 
-    /// Restarts a part as a deployment does, and waits until it is ready.
-    pub(super) fn restart(&self, part: Part) -> anyhow::Result<()> {
-        self.end_and_wait(part, Signal::TERM)
-    }
-
-    /// Ends a part by a signal; it is back, and ready, on return.
+    /// Ends a part by a signal. supervisord has restarted it, and it is ready, on return.
     pub(super) fn end_and_wait(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
         let before = self.stack.pid_of(part)?;
         kill_process(before, signal).with_context(|| part.name())?;
         let deadline = Instant::now() + RECOVERS_WITHIN;
-        // A part that ends takes its time; until it has, it is the old one that is ready.
+        // Until the old process has ended, it is the one that answers that it is ready.
         while self.stack.pid_of(part).is_ok_and(|now| now == before) {
             ensure!(Instant::now() < deadline, "{} does not end", part.name());
             std::thread::sleep(Duration::from_millis(50));
@@ -94,13 +87,13 @@ impl Place {
         Ok(children.split_whitespace().filter_map(pid).collect())
     }
 
-    /// Deploys the Rust service with faults, or the right one again.
+    /// Deploys qr-service, with or without faults.
     pub(super) fn deploy(&self, with_faults: bool) -> anyhow::Result<()> {
         self.release.install(with_faults)?;
-        self.restart(Part::QrService)
+        self.end_and_wait(Part::QrService, Signal::TERM)
     }
 
-    /// The `ramp` program, to be run beside the load.
+    /// The `ramp` program, for this stack.
     pub(super) fn ramp(&self) -> Command {
         let mut command = Command::new(self.plan.programs.join("ramp"));
         command.envs(self.stack.environment());
@@ -108,31 +101,23 @@ impl Place {
     }
 
     pub(super) fn wait_until_both_serve(&self) -> anyhow::Result<()> {
-        let agent: ureq::Agent = ureq::Agent::config_builder()
-            .timeout_global(Some(Duration::from_secs(5)))
-            .build()
-            .into();
+        let client = http::client(Duration::from_secs(5));
         let url = format!("{}/qrcode?text=ready", self.stack.url());
         let serves = |arm: &str, name: &str| {
-            let answer = agent.get(&url).header("X-Route-Arm", arm).call();
-            answer.is_ok_and(|answer| {
-                answer
-                    .headers()
-                    .get("x-served-by")
-                    .is_some_and(|by| by.as_bytes() == name.as_bytes())
-            })
+            let answer = http::get(&client, &url, &[("X-Route-Arm", arm)]);
+            answer.is_ok_and(|answer| answer.status == 200 && answer.served_by() == name)
         };
         let deadline = Instant::now() + RECOVERS_WITHIN;
         while !(serves("new", "qr-service") && serves("old", "legacy-node")) {
-            ensure!(Instant::now() < deadline, "after {RECOVERS_WITHIN:?} not both serve");
+            ensure!(Instant::now() < deadline, "not both sides serve after {RECOVERS_WITHIN:?}");
             std::thread::sleep(Duration::from_millis(100));
         }
         Ok(())
     }
 }
 
-/// The program that supervisord starts as the Rust service: a script that starts the right one, or,
-/// after a bad release, the one with faults.
+/// The program that supervisord starts as qr-service: a script that starts the real one or, after a
+/// bad release, the one with faults.
 struct Release {
     folder: TempDir,
     programs: PathBuf,
@@ -142,7 +127,7 @@ impl Release {
     fn new(programs: &Path) -> anyhow::Result<Self> {
         let release = Release { folder: tempfile::tempdir()?, programs: programs.to_owned() };
         release.install(false)?;
-        // The stack looks for it beside the service.
+        // The stack looks for shadow beside qr-service.
         std::os::unix::fs::symlink(programs.join("shadow"), release.folder.path().join("shadow"))?;
         Ok(release)
     }

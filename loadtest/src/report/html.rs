@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else.
+//! The report as a single HTML page without other files.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub fn page(report: &Report) -> String {
     }
     out.push_str("<h2>All figures</h2>\n");
     out.push_str(&table(report));
-    let _ = write!(out, "<h2>The rows</h2>\n<ul>\n");
+    let _ = write!(out, "<h2>Rows</h2>\n<ul>\n");
     for row in &report.rows {
         let _ = writeln!(out, "<li><b>{}</b>: {}</li>", row.name, escaped(&row.explained()));
     }
@@ -46,15 +46,15 @@ pub fn page(report: &Report) -> String {
 
 fn headline(report: &Report) -> String {
     let of = |name: &str| report.rows.iter().find(|row| row.name == name);
-    let (Some(node), Some(rust)) = (report.baseline(), of("qr-service")) else {
-        return "Not every row was measured.".to_owned();
+    let (Some(old), Some(new)) = (report.baseline(), of("qr-service")) else {
+        return "Some rows were not measured.".to_owned();
     };
     format!(
-        "On one core the Rust service answers {} times the requests of one Node process, in {} % of its \
-         memory, with {} % of the bytes.",
-        number(rust.times_baseline.median),
-        number(100.0 * rust.pss_bytes.median / node.pss_bytes.median),
-        number(100.0 * rust.bytes_per_response / node.bytes_per_response),
+        "On one core, qr-service answers {} times the requests of one legacy-node process, with {} % of \
+         its memory and {} % of its bytes per picture.",
+        number(new.times_baseline.median),
+        number(100.0 * new.pss_bytes.median / old.pss_bytes.median),
+        number(100.0 * new.bytes_per_response / old.bytes_per_response),
     )
 }
 
@@ -92,7 +92,7 @@ fn table(report: &Report) -> String {
     }
     out.push_str(
         "</tbody></table></div>\n<p class=\"faint\">¹ limited by the load generator. ² the rate was not \
-         reached, so the times say little. No row had an error.</p>\n",
+         reached, so the latencies are not meaningful. No row had an error.</p>\n",
     );
     out
 }

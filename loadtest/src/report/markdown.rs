@@ -1,4 +1,4 @@
-//! The table in Markdown, and its place in the README.
+//! The tables in Markdown, and their place in the README.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{Report, RowReport};
 const BEGIN: &str = "<!-- ladder: written by `make ladder-readme` -->";
 const END: &str = "<!-- /ladder -->";
 
-/// Seconds in the unit that suits them.
+/// Formats seconds with a suitable unit.
 pub fn time(seconds: f64) -> String {
     match seconds {
         s if s.is_nan() => "-".to_owned(),
@@ -20,7 +20,7 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
-/// A number with as many digits as are worth reading.
+/// Formats a number with about three significant digits.
 pub fn number(value: f64) -> String {
     match value {
         v if v.is_nan() => "-".to_owned(),
@@ -40,7 +40,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Bytes in MB.
+/// Formats bytes as MB.
 pub fn megabytes(bytes: f64) -> String {
     format!("{:.1}", bytes / 1e6)
 }
@@ -65,7 +65,7 @@ pub fn full(report: &Report) -> String {
     out
 }
 
-/// The table alone.
+/// The full table.
 pub fn table(report: &Report) -> String {
     let mut out = String::from(
         "| | requests/s | times node | article | CPU s per 1000 | p50 / p99 / p99.9 at the same rate | \
@@ -95,7 +95,7 @@ pub fn table(report: &Report) -> String {
     out
 }
 
-/// What the README shows: less of it, dated.
+/// The README's table: fewer columns, with date and machine.
 pub fn short(report: &Report) -> String {
     let mut out = String::from(
         "| | requests/s | times node | the article's | p99 at the same rate | bytes | PSS MB |\n\
@@ -122,10 +122,10 @@ pub fn short(report: &Report) -> String {
     out
 }
 
-/// The README with the table between its marks replaced.
+/// Replaces the table between the README's marks.
 ///
 /// # Errors
-/// Where the marks are missing.
+/// If the marks are missing.
 pub fn into_readme(readme: &str, report: &Report) -> anyhow::Result<String> {
     let (before, rest) =
         readme.split_once(BEGIN).context("the README has no mark for the ladder")?;
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_times_are_written_to_be_read() {
+    fn numbers_and_times_have_three_digits_and_a_unit() {
         assert_eq!(number(1.234), "1.23");
         assert_eq!(number(85_123.4), "85,123");
         assert_eq!(number(1_234_567.0), "1,234,567");

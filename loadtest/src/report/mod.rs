@@ -1,4 +1,4 @@
-//! What the rounds came to: figures, a table, a page and a picture.
+//! Sums up the rounds: figures, tables, a page and a picture.
 
 pub mod html;
 pub mod markdown;
@@ -14,8 +14,8 @@ use crate::load::Load;
 use crate::rows::{BASELINE, CEILING, Row};
 use crate::texts;
 
-/// A row whose requests a second come to this share of the ceiling is limited by wrk, and one that
-/// is served less than this share of the rate it was meant to have, by oha.
+/// A row above this share of the ceiling is limited by wrk. A row that gets less than this share of the
+/// requested rate has missed the rate.
 const LIMITED: f64 = 0.9;
 
 /// Median and quartiles over the rounds.
@@ -36,57 +36,57 @@ impl Spread {
     }
 }
 
-/// Times of answers in an open loop, in seconds, from when they were meant to be asked for.
+/// Latency in an open loop, in seconds from the time a request was due.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Latency {
-    /// The rate asked for, requests a second.
+    /// The requested rate, in requests per second.
     pub asked_rate: f64,
-    /// The rate that came about.
+    /// The rate that was reached.
     pub rate: Spread,
     /// Mean.
     pub mean: Spread,
     /// Median.
     pub p50: Spread,
-    /// 99 % take no longer.
+    /// 99th percentile.
     pub p99: Spread,
-    /// 99.9 % take no longer.
+    /// 99.9th percentile.
     pub p999: Spread,
-    /// oha could not make the rate, or the server not serve it: times say little.
+    /// Whether oha or the server did not reach the rate, so that the latency is not meaningful.
     pub rate_missed: bool,
 }
 
 /// A row of the ladder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowReport {
-    /// As in `rows.rs`.
+    /// The name in `rows.rs`.
     pub name: String,
-    /// What it is.
+    /// A line that describes it.
     pub about: String,
-    /// The article's requests a second, times Node alone.
+    /// The article's requests per second, relative to Node alone.
     pub article: Option<f64>,
-    /// Where it is slower than the rung before: why.
+    /// The reason, if it is slower than the row before.
     pub slower_because: Option<String>,
-    /// As fast as it answers.
+    /// Requests per second in the closed loop.
     pub requests_per_second: Spread,
-    /// Times the baseline's, round by round.
+    /// Requests per second relative to the baseline, round by round.
     pub times_baseline: Spread,
-    /// wrk, and not the server, was at its limit.
+    /// Whether wrk was at its limit, not the server.
     pub limited_by_generator: bool,
-    /// Processor time of all its processes.
+    /// CPU time of all its processes per 1000 requests.
     pub cpu_seconds_per_1000: Spread,
-    /// Times in the closed loop, p50 and p99.
+    /// Median latency in the closed loop.
     pub saturated_p50: Spread,
-    /// 99 % take no longer.
+    /// 99th percentile in the closed loop.
     pub saturated_p99: Spread,
-    /// At the rate that is the same for all.
+    /// Latency at the rate that is the same for all rows.
     pub equal: Latency,
-    /// At 80 % of its own capacity.
+    /// Latency at 80 % of its own capacity.
     pub own: Latency,
-    /// Bytes of a body.
+    /// Mean bytes of a picture.
     pub bytes_per_response: f64,
-    /// Peak, pages shared counted once, in bytes.
+    /// Peak memory; a shared page counts once.
     pub pss_bytes: Spread,
-    /// Peak, in bytes.
+    /// Peak memory; a shared page counts for each process.
     pub rss_bytes: Spread,
     /// Requests answered in all rounds and phases.
     pub requests: f64,
@@ -95,27 +95,27 @@ pub struct RowReport {
 }
 
 impl RowReport {
-    /// What it is; and why it is slower than the rung before, where it is.
+    /// The description, with the reason if it is slower than the row before.
     pub fn explained(&self) -> String {
         match &self.slower_because {
             None => self.about.clone(),
-            Some(why) => format!("{}. Slower than the rung before: {why}", self.about),
+            Some(why) => format!("{}. Slower than the row before: {why}", self.about),
         }
     }
 }
 
-/// The whole of it: `target/ladder/ladder.json`.
+/// The whole report: `target/ladder/ladder.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// The day, as `date` has it.
+    /// The day of the run.
     pub date: String,
-    /// Processor, and how many.
+    /// Number and model of the processors, and the kernel.
     pub machine: String,
-    /// Of what was measured and measured with.
+    /// Versions of what was measured and of the tools.
     pub versions: Vec<String>,
     /// How it was measured.
     pub method: String,
-    /// In the order of the ladder.
+    /// The rows, in the order of the ladder.
     pub rows: Vec<RowReport>,
 }
 
@@ -140,12 +140,12 @@ impl Report {
         }
     }
 
-    /// The row that the others are compared with.
+    /// The row that all others are compared with.
     pub fn baseline(&self) -> Option<&RowReport> {
         self.rows.iter().find(|row| row.name == BASELINE)
     }
 
-    /// All rows but the ceiling.
+    /// All rows except the ceiling.
     pub fn rungs(&self) -> impl Iterator<Item = &RowReport> {
         self.rows.iter().filter(|row| row.name != CEILING)
     }
@@ -181,7 +181,7 @@ fn row_report(row: &Row, rounds: &[Measured], baseline: &[f64], ceiling: f64) ->
     }
 }
 
-/// Rows with the reasons of those that are slower than the rung before.
+/// Adds the reason to each row that is slower than the row before.
 fn explained(rows: &[Row], mut reports: Vec<RowReport>) -> Vec<RowReport> {
     let mut before = 0.0;
     for (row, report) in rows.iter().zip(&mut reports) {
@@ -216,14 +216,14 @@ fn method(plan: &Plan) -> String {
         rounds => format!("{rounds} rounds"),
     };
     format!(
-        "{rounds}; in each, every row's server was started alone on processor {}, warmed up for {} s, \
-         loaded by wrk from processor {} over {} connections as fast as it answered for {} s, then by \
-         oha at two fixed rates for {} s each: half of what {BASELINE} could do, the same for all \
-         rows, and 80 % of what the row could do itself. Times at fixed rates count from when a \
-         request was meant to be sent. Texts: {}. Before and after, pictures of {CHECKED} of them were \
-         decoded, and their sizes are the bytes. Medians over the rounds; memory is the peak of the sum over the process tree, every \
-         250 ms. No access logs but in the row with nginx. Ratios hold on other machines, absolute \
-         figures don't.",
+        "{rounds}. In each round, every row's server ran alone on core {} and was warmed up for {} s. \
+         From core {}, over {} connections, wrk loaded it for {} s as fast as it answered. Then oha \
+         loaded it at two fixed rates for {} s each: half of {BASELINE}'s capacity, the same rate for \
+         all rows, and 80 % of the row's own capacity. Latency at fixed rates counts from the time a \
+         request was due. Texts: {}. Pictures of {CHECKED} of them were decoded before and after the \
+         load; the bytes are their mean size. All figures are medians over the rounds; memory is the \
+         peak over the process tree, sampled every 250 ms. Only the row with nginx had access logs. \
+         Ratios hold on other machines, absolute figures do not.",
         plan.server_cores.list(),
         plan.warm_up_seconds,
         plan.load_cores.list(),
@@ -256,7 +256,7 @@ fn versions() -> Vec<String> {
     ]
 }
 
-/// What a program says, on stdout or else on stderr; empty where it isn't there.
+/// A program's output; empty if the program is missing.
 fn said(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output();
     let said = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Plots as SVG, light or dark as the reader has it.
+//! Plots as SVG, light or dark by the reader's setting.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const PLOT: f64 = 480.0;
 const LINE: f64 = 22.0;
 const HEAD: f64 = 34.0;
 
-/// The colours, for a page or a picture.
+/// The styles of a page or a picture with plots.
 pub const STYLE: &str = "\
 :root{--ink:#1f2328;--faint:#59636e;--grid:#d1d9e0;--bar:#0a7d5a;--base:#b35900;--paper:#fff}\
 @media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--faint:#9198a1;--grid:#3d444d;--bar:#3fb68b;\
@@ -21,25 +21,25 @@ svg .title{font-weight:600}svg .bar{fill:var(--bar)}svg .base{fill:var(--base)}\
 svg .grid{stroke:var(--grid)}svg .range{stroke:var(--bar);stroke-width:4}\
 svg .range.base{stroke:var(--base)}";
 
-/// A number for a row, and how it is written.
+/// A row's value, and its format.
 type Value = (fn(&RowReport) -> f64, fn(f64) -> String);
 
-/// The plots of a report: title, and what is drawn.
+/// The plots of a report: height and SVG.
 pub fn plots(report: &Report) -> Vec<(f64, String)> {
     let bars = |title, (value, write): Value| bars(report, title, value, write);
     vec![
-        bars("Requests a second, logarithmic", (|row| row.requests_per_second.median, number)),
+        bars("Requests per second, logarithmic", (|row| row.requests_per_second.median, number)),
         bars("Memory, PSS in MB, logarithmic", (|row| row.pss_bytes.median, megabytes)),
         bars("Bytes of a picture, logarithmic", (|row| row.bytes_per_response, number)),
         bars(
-            "CPU seconds for 1000 requests, logarithmic",
+            "CPU seconds per 1000 requests, logarithmic",
             (|row| row.cpu_seconds_per_1000.median, |value| format!("{value:.4}")),
         ),
-        ranges(report, "Time of an answer at the same rate: median to 99.9 %, logarithmic"),
+        ranges(report, "Latency at the same rate: p50 to p99.9, logarithmic"),
     ]
 }
 
-/// All plots of `wanted` in one picture.
+/// One picture of the plots with the indices `wanted`.
 pub fn picture(report: &Report, wanted: &[usize]) -> String {
     let plots = plots(report);
     let chosen: Vec<&(f64, String)> = wanted.iter().filter_map(|&at| plots.get(at)).collect();
@@ -56,7 +56,7 @@ pub fn picture(report: &Report, wanted: &[usize]) -> String {
     out + "</svg>\n"
 }
 
-/// Where a value lies between the least and the greatest power of ten around all of them.
+/// A logarithmic scale between the powers of ten around all values.
 struct Scale {
     low: f64,
     high: f64,
@@ -71,7 +71,7 @@ impl Scale {
         if empty { Scale { low: 0.0, high: 1.0 } } else { Scale { low, high: high.max(low + 1.0) } }
     }
 
-    /// Pixels from the left of the plot.
+    /// The distance of `value` from the left edge of the plot, in px.
     fn x(&self, value: f64) -> f64 {
         PLOT * ((value.log10() - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
