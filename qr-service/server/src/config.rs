@@ -16,7 +16,7 @@ use crate::engine::Engine;
 
 /// Serves QR codes: GET /qrcode?text=... answers with a PNG of 200 x 200 pixels.
 #[derive(Parser, Clone, Debug)]
-#[command(version, about)]
+#[command(version)]
 pub(crate) struct Arguments {
     /// Public address
     #[arg(long, env = "QR_ADDR", default_value = "127.0.0.1:42069", value_name = "IP:PORT")]

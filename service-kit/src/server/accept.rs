@@ -2,12 +2,15 @@
 //!
 //! `docs/adr/0004-own-accept-loop.md` says why it is not `axum::serve`.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::Request;
+use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -16,15 +19,31 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-use tower::ServiceExt;
+use tower::{Service, ServiceExt};
 
 use super::connection::{Timed, Timeouts};
-use super::{Routes, Serving};
 
 /// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Connections over the limit that are answered 503 at once; any more are closed without an answer.
 const MAX_REFUSALS: usize = 64;
+
+/// Answers the requests of a listener: an axum `Router`, or a tower service around one.
+pub trait Routes:
+    Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
+    + Clone
+    + Send
+    + 'static
+{
+}
+
+impl<S> Routes for S where
+    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
+        + Clone
+        + Send
+        + 'static
+{
+}
 
 pub(super) struct Acceptor {
     listener: TcpListener,
@@ -37,11 +56,17 @@ pub(super) struct Acceptor {
 }
 
 impl Acceptor {
-    pub(super) fn new(listener: TcpListener, serving: &Serving, max_connections: usize) -> Self {
+    /// `service` is the name in `X-Served-By`.
+    pub(super) fn new(
+        listener: TcpListener,
+        service: &str,
+        timeouts: Timeouts,
+        max_connections: usize,
+    ) -> Self {
         Acceptor {
             listener,
-            timeouts: serving.timeouts,
-            refusal: refusal(serving.service).into(),
+            timeouts,
+            refusal: refusal(service).into(),
             places: Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS))),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             open: GracefulShutdown::new(),

@@ -10,43 +10,23 @@ mod process_metrics;
 mod shutdown;
 pub mod telemetry;
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::extract::Request;
-use axum::response::Response;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
-use tower::Service;
 
 use accept::Acceptor;
+pub use accept::Routes;
 pub use admin::Admin;
 pub use connection::Timeouts;
 pub use shutdown::shutdown_signal;
 
 /// Connections to the admin listener at once.
 const MAX_ADMIN_CONNECTIONS: usize = 64;
-
-/// Answers the requests of a listener: an axum `Router`, or a tower service around one.
-pub trait Routes:
-    Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
-    + Clone
-    + Send
-    + 'static
-{
-}
-
-impl<S> Routes for S where
-    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
-        + Clone
-        + Send
-        + 'static
-{
-}
 
 /// How [`serve`] treats clients, and how it ends.
 #[derive(Clone, Debug)]
@@ -115,10 +95,13 @@ pub async fn serve(
     rest: impl Future<Output = ()>,
 ) {
     let readiness = admin.readiness();
-    let admin_acceptor = Acceptor::new(listeners.admin, serving, MAX_ADMIN_CONNECTIONS);
+    let accept = |listener, max_connections| {
+        Acceptor::new(listener, serving.service, serving.timeouts, max_connections)
+    };
+    let admin_acceptor = accept(listeners.admin, MAX_ADMIN_CONNECTIONS);
     // The admin listener outlives the public one: health and metrics are served during the drain.
     let admin = tokio::spawn(admin_acceptor.run(admin.into_router(), std::future::pending()));
-    let public = Acceptor::new(listeners.public, serving, serving.max_connections);
+    let public = accept(listeners.public, serving.max_connections);
     let stopped = async {
         shutdown.await;
         readiness.set(false);
