@@ -1,13 +1,15 @@
-//! A change of the split, whole or not at all.
+//! Changes the split of a running nginx completely or not at all.
 //!
-//! 1. What is in force is kept as `split.conf.before`: as long as that file is there, a change is
-//!    under way, or was cut short by a kill.
-//! 2. The new split.conf is written beside and renamed, checked by `nginx -t`, and nginx reloads.
-//! 3. `/split` is asked until nginx serves the new generation, and until no old worker accepts.
-//! 4. `split.conf.before` goes; the change is done.
+//! 1. `split.conf` is copied to `split.conf.before`. While that file exists, a change is in
+//!    progress, or a kill interrupted one.
+//! 2. The new split.conf is written beside the old one and renamed. `nginx -t` checks it, and nginx
+//!    reloads.
+//! 3. ramp polls `/split` until nginx serves the new generation and no old worker accepts
+//!    connections.
+//! 4. `split.conf.before` is removed: the change is done.
 //!
-//! Whatever fails in between, `split.conf.before` is renamed back, and nginx reloads once more where
-//! it may have seen the new one.
+//! If any step fails, ramp renames `split.conf.before` back. If nginx may have read the new file, it
+//! reloads once more.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,58 +21,54 @@ use anyhow::{Context, ensure};
 
 use crate::lock::Lock;
 use crate::nginx::{Nginx, Reloading};
-use crate::split::{Split, Wanted};
+use crate::split::{self, Split, Wanted, current};
 use crate::{files, metrics};
 
-/// After this long nginx has read the old file again, or can't.
+/// If nginx still serves the old split after this time, it has read the old file again or cannot
+/// reload at all.
 const STILL_SERVES: Duration = Duration::from_secs(2);
-
-/// `split.conf` of a folder.
-pub(crate) fn split_file(nginx_dir: &Path) -> PathBuf {
-    nginx_dir.join("split.conf")
-}
 
 fn before_file(nginx_dir: &Path) -> PathBuf {
     nginx_dir.join("split.conf.before")
 }
 
-/// What the file says now.
-///
-/// # Errors
-/// Where there is none, or none that this tool wrote.
-pub fn current(nginx_dir: &Path) -> anyhow::Result<Split> {
-    let file = split_file(nginx_dir);
-    parse(&file, &files::read(&file)?)
-}
-
-fn parse(file: &Path, text: &str) -> anyhow::Result<Split> {
-    Split::parse(text).with_context(|| format!("{} is not written by ramp", file.display()))
-}
-
-/// What was in force before a change that has not ended, under way or cut short.
+/// The split before a change that is in progress or was interrupted.
 pub fn pending(nginx_dir: &Path) -> Option<Split> {
-    Split::parse(&fs::read_to_string(before_file(nginx_dir)).ok()?)
+    split::read(&before_file(nginx_dir)).ok()
 }
 
-/// Puts back what an earlier change, killed in the middle, left half done; gives what is in the file
-/// then. The next change makes nginx take it over.
+/// Takes the lock, undoes what a killed change left behind, and reports that on stderr.
 ///
 /// # Errors
-/// Where the file can't be put back.
-pub(crate) fn repair(nginx_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
+/// If somebody else holds the lock; names them.
+pub fn take(nginx_dir: &Path) -> anyhow::Result<Lock> {
+    let lock = Lock::take(nginx_dir)?;
+    if let Some(split) = repair(nginx_dir, &lock)? {
+        eprintln!(
+            "An earlier change was interrupted; split.conf is back at {}%.",
+            split.share_percent
+        );
+    }
+    Ok(lock)
+}
+
+/// Puts the old file back if a change was killed, and returns its split. nginx reads the file at the
+/// next change.
+fn repair(nginx_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
     let before = before_file(nginx_dir);
     if !before.exists() {
         return Ok(None);
     }
-    files::rename(&before, &split_file(nginx_dir))?;
+    files::rename(&before, &split::path(nginx_dir))?;
     current(nginx_dir).map(Some)
 }
 
-/// Writes split.conf where nginx does not run yet: what is wanted, what is there, the default; in
-/// this order. What stays the same is not touched, since a running nginx may have it.
+/// Writes split.conf before nginx starts. Each value comes from `wanted`, else from the existing
+/// file, else from the default. An unchanged split is not written again, since a running nginx may
+/// serve it.
 ///
 /// # Errors
-/// Where somebody else is changing it, or a file can't be written.
+/// If somebody else holds the lock, or a file cannot be written.
 pub fn prepare(nginx_dir: &Path, wanted: &Wanted) -> anyhow::Result<Split> {
     let lock = Lock::take(nginx_dir)?;
     repair(nginx_dir, &lock)?;
@@ -81,28 +79,28 @@ pub fn prepare(nginx_dir: &Path, wanted: &Wanted) -> anyhow::Result<Split> {
     let split = match same {
         Some(there) => there,
         None => {
-            files::replace(&split_file(nginx_dir), &split.render())?;
+            files::replace(&split::path(nginx_dir), &split.render())?;
             split
         }
     };
-    metrics::write_split(nginx_dir, &split)?;
+    metrics::write(nginx_dir, &split, None)?;
     Ok(split)
 }
 
-/// Writes split.conf where nginx does not run yet, as another file has it: made anew of that file's
-/// values, so that nothing but a split gets into nginx' configuration.
+/// Writes split.conf before nginx starts, from another split.conf. The text is rendered again from
+/// that file's values, so nothing but a split enters nginx' configuration.
 ///
 /// # Errors
-/// A file that is not there or not written by ramp, or one that can't be written.
+/// If `from` is missing or `ramp` did not write it, or the file cannot be written.
 pub fn copy(from: &Path, nginx_dir: &Path) -> anyhow::Result<()> {
-    let split = parse(from, &files::read(from)?)?;
-    files::replace(&split_file(nginx_dir), &split.render())
+    files::replace(&split::path(nginx_dir), &split::read(from)?.render())
 }
 
-/// Makes the running nginx serve what is wanted; on return it does.
+/// Changes the split of the running nginx and returns once nginx serves it.
 ///
 /// # Errors
-/// What nginx says, or that `interrupted` was set; then the old file is back, and in force.
+/// If nginx rejects the split, does not serve it in time, or `interrupted` is set. The old split is
+/// in force again then.
 pub(crate) fn change(
     nginx: &Nginx,
     lock: &Lock,
@@ -114,7 +112,7 @@ pub(crate) fn change(
     Ok(new)
 }
 
-/// As [`change`], to a split of somebody else's, generation and all.
+/// Does what [`change`] does, with a complete split that keeps its generation.
 pub(crate) fn adopt(
     nginx: &Nginx,
     _lock: &Lock,
@@ -122,51 +120,50 @@ pub(crate) fn adopt(
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
     nginx.find()?;
-    let file = split_file(&nginx.dir);
-    let text = files::read(&file)?;
-    let old = parse(&file, &text)?;
-    files::replace(&before_file(&nginx.dir), &text)?;
-    let mut told = false;
+    let (file, before) = (split::path(&nginx.dir), before_file(&nginx.dir));
+    let old = split::read(&file)?;
+    files::replace(&before, &files::read(&file)?)?;
+    let mut reloaded = false;
     let outcome = files::replace(&file, &new.render())
-        .and_then(|()| take_over(nginx, new, interrupted, &mut told));
+        .and_then(|()| take_over(nginx, new, interrupted, &mut reloaded));
     if let Err(error) = outcome {
-        put_back(nginx, &old, told).with_context(|| format!("{error:#}; and then"))?;
-        return Err(error.context(format!("the split stays as it was, {}%", old.share_percent)));
+        put_back(nginx, &old, reloaded).with_context(|| format!("{error:#}; and then"))?;
+        return Err(error.context(format!("the split stays at {}%", old.share_percent)));
     }
-    let before = before_file(&nginx.dir);
     fs::remove_file(&before).with_context(|| before.display().to_string())?;
-    metrics::write_split(&nginx.dir, new)
+    metrics::write(&nginx.dir, new, None)
 }
 
-/// `told` is whether nginx may have read the file.
+/// Sets `reloaded` once nginx may have read the new file.
 fn take_over(
     nginx: &Nginx,
     new: &Split,
     interrupted: &AtomicBool,
-    told: &mut bool,
+    reloaded: &mut bool,
 ) -> anyhow::Result<()> {
     nginx.check()?;
     ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
     let reloading = nginx.reload()?;
-    *told = true;
+    *reloaded = true;
     wait_until_served(nginx, new, &reloading, interrupted)
 }
 
-fn put_back(nginx: &Nginx, old: &Split, told: bool) -> anyhow::Result<()> {
-    files::rename(&before_file(&nginx.dir), &split_file(&nginx.dir))?;
-    if !told {
+fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
+    files::rename(&before_file(&nginx.dir), &split::path(&nginx.dir))?;
+    if !reloaded {
         return Ok(());
     }
     let reloading = nginx.reload()?;
+    let (patience, poll) = nginx.patience();
     let since = Instant::now();
     loop {
         let serves = nginx.served().is_ok_and(|served| served == *old);
-        // What kept nginx from the new one may keep it from reloading at all.
+        // If nginx could not take the new file over, it may be unable to reload the old one too.
         if serves && (reloading.is_over() || since.elapsed() > STILL_SERVES) {
             return Ok(());
         }
-        ensure!(since.elapsed() < nginx.patience(), "nginx does not serve the old split again");
-        thread::sleep(nginx.poll());
+        ensure!(since.elapsed() < patience, "nginx does not serve the old split again");
+        thread::sleep(poll);
     }
 }
 
@@ -176,18 +173,18 @@ fn wait_until_served(
     reloading: &Reloading,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
+    let (patience, poll) = nginx.patience();
     let since = Instant::now();
     loop {
-        // Old workers first: while they accept as well, an answer says nothing about the next.
+        // Check the old workers first: while they accept, the next answer may come from one of them.
         if reloading.is_over() && nginx.served().is_ok_and(|served| served == *split) {
             return Ok(());
         }
         ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
         ensure!(
-            since.elapsed() < nginx.patience(),
-            "nginx does not serve the new split after {:?}; its log says why",
-            nginx.patience()
+            since.elapsed() < patience,
+            "nginx does not serve the new split after {patience:?}; its log shows the reason"
         );
-        thread::sleep(nginx.poll());
+        thread::sleep(poll);
     }
 }

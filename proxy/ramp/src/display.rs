@@ -1,19 +1,19 @@
-//! What a person sees of a run: on a terminal a block that is drawn anew in its place, elsewhere the
-//! same lines where something has changed.
+//! Shows a run to people. A terminal gets a block that is redrawn in place; other outputs get the
+//! same lines whenever a verdict changes.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Duration;
 
-use crate::run::State;
-use crate::{Judgement, Verdict};
+use crate::judge::{Judgement, Reading, Verdict};
+use crate::state::State;
 
-/// Where a run is shown.
+/// The output of a run.
 #[derive(Debug)]
 pub(crate) struct Display {
     terminal: bool,
-    /// Lines of the block that stands last on the terminal.
+    /// The height of the block at the end of the terminal, in lines.
     drawn: usize,
-    /// What was shown last, apart from figures and time.
+    /// The step, whether its time is over, and the verdicts, as last shown.
     shown: Option<(usize, bool, Vec<Verdict>)>,
 }
 
@@ -22,14 +22,14 @@ impl Display {
         Display { terminal: stdout().is_terminal(), drawn: 0, shown: None }
     }
 
-    /// A line that stays.
+    /// Prints a line that is not redrawn.
     pub(crate) fn say(&mut self, line: &str) {
         self.print(&format!("{line}\n"));
         self.drawn = 0;
         self.shown = None;
     }
 
-    /// The step: how long it has to go, and each gate.
+    /// Shows the time left in the step, and each gate.
     pub(crate) fn step(&mut self, state: &State, left: Duration, judgement: &Judgement) {
         let verdicts: Vec<Verdict> = judgement.readings.iter().map(|r| r.verdict).collect();
         let now = Some((state.step, left.is_zero(), verdicts));
@@ -48,7 +48,7 @@ impl Display {
     }
 
     fn print(&self, text: &str) {
-        // A run goes on where nobody watches any more.
+        // A run continues even if its output is closed.
         let mut out = stdout();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
@@ -57,18 +57,21 @@ impl Display {
 fn block(state: &State, left: Duration, judgement: &Judgement) -> String {
     let (step, steps) = (state.step + 1, state.plan.steps.len());
     let left = match left.as_secs_f64().ceil() {
-        0.0 => "waiting for enough to judge by".to_owned(),
-        seconds => format!("{}:{:02} to go", (seconds / 60.0).floor(), seconds % 60.0),
+        0.0 => "waiting for missing data".to_owned(),
+        seconds => format!("{}:{:02} left", (seconds / 60.0).floor(), seconds % 60.0),
     };
     let phase = state.phase.as_str();
     let share = state.share();
-    format!("step {step} of {steps}: {share}% on Rust, {phase}, {left}\n{}", lines(judgement))
+    format!(
+        "step {step} of {steps}: {share}% on the new side, {phase}, {left}\n{}",
+        lines(judgement)
+    )
 }
 
-/// A line for each gate.
+/// One line per gate.
 pub fn lines(judgement: &Judgement) -> String {
     let longest = judgement.readings.iter().map(|reading| reading.gate.len()).max().unwrap_or(0);
-    let line = |reading: &crate::Reading| {
+    let line = |reading: &Reading| {
         format!("  {:<12}  {:<longest$}  {reading}\n", reading.verdict.as_str(), reading.gate)
     };
     judgement.readings.iter().map(line).collect()

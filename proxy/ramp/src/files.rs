@@ -1,4 +1,4 @@
-//! Files that others read while they change.
+//! Files that other processes read while they change.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -8,12 +8,12 @@ use std::path::Path;
 use anyhow::Context;
 use tempfile::Builder;
 
-/// Puts `text` in the file's place: beside it, on the disk, then renamed. Whoever reads sees the old
-/// text or the new one, whatever happens in between.
+/// Replaces the file's text: writes a new file beside it, syncs it, and renames it. Readers see the
+/// old text or the new one, even after a crash.
 pub(crate) fn replace(file: &Path, text: &str) -> anyhow::Result<()> {
     let name = || file.display().to_string();
     let folder = file.parent().unwrap_or(Path::new("."));
-    // nginx' workers read what root has written.
+    // The workers of nginx read files that root wrote.
     let permissions = Permissions::from_mode(0o644);
     let mut beside =
         Builder::new().permissions(permissions).tempfile_in(folder).with_context(name)?;
@@ -23,7 +23,7 @@ pub(crate) fn replace(file: &Path, text: &str) -> anyhow::Result<()> {
     sync_folder(folder)
 }
 
-/// Renames within a folder, for good.
+/// Renames within a folder, and syncs the folder.
 pub(crate) fn rename(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::rename(from, to).with_context(|| format!("{} to {}", from.display(), to.display()))?;
     sync_folder(to.parent().unwrap_or(Path::new(".")))
@@ -35,12 +35,12 @@ fn sync_folder(folder: &Path) -> anyhow::Result<()> {
         .with_context(|| folder.display().to_string())
 }
 
-/// The file's text, with its name in the error.
+/// Reads a file; the error names it.
 pub(crate) fn read(file: &Path) -> anyhow::Result<String> {
     fs::read_to_string(file).with_context(|| file.display().to_string())
 }
 
-/// The file's text; `None` where there is no such file.
+/// Reads a file; `None` if it does not exist.
 pub(crate) fn read_if_there(file: &Path) -> anyhow::Result<Option<String>> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),

@@ -1,24 +1,25 @@
-//! What a step has to pass: `gates.toml`, whose head explains every word.
+//! The gates that a step must pass. The head of `gates.toml` explains every key and value.
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::files;
 
-/// The gates that come with this program.
+/// The built-in gates.
 const DEFAULT: &str = include_str!("../gates.toml");
 
 /// A file of gates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gates {
-    /// Added to a step's window at its beginning.
+    /// Extends a step's window to before the step began.
     #[serde(deserialize_with = "duration")]
     pub overlap: Duration,
-    /// In the order in which they are shown.
+    /// The gates, in the order in which they are shown.
     #[serde(rename = "gate")]
     pub all: Vec<Gate>,
 }
@@ -27,93 +28,72 @@ pub struct Gates {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// Its name, also as a label: a-z, 0-9 and hyphens.
+    /// The name, also used as a label: a-z, 0-9 and hyphens.
     pub name: String,
-    /// What its number is.
+    /// The meaning of the value.
     #[serde(default)]
     pub about: String,
-    /// PromQL for the number.
+    /// The PromQL of the value.
     pub query: String,
-    /// How it has to stand to the limit.
+    /// The comparison of value and limit.
     pub compare: Compare,
     /// The limit.
     pub limit: Limit,
     /// Added to the limit.
     #[serde(default)]
     pub margin: f64,
-    /// What `$window` is.
+    /// The time that `$window` stands for.
     #[serde(default)]
     pub window: Window,
-    /// What it means where the number does not stand so.
+    /// The consequence if the comparison is false.
     #[serde(default)]
     pub otherwise: Otherwise,
-    /// When it may roll back.
+    /// When the gate may roll back.
     #[serde(default)]
     pub judge: Judge,
 }
 
-/// A comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum Compare {
-    /// Equal.
-    #[serde(rename = "==")]
-    Equal,
-    /// Less.
-    #[serde(rename = "<")]
-    Less,
-    /// At most.
-    #[serde(rename = "<=")]
-    AtMost,
-    /// More.
-    #[serde(rename = ">")]
-    More,
-    /// At least.
-    #[serde(rename = ">=")]
-    AtLeast,
+/// A comparison of value and limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Compare {
+    /// The operator as text.
+    pub operator: &'static str,
+    /// Whether the value stands in this relation to the limit.
+    pub holds: fn(&f64, &f64) -> bool,
 }
 
-impl Compare {
-    /// Whether it holds.
-    #[expect(clippy::float_cmp, reason = "a count is a whole number, exactly")]
-    pub fn holds(self, value: f64, limit: f64) -> bool {
-        match self {
-            Compare::Equal => value == limit,
-            Compare::Less => value < limit,
-            Compare::AtMost => value <= limit,
-            Compare::More => value > limit,
-            Compare::AtLeast => value >= limit,
-        }
-    }
-
-    /// As it is written.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Compare::Equal => "==",
-            Compare::Less => "<",
-            Compare::AtMost => "<=",
-            Compare::More => ">",
-            Compare::AtLeast => ">=",
-        }
+impl<'de> Deserialize<'de> for Compare {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let (operator, holds): (_, fn(&f64, &f64) -> bool) = match text.as_str() {
+            "==" => ("==", f64::eq),
+            "<" => ("<", f64::lt),
+            "<=" => ("<=", f64::le),
+            ">" => (">", f64::gt),
+            ">=" => (">=", f64::ge),
+            _ => return Err(D::Error::custom(format!("{text:?}: must be ==, <, <=, > or >="))),
+        };
+        Ok(Compare { operator, holds })
     }
 }
 
-/// What a number is compared with.
+/// The limit of a gate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Limit {
-    /// Always the same.
+    /// A constant.
     Number(f64),
-    /// PromQL.
+    /// PromQL that gives a number.
     Query(String),
 }
 
-/// What time a gate looks back on.
+/// The time range of a gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Window {
-    /// Since the step began, and the overlap.
+    /// The time since the step began, plus the overlap.
     #[default]
     Step,
-    /// Always the same.
+    /// A fixed time.
     Fixed(Duration),
 }
 
@@ -122,43 +102,43 @@ impl<'de> Deserialize<'de> for Window {
         let text = String::deserialize(deserializer)?;
         match text.as_str() {
             "step" => Ok(Window::Step),
-            text => parse_duration(text).map(Window::Fixed).map_err(serde::de::Error::custom),
+            text => parse_duration(text).map(Window::Fixed).map_err(D::Error::custom),
         }
     }
 }
 
-/// What a gate that does not hold means.
+/// The consequence of a gate whose comparison is false.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Otherwise {
-    /// Something is wrong.
+    /// The run rolls back.
     #[default]
     #[serde(rename = "roll back")]
     RollBack,
-    /// There is too little to judge by.
+    /// The step waits for more data.
     #[serde(rename = "wait")]
     Wait,
 }
 
-/// When a gate that does not hold may roll back.
+/// When a gate whose comparison is false may roll back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Judge {
-    /// As soon as it is seen.
+    /// At once.
     #[serde(rename = "at once")]
     AtOnce,
-    /// As soon as every gate that waits holds.
+    /// As soon as every `wait` gate passes.
     #[default]
     #[serde(rename = "with enough")]
     WithEnough,
-    /// When the step's time is over, and every gate that waits holds.
+    /// When the step's time is over and every `wait` gate passes.
     #[serde(rename = "at the end")]
     AtTheEnd,
 }
 
 impl Gates {
-    /// Those of the file, or the program's own.
+    /// Loads a file of gates; `None` loads the built-in gates.
     ///
     /// # Errors
-    /// Names the file and what is wrong in it.
+    /// If the file is invalid; names the file, the line and the problem.
     pub fn load(file: Option<&Path>) -> anyhow::Result<Gates> {
         let (name, text) = match file {
             Some(file) => (file.display().to_string(), files::read(file)?),
@@ -173,9 +153,9 @@ impl Gates {
         for (number, gate) in gates.all.iter().enumerate() {
             let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
             let named = !gate.name.is_empty() && gate.name.bytes().all(is_part);
-            ensure!(named, "gate {:?}: a name has a-z, 0-9 and hyphens", gate.name);
+            ensure!(named, "gate {:?}: a name consists of a-z, 0-9 and hyphens", gate.name);
             let twice = gates.all[..number].iter().any(|other| other.name == gate.name);
-            ensure!(!twice, "gate {:?} is there twice", gate.name);
+            ensure!(!twice, "gate {:?} is defined twice", gate.name);
         }
         Ok(gates)
     }
@@ -188,7 +168,7 @@ fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
 }
 
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    parse_duration(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    parse_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -205,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_is_named_with_its_line() {
+    fn an_error_in_a_file_names_the_line() {
         let head = "overlap = \"10s\"\n";
         let gate = "[[gate]]\nname = \"a\"\nquery = \"1\"\ncompare = \"==\"\n";
         let with = |rest: &str| format!("{head}{gate}{rest}");
@@ -216,9 +196,10 @@ mod tests {
             (with(""), "missing field `limit`"),
             (with("limit = 0\nwindow = \"stop\"\n"), "line 7: \"stop\""),
             (with("limit = 0\notherwise = \"panic\"\n"), "line 7: unknown variant"),
+            (with("limit = 0\n").replace("==", "="), "line 5: \"=\": must be ==, <, <=, > or >="),
             (with("limit = 0\nlimits = 0\n"), "line 7: unknown field `limits`"),
             (with("limit = 0\n").replace("\"a\"", "\"A\""), "gate \"A\""),
-            (with(&format!("limit = 0\n{gate}limit = 1\n")), "gate \"a\" is there twice"),
+            (with(&format!("limit = 0\n{gate}limit = 1\n")), "gate \"a\" is defined twice"),
         ] {
             let error = format!("{:#}", Gates::parse(&text).expect_err(&text));
             assert!(error.contains(problem) && error.lines().count() == 1, "{error}");

@@ -1,19 +1,19 @@
-//! The plain GET.
+//! HTTP GET.
 
 use std::time::Duration;
 
-/// Status and body of a GET over a connection of its own, whatever the status.
+/// Sends a GET over a new connection and returns status and body, whatever the status.
 ///
 /// # Errors
-/// Where no answer comes in time.
+/// If no answer comes within the timeout.
 pub fn get(url: &str, timeout: Duration) -> anyhow::Result<(u16, String)> {
     get_with(url, &[], timeout)
 }
 
-/// As [`get`], with a query.
+/// Sends a GET like [`get`], with a query.
 ///
 /// # Errors
-/// Where no answer comes in time.
+/// If no answer comes within the timeout.
 pub fn get_with(
     url: &str,
     query: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! The verdict on a step.
+//! Judges a step: the value, limit and verdict of each gate.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use crate::gates::{Gate, Gates, Judge, Limit, Otherwise, Window};
 use crate::prometheus::{NoNumber, Prometheus};
 
-/// What is known of a gate, or of all of them.
+/// The result of one gate, or of all gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It holds.
+    /// The value is within the limit.
     Pass,
-    /// It does not.
+    /// The value is beyond the limit.
     Fail,
-    /// Nobody can say yet.
+    /// There is too little data yet.
     Inconclusive,
 }
 
@@ -24,7 +24,7 @@ impl Verdict {
     /// Every verdict.
     pub(crate) const ALL: [Verdict; 3] = [Verdict::Pass, Verdict::Fail, Verdict::Inconclusive];
 
-    /// As it is written.
+    /// The name in files, metrics and on the screen.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -34,20 +34,20 @@ impl Verdict {
     }
 }
 
-/// A gate with its figures.
+/// The value, limit and verdict of one gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// The gate's name.
     pub gate: String,
-    /// What it says.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Its number, where there is one.
+    /// The value, if the query gives one.
     pub value: Option<f64>,
-    /// How the number has to stand to the limit.
+    /// The comparison of value and limit.
     pub compare: String,
-    /// The limit, its margin included, where there is one.
+    /// The limit including the margin, if there is a value.
     pub limit: Option<f64>,
-    /// Why there is no number.
+    /// The reason if there is no value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub problem: String,
 }
@@ -62,7 +62,7 @@ impl fmt::Display for Reading {
     }
 }
 
-/// Four digits that count; Prometheus extrapolates, so more would only look exact.
+/// Formats four significant digits. Prometheus extrapolates, so more would suggest precision.
 fn short(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return number.to_string();
@@ -76,17 +76,17 @@ fn short(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// All gates.
+/// The result of all gates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The verdict: fail where one fails, else inconclusive where one is.
+    /// Fail if any gate fails, else inconclusive if any gate is, else pass.
     pub verdict: Verdict,
-    /// Each gate.
+    /// One reading per gate.
     pub readings: Vec<Reading>,
 }
 
 impl Judgement {
-    /// Those of a verdict, with their figures, in one line.
+    /// Lists the gates with this verdict and their readings in one line.
     pub fn named(&self, verdict: Verdict) -> String {
         let readings = self.readings.iter().filter(|reading| reading.verdict == verdict);
         let named: Vec<String> =
@@ -95,11 +95,11 @@ impl Judgement {
     }
 }
 
-/// A gate's number and limit.
+/// The value and the limit of a gate.
 pub(crate) type Figures = Result<(f64, f64), NoNumber>;
 
-/// Asks Prometheus for every gate. `step` is how long the step has lasted, `at_the_end` whether its
-/// time is over.
+/// Asks Prometheus for every gate and judges the step. `step` is the time since the step began;
+/// `at_the_end` is whether its time is over.
 pub fn judge(
     gates: &Gates,
     prometheus: &Prometheus,
@@ -121,7 +121,7 @@ pub fn judge(
     decide(&gates.all, &figures, at_the_end)
 }
 
-/// A gate's figures now.
+/// Asks Prometheus for a gate's value and limit.
 pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -> Figures {
     let window = match gate.window {
         Window::Step => step_window,
@@ -138,7 +138,7 @@ pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -
 }
 
 fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
-    let holds = |gate: &Gate, figures: &Figures| matches!(figures, Ok((value, limit)) if gate.compare.holds(*value, *limit));
+    let holds = |gate: &Gate, figures: &Figures| matches!(figures, Ok((value, limit)) if (gate.compare.holds)(value, limit));
     let both = || gates.iter().zip(figures);
     let enough =
         both().all(|(gate, figures)| gate.otherwise == Otherwise::RollBack || holds(gate, figures));
@@ -159,7 +159,7 @@ fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
             gate: gate.name.clone(),
             verdict: verdict_of(gate, figures),
             value: figures.as_ref().ok().map(|(value, _)| *value),
-            compare: gate.compare.as_str().to_owned(),
+            compare: gate.compare.operator.to_owned(),
             limit: figures.as_ref().ok().map(|(_, limit)| *limit),
             problem: figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),
         })

@@ -1,4 +1,4 @@
-//! What decides whether a request belongs to the share.
+//! The key that assigns a request to a side.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,18 +6,18 @@ use std::str::FromStr;
 use anyhow::ensure;
 use serde::{Deserialize, Serialize};
 
-/// What the hash that decides is made from, by nginx' own names.
+/// The value that nginx hashes to choose a side, named like nginx' variable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Key {
-    /// `arg_text`: one text, one implementation, so that caches agree.
+    /// `arg_text`: the same text always goes to the same side, so caches agree.
     #[default]
     Text,
-    /// `remote_addr`: one client address, one implementation.
+    /// `remote_addr`: the same client address always goes to the same side.
     Address,
-    /// `request_id`: each request anew.
+    /// `request_id`: each request goes to a random side.
     Request,
-    /// `cookie_NAME`: one value of a cookie, one implementation; its name.
+    /// `cookie_NAME`: the same value of this cookie always goes to the same side.
     Cookie(String),
 }
 
@@ -25,7 +25,7 @@ impl FromStr for Key {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        // What nginx takes in a variable's name: a cookie called any-thing can't be asked for.
+        // nginx' variable names allow no hyphen, so a cookie `some-name` cannot be a key.
         let is_name = |name: &str| {
             (1..=64).contains(&name.len())
                 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_read_as_it_is_written() {
+    fn a_key_displays_as_the_text_it_was_parsed_from() {
         for text in ["arg_text", "remote_addr", "request_id", "cookie_user", "cookie_A_1"] {
             assert_eq!(text.parse::<Key>().expect(text).to_string(), text);
         }

@@ -1,12 +1,23 @@
-//! Moves the traffic of one route from the legacy app to the Rust service.
+//! Moves the traffic of one route from the old side to the new side.
 //!
-//! [`set`] changes the split of a running nginx: whole, and seen to serve, or not at all. [`run`]
-//! walks it up step by step, with [`gates`] that Prometheus answers, and goes back where one fails.
+//! [`set`] changes the split of a running nginx completely or not at all. [`run`] raises the share
+//! step by step; Prometheus answers the [`gates`], and a failed gate rolls back.
+//!
+//! A module uses only modules from the lines above its own, from the bottom up:
+//!
+//! 1. `files`, `http`, `lock`, `share`, `key`
+//! 2. `split`, `prometheus`, `gates`
+//! 3. `cluster`, `judge`
+//! 4. `nginx`, `state`, `log`
+//! 5. `metrics`, `display`
+//! 6. `change`
+//! 7. `set`, `follow`, `run`
 
 mod change;
 pub mod cluster;
 mod display;
 mod files;
+mod follow;
 pub mod gates;
 pub mod http;
 pub mod judge;
@@ -20,15 +31,16 @@ pub mod run;
 mod set;
 mod share;
 mod split;
+pub mod state;
 
-pub use change::{copy, current, pending, prepare};
+pub use change::{copy, pending, prepare, take};
 pub use display::lines;
+pub use follow::follow;
 pub use judge::{Judgement, Reading, Verdict};
 pub use key::Key;
 pub use lock::{Lock, holder};
-use log::{Decision, record};
 pub use nginx::{At, Nginx};
 pub use prometheus::Prometheus;
-pub use set::{Changed, set, take};
+pub use set::{Changed, set};
 pub use share::Share;
-pub use split::{Split, Wanted};
+pub use split::{Split, Wanted, current};

@@ -1,4 +1,4 @@
-//! One at a time, and who it is.
+//! The lock that lets one process at a time change the split, and names its holder.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -10,26 +10,26 @@ use anyhow::{Context, bail};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// `status` looks whether the lock is free by taking it for a moment; nobody is refused for that.
+/// `ramp status` takes the lock for a moment to test it; another command waits that long.
 const PATIENCE: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(20);
 
-/// The right to change the split of one folder. The system takes it back when this process ends,
-/// however it ends.
+/// The right to change the split of one folder. The kernel releases it when this process ends, even
+/// by a kill.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
 }
 
 impl Lock {
-    /// Takes it.
+    /// Takes the lock.
     ///
     /// # Errors
-    /// Where somebody else has it: their process id, command and since when.
+    /// If another process holds it; gives its id, its command and the time at which it began.
     pub fn take(nginx_dir: &Path) -> anyhow::Result<Lock> {
         let path = nginx_dir.join("ramp.lock");
         let mut options = OpenOptions::new();
-        // Not truncated: it names the holder.
+        // Truncating would erase the name of the holder.
         options.read(true).write(true).create(true).truncate(false);
         let file = options.open(&path).with_context(|| path.display().to_string())?;
         let tries = PATIENCE.as_millis() / POLL.as_millis();
@@ -40,7 +40,7 @@ impl Lock {
                 Err(error) => return Err(error).context("ramp.lock"),
             }
         }
-        bail!("the split is held by {}", said(file));
+        bail!("the split is held by {}", described(file));
     }
 
     fn sign(mut self) -> anyhow::Result<Lock> {
@@ -53,18 +53,18 @@ impl Lock {
     }
 }
 
-/// Who has the lock; `None` where nobody does.
+/// Describes the holder of the lock; `None` if it is free.
 pub fn holder(nginx_dir: &Path) -> Option<String> {
     let file = File::open(nginx_dir.join("ramp.lock")).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => None,
-        Err(_) => Some(said(file)),
+        Err(_) => Some(described(file)),
     }
 }
 
-fn said(mut file: File) -> String {
+fn described(mut file: File) -> String {
     let mut text = String::new();
-    // What can't be read now is somebody all the same.
+    // Even if the description cannot be read, somebody holds the lock.
     let _ = file.rewind().and_then(|()| file.read_to_string(&mut text));
     if text.is_empty() { "another process".to_owned() } else { text }
 }

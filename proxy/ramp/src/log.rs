@@ -1,4 +1,4 @@
-//! Every decision, a JSON object a line: `ramp.log`.
+//! The log of all decisions, one JSON object per line: `ramp.log`.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,25 +8,26 @@ use std::time::SystemTime;
 use anyhow::Context;
 use serde::Serialize;
 
-use crate::{Reading, Share};
+use crate::judge::Reading;
+use crate::share::Share;
 
-/// What was decided.
+/// One line of the log.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Decision<'a> {
-    /// `set`, or what a run did: `started`, `moved`, `passed`, `rolled_back` ...
+    /// `set`, or an event of a run such as `started`, `moved`, `passed` or `rolled_back`.
     pub(crate) event: &'a str,
-    /// The run; `None` where it was done by hand.
+    /// The run; `None` for a change by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run: Option<&'a str>,
-    /// Which step, from 1.
+    /// The number of the step, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) step: Option<usize>,
-    /// The share from then on.
+    /// The share after the event.
     pub(crate) share_percent: Share,
-    /// Why, in words.
+    /// The reason, in words.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) reason: &'a str,
-    /// What it was judged by.
+    /// The gates that led to it.
     #[serde(skip_serializing_if = "<[Reading]>::is_empty")]
     pub(crate) gates: &'a [Reading],
 }
@@ -38,10 +39,7 @@ struct Line<'a> {
     decision: &'a Decision<'a>,
 }
 
-/// Adds a line.
-///
-/// # Errors
-/// Where the file can't be written.
+/// Appends a line.
 pub(crate) fn record(nginx_dir: &Path, decision: &Decision<'_>) -> anyhow::Result<()> {
     let path = nginx_dir.join("ramp.log");
     let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();

@@ -1,4 +1,4 @@
-//! `ramp`: moves the traffic.
+//! The `ramp` program.
 
 mod commands;
 

@@ -1,5 +1,5 @@
-//! Figures about the ramp for Prometheus: `ramp.prom`, which nginx' admin listener serves at
-//! `/ramp/metrics`, so that they are there between runs as well.
+//! Metrics for Prometheus in `ramp.prom`. The admin listener of nginx serves the file at
+//! `/ramp/metrics`, so Prometheus can scrape it between runs too.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -11,8 +11,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::run::{Phase, State};
-use crate::{Judgement, Share, Split, Verdict, files};
+use crate::files;
+use crate::judge::{Judgement, Verdict};
+use crate::split::Split;
+use crate::state::{Phase, State};
 
 type Number = Gauge<f64, AtomicU64>;
 
@@ -37,12 +39,7 @@ struct OfGateVerdict {
     verdict: &'static str,
 }
 
-/// The split alone: no run, or one that has not judged yet.
-pub(crate) fn write_split(nginx_dir: &Path, split: &Split) -> anyhow::Result<()> {
-    write(nginx_dir, split, None)
-}
-
-/// The split and the run.
+/// Writes the metrics of the split and, if there is one, of the run.
 pub(crate) fn write(nginx_dir: &Path, split: &Split, run: Option<&State>) -> anyhow::Result<()> {
     let mut registry = Registry::default();
     add_split(&mut registry, split);
@@ -64,34 +61,37 @@ fn add(registry: &mut Registry, name: &str, help: &str, value: f64) {
 }
 
 fn add_split(registry: &mut Registry, split: &Split) {
-    let percent = |share: Share| f64::from(share);
-    add(registry, "ramp_share_percent", "The Rust service's share", percent(split.share_percent));
+    add(registry, "ramp_share_percent", "The new side's share", split.share_percent.into());
     add(
         registry,
         "ramp_mirror_share_percent",
-        "The shadow's share of all requests",
-        percent(split.mirror_percent),
+        "The mirrored share of all requests",
+        split.mirror_percent.into(),
     );
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    add(registry, "ramp_updated_timestamp_seconds", "When this was written", now.as_secs_f64());
+    add(
+        registry,
+        "ramp_updated_timestamp_seconds",
+        "Time at which this was written",
+        now.as_secs_f64(),
+    );
 }
 
 fn add_run(registry: &mut Registry, run: &State) {
     let count = |number: usize| u32::try_from(number).map_or(f64::NAN, f64::from);
-    add(registry, "ramp_step", "The run's step, from 1", count(run.step + 1));
-    add(registry, "ramp_steps", "Steps of the run", count(run.plan.steps.len()));
+    add(registry, "ramp_step", "The number of the step, from 1", count(run.step + 1));
+    add(registry, "ramp_steps", "The number of steps", count(run.plan.steps.len()));
     add(
         registry,
         "ramp_start_share_percent",
-        "What a failed run goes back to",
+        "The share that a rollback returns to",
         run.start_share.into(),
     );
     let phases = Family::<OfPhase, Gauge>::default();
-    for phase in Phase::ALL {
-        let is = phase == run.phase;
-        phases.get_or_create(&OfPhase { phase: phase.as_str() }).set(is.into());
+    for (phase, name) in Phase::NAMES {
+        phases.get_or_create(&OfPhase { phase: name }).set((phase == run.phase).into());
     }
-    registry.register("ramp_phase", "1 for what the run is at", phases);
+    registry.register("ramp_phase", "1 for the phase of the run", phases);
 }
 
 fn add_judgement(registry: &mut Registry, judgement: &Judgement) {
@@ -117,8 +117,8 @@ fn add_judgement(registry: &mut Registry, judgement: &Judgement) {
             }
         }
     }
-    registry.register("ramp_verdict", "1 for the step's verdict as last judged", verdicts);
-    registry.register("ramp_gate_verdict", "1 for the gate's verdict as last judged", gates);
-    registry.register("ramp_gate_value", "The gate's number", values);
-    registry.register("ramp_gate_limit", "The gate's limit, margin included", limits);
+    registry.register("ramp_verdict", "1 for the last verdict on the step", verdicts);
+    registry.register("ramp_gate_verdict", "1 for the last verdict of the gate", gates);
+    registry.register("ramp_gate_value", "The value of the gate", values);
+    registry.register("ramp_gate_limit", "The limit of the gate, including its margin", limits);
 }

@@ -1,4 +1,4 @@
-//! Prometheus' HTTP API: one number for a query.
+//! A client for Prometheus that gives one number per query.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,24 +7,24 @@ use serde::Deserialize;
 
 use crate::http;
 
-/// A gate is judged again in seconds; what takes longer is as good as away.
+/// A gate is judged again within seconds, so a slower Prometheus counts as unavailable.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Where a Prometheus is.
+/// A Prometheus server.
 #[derive(Clone, Debug)]
 pub struct Prometheus {
-    /// Its URL, up to what stands before `/api/v1`.
+    /// Its URL, without `/api/v1`.
     pub url: String,
 }
 
-/// Why there is no number.
+/// The reason why a query gives no number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoNumber {
-    /// Prometheus does not answer; it would not answer the next query either.
+    /// Prometheus does not answer, so further queries are not worth a try.
     Away(String),
-    /// It does not take the query.
+    /// The query is invalid or does not give one number.
     Refused(String),
-    /// It has nothing to say, or not a number.
+    /// The query matches no series, or the result is NaN.
     NoData(&'static str),
 }
 
@@ -59,16 +59,16 @@ struct Sample {
 }
 
 impl Prometheus {
-    /// The query's number, now.
+    /// Evaluates the query now.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no number.
     pub fn number(&self, query: &str) -> Result<f64, NoNumber> {
         let url = format!("{}/api/v1/query", self.url.trim_end_matches('/'));
         let away = |problem: String| NoNumber::Away(format!("Prometheus at {url}: {problem}"));
         let (status, body) = http::get_with(&url, &[("query", query)], TIMEOUT)
             .map_err(|error| away(error.to_string()))?;
-        // 400 and 422 come with a reason as JSON; a proxy's 502 does not.
+        // Prometheus explains a 400 or 422 in JSON; a proxy's 502 has another body.
         let answer: Answer =
             serde_json::from_str(&body).map_err(|_| away(format!("answers {status}")))?;
         match answer.data {
@@ -85,7 +85,7 @@ fn number_of(data: Data) -> Result<f64, NoNumber> {
         Data::Vector(samples) => match <[Sample; 1]>::try_from(samples) {
             Ok([sample]) => sample.value.1,
             Err(samples) if samples.is_empty() => return Err(NoNumber::NoData("no data")),
-            Err(_) => return Err(NoNumber::Refused("gives several series; sum() them".to_owned())),
+            Err(_) => return Err(NoNumber::Refused("gives several series; use sum()".to_owned())),
         },
         Data::Matrix(_) | Data::String(_) => {
             return Err(NoNumber::Refused("gives no number".to_owned()));

@@ -1,41 +1,29 @@
-//! A share set by hand.
+//! Changes the split by hand: `ramp set`.
 
 use std::sync::atomic::AtomicBool;
 
-use crate::change::{change, repair};
-use crate::run::{Phase, State};
-use crate::{Decision, Lock, Nginx, Split, Wanted, record};
+use crate::change::{change, take};
+use crate::log::{Decision, record};
+use crate::nginx::Nginx;
+use crate::split::{Split, Wanted};
+use crate::state::{Phase, State};
 
-/// What a change by hand has led to.
+/// The result of a change by hand.
 #[derive(Debug)]
 pub struct Changed {
-    /// What is served now.
+    /// The split that nginx serves now.
     pub split: Split,
-    /// The run that can't go on from here.
+    /// The unfinished run that the change ended.
     pub superseded: Option<State>,
 }
 
-/// Takes the lock, puts right what a killed change has left, and says so on stderr.
+/// Changes the split of a running nginx and returns once nginx serves it.
 ///
 /// # Errors
-/// Who holds the lock.
-pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
-    let lock = Lock::take(&nginx.dir)?;
-    if let Some(split) = repair(&nginx.dir, &lock)? {
-        eprintln!(
-            "An earlier change was cut short; split.conf is back at {}%.",
-            split.share_percent
-        );
-    }
-    Ok(lock)
-}
-
-/// Changes the split of a running nginx; on return it serves it.
-///
-/// # Errors
-/// Who else is at it, what nginx says, or that `interrupted` was set; then the split is as it was.
+/// If somebody else holds the lock, nginx rejects the split or does not serve it, or `interrupted` is
+/// set. The split is unchanged then.
 pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::Result<Changed> {
-    let lock = take(nginx)?;
+    let lock = take(&nginx.dir)?;
     let split = change(nginx, &lock, wanted, interrupted)?;
     let reason = format!("{}, {}% mirrored", split.key, split.mirror_percent);
     let share_percent = split.share_percent;
@@ -53,7 +41,9 @@ pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::
         && let Some(mut state) = State::load_unfinished(&nginx.dir)?
     {
         superseded = Some(state.clone());
-        state.end(&nginx.dir, Phase::Superseded, &format!("{share_percent}% was set by hand"))?;
+        state.phase = Phase::Superseded;
+        state.reason = format!("{share_percent}% was set by hand");
+        state.save(&nginx.dir)?;
     }
     Ok(Changed { split, superseded })
 }

@@ -1,4 +1,4 @@
-//! A share of the traffic.
+//! A share of the traffic in percent.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
-/// A share in percent, 0 to 100, in steps of a hundredth: as fine as nginx takes it.
+/// A share in percent, 0 to 100, in steps of 0.01, which is the finest that nginx accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Share {
@@ -14,15 +14,15 @@ pub struct Share {
 }
 
 impl Share {
-    /// None of it.
+    /// 0%.
     pub const NONE: Share = Share { hundredths: 0 };
-    /// All of it.
+    /// 100%.
     pub const ALL: Share = Share { hundredths: 10_000 };
 
-    /// Whole percents.
+    /// A share in whole percent.
     ///
     /// # Errors
-    /// Above 100.
+    /// If it is above 100.
     pub fn percent(percent: u16) -> anyhow::Result<Self> {
         ensure!(percent <= 100, "{percent}: must be 0 to 100 percent");
         Ok(Share { hundredths: percent * 100 })
@@ -33,7 +33,7 @@ impl FromStr for Share {
     type Err = anyhow::Error;
 
     fn from_str(text: &str) -> anyhow::Result<Self> {
-        let problem = || format!("{text:?}: must be 0 to 100 percent, with two decimals at most");
+        let problem = || format!("{text:?}: must be 0 to 100 percent, with at most two decimals");
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         ensure!(digits(whole) && digits(decimals) && decimals.len() <= 2, problem());
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_out_of_range_is_refused_by_value() {
+    fn an_invalid_share_is_refused_and_quoted() {
         for text in ["101", "-1", "", "x", "1.234", "100.01", "99999999999", "1."] {
             let error = text.parse::<Share>().expect_err(text).to_string();
             assert!(error.contains(&format!("{text:?}")), "{error}");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn every_hundredth_survives_being_a_number() {
+    fn every_share_survives_json_and_text() {
         for hundredths in 0..=10_000 {
             let share = Share { hundredths };
             let json = serde_json::to_string(&share).expect("a number");

@@ -1,25 +1,34 @@
-//! The text of nginx' split.conf.
+//! The split of /qrcode: the values, the text of nginx' `split.conf`, and where both are read.
 
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::{Key, Share};
+use crate::key::Key;
+use crate::share::Share;
+use crate::{files, http};
 
-/// What split.conf says. nginx' admin listener answers with the same, as JSON, at `/split`: that is
-/// how a change is seen to be in force.
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The values in `split.conf`. The admin listener of nginx serves them as JSON at `/split`, which
+/// shows when a change is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
-    /// Another one at every change; tells this configuration from all others.
+    /// Identifies this configuration: every change makes a new one.
     pub generation: String,
-    /// The Rust service's share of /qrcode.
+    /// The new side's share of /qrcode.
     pub share_percent: Share,
-    /// What it is a share of.
+    /// The key that assigns a request to a side.
     pub key: Key,
-    /// How many of all requests the shadow gets to compare.
+    /// The share of all requests that nginx mirrors to the shadow.
     pub mirror_percent: Share,
 }
 
 impl Default for Split {
-    /// As `proxy/split.conf` has it.
+    /// The values of `proxy/split.conf`.
     fn default() -> Self {
         let mirror_percent = Share::percent(10).unwrap_or(Share::NONE);
         let generation = "0".to_owned();
@@ -27,19 +36,19 @@ impl Default for Split {
     }
 }
 
-/// What is to change; `None` stays as it is.
+/// A change to a split. `None` keeps the current value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The Rust service's share.
+    /// The new side's share.
     pub share: Option<Share>,
-    /// What it is a share of.
+    /// The key.
     pub key: Option<Key>,
-    /// The shadow's share.
+    /// The mirrored share.
     pub mirror: Option<Share>,
 }
 
 impl Wanted {
-    /// Another share of the same key.
+    /// Changes the share only.
     pub fn share(share: Share) -> Self {
         Wanted { share: Some(share), ..Wanted::default() }
     }
@@ -49,16 +58,17 @@ const STATE: &str = "map \"\" $split_state { default '";
 const STATE_END: &str = "'; }";
 
 impl Split {
-    /// The file's text.
+    /// The text of `split.conf`.
     ///
-    /// nginx refuses `0%` and wants `*` last, so 0 and 100 are `*` alone. Buckets are cumulative:
-    /// Rust stands first, so that a key that has moved to Rust stays there while the share grows.
+    /// nginx rejects `0%` and requires `*` last, so 0 and 100 render as `*` alone. Buckets are
+    /// cumulative: `new` comes first, so a key that has moved stays moved while the share grows.
     pub fn render(&self) -> String {
         let Split { share_percent, key, mirror_percent, .. } = self;
         // No value here has a character that JSON or nginx would escape.
         let state = serde_json::to_string(self).unwrap_or_default();
         let (cookie, key) = match key {
-            // Without the cookie all would have one key, the empty one, and move at once.
+            // The address stands in for a missing cookie. Otherwise all clients without the cookie
+            // would share the empty key and move at once.
             Key::Cookie(name) => (
                 format!(
                     "map $cookie_{name} $split_key {{ \"\" $remote_addr; default $cookie_{name}; }}\n"
@@ -67,30 +77,29 @@ impl Split {
             ),
             key => (String::new(), key.to_string()),
         };
-        // With a word before it, or where the key is the request as well, the same would be
-        // mirrored as go to Rust first.
+        // The prefix gives the mirror another hash than the key request_id has. With the same hash,
+        // the mirror would take the new side's requests first.
         let mirror = clients("mirror$request_id", "split_mirror", *mirror_percent, "1", "\"\"");
         format!(
-            "# The Rust service's share of /qrcode: {share_percent}%. Written by `ramp`, anew at every change; see\n\
-             # proxy/README.md. Rust first, * last: a key that has moved stays while the share grows.\n\
+            "# The new side's share of /qrcode: {share_percent}%. `ramp` writes this file at every change; see\n\
+             # proxy/README.md. `new` comes first: a key that has moved stays while the share grows.\n\
              {STATE}{state}{STATE_END}\n\
              {cookie}{}{mirror}",
             clients(&format!("${key}"), "split_arm", *share_percent, "new", "old")
         )
     }
 
-    /// What a file of [`Split::render`] says; `None` where it is no such file.
+    /// Reads the text that [`Split::render`] wrote; `None` for any other text.
     pub fn parse(text: &str) -> Option<Split> {
         let state = text.lines().find_map(|line| line.strip_prefix(STATE))?;
         Split::from_json(state.strip_suffix(STATE_END)?)
     }
 
-    /// What the admin listener says.
-    pub fn from_json(json: &str) -> Option<Split> {
+    fn from_json(json: &str) -> Option<Split> {
         serde_json::from_str(json.trim()).ok()
     }
 
-    /// This, changed; of a generation of its own.
+    /// This split with the changes, under a new generation.
     #[must_use]
     pub fn with(&self, wanted: &Wanted) -> Split {
         Split {
@@ -100,6 +109,33 @@ impl Split {
             mirror_percent: wanted.mirror.unwrap_or(self.mirror_percent),
         }
     }
+}
+
+/// The path of a folder's `split.conf`.
+pub(crate) fn path(nginx_dir: &Path) -> PathBuf {
+    nginx_dir.join("split.conf")
+}
+
+/// The split in a folder's `split.conf`.
+///
+/// # Errors
+/// If the file is missing or `ramp` did not write it.
+pub fn current(nginx_dir: &Path) -> anyhow::Result<Split> {
+    read(&path(nginx_dir))
+}
+
+pub(crate) fn read(file: &Path) -> anyhow::Result<Split> {
+    Split::parse(&files::read(file)?)
+        .with_context(|| format!("{} is not written by ramp", file.display()))
+}
+
+/// The split that an nginx serves, asked at its admin listener over a new connection.
+pub(crate) fn served(admin: SocketAddr) -> anyhow::Result<Split> {
+    let url = format!("http://{admin}/split");
+    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
+        .with_context(|| format!("nginx does not answer at {admin}"))?;
+    ensure!(status == 200, "{url} answers {status}");
+    Split::from_json(&body).with_context(|| format!("{url} answers {body:?}, which is no split"))
 }
 
 fn clients(key: &str, variable: &str, share: Share, hit: &str, miss: &str) -> String {
@@ -116,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn a_rendered_split_parses_to_itself() {
         for share in ["0", "0.01", "25", "99.99", "100"] {
             for key in ["arg_text", "remote_addr", "request_id", "cookie_user"] {
                 let wanted = Wanted {
@@ -132,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_repositorys_own_file_is_the_default() {
+    fn the_default_split_renders_the_repositorys_split_conf() {
         assert_eq!(include_str!("../../split.conf"), Split::default().render());
     }
 }

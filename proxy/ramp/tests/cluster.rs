@@ -1,5 +1,5 @@
-//! A cluster's split: a ConfigMap behind an API like Kubernetes', and a real nginx that follows it.
-//! (`make deploy-test` is the same on a real cluster.)
+//! A cluster's split: a ConfigMap behind a simulated Kubernetes API, and a real nginx that follows it.
+//! `make deploy-test` tests the same on a real cluster.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,12 +17,12 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use support::{Place, Process, eventually, stderr, stdout};
 
-/// One ConfigMap: its data, and its version.
+/// The ConfigMap.
 #[derive(Default)]
 struct Object {
     data: Option<String>,
     version: u64,
-    /// Somebody else changes it after each look.
+    /// Whether somebody else changes it after each request.
     contended: bool,
 }
 
@@ -37,7 +37,7 @@ impl Api {
         let address = listener.local_addr().unwrap();
         let object = Arc::<Mutex<Object>>::default();
         let shared = Arc::clone(&object);
-        // Ends with the test's process.
+        // Ends with the test process.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
@@ -59,7 +59,7 @@ impl Api {
     }
 }
 
-/// One request; `None` where there are no more.
+/// Answers one request; `None` after the last one.
 fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut head = Vec::new();
@@ -76,19 +76,19 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     reader.read_exact(&mut body).ok()?;
     let path = "/api/v1/namespaces/qr/configmaps/split http/1.1";
     let mut object = object.lock().unwrap();
-    let (status, said) = match head[0].split_once(' ').unwrap() {
-        ("get", asked) if asked == path => (200, shown(&object)),
-        ("patch", asked) if asked == path => {
+    let (status, body) = match head[0].split_once(' ').unwrap() {
+        ("get", requested) if requested == path => (200, shown(&object)),
+        ("patch", requested) if requested == path => {
             assert!(head.contains(&"content-type: application/merge-patch+json".to_owned()));
             patched(&mut object, &serde_json::from_slice(&body).unwrap())
         }
-        (_, asked) => (404, json!({ "message": format!("{asked} not found") })),
+        (_, requested) => (404, json!({ "message": format!("{requested} not found") })),
     };
     if object.contended {
         object.version += 1;
     }
-    let said = said.to_string();
-    write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{said}", said.len()).ok()
+    let body = body.to_string();
+    write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok()
 }
 
 fn shown(object: &Object) -> Value {
@@ -109,7 +109,7 @@ fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
     let mut command = place.ramp(args);
     command
         .env("RAMP_KUBERNETES_URL", format!("http://{}", api.address))
-        .env("RAMP_PROXIES", place.settings.addresses.proxy_admin.to_string());
+        .env("RAMP_PROXIES", place.at.admin.to_string());
     command
 }
 
@@ -118,10 +118,10 @@ fn follow(place: &Place, api: &Api) -> Process {
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// From elsewhere: with a folder of its own.
+/// Runs ramp outside the proxy's pod, with another folder.
 fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> std::process::Output {
     let mut command = in_cluster(place, api, args);
-    let folder = place.settings.run_dir.join("elsewhere");
+    let folder = place.beside("elsewhere");
     command.env("RAMP_NGINX_DIR", folder).env("RAMP_TARGET", "kubernetes").output().unwrap()
 }
 
@@ -130,7 +130,7 @@ fn share(percent: &str) -> Wanted {
 }
 
 #[test]
-fn what_is_set_for_the_cluster_is_served_when_the_command_returns() {
+fn set_returns_once_the_proxies_serve_the_split() {
     let (place, api) = (Place::new(), Api::start());
     let follower = follow(&place, &api);
     for percent in ["25", "100", "0"] {
@@ -143,7 +143,7 @@ fn what_is_set_for_the_cluster_is_served_when_the_command_returns() {
 }
 
 #[test]
-fn a_proxy_that_starts_takes_the_clusters_split_over() {
+fn a_new_proxy_applies_the_clusters_split() {
     let (place, api) = (Place::new(), Api::start());
     api.set(&Split::default().with(&share("25")).render());
     let _follower = follow(&place, &api);
@@ -151,7 +151,7 @@ fn a_proxy_that_starts_takes_the_clusters_split_over() {
 }
 
 #[test]
-fn where_nothing_is_set_the_split_is_what_the_proxies_serve() {
+fn without_a_split_in_the_cluster_status_shows_what_the_proxies_serve() {
     let (place, api) = (Place::new(), Api::start());
     let output = from_elsewhere(&place, &api, &["status"]);
     let said = stdout(&output);
@@ -159,10 +159,10 @@ fn where_nothing_is_set_the_split_is_what_the_proxies_serve() {
 }
 
 #[test]
-fn proxies_that_let_nobody_in_yet_are_waited_for() {
+fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
     let (place, api) = (Place::new(), Api::start());
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let admin = place.settings.addresses.proxy_admin;
+    let admin = place.at.admin;
     thread::spawn(move || {
         thread::sleep(Duration::from_millis(600));
         for mut client in TcpListener::bind(address).unwrap().incoming().flatten() {
@@ -179,7 +179,7 @@ fn proxies_that_let_nobody_in_yet_are_waited_for() {
 }
 
 #[test]
-fn a_change_of_somebody_elses_is_not_overwritten() {
+fn somebody_elses_change_is_not_overwritten() {
     let (place, api) = (Place::new(), Api::start());
     let _follower = follow(&place, &api);
     api.set(&Split::default().with(&share("5")).render());
@@ -189,12 +189,12 @@ fn a_change_of_somebody_elses_is_not_overwritten() {
     assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
     assert_eq!(said.matches("somebody else has changed").count(), 1, "{said}");
-    assert!(said.contains("the split stays as it was, 5%"), "{said}");
+    assert!(said.contains("the split stays at 5%"), "{said}");
     assert_eq!((place.share(), api.share()), ("5".to_owned(), "5".to_owned()));
 }
 
 #[test]
-fn what_ramp_has_not_written_is_not_taken_over() {
+fn a_split_that_ramp_did_not_write_is_not_applied() {
     let (place, api) = (Place::new(), Api::start());
     let mut follower = follow(&place, &api);
     api.set("split_clients $arg_text $split_arm { * new; }");
@@ -205,9 +205,9 @@ fn what_ramp_has_not_written_is_not_taken_over() {
 }
 
 #[test]
-fn an_nginx_that_does_not_run_yet_gets_the_split_and_no_other_text() {
+fn prepare_copies_the_split_and_no_other_text() {
     let place = Place::new();
-    let mounted = place.settings.run_dir.join("mounted.conf");
+    let mounted = place.beside("mounted.conf");
     let split = Split::default().with(&share("25"));
     std::fs::write(&mounted, split.render() + "daemon on;\n").unwrap();
     place.succeeds(&["prepare", mounted.to_str().unwrap()]);
@@ -219,7 +219,7 @@ fn an_nginx_that_does_not_run_yet_gets_the_split_and_no_other_text() {
 }
 
 #[test]
-fn an_api_that_is_away_or_refuses_is_named() {
+fn an_unavailable_or_refusing_api_is_named() {
     let (place, api) = (Place::new(), Api::start());
     let output = from_elsewhere(&place, &api, &["status", "--split-config-map", "qr/other"]);
     assert_eq!(output.status.code(), Some(1));

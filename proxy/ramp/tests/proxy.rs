@@ -1,4 +1,4 @@
-//! What the proxy does around the split: fallback and mirror.
+//! The fallback and the mirror of the proxy.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,53 +13,53 @@ use std::time::{Duration, Instant};
 use support::{Place, eventually};
 
 #[test]
-fn what_rust_answers_is_final_but_for_502_503_and_504() {
+fn only_502_503_and_504_of_the_new_side_fall_back() {
     let place = Place::new();
     place.succeeds(&["set", "100"]);
     for status in [400, 404, 500] {
-        let asked = place.get(&format!("/qrcode?text=a&status={status}"));
-        assert_eq!(asked, (status, "new".to_owned()), "not asked elsewhere");
+        let answer = place.get(&format!("/qrcode?text=a&status={status}"));
+        assert_eq!(answer, (status, "new".to_owned()));
     }
     for status in [502, 503, 504] {
-        let asked = place.get(&format!("/qrcode?text=a&status={status}"));
-        assert_eq!(asked, (200, "fallback".to_owned()), "{status}");
+        let answer = place.get(&format!("/qrcode?text=a&status={status}"));
+        assert_eq!(answer, (200, "fallback".to_owned()), "{status}");
     }
-    // Answers are no failures, 503 from overload included: the service is not left alone for them.
+    // An answered 503 does not count for max_fails, so the new side still gets requests.
     assert_eq!(place.get("/qrcode?text=a").1, "new");
 }
 
-/// Takes what is mirrored, and answers at once, or never.
+/// Receives the mirrored requests and answers at once or never.
 struct Shadow {
-    asked: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
 }
 
 impl Shadow {
     fn start(place: &Place, answers: bool) -> Self {
-        let listener = TcpListener::bind(place.settings.addresses.shadow).unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let shared = Arc::clone(&asked);
-        // Ends with the test's process; nobody asks it after the test.
+        let listener = TcpListener::bind(place.at.shadow).unwrap();
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&received);
+        // Ends with the test process.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || serve(&stream, &shared, answers));
             }
         });
-        Shadow { asked }
+        Shadow { received }
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    fn received(&self) -> Vec<String> {
+        self.received.lock().unwrap().clone()
     }
 }
 
-fn serve(mut stream: &TcpStream, asked: &Mutex<Vec<String>>, answers: bool) {
+fn serve(mut stream: &TcpStream, received: &Mutex<Vec<String>>, answers: bool) {
     let mut first = String::new();
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
         if first.is_empty() {
             first = line;
         } else if line.is_empty() {
-            asked.lock().unwrap().push(std::mem::take(&mut first));
+            received.lock().unwrap().push(std::mem::take(&mut first));
             if answers && stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").is_err() {
                 return;
             }
@@ -68,7 +68,7 @@ fn serve(mut stream: &TcpStream, asked: &Mutex<Vec<String>>, answers: bool) {
 }
 
 #[test]
-fn a_share_of_all_requests_is_mirrored_as_they_came() {
+fn a_share_of_all_requests_is_mirrored_unchanged() {
     let place = Place::new();
     let shadow = Shadow::start(&place, true);
     place.succeeds(&["set", "50", "--mirror", "100"]);
@@ -79,7 +79,7 @@ fn a_share_of_all_requests_is_mirrored_as_they_came() {
     for path in ["/", "/%71rcode?text=a", "/mirror", "/qrcode/"] {
         place.get(path);
     }
-    // Rust's answer is one that the legacy app has to replace: mirrored once, not twice.
+    // A request that falls back is mirrored once, not twice.
     place.succeeds(&["set", "100"]);
     place.get("/qrcode?text=a&status=503");
     let expected: Vec<String> = odd
@@ -87,13 +87,13 @@ fn a_share_of_all_requests_is_mirrored_as_they_came() {
         .chain(&["/qrcode?text=a&status=503"])
         .map(|path| format!("GET {path} HTTP/1.1"))
         .collect();
-    assert!(eventually(|| shadow.asked() == expected), "{:?}", shadow.asked());
+    assert!(eventually(|| shadow.received() == expected), "{:?}", shadow.received());
 
     place.succeeds(&["set", "50", "--mirror", "10"]);
     let keys: Vec<String> = (0..4000).map(|i| i.to_string()).collect();
     let new = place.served_by_new(&keys);
     thread::sleep(Duration::from_millis(200));
-    let mirrored = &shadow.asked()[expected.len()..];
+    let mirrored = &shadow.received()[expected.len()..];
     // Five standard deviations are 95.
     assert!((300..=500).contains(&mirrored.len()), "{} of 4000", mirrored.len());
     let of_new = mirrored.iter().filter(|line| {
@@ -101,16 +101,16 @@ fn a_share_of_all_requests_is_mirrored_as_they_came() {
         key.is_some_and(|key| new[key])
     });
     let of_new = of_new.count();
-    assert!(of_new > 100 && of_new < mirrored.len() - 100, "both arms are compared: {of_new}");
+    assert!(of_new > 100 && of_new < mirrored.len() - 100, "both arms are mirrored: {of_new}");
 
-    let before = shadow.asked().len();
+    let before = shadow.received().len();
     place.succeeds(&["set", "--mirror", "0"]);
     place.served_by_new(&keys);
-    assert_eq!(shadow.asked().len(), before);
+    assert_eq!(shadow.received().len(), before);
 }
 
 #[test]
-fn a_shadow_that_hangs_or_is_not_there_is_left_alone() {
+fn a_shadow_that_hangs_or_is_down_delays_nobody() {
     let place = Place::new();
     let keys: Vec<String> = (0..5000).map(|i| i.to_string()).collect();
     let timed = |mirror| {
@@ -120,13 +120,15 @@ fn a_shadow_that_hangs_or_is_not_there_is_left_alone() {
         since.elapsed()
     };
     let without = timed("0");
-    let nobody = timed("100");
+    let down = timed("100");
     let shadow = Shadow::start(&place, false);
-    let hung = timed("100");
-    let asked = shadow.asked().len();
-    println!("5000 requests: {without:?}, {nobody:?} without a shadow, {hung:?} where it hangs");
-    // If each had waited, 100 ms a request would be minutes.
-    assert!((1..50).contains(&asked), "{asked} of 5000 were tried");
+    let hangs = timed("100");
+    let received = shadow.received().len();
+    println!(
+        "5000 requests: {without:?} unmirrored, {down:?} if it is down, {hangs:?} if it hangs"
+    );
+    // At 100 ms per request, waiting for each would take minutes.
+    assert!((1..50).contains(&received), "{received} of 5000 reached the shadow");
     let slowest = without + Duration::from_secs(5);
-    assert!(nobody < slowest && hung < slowest, "{without:?}, {nobody:?}, {hung:?}");
+    assert!(down < slowest && hangs < slowest, "{without:?}, {down:?}, {hangs:?}");
 }

@@ -14,10 +14,10 @@ use rustix::process::Signal;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually, stderr, stdout};
 
-/// The gates that come with the program, for steps of seconds.
+/// The built-in gates, with an overlap for steps of seconds.
 fn gates(place: &Place) -> PathBuf {
     let own = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/gates.toml")).unwrap();
-    let file = place.settings.run_dir.join("gates.toml");
+    let file = place.beside("gates.toml");
     fs::write(&file, own.replace("overlap = \"10s\"", "overlap = \"500ms\"")).unwrap();
     file
 }
@@ -28,7 +28,7 @@ fn run_args(place: &Place, hold: &str) -> Vec<String> {
     args.into_iter().map(str::to_owned).chain([gates]).collect()
 }
 
-/// With nothing to complain about.
+/// Starts Prometheus with traffic that passes every gate.
 fn measured(place: &Place) -> Measured {
     let measured = Measured::start(place);
     measured.set(Traffic::FINE);
@@ -36,20 +36,20 @@ fn measured(place: &Place) -> Measured {
     measured
 }
 
-/// A run that goes to its end.
+/// Runs to the end.
 fn run(place: &Place, hold: &str) -> Output {
     let args = run_args(place, hold);
     place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap()
 }
 
-/// A run in the background.
+/// Starts a run in the background.
 fn start(place: &Place, hold: &str) -> Process {
     let args = run_args(place, hold);
     let mut command = place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>());
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// Waits until `status` says it.
+/// Waits until `status` shows the text.
 fn says(place: &Place, what: &str) {
     let said = || place.succeeds(&["status"]);
     assert!(eventually(|| said().contains(what)), "{what}: {}", said());
@@ -69,12 +69,12 @@ fn code(output: &Output) -> (Option<i32>, String) {
 }
 
 #[test]
-fn with_nothing_to_complain_about_it_goes_all_the_way() {
+fn a_run_whose_gates_pass_reaches_100_percent() {
     let place = Place::new();
     let _measured = measured(&place);
     let (code, said) = code(&run(&place, "1500ms"));
     assert_eq!(code, Some(0), "{said}");
-    for part in ["step 1 of 3", "step 3 of 3", "0:02 to go", "p99-seconds", "done. 100% of /qrcode"]
+    for part in ["step 1 of 3", "step 3 of 3", "0:02 left", "p99-seconds", "done. 100% of /qrcode"]
     {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -96,11 +96,11 @@ fn with_nothing_to_complain_about_it_goes_all_the_way() {
         assert!(figures.lines().any(|found| found == line), "{line}: {figures}");
     }
     let again = place.fails(1, &["run"]);
-    assert!(again.contains("100%") && again.contains("not above it"), "{again}");
+    assert!(again.contains("not above the current share, 100%"), "{again}");
 }
 
 #[test]
-fn a_mismatch_goes_straight_back_to_where_it_began() {
+fn a_mismatch_rolls_back_at_once() {
     let place = Place::new();
     place.succeeds(&["set", "2.5"]);
     let measured = measured(&place);
@@ -127,9 +127,8 @@ fn output(mut process: Process) -> Output {
     output
 }
 
-/// What a step would come to, by each kind of traffic.
 #[test]
-fn each_gate_passes_fails_and_waits_as_it_says() {
+fn each_gate_passes_fails_or_waits_as_configured() {
     let place = Place::new();
     let measured = measured(&place);
     let gates = gates(&place).display().to_string();
@@ -138,17 +137,17 @@ fn each_gate_passes_fails_and_waits_as_it_says() {
         (fine, 0, "pass: a run would move on, to 1%"),
         (Traffic { new: 20.0, ..fine }, 4, "would wait: requests ("),
         (Traffic { matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
-        (Traffic { mismatches: 1.0, ..Traffic::NONE }, 3, "would go back: mismatches ("),
-        (Traffic { fallbacks: 2.0, ..fine }, 3, "would go back: fallbacks ("),
-        (Traffic { new_errors: 8.0, ..fine }, 3, "would go back: error-ratio ("),
+        (Traffic { mismatches: 1.0, ..Traffic::NONE }, 3, "would roll back: mismatches ("),
+        (Traffic { fallbacks: 2.0, ..fine }, 3, "would roll back: fallbacks ("),
+        (Traffic { new_errors: 8.0, ..fine }, 3, "would roll back: error-ratio ("),
         (Traffic { new_errors: 8.0, old_errors: 8.0, ..fine }, 0, "pass"),
-        (Traffic { new_seconds: 0.04, ..fine }, 3, "would go back: p99-seconds ("),
+        (Traffic { new_seconds: 0.04, ..fine }, 3, "would roll back: p99-seconds ("),
         (Traffic { new_seconds: 0.04, matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
         (Traffic { down: "shadow", ..fine }, 4, "would wait: parts-up (2, must be == 3)"),
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
     ] {
         measured.set(traffic);
-        // The window and two scrapes, so that nothing of the one before is left.
+        // The window and two scrapes: the earlier traffic must have left the window.
         thread::sleep(Duration::from_millis(1900));
         let args = ["run", "--dry-run", "--hold", "1s", "--gates", &gates];
         let output = place.run(&args);
@@ -156,29 +155,29 @@ fn each_gate_passes_fails_and_waits_as_it_says() {
         assert_eq!(output.status.code(), Some(code), "{traffic:?}: {said}");
         assert!(said.contains(named), "{named}: {said}");
     }
-    assert_eq!(place.share(), "0", "nothing was moved");
+    assert_eq!(place.share(), "0", "nothing moved");
     assert!(!place.file("ramp.json").exists() && !place.file("ramp.log").exists());
 }
 
 #[test]
-fn without_prometheus_nothing_is_moved() {
+fn without_prometheus_nothing_moves() {
     let place = Place::new();
     let (code, said) = code(&run(&place, "1s"));
     assert_eq!(code, Some(4), "{said}");
-    assert!(said.contains("Prometheus at") && said.contains("nothing was moved"), "{said}");
+    assert!(said.contains("Prometheus at") && said.contains("nothing moved"), "{said}");
     assert_eq!(place.share(), "0");
 }
 
 #[test]
-fn without_traffic_it_waits_and_stays_and_goes_on_when_there_is_some() {
+fn without_traffic_a_run_stops_and_resumes_when_there_is_some() {
     let place = Place::new();
     let mut measured = Measured::start(&place);
     measured.wait_until_scraped(&place);
     let (code_, said) = code(&run(&place, "1s"));
     assert_eq!(code_, Some(4), "{said}");
-    assert!(said.contains("waiting for enough"), "{said}");
+    assert!(said.contains("waiting for missing data"), "{said}");
     assert!(said.lines().last().unwrap().contains("comparisons (0, must be >= 100)"), "{said}");
-    assert_eq!(place.share(), "5", "it stays, and does not advance");
+    assert_eq!(place.share(), "5", "the share stays");
     says(&place, "inconclusive: step 1 of 3, 5%");
 
     measured.set(Traffic::FINE);
@@ -193,10 +192,10 @@ fn without_traffic_it_waits_and_stays_and_goes_on_when_there_is_some() {
 }
 
 #[test]
-fn it_pauses_goes_on_and_aborts_as_another_shell_asks() {
+fn a_run_pauses_resumes_and_aborts_on_request_from_another_shell() {
     let place = Place::new();
     let measured = measured(&place);
-    assert!(place.fails(1, &["pause"]).contains("no run is under way"));
+    assert!(place.fails(1, &["pause"]).contains("no unfinished run"));
     let process = start(&place, "2s");
     says(&place, "step 1 of 3");
     let pid = process.0.id().to_string();
@@ -207,13 +206,13 @@ fn it_pauses_goes_on_and_aborts_as_another_shell_asks() {
     assert!(place.succeeds(&["pause"]).contains("stays at 5%"));
     thread::sleep(Duration::from_secs(3));
     says(&place, "paused: step 1 of 3");
-    assert!(place.succeeds(&["resume"]).contains("goes on at 5%"));
+    assert!(place.succeeds(&["resume"]).contains("resumes at 5%"));
     says(&place, "step 2 of 3");
     place.succeeds(&["pause"]);
     assert!(place.succeeds(&["abort"]).contains("back at 0%"));
     assert_eq!(process.wait(), Some(5));
     assert_eq!(place.share(), "0");
-    assert!(place.fails(1, &["abort"]).contains("no run is under way"));
+    assert!(place.fails(1, &["abort"]).contains("no unfinished run"));
 
     // A pause does not stop the gates.
     let process = start(&place, "30s");
@@ -225,16 +224,16 @@ fn it_pauses_goes_on_and_aborts_as_another_shell_asks() {
 }
 
 #[test]
-fn a_killed_run_goes_on_where_it_stood_or_says_why_not() {
+fn a_killed_run_resumes_its_step_or_reports_why_it_cannot() {
     let place = Place::new();
     let _measured = measured(&place);
     let process = start(&place, "1500ms");
     says(&place, "step 2 of 3");
-    says(&place, "share   25% of arg_text to qr-service; 10% mirrored\nserved  the same\nrun");
+    says(&place, "share   25% of arg_text to the new side; 10% mirrored\nserved  the same\nrun");
     process.signal(Signal::KILL);
     assert_eq!(process.wait(), None);
     assert_eq!(place.share(), "25");
-    says(&place, "step 2 of 3, 25%; no process is at it");
+    says(&place, "step 2 of 3, 25%; its process has ended");
 
     let said = place.fails(1, &["run", "--steps", "50"]);
     assert!(said.contains("step 2 of 3") && said.contains("`ramp resume`"), "{said}");
@@ -242,7 +241,7 @@ fn a_killed_run_goes_on_where_it_stood_or_says_why_not() {
         place.read("split.conf").replace("\"share_percent\":25.0", "\"share_percent\":60.0");
     fs::write(place.file("split.conf"), moved).unwrap();
     let said = place.fails(1, &["run"]);
-    assert!(said.contains("60% by now") && said.contains("`ramp abort`"), "{said}");
+    assert!(said.contains("now 60%") && said.contains("`ramp abort`"), "{said}");
     let back = place.read("split.conf").replace("\"share_percent\":60.0", "\"share_percent\":25.0");
     fs::write(place.file("split.conf"), back).unwrap();
 
@@ -254,18 +253,18 @@ fn a_killed_run_goes_on_where_it_stood_or_says_why_not() {
     let (code, said) = code(&output(process));
     assert_eq!(code, Some(143), "{said}");
     assert!(said.starts_with("resumed: step 2 of 3, 25%"), "{said}");
-    assert_eq!(place.share(), "100", "told to end, it stays where it stands");
+    assert_eq!(place.share(), "100", "a signal leaves the share");
     says(&place, "interrupted: step 3 of 3, 100%");
     let said = place.succeeds(&["set", "7"]);
-    assert!(said.contains("ends the run that had not ended"), "{said}");
+    assert!(said.contains("discards the unfinished run"), "{said}");
     says(&place, "superseded");
 }
 
 #[test]
-fn a_gate_that_prometheus_does_not_take_is_named_before_anything_moves() {
+fn a_gate_with_an_invalid_query_is_named_before_anything_moves() {
     let place = Place::new();
     let _measured = Measured::start(&place);
-    let file = place.settings.run_dir.join("own.toml");
+    let file = place.beside("own.toml");
     let gate = |query: &str| {
         format!(
             "overlap = \"1s\"\n[[gate]]\nname = \"own\"\nquery = '{query}'\ncompare = \"<\"\nlimit = 1\n"

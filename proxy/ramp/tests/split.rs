@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use support::{Place, eventually, stderr};
 
 #[test]
-fn the_share_served_is_the_share_set_and_what_has_moved_stays_moved() {
+fn the_share_is_exact_and_a_key_that_has_moved_stays_moved() {
     let place = Place::new();
     place.succeeds(&["set", "--mirror", "0"]);
     let keys: Vec<String> = (0..100_000).map(|i| format!("https://example.com/{i}")).collect();
@@ -30,7 +30,7 @@ fn the_share_served_is_the_share_set_and_what_has_moved_stays_moved() {
 }
 
 #[test]
-fn none_all_and_hundredths_are_shares_as_well() {
+fn shares_of_0_and_100_and_hundredths_work() {
     let place = Place::new();
     let keys: Vec<String> = (0..2000).map(|i| i.to_string()).collect();
     for (percent, new) in [("100", 2000), ("0", 0)] {
@@ -48,16 +48,15 @@ fn none_all_and_hundredths_are_shares_as_well() {
 }
 
 #[test]
-fn the_key_decides_what_stays_together() {
+fn requests_with_the_same_key_go_to_the_same_side() {
     let place = Place::new();
     let get = |from: &str, cookie: &str| {
-        let url =
-            format!("http://{}/qrcode?text={}", place.settings.addresses.proxy, fastrand::u64(..));
+        let url = format!("http://{}/qrcode?text={}", place.at.proxy, fastrand::u64(..));
         let mut curl = std::process::Command::new("curl");
         curl.args(["-s", "--interface", from, "-H", cookie, &url]);
         String::from_utf8(curl.output().unwrap().stdout).unwrap()
     };
-    // Each value has to have one answer, and not all values the same.
+    // Whether each value always gets the same side, and whether both sides occur.
     let sticks = |answer: &dyn Fn(u8) -> String| {
         let answers: Vec<String> = (2..40).map(answer).collect();
         let again: Vec<String> = (2..40).map(answer).collect();
@@ -69,14 +68,14 @@ fn the_key_decides_what_stays_together() {
     assert_eq!(sticks(&by_address), (true, true));
     place.succeeds(&["set", "--key", "cookie_user"]);
     assert_eq!(sticks(&by_cookie), (true, true));
-    assert_eq!(sticks(&by_address), (true, true), "without the cookie it is the address");
+    assert_eq!(sticks(&by_address), (true, true), "the address stands in for a missing cookie");
     place.succeeds(&["set", "--key", "request_id"]);
     assert_eq!(sticks(&by_address), (false, true));
     assert_eq!(place.share(), "50", "the share stays");
 }
 
 #[test]
-fn a_bad_value_is_named_and_changes_nothing() {
+fn an_invalid_value_is_named_and_changes_nothing() {
     let place = Place::new();
     let before = place.read("split.conf");
     for (args, named) in [
@@ -99,34 +98,34 @@ fn a_bad_value_is_named_and_changes_nothing() {
 }
 
 #[test]
-fn what_nginx_refuses_leaves_the_old_file_in_force() {
+fn a_file_that_nginx_rejects_leaves_the_old_one_in_force() {
     let place = Place::new();
     place.succeeds(&["set", "5"]);
     let before = place.read("split.conf");
     fs::write(place.file("listen.conf"), "listen nonsense nonsense;").unwrap();
     let said = place.fails(1, &["set", "25"]);
-    assert!(said.contains("stays as it was, 5%") && said.contains("listen.conf"), "{said}");
+    assert!(said.contains("stays at 5%") && said.contains("listen.conf"), "{said}");
     assert_eq!(place.read("split.conf"), before);
     assert_eq!(place.share(), "5");
     assert!(!place.file("split.conf.before").exists());
 }
 
 #[test]
-fn what_nginx_cannot_take_over_leaves_the_old_file_in_force() {
+fn a_failed_reload_leaves_the_old_file_in_force() {
     let place = Place::new();
-    // `nginx -t` looks over a taken port, and a reload fails on it.
+    // `nginx -t` accepts a port that is in use, but a reload fails on it.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = format!("{} listen {};", place.read("listen.conf"), taken.local_addr().unwrap());
     fs::write(place.file("listen.conf"), listen).unwrap();
     let before = place.read("split.conf");
     let said = place.fails(1, &["set", "25"]);
-    assert!(said.contains("stays as it was, 0%") && said.contains("does not serve"), "{said}");
+    assert!(said.contains("stays at 0%") && said.contains("does not serve"), "{said}");
     assert_eq!(place.read("split.conf"), before);
     assert_eq!(place.share(), "0");
 }
 
 #[test]
-fn without_nginx_nothing_is_changed() {
+fn without_nginx_nothing_changes() {
     let mut place = Place::new();
     let before = place.read("split.conf");
     place.stop_nginx();
@@ -138,7 +137,7 @@ fn without_nginx_nothing_is_changed() {
 }
 
 #[test]
-fn the_second_of_two_is_refused_and_told_who_is_at_it() {
+fn a_second_command_is_refused_and_told_who_holds_the_lock() {
     let place = Place::new();
     let first = place.with_slow_nginx(&mut place.ramp(&["set", "5"]));
     let said = place.fails(1, &["set", "25"]);
@@ -146,19 +145,19 @@ fn the_second_of_two_is_refused_and_told_who_is_at_it() {
         assert!(said.contains(part), "{said}");
     }
     let said = place.succeeds(&["status"]);
-    assert!(said.contains("under way") && said.contains("set 5"), "{said}");
+    assert!(said.contains("in progress") && said.contains("set 5"), "{said}");
     assert_eq!(first.wait(), Some(0));
     assert_eq!(place.share(), "5");
     assert!(place.succeeds(&["status"]).contains("holder  none"));
 }
 
 #[test]
-fn told_to_end_in_the_middle_it_puts_the_old_file_back() {
+fn a_signal_in_the_middle_of_a_change_undoes_it() {
     let place = Place::new();
     for (number, which) in [(15, Signal::TERM), (2, Signal::INT)] {
         let before = place.read("split.conf");
         let process = place.with_slow_nginx(&mut place.ramp(&["set", "25"]));
-        assert_ne!(place.read("split.conf"), before, "it is in the middle");
+        assert_ne!(place.read("split.conf"), before, "the new file is written");
         process.signal(which);
         assert_eq!(process.wait(), Some(128 + number));
         assert_eq!(place.read("split.conf"), before);
@@ -167,27 +166,31 @@ fn told_to_end_in_the_middle_it_puts_the_old_file_back() {
 }
 
 #[test]
-fn what_a_killed_change_has_left_is_said_and_put_right() {
+fn the_next_command_undoes_a_killed_change_and_says_so() {
     let place = Place::new();
     place.succeeds(&["set", "5"]);
     let process = place.with_slow_nginx(&mut place.ramp(&["set", "25"]));
     process.signal(Signal::KILL);
     process.wait();
     let left = ramp::current(&place.nginx().dir).unwrap();
-    assert_eq!(left.share_percent.to_string(), "25", "a whole file all the same");
+    assert_eq!(left.share_percent.to_string(), "25", "the file is complete");
     let said = place.succeeds(&["status"]);
-    assert!(said.contains("cut short; before it: 5%") && said.contains("served  5%"), "{said}");
+    assert!(said.contains("interrupted; before it: 5%") && said.contains("served  5%"), "{said}");
     assert!(said.contains("holder  none"), "{said}");
 
     let output = place.run(&["set", "50"]);
     assert!(output.status.success());
-    assert!(stderr(&output).contains("cut short; split.conf is back at 5%"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("interrupted; split.conf is back at 5%"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(place.share(), "50");
-    assert!(!place.succeeds(&["status"]).contains("cut short"));
+    assert!(!place.succeeds(&["status"]).contains("interrupted"));
 }
 
 #[test]
-fn before_nginx_starts_a_killed_change_is_put_right_as_well() {
+fn prepare_undoes_a_killed_change() {
     let mut place = Place::new();
     let process = place.with_slow_nginx(&mut place.ramp(&["set", "25"]));
     process.signal(Signal::KILL);
@@ -197,13 +200,13 @@ fn before_nginx_starts_a_killed_change_is_put_right_as_well() {
     assert_eq!(ramp::prepare(&dir, &Wanted::default()).unwrap().share_percent, Share::NONE);
     let unchanged = place.read("split.conf");
     ramp::prepare(&dir, &Wanted::share(Share::NONE)).unwrap();
-    assert_eq!(place.read("split.conf"), unchanged, "the same is not written again");
+    assert_eq!(place.read("split.conf"), unchanged, "an unchanged split is not written again");
     place.start_nginx();
     assert_eq!(place.share(), "0");
 }
 
 #[test]
-fn a_process_that_is_gone_holds_nothing() {
+fn a_dropped_lock_has_no_holder() {
     let place = Place::new();
     let dir = place.nginx().dir;
     drop(Lock::take(&dir).unwrap());
@@ -214,10 +217,10 @@ fn a_process_that_is_gone_holds_nothing() {
 }
 
 #[test]
-fn prometheus_finds_the_share_and_each_change_is_logged() {
+fn the_share_is_in_the_metrics_and_each_change_in_the_log() {
     let place = Place::new();
     place.succeeds(&["set", "12.5", "--mirror", "3"]);
-    let url = format!("http://{}/ramp/metrics", place.settings.addresses.proxy_admin);
+    let url = format!("http://{}/ramp/metrics", place.at.admin);
     let metrics = || ramp::http::get(&url, std::time::Duration::from_secs(2)).unwrap();
     let has = |line: &str| metrics().1.lines().any(|found| found == line);
     assert!(eventually(|| has("ramp_share_percent 12.5")), "{:?}", metrics());

@@ -1,6 +1,5 @@
-//! The API of Kubernetes, as far as one object is concerned.
+//! A client for one object of the Kubernetes API.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Api {
     url: String,
-    /// Read at each request: the kubelet puts a new token there before the old one ends.
+    /// Read at each request: the kubelet replaces the token before it expires.
     token: Option<PathBuf>,
     agent: Agent,
 }
@@ -26,14 +25,14 @@ impl Api {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(TIMEOUT))
-            // It is in the same cluster, and the token is for nobody else.
+            // The API is in the same cluster, and no proxy may see the token.
             .proxy(None);
         let mut token = None;
         if url.starts_with("https:") {
             let file = credentials.join("ca.crt");
-            let pem = fs::read(&file).with_context(|| file.display().to_string())?;
-            let authority =
-                Certificate::from_pem(&pem).with_context(|| file.display().to_string())?;
+            let pem = files::read(&file)?;
+            let authority = Certificate::from_pem(pem.as_bytes())
+                .with_context(|| file.display().to_string())?;
             let roots = RootCerts::new_with_certs(&[authority]);
             config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
             token = Some(credentials.join("token"));
@@ -49,7 +48,7 @@ impl Api {
         self.object(path, request.call())
     }
 
-    /// Merges `patch` into the object; gives it as it is then.
+    /// Merges `patch` into the object and returns the result.
     pub(super) fn patch(&self, path: &str, patch: &Value) -> anyhow::Result<Value> {
         let mut request = self.agent.patch(format!("{}{path}", self.url));
         request = request.header("Content-Type", "application/merge-patch+json");
@@ -75,8 +74,7 @@ impl Api {
         let object: Value = serde_json::from_str(&text).unwrap_or_default();
         match status {
             200 => Ok(object),
-            409 => bail!("somebody else has changed {path} in between"),
-            // What went wrong, in the API's own words.
+            409 => bail!("somebody else has changed {path} in the meantime"),
             _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or(&text)),
         }
     }

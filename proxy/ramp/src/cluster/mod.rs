@@ -1,14 +1,14 @@
-//! The proxies of a Kubernetes cluster as one.
+//! All proxies of a Kubernetes cluster, treated as one.
 //!
-//! The split is the text of `split.conf` in a ConfigMap. Each proxy's pod has a [`follow`] beside its
-//! nginx, which puts it into force there as `ramp set` does on one machine. To change the split is to
-//! patch the ConfigMap, and then to ask every proxy what it serves.
+//! A ConfigMap holds the split as the text of `split.conf`. `ramp follow` runs beside nginx in each
+//! proxy's pod and applies the split there, as `ramp set` does on one machine. This module patches
+//! the ConfigMap and asks every proxy which split it serves.
 
 mod api;
-mod follow;
 
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::Path;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,34 +16,37 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use crate::nginx::ask_served;
-use crate::{Split, change, files};
-
-pub use follow::follow;
+use crate::files;
+use crate::split::{self, Split};
 
 use api::Api;
 
 /// The key in the ConfigMap: the file's name.
 const KEY: &str = "split.conf";
 
-/// How long a command that begins waits for the proxies' first answers. What enforces network policies
-/// has to hear of its pod first, and until then nobody lets it in.
+/// How long a new command waits for the proxies' first answers. Network policies block its pod until
+/// their controller has seen it.
 const LET_IN_TIMEOUT: Duration = Duration::from_secs(10);
 const LET_IN_POLL: Duration = Duration::from_millis(250);
 
-/// What was typed of a cluster.
+/// A ConfigMap, written NAMESPACE/NAME.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// Of the API, up to what stands before `/api/v1`.
-    pub url: String,
-    /// Folder of `token` and `ca.crt`; asked where the URL is https.
-    pub credentials: PathBuf,
-    /// Of the ConfigMap.
-    pub namespace: String,
-    /// The ConfigMap.
-    pub name: String,
-    /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready.
-    pub proxies: String,
+pub struct ConfigMap {
+    path: String,
+}
+
+impl FromStr for ConfigMap {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let is_name = |word: &str| {
+            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
+        };
+        let parts = text.split_once('/');
+        let parts = parts.filter(|(namespace, name)| is_name(namespace) && is_name(name));
+        let (namespace, name) = parts.context("must be NAMESPACE/NAME")?;
+        Ok(ConfigMap { path: format!("/api/v1/namespaces/{namespace}/configmaps/{name}") })
+    }
 }
 
 /// The proxies of a cluster.
@@ -52,42 +55,44 @@ pub struct Cluster {
     api: Arc<Api>,
     path: String,
     proxies: String,
-    /// The ConfigMap's version when it was last seen. A change that has come in between is somebody
-    /// else's, and is not overwritten.
+    /// The ConfigMap's version at the last request. The API refuses to overwrite a later version,
+    /// which is somebody else's change.
     version: Arc<Mutex<Option<String>>>,
 }
 
 impl Cluster {
-    /// Asks nobody yet.
+    /// Reads the credentials; sends no request yet. `url` is the API's, without `/api/v1`.
+    /// `credentials` is the folder of `token` and `ca.crt`, read if the URL is https. `proxies` is the
+    /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready.
     ///
     /// # Errors
-    /// Credentials that are not there.
-    pub fn new(place: &Place) -> anyhow::Result<Self> {
-        let Place { namespace, name, proxies, .. } = place;
-        Ok(Cluster {
-            api: Arc::new(Api::new(&place.url, &place.credentials)?),
-            path: format!("/api/v1/namespaces/{namespace}/configmaps/{name}"),
-            proxies: proxies.clone(),
-            version: Arc::default(),
-        })
+    /// If the credentials are missing or invalid.
+    pub fn new(
+        url: &str,
+        credentials: &Path,
+        config_map: ConfigMap,
+        proxies: String,
+    ) -> anyhow::Result<Self> {
+        let api = Arc::new(Api::new(url, credentials)?);
+        Ok(Cluster { api, path: config_map.path, proxies, version: Arc::default() })
     }
 
-    /// Writes `split.conf` of a folder as the cluster has it: the copy that is then changed.
+    /// Writes the cluster's split into a folder's `split.conf`, the copy that ramp then changes.
     ///
     /// # Errors
-    /// Where the cluster does not say.
-    pub fn copy_to(&self, dir: &std::path::Path) -> anyhow::Result<()> {
+    /// If the cluster does not answer, or the file cannot be written.
+    pub fn copy_to(&self, dir: &Path) -> anyhow::Result<()> {
         self.wait_until_let_in();
         let split = match self.fetch()? {
             Some(split) => split,
-            // Nothing has been set yet, so it is the one that the proxies' image came with.
+            // Nobody has set a split yet, so the proxies serve the one from their image.
             None => self.served()?,
         };
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-        files::replace(&change::split_file(dir), &split.render())
+        files::replace(&split::path(dir), &split.render())
     }
 
-    /// Whoever asks next finds out why, where it is not.
+    /// Returns after the timeout too; the next request then reports the error.
     fn wait_until_let_in(&self) {
         let deadline = Instant::now() + LET_IN_TIMEOUT;
         while self.served().is_err() && Instant::now() < deadline {
@@ -95,8 +100,8 @@ impl Cluster {
         }
     }
 
-    /// What the ConfigMap says; `None` where nothing has been set yet.
-    fn fetch(&self) -> anyhow::Result<Option<Split>> {
+    /// The split in the ConfigMap; `None` if nobody has set one yet.
+    pub(crate) fn fetch(&self) -> anyhow::Result<Option<Split>> {
         let found = self.api.get(&self.path)?;
         self.remember(&found);
         let Some(text) = found["data"][KEY].as_str() else { return Ok(None) };
@@ -104,6 +109,7 @@ impl Cluster {
         split.map(Some).with_context(|| format!("{KEY} of {} is not written by ramp", self.path))
     }
 
+    /// Writes the split to the ConfigMap, unless somebody else has changed it since the last request.
     pub(crate) fn publish(&self, split: &Split) -> anyhow::Result<()> {
         let version = self.version.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let patch = json!({
@@ -119,7 +125,7 @@ impl Cluster {
         *self.version.lock().unwrap_or_else(PoisonError::into_inner) = version;
     }
 
-    /// What every proxy serves.
+    /// The split that every proxy serves; an error if they differ.
     pub(crate) fn served(&self) -> anyhow::Result<Split> {
         let mut all: Vec<SocketAddr> =
             self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?.collect();
@@ -127,7 +133,7 @@ impl Cluster {
         all.dedup();
         let mut agreed: Option<Split> = None;
         for proxy in all {
-            let split = ask_served(proxy)?;
+            let split = split::served(proxy)?;
             match &agreed {
                 Some(other) if *other != split => bail!(
                     "the proxies differ: {proxy} serves {}%, another {}%",
@@ -137,6 +143,6 @@ impl Cluster {
                 _ => agreed = Some(split),
             }
         }
-        agreed.with_context(|| format!("no proxy is behind {}", self.proxies))
+        agreed.with_context(|| format!("{} resolves to no proxy", self.proxies))
     }
 }

@@ -1,4 +1,4 @@
-//! `ramp run`, and what is asked of a run: pause, resume, abort.
+//! `ramp run`, and the commands for a run: pause, resume, abort.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,34 +8,36 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use ramp::gates::Gates;
+use ramp::run::Surroundings;
 use ramp::run::request::{self, Request};
-use ramp::run::{Outcome, Plan, State, Surroundings};
+use ramp::state::{Phase, Plan, State};
 use ramp::{Nginx, Share, Verdict, judge};
 
-use super::{Place, Signals};
+use super::place::Place;
+use super::signals::Signals;
 
 const ROLLED_BACK: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
 const ABORTED: u8 = 5;
 
-/// Going back takes a reload.
+/// How long an abort may take; it needs a reload of nginx.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(Args, Debug)]
 pub(super) struct Run {
-    /// The shares, one after the other [default: 1,5,25,50,100, or as the unfinished run has them]
+    /// The share of each step [default: 1,5,25,50,100, or those of the unfinished run]
     #[arg(long, value_parser = parse_steps, value_name = "PERCENT,PERCENT...")]
     steps: Option<Steps>,
-    /// How long each is held [default: 60s]
-    #[arg(long, value_parser = humantime::parse_duration, value_name = "TIME")]
-    hold: Option<Duration>,
-    /// How much longer where there is too little to judge by [default: as long as it is held]
-    #[arg(long, value_parser = humantime::parse_duration, value_name = "TIME")]
-    patience: Option<Duration>,
+    /// How long to hold each step [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    hold: Option<humantime::Duration>,
+    /// How much longer to wait if data is missing [default: the time of --hold]
+    #[arg(long, value_name = "TIME")]
+    patience: Option<humantime::Duration>,
     /// The gates [default: those of proxy/ramp/gates.toml, which are built in]
     #[arg(long, value_name = "FILE")]
     gates: Option<PathBuf>,
-    /// Judge the time just past, as if a step ended now, and move nothing
+    /// Judge the time just past as if a step ended now, and move nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -44,9 +46,9 @@ pub(super) struct Run {
 
 #[derive(Args, Debug)]
 pub(super) struct Pace {
-    /// Time between two judgements
-    #[arg(long, default_value = "2s", value_parser = humantime::parse_duration, value_name = "TIME")]
-    every: Duration,
+    /// The time between two judgements
+    #[arg(long, default_value = "2s", value_name = "TIME")]
+    every: humantime::Duration,
 }
 
 #[derive(Clone, Debug)]
@@ -55,23 +57,23 @@ struct Steps(Vec<Share>);
 fn parse_steps(text: &str) -> anyhow::Result<Steps> {
     let steps: Vec<Share> = text.split(',').map(str::parse).collect::<anyhow::Result<_>>()?;
     let rises = steps.windows(2).all(|pair| pair[0] < pair[1]) && steps[0] > Share::NONE;
-    anyhow::ensure!(rises, "steps go up, from above 0");
+    anyhow::ensure!(rises, "steps must rise and begin above 0");
     Ok(Steps(steps))
 }
 
 impl Run {
     pub(super) fn run(self, place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
         let unfinished = State::load_unfinished(&nginx.dir)?.map(|state| state.plan);
-        let pace = self.pace.every;
+        let every = *self.pace.every;
         let dry_run = self.dry_run;
         let plan = self.plan(unfinished)?;
         if dry_run {
             return judge_only(place, nginx, &plan);
         }
-        walk(place, nginx, plan, pace)
+        walk(place, nginx, plan, every)
     }
 
-    /// What was typed; the rest as the unfinished run has it, else by default.
+    /// Takes each value from the arguments, else from the unfinished run, else from the defaults.
     fn plan(self, unfinished: Option<Plan>) -> anyhow::Result<Plan> {
         let default = || -> anyhow::Result<Plan> {
             let Steps(steps) = parse_steps("1,5,25,50,100")?;
@@ -80,12 +82,13 @@ impl Run {
         };
         let fresh = unfinished.is_none();
         let rest = unfinished.map_or_else(default, Ok)?;
-        let hold = self.hold.unwrap_or(rest.hold);
+        let hold = self.hold.map_or(rest.hold, Into::into);
+        let default_patience = if fresh { hold } else { rest.patience };
         let gates = self.gates.map(std::path::absolute).transpose().context("--gates")?;
         Ok(Plan {
             steps: self.steps.map_or(rest.steps, |steps| steps.0),
             hold,
-            patience: self.patience.unwrap_or(if fresh { hold } else { rest.patience }),
+            patience: self.patience.map_or(default_patience, Into::into),
             gates: gates.or(rest.gates),
         })
     }
@@ -99,19 +102,19 @@ fn with_surroundings(
     place: &Place,
     nginx: &Nginx,
     every: Duration,
-    work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<Outcome>,
+    work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<Phase>,
 ) -> anyhow::Result<ExitCode> {
     let signals = Signals::watch()?;
-    let lock = ramp::take(nginx)?;
+    let lock = ramp::take(&nginx.dir)?;
     let prometheus = place.prometheus();
-    let (lock, prometheus, interrupted) = (&lock, &prometheus, &*signals.told);
-    let outcome = work(&Surroundings { nginx, lock, prometheus, every, interrupted })?;
-    Ok(match outcome {
-        Outcome::Done => ExitCode::SUCCESS,
-        Outcome::RolledBack => ExitCode::from(ROLLED_BACK),
-        Outcome::Inconclusive => ExitCode::from(INCONCLUSIVE),
-        Outcome::Aborted => ExitCode::from(ABORTED),
-        Outcome::Interrupted => signals.exit_code().unwrap_or(ExitCode::FAILURE),
+    let (lock, prometheus, interrupted) = (&lock, &prometheus, &*signals.received);
+    let phase = work(&Surroundings { nginx, lock, prometheus, every, interrupted })?;
+    Ok(match phase {
+        Phase::Done => ExitCode::SUCCESS,
+        Phase::RolledBack => ExitCode::from(ROLLED_BACK),
+        Phase::Inconclusive => ExitCode::from(INCONCLUSIVE),
+        Phase::Aborted => ExitCode::from(ABORTED),
+        _ => signals.exit_code().unwrap_or(ExitCode::FAILURE),
     })
 }
 
@@ -120,7 +123,7 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitC
     let share = ramp::current(&nginx.dir)?.share_percent;
     let judgement = judge::judge(&gates, &place.prometheus(), plan.hold, true);
     let hold = humantime::format_duration(plan.hold);
-    println!("dry run: {share}% on Rust, judged by the last {hold}; nothing is moved");
+    println!("dry run: {share}% on the new side, judged by the last {hold}; nothing moves");
     print!("{}", ramp::lines(&judgement));
     let next = plan.steps.iter().find(|step| **step > share);
     Ok(match (judgement.verdict, next) {
@@ -129,11 +132,11 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitC
             ExitCode::SUCCESS
         }
         (Verdict::Pass, None) => {
-            println!("pass: a run would be done");
+            println!("pass: a run would end here");
             ExitCode::SUCCESS
         }
         (Verdict::Fail, _) => {
-            println!("fail: a run would go back: {}", judgement.named(Verdict::Fail));
+            println!("fail: a run would roll back: {}", judgement.named(Verdict::Fail));
             ExitCode::from(ROLLED_BACK)
         }
         (Verdict::Inconclusive, _) => {
@@ -144,29 +147,29 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitC
     })
 }
 
-/// The unfinished run, and whether a process is at it.
+/// The unfinished run, and whether it has a process.
 fn unfinished(nginx: &Nginx) -> anyhow::Result<(State, bool)> {
-    let state = State::load_unfinished(&nginx.dir)?.context("no run is under way")?;
+    let state = State::load_unfinished(&nginx.dir)?.context("there is no unfinished run")?;
     Ok((state, ramp::holder(&nginx.dir).is_some()))
 }
 
 pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     let (state, alive) = unfinished(nginx)?;
     if !alive {
-        bail!("no process is at the run, so it stays where it is ({state})");
+        bail!("the run has no process, so its share stays anyway ({state})");
     }
     request::send(&nginx.dir, Request::Pause)?;
-    println!("It stays at {}%.", state.share());
+    println!("The run stays at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn resume(place: &Place, nginx: &Nginx, pace: &Pace) -> anyhow::Result<ExitCode> {
     let (state, alive) = unfinished(nginx)?;
     if !alive {
-        return walk(place, nginx, state.plan, pace.every);
+        return walk(place, nginx, state.plan, *pace.every);
     }
     request::send(&nginx.dir, Request::Resume)?;
-    println!("It goes on at {}%.", state.share());
+    println!("The run resumes at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -180,14 +183,14 @@ pub(super) fn abort(place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
     let deadline = Instant::now() + ENDS_WITHIN;
     while let Some(holder) = ramp::holder(&nginx.dir) {
         if Instant::now() > deadline {
-            bail!("the run does not end: {holder}");
+            bail!("the run has not ended after {ENDS_WITHIN:?}: {holder}");
         }
         thread::sleep(Duration::from_millis(50));
     }
     let share = ramp::current(&nginx.dir)?.share_percent;
     if share != state.start_share {
-        bail!("the run has ended at {share}%; `ramp status` says why");
+        bail!("the run ended at {share}%; `ramp status` shows the reason");
     }
-    println!("It is back at {share}%.");
+    println!("The share is back at {share}%.");
     Ok(ExitCode::SUCCESS)
 }

@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-use ramp::run::State;
+use ramp::state::State;
 use ramp::{Nginx, Split};
 
 pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     let split = ramp::current(&nginx.dir)?;
-    println!("share   {}", said(&split));
+    println!("share   {}", described(&split));
     println!("served  {}", served(nginx, &split));
     let holder = ramp::holder(&nginx.dir);
     if let Some(before) = ramp::pending(&nginx.dir) {
-        let state = if holder.is_some() { "under way" } else { "cut short" };
-        println!("change  {state}; before it: {}", said(&before));
+        let state = if holder.is_some() { "in progress" } else { "interrupted" };
+        println!("change  {state}; before it: {}", described(&before));
     }
     match State::load(&nginx.dir)? {
         Some(run) => {
             let ended = run.phase.is_unfinished() && holder.is_none();
-            println!("run     {run}{}", if ended { "; no process is at it" } else { "" });
+            println!("run     {run}{}", if ended { "; its process has ended" } else { "" });
             if let Some(judgement) = &run.judgement {
                 println!("verdict {}", judgement.verdict.as_str());
                 print!("{}", ramp::lines(judgement));
@@ -29,15 +29,15 @@ pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn said(split: &Split) -> String {
+fn described(split: &Split) -> String {
     let Split { share_percent, key, mirror_percent, .. } = split;
-    format!("{share_percent}% of {key} to qr-service; {mirror_percent}% mirrored")
+    format!("{share_percent}% of {key} to the new side; {mirror_percent}% mirrored")
 }
 
 fn served(nginx: &Nginx, split: &Split) -> String {
     match nginx.served() {
         Ok(served) if served == *split => "the same".to_owned(),
-        Ok(served) => said(&served),
+        Ok(served) => described(&served),
         Err(error) => format!("{error:#}"),
     }
 }

@@ -1,20 +1,20 @@
-//! What has to hold before a run moves anything.
+//! The checks before a run moves anything.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail, ensure};
 
-use super::{Phase, Plan, State};
-use crate::current;
 use crate::gates::Gates;
 use crate::judge::ask;
 use crate::prometheus::{NoNumber, Prometheus};
+use crate::split::current;
+use crate::state::{Phase, Plan, State};
 
-/// A query that Prometheus does not take would make every step inconclusive; better to know now.
+/// Refuses gates with an invalid query, which would make every step inconclusive.
 pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::Result<()> {
     match prometheus.number("vector(1)") {
-        Err(NoNumber::Away(_)) => return Ok(()), // the first step will say so
+        Err(NoNumber::Away(_)) => return Ok(()), // the first step reports it
         Err(problem) => bail!("{problem}"),
         Ok(_) => {}
     }
@@ -26,14 +26,14 @@ pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::R
     Ok(())
 }
 
-/// A new run, from the share that is there.
+/// The state of a new run, from the current share.
 pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
     let start_share = current(dir)?.share_percent;
     let first = plan.steps.first().context("no steps")?;
     ensure!(
         *first > start_share,
-        "the share is {start_share}%, and the first step, {first}%, is not above it; \
-         `ramp set` moves it down"
+        "the first step, {first}%, is not above the current share, {start_share}%; \
+         lower the share with `ramp set`"
     );
     Ok(State {
         run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
@@ -46,16 +46,19 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
     })
 }
 
-/// Where an unfinished run goes on.
+/// The state in which an unfinished run resumes.
 pub(super) fn resumed(dir: &Path, mut state: State, plan: &Plan) -> anyhow::Result<State> {
-    let ways = "`ramp resume` goes on with it, `ramp abort` goes back to its start share";
-    ensure!(state.plan == *plan, "a run with other steps or times has not ended ({state}); {ways}");
-    let share = current(dir)?.share_percent;
-    let stood = [state.share(), state.share_before(), state.start_share];
     ensure!(
-        stood.contains(&share),
-        "a run has not ended ({state}), but the share is {share}% by now, so it can't go on; \
-         `ramp abort` goes back to its start share, `ramp set {share}` forgets it"
+        state.plan == *plan,
+        "a run with other steps or times is unfinished ({state}); \
+         `ramp resume` resumes it, `ramp abort` returns to its start share"
+    );
+    let share = current(dir)?.share_percent;
+    let expected = [state.share(), state.share_before(), state.start_share];
+    ensure!(
+        expected.contains(&share),
+        "a run is unfinished ({state}), but it cannot resume, since the share is now {share}%; \
+         `ramp abort` returns to its start share, `ramp set {share}` discards the run"
     );
     if state.phase != Phase::GoingBack {
         state.phase = Phase::Holding;

@@ -1,67 +1,53 @@
-//! A walk up the steps: move, hold, judge; on, back, or wait.
+//! Runs the steps: moves to a share, holds it and judges it; then moves on, rolls back, or waits.
 
 mod begin;
 mod report;
 pub mod request;
-mod state;
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-pub use state::{Phase, Plan, State};
-
 use crate::change::change;
-use crate::display::Display;
 use crate::gates::Gates;
-use crate::judge::judge;
+use crate::judge::{Judgement, Verdict, judge};
+use crate::lock::Lock;
+use crate::nginx::Nginx;
 use crate::prometheus::{NoNumber, Prometheus};
-use crate::run::request::Request;
-use crate::{Judgement, Lock, Nginx, Share, Verdict, Wanted, current};
+use crate::share::Share;
+use crate::split::{Wanted, current};
+use crate::state::{Phase, Plan, State};
+use report::Report;
+use request::Request;
 
-/// Between two looks for a request or a signal.
+/// How often a request or a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
-/// Going back is tried again: what made a gate fail may make nginx slow as well.
+/// A rollback is tried again, since the fault behind it may make nginx slow too.
 const TRIES_TO_GO_BACK: usize = 3;
+const ON_REQUEST: &str = "on request";
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Every step has passed.
-    Done,
-    /// A gate failed; the start share is back.
-    RolledBack,
-    /// Too little to judge by; the share stays.
-    Inconclusive,
-    /// Somebody asked for it; the start share is back.
-    Aborted,
-    /// The process was told to end; the share stays.
-    Interrupted,
-}
-
-/// What a run needs.
+/// The surroundings of a run.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
-    /// Whose split it moves.
+    /// The nginx whose split moves.
     pub nginx: &'a Nginx,
-    /// The right to.
+    /// The right to change the split.
     pub lock: &'a Lock,
-    /// Who is asked.
+    /// The source of the gates' values.
     pub prometheus: &'a Prometheus,
-    /// Time between two judgements.
+    /// The time between two judgements.
     pub every: Duration,
-    /// Set when the process is told to end.
+    /// Set by a signal to end.
     pub interrupted: &'a AtomicBool,
 }
 
-/// Starts a run, or goes on with the one that has not ended.
+/// Starts a run, or resumes the unfinished one. Returns the phase in which it ends or stops.
 ///
 /// # Errors
-/// Why it does neither, or where the split can't be moved.
-pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Outcome> {
+/// If the run cannot start or resume, or the split cannot be changed.
+pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let dir = &around.nginx.dir;
     let gates = Gates::load(plan.gates.as_deref())?;
     begin::check_queries(&gates, around.prometheus)?;
@@ -70,43 +56,43 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Outcome> {
         None => ("started", begin::started(dir, plan)?),
     };
     request::clear(dir);
-    let mut run = Run { around, gates, state, display: Display::new() };
+    let mut run = Run { around, gates, state, report: Report::new(dir) };
     let going_back = run.state.phase == Phase::GoingBack;
-    run.decide(event, None)?;
+    run.report.event(&run.state, event, None)?;
     match going_back {
         true => run.go_back(Phase::RolledBack),
         false => run.climb(),
     }
 }
 
-/// Takes the unfinished run back to its start share, where no process is at it.
+/// Returns an unfinished run that has no process to its start share.
 ///
 /// # Errors
-/// Where there is none, or the split can't be moved.
-pub fn abort(around: &Surroundings<'_>) -> anyhow::Result<Outcome> {
-    let state = State::load_unfinished(&around.nginx.dir)?;
-    let state = state.context("no run is under way")?;
-    // Whatever its gates are by now: going back asks none.
+/// If there is no such run, or the split cannot be changed.
+pub fn abort(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
+    let dir = &around.nginx.dir;
+    let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
+    // A rollback needs no gates, so their file is not even read.
     let gates = Gates { overlap: Duration::ZERO, all: Vec::new() };
-    let mut run = Run { around, gates, state, display: Display::new() };
-    run.state.reason = "asked for".to_owned();
+    let mut run = Run { around, gates, state, report: Report::new(dir) };
+    run.state.reason = ON_REQUEST.to_owned();
     run.go_back(Phase::Aborted)
 }
 
-/// What a step led to.
+/// The outcome of a step.
 enum Step {
     Passed,
     Failed(Judgement),
     Inconclusive(String),
-    Asked,
+    Aborted,
     Interrupted,
 }
 
-/// What waiting led to.
+/// The outcome of waiting for the next judgement.
 enum Wait {
     Over,
-    /// The step begins again.
-    Anew,
+    /// The step starts again.
+    Restart,
     End(Step),
 }
 
@@ -114,69 +100,67 @@ struct Run<'a> {
     around: &'a Surroundings<'a>,
     gates: Gates,
     state: State,
-    display: Display,
+    report: Report<'a>,
 }
 
 impl Run<'_> {
-    fn dir(&self) -> &Path {
-        &self.around.nginx.dir
-    }
-
-    fn climb(&mut self) -> anyhow::Result<Outcome> {
+    fn climb(&mut self) -> anyhow::Result<Phase> {
         if self.state.step == 0
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
         {
-            return self.stay(Phase::Inconclusive, &format!("{problem}; nothing was moved"));
+            return self.stay(Phase::Inconclusive, &format!("{problem}; nothing moved"));
         }
         loop {
             match self.step()? {
                 Step::Passed => {}
                 Step::Failed(judgement) => {
                     self.state.reason = judgement.named(Verdict::Fail);
-                    self.decide("failed", Some(&judgement))?;
+                    self.report.event(&self.state, "failed", Some(&judgement))?;
                     return self.go_back(Phase::RolledBack);
                 }
                 Step::Inconclusive(why) => return self.stay(Phase::Inconclusive, &why),
-                Step::Asked => {
-                    self.state.reason = "asked for".to_owned();
+                Step::Aborted => {
+                    self.state.reason = ON_REQUEST.to_owned();
                     return self.go_back(Phase::Aborted);
                 }
                 Step::Interrupted => {
-                    return self.stay(Phase::Interrupted, "told to end; `ramp run` goes on");
+                    return self
+                        .stay(Phase::Interrupted, "ended by a signal; `ramp run` resumes it");
                 }
             }
             let judgement = self.state.judgement.take();
-            self.decide("passed", judgement.as_ref())?;
+            self.report.event(&self.state, "passed", judgement.as_ref())?;
             if self.state.step + 1 == self.state.plan.steps.len() {
                 self.state.judgement = judgement;
                 self.state.phase = Phase::Done;
-                self.end_at(self.state.share())?;
-                return Ok(Outcome::Done);
+                self.report.end(&self.state, self.state.share())?;
+                return Ok(Phase::Done);
             }
             self.state.step += 1;
         }
     }
 
-    /// Moves to the step's share and holds it. What is written first is what the step will be, so
-    /// that whoever comes after a kill in between finds the share before it, or this one.
+    /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
+    /// between, the share is this step's or the one before, and the run can resume from both.
     fn step(&mut self) -> anyhow::Result<Step> {
-        self.state.save(self.dir())?;
+        self.state.save(&self.around.nginx.dir)?;
         match self.move_to(self.state.share()) {
             Err(_) if self.is_interrupted() => return Ok(Step::Interrupted),
             moved => moved?,
         }
-        self.decide("moved", None)?;
+        self.report.event(&self.state, "moved", None)?;
         self.hold()
     }
 
-    /// Holds a step until its time is over and there is a verdict.
+    /// Holds a step until it passes, fails, or has waited too long for data.
     fn hold(&mut self) -> anyhow::Result<Step> {
         let Plan { hold, patience, .. } = self.state.plan;
         let mut began = Instant::now();
         loop {
             let elapsed = began.elapsed();
             let judgement = judge(&self.gates, self.around.prometheus, elapsed, elapsed >= hold);
-            self.show(&judgement, hold.saturating_sub(elapsed))?;
+            self.state.judgement = Some(judgement.clone());
+            self.report.judgement(&self.state, hold.saturating_sub(elapsed))?;
             match judgement.verdict {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
                 _ if self.state.phase == Phase::Paused => {}
@@ -188,32 +172,32 @@ impl Run<'_> {
             }
             match self.wait()? {
                 Wait::Over => {}
-                Wait::Anew => began = Instant::now(),
+                Wait::Restart => began = Instant::now(),
                 Wait::End(step) => return Ok(step),
             }
         }
     }
 
-    /// Until it is time to judge again, or somebody wants something.
+    /// Waits until the next judgement, a request or a signal.
     fn wait(&mut self) -> anyhow::Result<Wait> {
         let next = Instant::now() + self.around.every;
         while Instant::now() < next {
             if self.is_interrupted() {
                 return Ok(Wait::End(Step::Interrupted));
             }
-            match request::take(self.dir()) {
+            match request::take(&self.around.nginx.dir) {
                 None => thread::sleep(LOOK),
-                Some(Request::Abort) => return Ok(Wait::End(Step::Asked)),
+                Some(Request::Abort) => return Ok(Wait::End(Step::Aborted)),
                 Some(Request::Pause) => {
                     self.state.phase = Phase::Paused;
-                    self.state.reason = "asked for".to_owned();
-                    self.decide("paused", None)?;
+                    self.state.reason = ON_REQUEST.to_owned();
+                    self.report.event(&self.state, "paused", None)?;
                 }
                 Some(Request::Resume) => {
                     self.state.phase = Phase::Holding;
                     self.state.reason = String::new();
-                    self.decide("went_on", None)?;
-                    return Ok(Wait::Anew);
+                    self.report.event(&self.state, "went_on", None)?;
+                    return Ok(Wait::Restart);
                 }
             }
         }
@@ -224,38 +208,37 @@ impl Run<'_> {
         let Surroundings { nginx, lock, interrupted, .. } = self.around;
         let there = current(&nginx.dir)?;
         if there.share_percent == share && nginx.served().is_ok_and(|served| served == there) {
-            return Ok(()); // resumed: no reload for nothing
+            return Ok(()); // a resumed run needs no reload
         }
         change(nginx, lock, &Wanted::share(share), interrupted).map(drop)
     }
 
-    fn go_back(&mut self, phase: Phase) -> anyhow::Result<Outcome> {
+    fn go_back(&mut self, phase: Phase) -> anyhow::Result<Phase> {
         self.state.phase = Phase::GoingBack;
-        self.state.save(self.dir())?;
+        self.state.save(&self.around.nginx.dir)?;
         let share = self.state.start_share;
         let Surroundings { nginx, lock, .. } = self.around;
-        // Told to end in the middle of it, it goes back all the same.
+        // A signal must not interrupt a rollback, so this flag is never set.
         let uninterrupted = AtomicBool::new(false);
         let mut tries = 0;
         while let Err(error) = change(nginx, lock, &Wanted::share(share), &uninterrupted) {
             tries += 1;
             if tries == TRIES_TO_GO_BACK {
                 let why = &self.state.reason;
-                bail!("{why}; the share could not be set back to {share}%: {error:#}");
+                bail!("{why}; the rollback to {share}% failed: {error:#}");
             }
             thread::sleep(Duration::from_secs(1));
         }
         self.state.phase = phase;
-        self.end_at(share)?;
-        Ok(if phase == Phase::Aborted { Outcome::Aborted } else { Outcome::RolledBack })
+        self.report.end(&self.state, share)?;
+        Ok(phase)
     }
 
-    fn stay(&mut self, phase: Phase, why: &str) -> anyhow::Result<Outcome> {
+    fn stay(&mut self, phase: Phase, why: &str) -> anyhow::Result<Phase> {
         self.state.phase = phase;
         self.state.reason = why.to_owned();
-        self.end_at(current(self.dir())?.share_percent)?;
-        let interrupted = phase == Phase::Interrupted;
-        Ok(if interrupted { Outcome::Interrupted } else { Outcome::Inconclusive })
+        self.report.end(&self.state, current(&self.around.nginx.dir)?.share_percent)?;
+        Ok(phase)
     }
 
     fn is_interrupted(&self) -> bool {

@@ -1,65 +1,84 @@
-//! What a run tells: whoever watches, the log, Prometheus, and whoever comes after it.
+//! Reports a run to the screen, the log, Prometheus and the next process.
 
+use std::path::Path;
 use std::time::Duration;
 
-use super::Run;
-use crate::{Decision, Judgement, Share, current, metrics, record};
+use crate::display::Display;
+use crate::judge::Judgement;
+use crate::log::{Decision, record};
+use crate::metrics;
+use crate::share::Share;
+use crate::split::current;
+use crate::state::State;
 
-impl Run<'_> {
-    /// The last decision.
-    pub(super) fn end_at(&mut self, share: Share) -> anyhow::Result<()> {
-        self.save()?;
-        self.log(self.state.phase.as_str(), share, None)?;
-        let why = match self.state.reason.as_str() {
+pub(super) struct Report<'a> {
+    dir: &'a Path,
+    display: Display,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(dir: &'a Path) -> Self {
+        Report { dir, display: Display::new() }
+    }
+
+    /// Reports the end of the run's process.
+    pub(super) fn end(&mut self, state: &State, share: Share) -> anyhow::Result<()> {
+        self.save(state)?;
+        self.log(state, state.phase.as_str(), share, None)?;
+        let reason = match state.reason.as_str() {
             "" => String::new(),
             reason => format!(": {reason}"),
         };
         self.display.say(&format!(
-            "{}{why}. {share}% of /qrcode goes to qr-service.",
-            self.state.phase.as_str().replace('_', " ")
+            "{}{reason}. {share}% of /qrcode goes to the new side.",
+            state.phase.as_str().replace('_', " ")
         ));
         Ok(())
     }
 
-    /// A decision at this step's share.
-    pub(super) fn decide(
+    /// Reports an event at the current share.
+    pub(super) fn event(
         &mut self,
+        state: &State,
         event: &str,
         judgement: Option<&Judgement>,
     ) -> anyhow::Result<()> {
-        self.save()?;
-        let share = current(self.dir())?.share_percent;
-        self.log(event, share, judgement)?;
-        let (step, steps) = (self.state.step + 1, self.state.plan.steps.len());
+        self.save(state)?;
+        let share = current(self.dir)?.share_percent;
+        self.log(state, event, share, judgement)?;
+        let (step, steps) = (state.step + 1, state.plan.steps.len());
         self.display.say(&format!("{}: step {step} of {steps}, {share}%", event.replace('_', " ")));
         Ok(())
     }
 
+    /// Reports the state's judgement.
+    pub(super) fn judgement(&mut self, state: &State, left: Duration) -> anyhow::Result<()> {
+        if let Some(judgement) = &state.judgement {
+            self.display.step(state, left, judgement);
+        }
+        self.save(state)
+    }
+
+    fn save(&self, state: &State) -> anyhow::Result<()> {
+        state.save(self.dir)?;
+        metrics::write(self.dir, &current(self.dir)?, Some(state))
+    }
+
     fn log(
         &self,
+        state: &State,
         event: &str,
         share_percent: Share,
         judgement: Option<&Judgement>,
     ) -> anyhow::Result<()> {
         let decision = Decision {
             event,
-            run: Some(&self.state.run),
-            step: Some(self.state.step + 1),
+            run: Some(&state.run),
+            step: Some(state.step + 1),
             share_percent,
-            reason: &self.state.reason,
+            reason: &state.reason,
             gates: judgement.map_or(&[], |judgement| &judgement.readings),
         };
-        record(self.dir(), &decision)
-    }
-
-    pub(super) fn show(&mut self, judgement: &Judgement, left: Duration) -> anyhow::Result<()> {
-        self.display.step(&self.state, left, judgement);
-        self.state.judgement = Some(judgement.clone());
-        self.save()
-    }
-
-    pub(super) fn save(&self) -> anyhow::Result<()> {
-        self.state.save(self.dir())?;
-        metrics::write(self.dir(), &current(self.dir())?, Some(&self.state))
+        record(self.dir, &decision)
     }
 }

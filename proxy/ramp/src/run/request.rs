@@ -1,4 +1,4 @@
-//! What somebody asks of a run from another shell: a file, `ramp.request`, that the run takes away.
+//! Requests to a run from another shell: the file `ramp.request`, which the run removes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 
-/// A run looks several times a second, but may be waiting for nginx or Prometheus.
+/// A run looks several times a second, unless it waits for nginx or Prometheus.
 const TAKEN_WITHIN: Duration = Duration::from_secs(40);
 const POLL: Duration = Duration::from_millis(50);
 
-/// What can be asked.
+/// A request to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Request {
     /// Stay at this step.
     Pause,
-    /// Go on, with this step from its beginning.
+    /// Resume, with this step from its beginning.
     Resume,
-    /// Go back to the start share, and end.
+    /// Return to the start share and end.
     Abort,
 }
 
@@ -30,17 +30,17 @@ fn file(nginx_dir: &Path) -> PathBuf {
     nginx_dir.join("ramp.request")
 }
 
-/// Asks, and waits until the run has taken it.
+/// Sends a request and waits until the run has taken it.
 ///
 /// # Errors
-/// Where it does not.
+/// If the run does not take it in time.
 pub fn send(nginx_dir: &Path, request: Request) -> anyhow::Result<()> {
     let file = file(nginx_dir);
     files::replace(&file, &serde_json::to_string(&request)?)?;
     let deadline = Instant::now() + TAKEN_WITHIN;
     while file.exists() {
         if Instant::now() > deadline {
-            // Nobody is to find it later.
+            // A later run must not find it.
             let _ = fs::remove_file(&file);
             bail!("the run does not answer");
         }
@@ -49,16 +49,16 @@ pub fn send(nginx_dir: &Path, request: Request) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was asked since the last look.
+/// Takes the request that came since the last look.
 pub(crate) fn take(nginx_dir: &Path) -> Option<Request> {
     let file = file(nginx_dir);
     let text = fs::read_to_string(&file).ok()?;
-    // Two that ask at once: the later one counts.
+    // If two come at once, the later one counts.
     let _ = fs::remove_file(&file);
     serde_json::from_str(&text).ok()
 }
 
-/// Forgets what was asked of an earlier run.
+/// Discards a request to an earlier run.
 pub(crate) fn clear(nginx_dir: &Path) {
     let _ = fs::remove_file(file(nginx_dir));
 }

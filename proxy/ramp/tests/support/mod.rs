@@ -1,25 +1,24 @@
-//! A real nginx from `proxy/`, in front of two servers that only say who they are.
+//! A real nginx with the files of `proxy/`, in front of two servers that answer with their side.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 pub(crate) mod prometheus;
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ramp::{Nginx, Share, Split};
+use ramp::{At, Nginx, Share, Split, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
-use stack::{Addresses, Settings};
 use tempfile::TempDir;
 
-/// A process that ends with this value.
+/// A process that ends when this value is dropped.
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
@@ -36,41 +35,62 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if self.0.try_wait().is_ok_and(|ended| ended.is_none()) {
-            // Not killed: nginx' workers would stay.
+            // A kill would leave nginx' workers behind.
             self.signal(Signal::TERM);
             let _ = self.0.wait();
         }
     }
 }
 
-/// nginx and its backends, on free ports, in a folder of their own.
+/// The addresses of a test, on free ports.
+#[derive(Clone, Copy)]
+pub(crate) struct Addresses {
+    pub(crate) proxy: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) new: SocketAddr,
+    pub(crate) old: SocketAddr,
+    pub(crate) shadow: SocketAddr,
+    pub(crate) prometheus: SocketAddr,
+}
+
+impl Addresses {
+    fn free() -> Self {
+        // Below the ports of outgoing connections (32768 and up), and of no default address, so
+        // that `write_configuration` cannot replace an address twice.
+        let ports = std::iter::repeat_with(|| fastrand::u16(15_000..30_000));
+        let listeners = ports.filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+        // All are held until the last one is bound, so they differ.
+        let listeners: Vec<_> = listeners.take(6).collect();
+        let mut next = listeners.iter().map(|listener| listener.local_addr().unwrap());
+        let mut next = || next.next().unwrap();
+        Addresses {
+            proxy: next(),
+            admin: next(),
+            new: next(),
+            old: next(),
+            shadow: next(),
+            prometheus: next(),
+        }
+    }
+}
+
+/// nginx and its backends on free ports, in a temporary folder.
 pub(crate) struct Place {
-    pub(crate) settings: Settings,
+    pub(crate) at: Addresses,
     nginx: Option<Process>,
     _backends: Process,
     folder: TempDir,
 }
 
 impl Place {
-    /// With nothing on Rust, and nothing mirrored.
+    /// Starts with 0% on the new side.
     pub(crate) fn new() -> Self {
         let readable = Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
-        let settings = Settings {
-            root: stack::settings::repository().to_owned(),
-            run_dir: folder.path().to_owned(),
-            addresses: Addresses::free().unwrap(),
-            split: Some(Share::NONE),
-            split_key: None,
-            mirror: None,
-            engine: None,
-            old_workers: 1,
-            qr_service: PathBuf::new(),
-            shadow: PathBuf::new(),
-        };
-        stack::render::render(&settings).unwrap();
-        let backends = start_backends(&settings);
-        let mut place = Place { settings, nginx: None, _backends: backends, folder };
+        let at = Addresses::free();
+        write_configuration(&folder.path().join("nginx"), &at);
+        let backends = start_backends(folder.path(), &at);
+        let mut place = Place { at, nginx: None, _backends: backends, folder };
         place.start_nginx();
         place
     }
@@ -87,9 +107,15 @@ impl Place {
     }
 
     pub(crate) fn nginx(&self) -> Nginx {
-        self.settings.nginx()
+        Nginx { dir: self.folder.path().join("nginx"), at: At::Here(self.at.admin) }
     }
 
+    /// A file outside nginx' folder.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A file in nginx' folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.nginx().dir.join(name)
     }
@@ -102,22 +128,21 @@ impl Place {
         self.nginx().served().unwrap()
     }
 
-    /// The share, where the file and nginx agree on it.
+    /// The share, after a check that the file and nginx agree on it.
     pub(crate) fn share(&self) -> String {
         let split = ramp::current(&self.nginx().dir).unwrap();
-        assert_eq!(split, self.served(), "the file and what is served");
+        assert_eq!(split, self.served(), "split.conf and /split");
         split.share_percent.to_string()
     }
 
-    /// The program, told where everything is.
+    /// The program, with the settings of this place.
     pub(crate) fn ramp(&self, args: &[&str]) -> Command {
-        let at = &self.settings.addresses;
         let mut command = Command::new(env!("CARGO_BIN_EXE_ramp"));
         command
             .args(args)
             .env("RAMP_NGINX_DIR", self.nginx().dir)
-            .env("RAMP_PROXY_ADMIN_ADDR", at.proxy_admin.to_string())
-            .env("RAMP_PROMETHEUS_URL", format!("http://{}", at.prometheus))
+            .env("RAMP_PROXY_ADMIN_ADDR", self.at.admin.to_string())
+            .env("RAMP_PROMETHEUS_URL", format!("http://{}", self.at.prometheus))
             .stdin(Stdio::null());
         command
     }
@@ -126,14 +151,14 @@ impl Place {
         self.ramp(args).output().unwrap()
     }
 
-    /// Its stdout; panics where it fails.
+    /// Runs the program and returns its stdout; panics if it fails.
     pub(crate) fn succeeds(&self, args: &[&str]) -> String {
         let output = self.run(args);
         assert!(output.status.success(), "{args:?}: {}", stderr(&output));
         stdout(&output)
     }
 
-    /// Its stderr; panics where it ends with another code.
+    /// Runs the program and returns its stderr; panics if it ends with another code.
     pub(crate) fn fails(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
         let said = format!("{}{}", stdout(&output), stderr(&output));
@@ -141,7 +166,7 @@ impl Place {
         stderr(&output)
     }
 
-    /// As if `nginx -t` took some time: what is under way can be looked at.
+    /// Runs the command with an `nginx -t` that takes a second, to test in the middle of a change.
     pub(crate) fn with_slow_nginx(&self, command: &mut Command) -> Process {
         let bin = self.folder.path().join("bin");
         fs::create_dir_all(&bin).unwrap();
@@ -161,13 +186,13 @@ impl Place {
 
     /// Status and body of a GET through the proxy.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
-        let url = format!("http://{}{path}", self.settings.addresses.proxy);
+        let url = format!("http://{}{path}", self.at.proxy);
         ramp::http::get(&url, Duration::from_secs(10)).unwrap()
     }
 
-    /// For each key whether the Rust side answered; over kept connections, many requests at a time.
+    /// Whether the new side answered, for each key. The requests are pipelined.
     pub(crate) fn served_by_new(&self, keys: &[String]) -> Vec<bool> {
-        let proxy = self.settings.addresses.proxy;
+        let proxy = self.at.proxy;
         thread::scope(|scope| {
             let parts: Vec<_> = keys
                 .chunks(keys.len().div_ceil(2).max(1))
@@ -178,7 +203,29 @@ impl Place {
     }
 }
 
-fn start_nginx(dir: &std::path::Path, conf: &str) -> Process {
+/// Copies the files of `proxy/` with this test's addresses.
+fn write_configuration(dir: &Path, at: &Addresses) {
+    fs::create_dir(dir).unwrap();
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let addresses = [
+        ("127.0.0.1:8080;", format!("{};", at.proxy)),
+        ("127.0.0.1:8081", at.admin.to_string()),
+        ("127.0.0.1:42069", at.new.to_string()),
+        ("127.0.0.1:3000", at.old.to_string()),
+        ("127.0.0.1:42080", at.shadow.to_string()),
+        ("127.0.0.1:9090", at.prometheus.to_string()),
+    ];
+    for file in ["nginx.conf", "listen.conf", "listen-admin.conf", "upstreams.conf"] {
+        let mut text = fs::read_to_string(source.join(file)).unwrap();
+        for (default, address) in &addresses {
+            text = text.replace(default, address);
+        }
+        fs::write(dir.join(file), text).unwrap();
+    }
+    ramp::prepare(dir, &Wanted::share(Share::NONE)).unwrap();
+}
+
+fn start_nginx(dir: &Path, conf: &str) -> Process {
     let log = File::create(dir.join(format!("{conf}.log"))).unwrap();
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM", "--", "nginx", "-e", "stderr", "-p"]).arg(dir);
@@ -186,17 +233,16 @@ fn start_nginx(dir: &std::path::Path, conf: &str) -> Process {
     Process(command.spawn().unwrap())
 }
 
-/// Each answers with who it is: Rust's with the status that `&status=` asks for, the legacy app's
-/// with whether it is the fallback.
-fn start_backends(settings: &Settings) -> Process {
-    let dir = settings.run_dir.join("backends");
-    fs::create_dir_all(&dir).unwrap();
+/// Each answers with its side. The new one answers with the status in `&status=`; the old one says
+/// whether the request is a fallback.
+fn start_backends(folder: &Path, at: &Addresses) -> Process {
+    let dir = folder.join("backends");
+    fs::create_dir(&dir).unwrap();
     let statuses = [400, 404, 500, 502, 503, 504]
         .map(|status| format!("if ($arg_status = {status}) {{ return {status} new; }}"));
     let server = |address: SocketAddr, name: &str, before: &str| {
         format!("server {{ listen {address}; location / {{ {before} return 200 {name}; }} }}\n")
     };
-    let at = &settings.addresses;
     let conf = format!(
         "daemon off; pid backends.pid; error_log stderr; worker_rlimit_nofile 4096;\n\
          events {{ worker_connections 1024; }}\n\
@@ -206,18 +252,18 @@ fn start_backends(settings: &Settings) -> Process {
     );
     fs::write(dir.join("backends.conf"), conf).unwrap();
     let process = start_nginx(&dir, "backends.conf");
-    assert!(eventually(|| TcpStream::connect(at.old).is_ok()), "backends start");
+    assert!(eventually(|| TcpStream::connect(at.old).is_ok()), "the backends start");
     process
 }
 
-/// Requests in flight on a connection; small enough for the buffers between.
+/// Requests in flight on a connection; few enough for the buffers.
 const BATCH: usize = 100;
 /// nginx closes a connection after 10,000.
-const A_CONNECTION: usize = 9000;
+const PER_CONNECTION: usize = 9000;
 
 fn ask_all(proxy: SocketAddr, keys: &[String]) -> Vec<bool> {
     let mut answers = Vec::with_capacity(keys.len());
-    for keys in keys.chunks(A_CONNECTION) {
+    for keys in keys.chunks(PER_CONNECTION) {
         let mut stream = TcpStream::connect(proxy).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         for keys in keys.chunks(BATCH) {
@@ -230,7 +276,7 @@ fn ask_all(proxy: SocketAddr, keys: &[String]) -> Vec<bool> {
     answers
 }
 
-/// Who answered, of the next answers on the connection.
+/// Reads the next answers on the connection: whether each came from the new side.
 fn read_answers(stream: &mut TcpStream, count: usize) -> Vec<bool> {
     const HEAD_END: &str = "\r\n\r\n";
     let mut text = String::new();
@@ -262,7 +308,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Looks again until `holds`, for 20 s.
+/// Tries until `holds`, for at most 20 s.
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !holds() {

@@ -1,5 +1,4 @@
-//! A real Prometheus that scrapes three parts which are not there: their counters run as a test
-//! tells them to.
+//! A real Prometheus that scrapes three simulated services. A test sets the rates of their counters.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +16,7 @@ use super::{Place, Process, eventually};
 
 const BUCKETS: [f64; 7] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1];
 
-/// What happens in a second, and how long answers take.
+/// Events per second, and the time that answers take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Traffic {
     pub(crate) matches: f64,
@@ -29,12 +28,12 @@ pub(crate) struct Traffic {
     pub(crate) fallbacks: f64,
     pub(crate) new_seconds: f64,
     pub(crate) old_seconds: f64,
-    /// The job that does not answer.
+    /// The job that fails its scrapes.
     pub(crate) down: &'static str,
 }
 
 impl Traffic {
-    /// Nothing to complain about.
+    /// Every gate passes.
     pub(crate) const FINE: Traffic = Traffic {
         matches: 400.0,
         mismatches: 0.0,
@@ -47,7 +46,7 @@ impl Traffic {
         old_seconds: 0.004,
         down: "",
     };
-    /// Nobody is there.
+    /// No requests.
     pub(crate) const NONE: Traffic = Traffic { matches: 0.0, new: 0.0, old: 0.0, ..Traffic::FINE };
 }
 
@@ -70,7 +69,7 @@ impl Counters {
         *self.totals.entry(name).or_default() += amount;
     }
 
-    /// Lets the traffic happen that has come since the last time.
+    /// Adds the traffic since the last call.
     fn advance(&mut self) {
         let seconds = self.until.elapsed().as_secs_f64();
         self.until = Instant::now();
@@ -80,21 +79,21 @@ impl Counters {
             let name = format!("shadow shadow_comparisons_total{{result=\"{result}\"}}");
             self.add(name, rate * seconds);
         }
-        // Both are asked by clients and by the shadow.
+        // Clients and the shadow send requests to both sides.
         let served = [
             ("qr-service", t.new + compared, t.new_errors),
-            ("old-node", t.old + t.fallbacks + compared, t.old_errors),
+            ("legacy-node", t.old + t.fallbacks + compared, t.old_errors),
         ];
         for (job, fine, errors) in served {
             for (status, rate) in [(200, fine), (500, errors)] {
-                // As the services have it: born with the first one.
+                // As in the services, a counter appears with its first event.
                 if rate > 0.0 {
                     let labels = format!("route=\"/qrcode\",method=\"GET\",status=\"{status}\"");
                     self.add(format!("{job} http_requests_total{{{labels}}}"), rate * seconds);
                 }
             }
         }
-        self.add("old-node qr_fallback_requests_total".to_owned(), t.fallbacks * seconds);
+        self.add("legacy-node qr_fallback_requests_total".to_owned(), t.fallbacks * seconds);
         for (side, took) in [("new", t.new_seconds), ("old", t.old_seconds)] {
             self.observe(side, took, compared * seconds);
         }
@@ -122,23 +121,23 @@ impl Counters {
     }
 }
 
-/// Prometheus and what it scrapes.
+/// Prometheus and the simulated services.
 pub(crate) struct Measured {
     counters: Arc<Mutex<Counters>>,
     prometheus: Option<Process>,
 }
 
 impl Measured {
-    /// At the place's own address.
+    /// Starts both; Prometheus listens at the place's address.
     pub(crate) fn start(place: &Place) -> Self {
         let counters = Arc::new(Mutex::new(Counters::new()));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let exporter = listener.local_addr().unwrap();
         let shared = Arc::clone(&counters);
-        // Ends with the test's process; nobody asks it after the test.
+        // Ends with the test process.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // One that Prometheus has given up is its own business.
+                // Prometheus may have closed the connection.
                 let _ = answer(&stream, &shared);
             }
         });
@@ -146,13 +145,13 @@ impl Measured {
         Measured { counters, prometheus }
     }
 
-    /// Prometheus takes 5 s to begin.
+    /// Waits for the first scrapes, up to 5 s.
     pub(crate) fn wait_until_scraped(&self, place: &Place) {
         let parts_up = || prometheus_of(place).number("count(up == 1)");
-        assert!(eventually(|| parts_up() == Ok(3.0)), "Prometheus scrapes");
+        assert!(eventually(|| parts_up() == Ok(3.0)), "Prometheus scrapes all three");
     }
 
-    /// From now on.
+    /// Changes the traffic from now on.
     pub(crate) fn set(&self, traffic: Traffic) {
         let mut counters = self.counters.lock().unwrap();
         counters.advance();
@@ -183,22 +182,22 @@ fn answer(mut stream: &TcpStream, counters: &Mutex<Counters>) -> std::io::Result
 }
 
 fn prometheus_of(place: &Place) -> Prometheus {
-    Prometheus { url: format!("http://{}", place.settings.addresses.prometheus) }
+    Prometheus { url: format!("http://{}", place.at.prometheus) }
 }
 
 fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
-    let dir = place.settings.run_dir.join("measured");
+    let dir = place.beside("measured");
     fs::create_dir_all(&dir).unwrap();
     let mut conf =
         "global: { scrape_interval: 200ms, scrape_timeout: 200ms }\nscrape_configs:\n".to_owned();
-    for job in ["qr-service", "old-node", "shadow"] {
+    for job in ["qr-service", "legacy-node", "shadow"] {
         let _ = writeln!(
             conf,
             "  - {{ job_name: {job}, metrics_path: /{job}, static_configs: [{{ targets: ['{exporter}'] }}] }}"
         );
     }
     fs::write(dir.join("prometheus.yml"), conf).unwrap();
-    let address = place.settings.addresses.prometheus;
+    let address = place.at.prometheus;
     let log = File::create(dir.join("log")).unwrap();
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "TERM", "--", "prometheus"]);

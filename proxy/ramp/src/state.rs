@@ -1,5 +1,5 @@
-//! Where a run stands: `ramp.json`, written before and after every move, so that whoever comes after
-//! a killed run knows what it was at.
+//! The state of a run: `ramp.json`. It is written before and after every move, so a killed run can be
+//! resumed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,96 +8,88 @@ use std::time::Duration;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use crate::{Judgement, Share, files};
+use crate::files;
+use crate::judge::Judgement;
+use crate::share::Share;
 
-/// What a run was told to do.
+/// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The shares, one after the other.
+    /// The share of each step.
     pub steps: Vec<Share>,
-    /// How long each is held.
+    /// How long each step is held.
     pub hold: Duration,
-    /// How much longer where there is too little to judge by.
+    /// How much longer a step may wait for missing data.
     pub patience: Duration,
-    /// A file of gates; the program's own where there is none.
+    /// The file of gates; `None` for the built-in ones.
     pub gates: Option<PathBuf>,
 }
 
-/// What a run is at.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// It holds a step, and judges.
+    /// Holds a step and judges it.
     Holding,
-    /// It stays at a step, as somebody asked; gates may still roll it back.
+    /// Stays at a step after `ramp pause`; a gate may still roll it back.
     Paused,
-    /// It stays at a step, since there was too little to judge by; its process has ended.
+    /// Stopped at a step for lack of data; the process has ended.
     Inconclusive,
-    /// It stays at a step; its process was told to end.
+    /// Stopped at a step by a signal.
     Interrupted,
-    /// It goes back to the start share.
+    /// Moves back to the start share.
     GoingBack,
-    /// Every step has passed.
+    /// Every step passed.
     Done,
-    /// A gate failed; it is back at the start share.
+    /// A gate failed, and the start share is back.
     RolledBack,
-    /// Somebody asked for it; it is back at the start share.
+    /// Aborted, and the start share is back.
     Aborted,
-    /// Somebody set the share by hand, after its process had ended.
+    /// Somebody set the share by hand after the process had ended.
     Superseded,
 }
 
 impl Phase {
-    /// Every phase.
-    pub const ALL: [Phase; 9] = [
-        Phase::Holding,
-        Phase::Paused,
-        Phase::Inconclusive,
-        Phase::Interrupted,
-        Phase::GoingBack,
-        Phase::Done,
-        Phase::RolledBack,
-        Phase::Aborted,
-        Phase::Superseded,
+    /// Every phase with its name in files, logs and metrics.
+    pub const NAMES: [(Phase, &'static str); 9] = [
+        (Phase::Holding, "holding"),
+        (Phase::Paused, "paused"),
+        (Phase::Inconclusive, "inconclusive"),
+        (Phase::Interrupted, "interrupted"),
+        (Phase::GoingBack, "going_back"),
+        (Phase::Done, "done"),
+        (Phase::RolledBack, "rolled_back"),
+        (Phase::Aborted, "aborted"),
+        (Phase::Superseded, "superseded"),
     ];
 
-    /// As it is written.
+    /// The name in files, logs and metrics.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Phase::Holding => "holding",
-            Phase::Paused => "paused",
-            Phase::Inconclusive => "inconclusive",
-            Phase::Interrupted => "interrupted",
-            Phase::GoingBack => "going_back",
-            Phase::Done => "done",
-            Phase::RolledBack => "rolled_back",
-            Phase::Aborted => "aborted",
-            Phase::Superseded => "superseded",
-        }
+        Phase::NAMES.iter().find(|(phase, _)| *phase == self).map_or("", |(_, name)| name)
     }
 
-    /// Whether there is something left to do.
+    /// Whether the run can be resumed or aborted.
     pub fn is_unfinished(self) -> bool {
         !matches!(self, Phase::Done | Phase::RolledBack | Phase::Aborted | Phase::Superseded)
     }
 }
 
-/// A run.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// Its name in the log: when it began.
+    /// The name in the log: the time at which the run started.
     pub run: String,
-    /// What it was told to do.
+    /// The settings.
     pub plan: Plan,
-    /// What it goes back to.
+    /// The share that a rollback returns to.
     pub start_share: Share,
-    /// Which step, from 0.
+    /// The index of the step, from 0.
     pub step: usize,
-    /// What it is at.
+    /// The phase.
     pub phase: Phase,
-    /// Why, in words.
+    /// The reason for the phase, in words.
     pub reason: String,
-    /// The step as last judged.
+    /// The last judgement of the step.
     pub judgement: Option<Judgement>,
 }
 
@@ -106,20 +98,20 @@ impl State {
         nginx_dir.join("ramp.json")
     }
 
-    /// The last run; `None` before the first.
+    /// Loads the last run; `None` if there was none yet.
     ///
     /// # Errors
-    /// Where it can't be read.
+    /// If the file cannot be read.
     pub fn load(nginx_dir: &Path) -> anyhow::Result<Option<State>> {
         let file = State::file(nginx_dir);
         let Some(text) = files::read_if_there(&file)? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).with_context(|| file.display().to_string())
     }
 
-    /// The last run, where it has something left to do.
+    /// Loads the last run if it is unfinished.
     ///
     /// # Errors
-    /// Where it can't be read.
+    /// If the file cannot be read.
     pub fn load_unfinished(nginx_dir: &Path) -> anyhow::Result<Option<State>> {
         Ok(State::load(nginx_dir)?.filter(|state| state.phase.is_unfinished()))
     }
@@ -128,22 +120,12 @@ impl State {
         files::replace(&State::file(nginx_dir), &serde_json::to_string_pretty(self)?)
     }
 
-    /// Ends it.
-    ///
-    /// # Errors
-    /// Where that can't be written.
-    pub fn end(&mut self, nginx_dir: &Path, phase: Phase, reason: &str) -> anyhow::Result<()> {
-        self.phase = phase;
-        self.reason = reason.to_owned();
-        self.save(nginx_dir)
-    }
-
-    /// The step's share.
+    /// The share of the current step.
     pub fn share(&self) -> Share {
         self.plan.steps.get(self.step).copied().unwrap_or(self.start_share)
     }
 
-    /// The share before the step's.
+    /// The share before the current step.
     pub fn share_before(&self) -> Share {
         let before = self.step.checked_sub(1).and_then(|step| self.plan.steps.get(step));
         before.copied().unwrap_or(self.start_share)

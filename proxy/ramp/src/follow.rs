@@ -1,4 +1,4 @@
-//! Keeps one nginx at the cluster's split.
+//! Keeps one nginx at the cluster's split: `ramp follow`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -6,32 +6,37 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use crate::change;
 use crate::cluster::Cluster;
-use crate::{Nginx, Split, Wanted, change, take};
+use crate::nginx::Nginx;
+use crate::split::{Split, Wanted};
 
-/// Between two looks for a signal.
+/// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
-/// A split that this nginx would not take is tried again after that, or when it is another one.
-const AGAIN: Duration = Duration::from_secs(30);
+/// How long to wait before the same refused split is tried again.
+const RETRY: Duration = Duration::from_secs(30);
 
-/// Puts the cluster's split into force at `nginx` whenever it is another one, until `interrupted`. What
-/// goes wrong is said on stderr, once, and tried again.
+/// Applies the cluster's split to `nginx` whenever it changes, until `interrupted`. It reports each
+/// problem on stderr once and tries again.
 ///
 /// # Errors
-/// Where the folder can't be written.
+/// If the folder cannot be written.
 pub fn follow(
     nginx: &Nginx,
     cluster: &Cluster,
     every: Duration,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
-    wait_for_nginx(nginx, interrupted);
+    // The pod starts nginx and this process at the same time.
+    while nginx.served().is_err() && !interrupted.load(Ordering::Relaxed) {
+        thread::sleep(LOOK);
+    }
     if interrupted.load(Ordering::Relaxed) {
         return Ok(());
     }
-    // The figures, from the beginning; and what a killed change has left.
+    // Writes the first metrics and undoes what a killed change left behind.
     change::prepare(&nginx.dir, &Wanted::default())?;
-    let mut follower = Follower { nginx, cluster, refused: None, said: String::new() };
+    let mut follower = Follower { nginx, cluster, refused: None, reported: String::new() };
     while !interrupted.load(Ordering::Relaxed) {
         follower.look(interrupted);
         let next = Instant::now() + every;
@@ -42,60 +47,53 @@ pub fn follow(
     Ok(())
 }
 
-/// Both are started at the same time.
-fn wait_for_nginx(nginx: &Nginx, interrupted: &AtomicBool) {
-    while nginx.served().is_err() && !interrupted.load(Ordering::Relaxed) {
-        thread::sleep(LOOK);
-    }
-}
-
 struct Follower<'a> {
     nginx: &'a Nginx,
     cluster: &'a Cluster,
     refused: Option<(Split, Instant)>,
-    said: String,
+    reported: String,
 }
 
 impl Follower<'_> {
     fn look(&mut self, interrupted: &AtomicBool) {
         let outcome = self.cluster.fetch().and_then(|wanted| match wanted {
-            Some(wanted) => self.put_into_force(&wanted, interrupted),
+            Some(wanted) => self.apply(&wanted, interrupted),
             None => Ok(()),
         });
         match outcome {
-            Ok(()) => self.said.clear(),
-            Err(problem) => self.say(format!("{problem:#}")),
+            Ok(()) => self.reported.clear(),
+            Err(problem) => self.report(format!("{problem:#}")),
         }
     }
 
-    fn put_into_force(&mut self, wanted: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
+    fn apply(&mut self, wanted: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
         if self.nginx.served()? == *wanted {
             return Ok(());
         }
         if let Some((refused, when)) = &self.refused
             && refused == wanted
-            && when.elapsed() < AGAIN
+            && when.elapsed() < RETRY
         {
             return Ok(());
         }
-        let lock = take(self.nginx)?;
+        let lock = change::take(&self.nginx.dir)?;
         match change::adopt(self.nginx, &lock, wanted, interrupted) {
             Ok(()) => {
-                eprintln!("{}% of {} goes to qr-service.", wanted.share_percent, wanted.key);
+                eprintln!("{}% of {} goes to the new side.", wanted.share_percent, wanted.key);
                 self.refused = None;
                 Ok(())
             }
             Err(problem) => {
                 self.refused = Some((wanted.clone(), Instant::now()));
-                Err(problem).context("the cluster's split is not taken over")
+                Err(problem).context("the cluster's split is not applied")
             }
         }
     }
 
-    fn say(&mut self, problem: String) {
-        if problem != self.said {
+    fn report(&mut self, problem: String) {
+        if problem != self.reported {
             eprintln!("ramp: {problem}");
-            self.said = problem;
+            self.reported = problem;
         }
     }
 }

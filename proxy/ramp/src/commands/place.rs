@@ -1,0 +1,128 @@
+//! The settings that locate nginx, Prometheus and the cluster.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use clap::{Args, ValueEnum};
+use ramp::cluster::{Cluster, ConfigMap};
+use ramp::{At, Nginx, Prometheus};
+
+#[derive(Args, Clone, Debug)]
+pub(super) struct Place {
+    /// nginx' prefix: its configuration and the files that ramp writes
+    #[arg(
+        long,
+        env = "RAMP_NGINX_DIR",
+        default_value = "run/nginx",
+        value_name = "FOLDER",
+        global = true
+    )]
+    pub(super) nginx_dir: PathBuf,
+    /// The admin listener of nginx
+    #[arg(
+        long,
+        env = "RAMP_PROXY_ADMIN_ADDR",
+        default_value = "127.0.0.1:8081",
+        value_name = "IP:PORT",
+        global = true
+    )]
+    proxy_admin_addr: SocketAddr,
+    /// Prometheus, without /api/v1
+    #[arg(
+        long,
+        env = "RAMP_PROMETHEUS_URL",
+        default_value = "http://127.0.0.1:9090/prometheus",
+        value_name = "URL",
+        global = true
+    )]
+    prometheus_url: String,
+    /// Move the split of nginx on this machine (local) or of all proxies of a cluster (kubernetes)
+    #[arg(
+        long,
+        env = "RAMP_TARGET",
+        default_value = "local",
+        value_enum,
+        hide_possible_values = true,
+        global = true
+    )]
+    target: Target,
+    /// The Kubernetes API
+    #[arg(
+        long,
+        env = "RAMP_KUBERNETES_URL",
+        default_value = "https://kubernetes.default.svc",
+        value_name = "URL",
+        global = true
+    )]
+    kubernetes_url: String,
+    /// The credentials for Kubernetes: token and ca.crt
+    #[arg(
+        long,
+        env = "RAMP_KUBERNETES_CREDENTIALS",
+        default_value = "/var/run/secrets/kubernetes.io/serviceaccount",
+        value_name = "FOLDER",
+        global = true
+    )]
+    kubernetes_credentials: PathBuf,
+    /// Namespace and name of the ConfigMap with the split
+    #[arg(
+        long,
+        env = "RAMP_SPLIT_CONFIG_MAP",
+        default_value = "qr/split",
+        value_name = "NAMESPACE/NAME",
+        global = true
+    )]
+    split_config_map: ConfigMap,
+    /// The admin listeners of all proxies: a name that resolves to each of them
+    #[arg(
+        long,
+        env = "RAMP_PROXIES",
+        default_value = "proxy-pods:8081",
+        value_name = "HOST:PORT",
+        global = true
+    )]
+    proxies: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Target {
+    Local,
+    Kubernetes,
+}
+
+impl Place {
+    /// The target: this machine's nginx, or the cluster with a fresh copy of its split.
+    pub(super) fn nginx(&self) -> anyhow::Result<Nginx> {
+        if self.target == Target::Kubernetes {
+            let (dir, cluster) = (self.dir()?, self.cluster()?);
+            cluster.copy_to(&dir)?;
+            return Ok(Nginx { dir, at: At::Cluster(cluster) });
+        }
+        let nginx = self.local_nginx()?;
+        let there = nginx.dir.join("nginx.conf").is_file();
+        ensure!(there, "{} has no nginx.conf (--nginx-dir, RAMP_NGINX_DIR)", nginx.dir.display());
+        Ok(nginx)
+    }
+
+    pub(super) fn local_nginx(&self) -> anyhow::Result<Nginx> {
+        Ok(Nginx { dir: self.dir()?, at: At::Here(self.proxy_admin_addr) })
+    }
+
+    fn dir(&self) -> anyhow::Result<PathBuf> {
+        std::path::absolute(&self.nginx_dir).context("RAMP_NGINX_DIR")
+    }
+
+    pub(super) fn cluster(&self) -> anyhow::Result<Cluster> {
+        Cluster::new(
+            &self.kubernetes_url,
+            &self.kubernetes_credentials,
+            self.split_config_map.clone(),
+            self.proxies.clone(),
+        )
+    }
+
+    pub(super) fn prometheus(&self) -> Prometheus {
+        Prometheus { url: self.prometheus_url.clone() }
+    }
+}

@@ -1,0 +1,43 @@
+//! `ramp set`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ramp::{Changed, Key, Nginx, Share, Wanted};
+
+use super::signals::Signals;
+
+#[derive(Args, Debug)]
+pub(super) struct Set {
+    /// The new side's share: 0 to 100, in steps of 0.01
+    #[arg(required_unless_present_any = ["key", "mirror"])]
+    percent: Option<Share>,
+    /// The value that assigns a request to a side: arg_text, remote_addr, request_id or cookie_NAME
+    /// [default: unchanged]
+    #[arg(long)]
+    key: Option<Key>,
+    /// The share of all requests that nginx mirrors to the shadow: 0 to 100 [default: unchanged]
+    #[arg(long, value_name = "PERCENT")]
+    mirror: Option<Share>,
+}
+
+impl Set {
+    pub(super) fn run(self, nginx: &Nginx) -> anyhow::Result<ExitCode> {
+        let signals = Signals::watch()?;
+        let wanted = Wanted { share: self.percent, key: self.key, mirror: self.mirror };
+        match ramp::set(nginx, &wanted, &signals.received) {
+            Ok(Changed { split, superseded }) => {
+                if let Some(run) = superseded {
+                    println!("This discards the unfinished run ({run}).");
+                }
+                println!("{}% of /qrcode goes to the new side.", split.share_percent);
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(error) => {
+                let Some(code) = signals.exit_code() else { return Err(error) };
+                eprintln!("ramp: {error:#}");
+                Ok(code)
+            }
+        }
+    }
+}

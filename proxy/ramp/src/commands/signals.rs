@@ -1,0 +1,35 @@
+//! The signals that end a command.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// Whether a signal has asked this process to end, and which.
+pub(super) struct Signals {
+    pub(super) received: Arc<AtomicBool>,
+    number: Arc<AtomicUsize>,
+}
+
+impl Signals {
+    pub(super) fn watch() -> anyhow::Result<Self> {
+        let signals = Signals { received: Arc::default(), number: Arc::default() };
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            flag::register_usize(
+                signal,
+                Arc::clone(&signals.number),
+                signal.unsigned_abs() as usize,
+            )?;
+            flag::register(signal, Arc::clone(&signals.received))?;
+        }
+        Ok(signals)
+    }
+
+    /// 128 and the signal's number; `None` without a signal.
+    pub(super) fn exit_code(&self) -> Option<ExitCode> {
+        let number = u8::try_from(self.number.load(Ordering::Relaxed)).ok()?;
+        (number > 0).then(|| ExitCode::from(128 + number))
+    }
+}
