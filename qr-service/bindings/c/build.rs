@@ -1,5 +1,5 @@
-//! Names the shared library for the loader, so that programs linked with it refuse a version that
-//! is not compatible.
+//! Gives the shared library a soname with its major version, so that the loader refuses to run a
+//! program with an incompatible version.
 
 use std::env;
 

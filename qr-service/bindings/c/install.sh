@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the library and installs it for C compilers: install.sh [PREFIX], else /usr/local.
-# DESTDIR goes before the prefix, as packagers want it. For Linux; needs Rust and binutils.
+# Builds the library and installs it, its header and qr.pc: install.sh [PREFIX], by default
+# /usr/local. DESTDIR is put before the prefix, for packagers. For Linux; needs Rust and binutils.
 set -eu
 
 prefix=${1:-/usr/local}
@@ -14,7 +14,7 @@ esac
 here=$(cd "$(dirname "$0")" && pwd)
 cargo=${CARGO:-cargo}
 
-# One build gives both libraries, and a note on what the static one needs of the system.
+# One build makes both libraries and prints the system libraries that the static one needs.
 if ! log=$("$cargo" rustc --manifest-path "$here/Cargo.toml" --release --lib --color never \
     -- --print native-static-libs 2>&1); then
     echo "$log" >&2
@@ -22,7 +22,7 @@ if ! log=$("$cargo" rustc --manifest-path "$here/Cargo.toml" --release --lib --c
 fi
 native_libs=$(echo "$log" | sed -n 's/^note: native-static-libs: //p')
 version=$("$cargo" pkgid --manifest-path "$here/Cargo.toml" | sed 's/.*[#@]//')
-# Cargo says where it builds: a variable or a configuration file may have moved it.
+# Asks Cargo for its target directory: a variable or a configuration file may set another.
 built=$("$cargo" metadata --manifest-path "$here/Cargo.toml" --format-version 1 --no-deps |
     sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')/release
 

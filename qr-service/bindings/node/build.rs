@@ -1,4 +1,4 @@
-//! Link arguments of an addon, which differ by platform.
+//! Sets an addon's link arguments, which differ by platform.
 
 fn main() {
     napi_build::setup();

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Builds the addon, qr.node, beside this script. Needs Rust; downloads nothing but crates.
+# Builds the addon, qr.node, beside this script. Needs Rust and Node.js; downloads only crates.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-# Cargo says where it builds: a variable or a configuration file may have moved it.
+# Asks Cargo for its target directory: a variable or a configuration file may set another.
 target=$(cargo metadata --manifest-path "$here/Cargo.toml" --format-version 1 --no-deps |
     node -p 'JSON.parse(require("node:fs").readFileSync(0, "utf8")).target_directory')
 cargo build --manifest-path "$here/Cargo.toml" --release -p qr-node "$@"
 
 for library in libqr_node.so libqr_node.dylib qr_node.dll; do
     if [ -e "$target/release/$library" ]; then
-        # Moved into place: a process that has the old one loaded would crash if it were written over.
+        # Renamed into place: overwriting the old file would crash a process that has it loaded.
         cp "$target/release/$library" "$here/qr.node.new"
         mv "$here/qr.node.new" "$here/qr.node"
         exit 0
     fi
 done
-echo "build.sh: no library of the addon in $target/release" >&2
+echo "build.sh: found no library of the addon in $target/release" >&2
 exit 1

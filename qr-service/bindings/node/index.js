@@ -7,5 +7,5 @@ try {
 }
 
 exports.generate = native.generate;
-// An async function, so that arguments at fault are a rejection too.
+// An async function, so that invalid arguments reject the promise too.
 exports.generateAsync = async (text, options) => native.generateAsync(text, options);

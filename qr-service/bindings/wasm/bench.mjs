@@ -1,5 +1,5 @@
 /**
- * The time of a picture in Node, by both Wasm modules and by the native addon, in turn: run
+ * Measures the time of a picture in Node with both Wasm modules and the native addon, in turn. Run
  * build.sh here and in ../node first.
  */
 import { loadGenerator } from '../../../legacy-node/src/qr/generators/index.js';
@@ -15,7 +15,7 @@ const CALLS = 2000;
 const generators = new Map();
 for (const name of NAMES) generators.set(name, (await loadGenerator(name)).generateQr);
 
-/** Microseconds a call. */
+/** Returns microseconds per call. */
 async function measure(generateQr, text) {
   const start = process.hrtime.bigint();
   for (let call = 0; call < CALLS; call++) await generateQr(text);

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the modules and tests them from Node, Chromium and Python. Needs legacy-node's packages, and
-# Python with venv; downloads crates, and Python's packages to target/.
+# Builds the modules and tests them from Node, Chromium and Python. Needs legacy-node's packages and
+# Python with venv. Downloads crates, and Python packages into target/.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 "$here/build.sh"
-# Its errors are what those of the modules are compared with.
+# The tests compare the modules' errors with the addon's.
 "$here/../node/build.sh" --quiet
 node --test "$here"/test/*.test.mjs
 

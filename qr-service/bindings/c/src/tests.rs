@@ -1,26 +1,20 @@
-//! At the border, as C sees it, where Rust is handier; `tests/border.c` is the same from C.
+//! Calls the interface from Rust, with proptest and `qr-core`; `tests/border.c` calls it from C.
 
 use std::ffi::CStr;
 
 use proptest::prelude::*;
-use qr_core::{Raster, encode, write_png};
+use qr_core::{Raster, generate};
 
 use super::*;
 
 fn call(text: &[u8], options: Option<Options>, out: &mut [u8]) -> (i32, usize) {
     let mut len = usize::MAX;
     let options = options.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: all are of this function or of its caller.
+    // SAFETY: all pointers come from references.
     let status = unsafe {
         qr_png(text.as_ptr(), text.len(), options, out.as_mut_ptr(), out.len(), &mut len)
     };
     (status, len)
-}
-
-fn by_core(text: &str, raster: Raster, level: qr_core::Level) -> Vec<u8> {
-    let mut png = Vec::new();
-    write_png(&encode(text, level).unwrap(), &raster, &mut png).unwrap();
-    png
 }
 
 #[test]
@@ -30,14 +24,24 @@ fn every_length_has_the_picture_of_qr_core_and_fits_the_documented_buffer() {
     for end in (0..=512).filter(|&end| text.is_char_boundary(end)) {
         let (status, len) = call(&text.as_bytes()[..end], None, &mut out);
         assert_eq!(status, Status::Ok as i32);
-        assert_eq!(out[..len], by_core(&text[..end], Raster::SERVICE, qr_core::Level::L));
+        let mut expected = Vec::new();
+        generate(&text[..end], qr_core::Level::L, &Raster::SERVICE, &mut expected).unwrap();
+        assert_eq!(out[..len], expected);
     }
 }
 
 #[test]
-fn statuses_have_messages_of_their_own() {
+fn levels_have_the_numbers_of_their_places_in_qr_core() {
+    for (number, level) in [Level::L, Level::M, Level::Q, Level::H].into_iter().enumerate() {
+        assert_eq!(level as usize, number);
+        assert_eq!(format!("{level:?}"), qr_core::Level::ALL[number].to_string());
+    }
+}
+
+#[test]
+fn every_status_has_its_own_message() {
     let message = |status| {
-        // SAFETY: never null, and static.
+        // SAFETY: it is never null, and static.
         unsafe { CStr::from_ptr(qr_error_message(status)) }
     };
     let mut messages: Vec<_> = (-1..=Status::Panic as i32).map(message).collect();

@@ -1,5 +1,6 @@
-/* The border as C and C++ see it; tests/border.rs builds this against both libraries and runs it
- * under valgrind. Buffers are on the heap and as long as said, so that it notices a byte too far. */
+/* Tests the interface from C and C++; tests/border.rs builds this with both libraries and runs it
+ * under valgrind. Every buffer is on the heap and has exactly the length it is passed with, so that
+ * valgrind notices any access past its end. */
 #include <pthread.h>
 #include <qr.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ static int failures;
 
 #define UNTOUCHED 0xa5
 
-/* A picture, or why there is none. */
+/* A picture, or the status that says why there is none. */
 struct answer {
     int32_t status;
     size_t len;
@@ -28,7 +29,7 @@ struct answer {
 
 static uint8_t *allocate(size_t len)
 {
-    /* malloc may answer 0 bytes with null. */
+    /* malloc(0) may return null. */
     void *bytes = malloc(len > 0 ? len : 1);
     if (bytes == NULL) {
         fprintf(stderr, "border.c: out of memory\n");
@@ -81,7 +82,7 @@ static int is_same_picture(struct answer a, struct answer b)
     return same;
 }
 
-static void a_picture_is_a_png_and_nothing_behind_it_is_touched(void)
+static void a_picture_is_a_png_and_the_bytes_behind_it_are_unchanged(void)
 {
     struct answer answer = draw("https://example.com/");
     CHECK(answer.status == QR_STATUS_OK);
@@ -104,7 +105,7 @@ static void null_is_refused_where_a_byte_would_be_read_or_written(void)
     CHECK(out == UNTOUCHED);
 }
 
-static void null_is_taken_for_the_empty_text_and_for_no_buffer(void)
+static void null_stands_for_the_empty_text_and_for_a_buffer_of_0_bytes(void)
 {
     struct answer empty = draw(""), null = draw("");
     null.status = qr_png(NULL, 0, NULL, null.png, null.capacity, &null.len);
@@ -114,7 +115,7 @@ static void null_is_taken_for_the_empty_text_and_for_no_buffer(void)
     CHECK(qr_png(NULL, 0, NULL, NULL, 0, &len) == QR_STATUS_BUFFER_TOO_SMALL && len > 100);
 }
 
-static void a_small_buffer_is_left_alone_and_the_capacity_needed_is_told(void)
+static void a_small_buffer_is_unchanged_and_the_capacity_needed_is_returned(void)
 {
     const char *text = "any text";
     struct answer whole = draw(text);
@@ -164,7 +165,7 @@ static void a_text_that_is_too_long_is_refused_at_each_level(void)
     free(text);
 }
 
-static void a_length_that_cannot_be_is_refused_without_reading(void)
+static void an_impossible_length_is_refused_without_reading(void)
 {
     uint8_t text = 'a', out = UNTOUCHED;
     const size_t lengths[] = {7090, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX};
@@ -207,7 +208,7 @@ static void no_options_are_200_px_margin_4_and_level_l(void)
                           draw_bytes(text, strlen(text), &options, QR_MAX_SERVICE_PNG)));
 }
 
-static void every_status_has_a_message_and_so_has_what_is_none(void)
+static void every_status_has_a_message_and_so_have_unknown_numbers(void)
 {
     const char *unknown = qr_error_message(INT32_MIN);
     CHECK(strlen(unknown) > 0);
@@ -222,7 +223,7 @@ static void every_status_has_a_message_and_so_has_what_is_none(void)
     }
 }
 
-static void the_version_is_the_one_that_pkg_config_knows(void)
+static void the_version_is_that_of_pkg_config(void)
 {
     CHECK(strcmp(qr_version(), VERSION) == 0);
 }
@@ -231,7 +232,7 @@ static void the_version_is_the_one_that_pkg_config_knows(void)
 /* As README.md says. */
 #define STACK_BYTES (96 * 1024)
 
-/* The largest symbol of all. */
+/* The largest symbol. */
 static struct answer draw_longest(void)
 {
     const struct qr_options options = {1000, 4, QR_LEVEL_L};
@@ -246,7 +247,7 @@ static struct answer draw_longest(void)
 static void *draw_in_a_thread(void *expected)
 {
     const struct answer *answer = (const struct answer *)expected;
-    /* Not CHECK: its counter is the main thread's. */
+    /* Not CHECK, whose counter is not safe to change from several threads. */
     for (int round = 0; round < 5; round++) {
         struct answer mine = draw_longest();
         int same = mine.status == QR_STATUS_OK && mine.len == answer->len &&
@@ -258,7 +259,7 @@ static void *draw_in_a_thread(void *expected)
     return expected;
 }
 
-static void threads_with_small_stacks_do_not_disturb_each_other(void)
+static void threads_with_small_stacks_get_the_same_picture(void)
 {
     struct answer expected = draw_longest();
     pthread_attr_t small;
@@ -281,19 +282,19 @@ static void threads_with_small_stacks_do_not_disturb_each_other(void)
 
 int main(void)
 {
-    a_picture_is_a_png_and_nothing_behind_it_is_touched();
+    a_picture_is_a_png_and_the_bytes_behind_it_are_unchanged();
     null_is_refused_where_a_byte_would_be_read_or_written();
-    null_is_taken_for_the_empty_text_and_for_no_buffer();
-    a_small_buffer_is_left_alone_and_the_capacity_needed_is_told();
+    null_stands_for_the_empty_text_and_for_a_buffer_of_0_bytes();
+    a_small_buffer_is_unchanged_and_the_capacity_needed_is_returned();
     a_text_that_is_not_utf8_is_refused();
     nul_is_a_character_like_any_other();
     a_text_that_is_too_long_is_refused_at_each_level();
-    a_length_that_cannot_be_is_refused_without_reading();
+    an_impossible_length_is_refused_without_reading();
     options_out_of_range_are_refused();
     no_options_are_200_px_margin_4_and_level_l();
-    every_status_has_a_message_and_so_has_what_is_none();
-    the_version_is_the_one_that_pkg_config_knows();
-    threads_with_small_stacks_do_not_disturb_each_other();
+    every_status_has_a_message_and_so_have_unknown_numbers();
+    the_version_is_that_of_pkg_config();
+    threads_with_small_stacks_get_the_same_picture();
     if (failures > 0) {
         fprintf(stderr, "border.c: %d checks failed\n", failures);
         return 1;

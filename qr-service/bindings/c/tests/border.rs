@@ -1,4 +1,4 @@
-//! `border.c` as C and as C++, with both libraries, under valgrind; and what the libraries show.
+//! Runs `border.c` as C and C++ with both libraries under valgrind; checks the libraries' symbols.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The program made of `border.c`, in a folder that ends with the value.
+/// Compiles `border.c`. Dropping the folder deletes the program.
 fn border(flags: &[&str], linking: Linking) -> (TempDir, PathBuf) {
     let temporary = TempDir::new().unwrap();
     let program = temporary.path().join("border");
@@ -21,7 +21,7 @@ fn border(flags: &[&str], linking: Linking) -> (TempDir, PathBuf) {
     (temporary, program)
 }
 
-fn holds_under_valgrind(flags: &[&str], valgrind_flags: &[&str]) {
+fn passes_under_valgrind(flags: &[&str], valgrind_flags: &[&str]) {
     for linking in BOTH_WAYS {
         let (_temporary, program) = border(flags, linking);
         let mut valgrind = tool("valgrind");
@@ -31,35 +31,35 @@ fn holds_under_valgrind(flags: &[&str], valgrind_flags: &[&str]) {
     }
 }
 
-/// Blocks that are reachable at the end count as lost too.
+/// Blocks that are still reachable at the end count as leaks too.
 const NOTHING_LEFT: [&str; 3] =
     ["--leak-check=full", "--show-leak-kinds=all", "--errors-for-leak-kinds=all"];
 
 #[test]
-fn the_border_holds_in_c_without_an_error_or_a_leak() {
-    holds_under_valgrind(&C99, &NOTHING_LEFT);
+fn the_interface_works_from_c_without_an_error_or_a_leak() {
+    passes_under_valgrind(&C99, &NOTHING_LEFT);
 }
 
 #[test]
-fn the_border_holds_in_cpp_without_an_error_or_a_leak() {
-    holds_under_valgrind(&CPP11, &NOTHING_LEFT);
+fn the_interface_works_from_cpp_without_an_error_or_a_leak() {
+    passes_under_valgrind(&CPP11, &NOTHING_LEFT);
 }
 
 #[test]
-fn threads_share_nothing_that_they_write_to() {
-    holds_under_valgrind(&C99, &["--tool=helgrind"]);
+fn threads_share_no_data_that_they_write() {
+    passes_under_valgrind(&C99, &["--tool=helgrind"]);
 }
 
 #[test]
-fn the_shared_library_shows_the_functions_of_the_header_and_no_others() {
+fn the_shared_library_exports_only_the_functions_of_the_header() {
     let library = library_folder().join("libqr.so");
     let said = succeed(tool("nm").args(["--dynamic", "--defined-only", "-P"]).arg(library));
-    let shown: Vec<&str> = said.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(shown, ["qr_error_message", "qr_png", "qr_version"]);
+    let exported: Vec<&str> = said.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(exported, ["qr_error_message", "qr_png", "qr_version"]);
 }
 
 #[test]
-fn programs_ask_for_the_library_by_its_major_version() {
+fn programs_need_the_library_with_its_major_version() {
     let (_temporary, program) = border(&C99, Linking::Shared);
     let said = succeed(tool("readelf").arg("--dynamic").arg(program));
     let wanted = format!("[libqr.so.{}]", env!("CARGO_PKG_VERSION_MAJOR"));
@@ -67,7 +67,7 @@ fn programs_ask_for_the_library_by_its_major_version() {
 }
 
 #[test]
-fn a_program_with_the_static_library_needs_no_other() {
+fn a_program_with_the_static_library_does_not_need_the_shared_one() {
     let (_temporary, program) = border(&C99, Linking::Static);
     let said = succeed(tool("readelf").arg("--dynamic").arg(program));
     assert!(!said.contains("libqr"), "{said}");

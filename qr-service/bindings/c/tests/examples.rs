@@ -1,5 +1,5 @@
-//! The examples, built and run as their files and the README say: the picture is qr-core's, byte for
-//! byte, and shows the text to a decoder that is not ours.
+//! Builds and runs the examples as their files and the README say. The picture must have the bytes
+//! of qr-core and decode to the text.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,14 +20,14 @@ use tempfile::TempDir;
 /// Debian's libjna-java.
 const JNA: &str = "/usr/share/java/jna.jar";
 
-/// The command line of an example, without the text, in a folder of its own.
+/// The command line of an example, without the text, and its working directory.
 struct Example {
     command_line: Vec<OsString>,
     folder: TempDir,
 }
 
 impl Example {
-    /// `command_line` is given the place for a program that has to be built.
+    /// `command_line` takes the path at which to build the program, if there is one to build.
     fn new(command_line: impl FnOnce(PathBuf) -> Vec<OsString>) -> Self {
         let folder = TempDir::new().unwrap();
         Example { command_line: command_line(folder.path().join("qr")), folder }
@@ -40,7 +40,7 @@ impl Example {
         command
     }
 
-    /// The line that it said, having written no file and returned 1.
+    /// Checks that it fails with 1 and writes no file; returns its one-line message.
     fn refused(&self, text: &OsStr, file: Option<&Path>) -> String {
         let output = output(&mut self.command(text, file));
         assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -66,7 +66,7 @@ fn in_c(linking: Linking) -> Example {
 fn in_go() -> Example {
     Example::new(|program| {
         let mut go = tool("go");
-        // Go's own cache would link with what pkg-config said in another checkout.
+        // The user's cache may hold the flags that pkg-config printed for another checkout.
         go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("qr-c/go-cache"));
         succeed(go.args(["build", "-o"]).arg(&program).arg(source("go/main.go")));
         vec![program.into()]
@@ -79,17 +79,17 @@ fn in_python() -> Example {
 
 fn in_java() -> Example {
     assert!(Path::new(JNA).exists(), "{JNA} is missing: make setup");
-    // Newer JVMs warn without it.
+    // Newer JVMs print a warning without it.
     let access = "--enable-native-access=ALL-UNNAMED";
     Example::new(|_| {
         vec!["java".into(), access.into(), "-cp".into(), JNA.into(), source("java/Qr.java")]
     })
 }
 
-fn draws_what_qr_core_draws(example: &Example) {
+fn draws_the_picture_of_qr_core(example: &Example) {
     let longest = "The quick brown fox. ".repeat(25)[..512].to_owned();
     for text in ["https://example.com/?a=b&c=d", "grüße, 世界 \u{1f980}\n!", "0", &longest] {
-        let file = example.folder.path().join("of this name.png");
+        let file = example.folder.path().join("with spaces.png");
         succeed(&mut example.command(text.as_ref(), Some(&file)));
         let png = fs::read(&file).unwrap();
         let mut expected = Vec::new();
@@ -106,7 +106,7 @@ fn draws_what_qr_core_draws(example: &Example) {
     fs::remove_file(&file).unwrap();
 }
 
-fn says_why_there_is_no_picture(example: &Example) {
+fn explains_its_failures(example: &Example) {
     let too_long = example.refused("a".repeat(2954).as_ref(), None);
     assert_eq!(too_long, "the text does not fit a QR code at this level");
     let nowhere = example.folder.path().join("no/such/folder.png");
@@ -114,43 +114,43 @@ fn says_why_there_is_no_picture(example: &Example) {
     assert!(said.contains(nowhere.to_str().unwrap()), "{said}");
 }
 
-fn holds(example: &Example) {
-    draws_what_qr_core_draws(example);
-    says_why_there_is_no_picture(example);
+fn works(example: &Example) {
+    draws_the_picture_of_qr_core(example);
+    explains_its_failures(example);
     let said = example.refused(OsStr::from_bytes(b"caf\xe9"), None);
     assert!(said.to_lowercase().replace('-', "").contains("utf8"), "{said}");
 }
 
 #[test]
 fn c_with_the_shared_library() {
-    holds(&in_c(Linking::Shared));
+    works(&in_c(Linking::Shared));
 }
 
 #[test]
 fn c_with_the_static_library() {
-    holds(&in_c(Linking::Static));
+    works(&in_c(Linking::Static));
 }
 
 #[test]
 fn go() {
-    holds(&in_go());
+    works(&in_go());
 }
 
 #[test]
 fn python() {
-    holds(&in_python());
+    works(&in_python());
 }
 
-/// What is not UTF-8 does not reach it: the JVM has replaced it before.
+/// Without the test for invalid UTF-8: the JVM replaces it before the program sees it.
 #[test]
 fn java() {
     let example = in_java();
-    draws_what_qr_core_draws(&example);
-    says_why_there_is_no_picture(&example);
+    draws_the_picture_of_qr_core(&example);
+    explains_its_failures(&example);
 }
 
 #[test]
-fn the_readme_compiles_the_example_in_c_and_names_the_libraries_that_it_needs() {
+fn the_readmes_commands_compile_the_c_example_and_its_list_of_libraries_is_right() {
     let readme = fs::read_to_string(folder().join("README.md")).unwrap();
     let lines: Vec<&str> = readme.lines().filter(|line| line.starts_with("    cc ")).collect();
     assert_eq!(lines.len(), 2);
@@ -158,7 +158,7 @@ fn the_readme_compiles_the_example_in_c_and_names_the_libraries_that_it_needs() 
         let example = Example::new(|program| vec![program.into()]);
         symlink(folder().join("examples"), example.folder.path().join("examples")).unwrap();
         succeed(tool("sh").args(["-euc", line]).current_dir(&example.folder));
-        holds(&example);
+        works(&example);
     }
     let libraries = pkg_config(&["--static", "--libs-only-l"]).join(" ");
     let system = libraries.strip_prefix("-lqr ").unwrap();

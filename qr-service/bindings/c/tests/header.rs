@@ -1,4 +1,4 @@
-//! `qr.h` is what cbindgen makes of the sources. `QR_HEADER=write` writes it anew.
+//! `qr.h` is what cbindgen makes of the sources. `QR_HEADER=write` writes the file.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

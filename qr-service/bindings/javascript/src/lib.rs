@@ -1,9 +1,10 @@
-//! What the native addon and the Wasm module for JavaScript have in common: a [`Request`] with its
-//! defaults and ranges, and the [`Mistake`]s that it can be. How values are read out of JavaScript,
-//! and errors thrown there, is each one's own.
+//! Shared by the native addon and the Wasm module for JavaScript: a [`Request`] with its defaults
+//! and ranges, and the [`Mistake`]s in it. Reading values from JavaScript and throwing errors there
+//! differs between the two.
 
 mod mistake;
 mod request;
 
 pub use mistake::{Class, Mistake};
-pub use request::{MAX_UNITS, Request};
+pub use qr_core::MAX_TEXT_BYTES;
+pub use request::Request;

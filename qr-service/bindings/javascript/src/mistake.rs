@@ -1,23 +1,23 @@
-//! What is wrong with a request, and the words of the JavaScript error that says so.
+//! The errors, and the JavaScript code, class and message of each.
 
-use qr_core::{EncodeError, Raster, RasterError};
+use qr_core::{EncodeError, GenerateError, Raster, RasterError};
 
-/// Why there is no picture. None names the text: it may be private, and errors are logged.
+/// Why there is no picture. No message repeats the text, which may be private: errors are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// An argument of a wrong type: its name, and what it must be.
+    /// An argument has the wrong type: its name, and the type it must have.
     Type(&'static str, &'static str),
-    /// The text has half a surrogate pair: no UTF-8 can be made of it.
+    /// The text has a lone surrogate, which UTF-8 cannot represent.
     LoneSurrogate,
-    /// A level of another name.
+    /// No level has this name.
     Level,
-    /// Not a whole number in the range: its name, and the range's ends.
+    /// A number is not whole or out of range: its name, and the lowest and highest value.
     Range(&'static str, u32, u32),
     /// No QR symbol holds the text at this level.
     TooLong,
-    /// The picture would need this many pixels a side.
+    /// Modules would be smaller than a pixel: the least size, in pixels a side.
     TooSmall(u32),
-    /// A panic, which is a mistake of this library.
+    /// The library panicked, which is a bug.
     Internal,
 }
 
@@ -33,7 +33,7 @@ pub enum Class {
 }
 
 impl Mistake {
-    /// The error's `code`. Those without `QR` are Node's own, and mean what they mean there.
+    /// The error's `code`. A code without `QR` is one of Node's own, with the same meaning.
     pub fn code(&self) -> &'static str {
         match self {
             Mistake::Type(..) => "ERR_INVALID_ARG_TYPE",
@@ -46,7 +46,7 @@ impl Mistake {
         }
     }
 
-    /// The class that Node's own functions would throw.
+    /// The error's class, as Node's own functions would choose it.
     pub fn class(&self) -> Class {
         match self {
             Mistake::Type(..) | Mistake::LoneSurrogate | Mistake::Level => Class::Type,
@@ -68,24 +68,21 @@ impl Mistake {
             Mistake::TooSmall(least_px) => {
                 format!("options.size must be at least {least_px} for this text, level and margin")
             }
-            Mistake::Internal => "qr-core panicked, which it never should".to_owned(),
+            Mistake::Internal => "qr-core panicked; this is a bug".to_owned(),
         }
     }
 }
 
-impl From<EncodeError> for Mistake {
-    fn from(error: EncodeError) -> Self {
+impl From<GenerateError> for Mistake {
+    fn from(error: GenerateError) -> Self {
         match error {
-            EncodeError::TooLong => Mistake::TooLong,
-        }
-    }
-}
-
-impl From<RasterError> for Mistake {
-    fn from(error: RasterError) -> Self {
-        match error {
-            RasterError::TooSmall { least_px } => Mistake::TooSmall(least_px),
-            RasterError::TooLarge => Mistake::Range("options.size", 1, Raster::MAX_SIZE_PX),
+            GenerateError::Encode(EncodeError::TooLong) => Mistake::TooLong,
+            GenerateError::Raster(RasterError::TooSmall { least_px }) => {
+                Mistake::TooSmall(least_px)
+            }
+            GenerateError::Raster(RasterError::TooLarge) => {
+                Mistake::Range("options.size", 1, Raster::MAX_SIZE_PX)
+            }
         }
     }
 }

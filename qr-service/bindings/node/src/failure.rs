@@ -1,4 +1,4 @@
-//! What goes wrong, as JavaScript's errors.
+//! Turns errors into JavaScript's.
 
 use napi::{Env, Error, JsError, JsRangeError, JsTypeError};
 use qr_javascript::{Class, Mistake};
@@ -6,14 +6,14 @@ use qr_javascript::{Class, Mistake};
 /// Why there is no picture.
 #[derive(Debug)]
 pub enum Failure {
-    /// What JavaScript threw while its values were read: a getter of the options, say.
+    /// JavaScript threw this while a value was read, for example in a getter of the options.
     Thrown(Error),
-    /// What is wrong with the request.
+    /// The request is invalid, or the library panicked.
     Mistake(Mistake),
 }
 
 impl Failure {
-    /// What to throw.
+    /// The error to throw.
     pub(crate) fn into_error(self, env: &Env) -> Error {
         let mistake = match self {
             Failure::Thrown(error) => return error,

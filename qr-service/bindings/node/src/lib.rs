@@ -1,24 +1,23 @@
 //! `qr-core` as a native addon of Node.js; `index.d.ts` is its documentation.
 //!
-//! Arguments are read strictly (`request`), the picture is made without JavaScript (`picture`), and
-//! what goes wrong is thrown as Node's own functions throw it (`failure`).
+//! `request` reads arguments strictly; `failure` makes errors as Node's own functions throw them.
 
 mod failure;
-mod picture;
 mod request;
+
+use std::panic::catch_unwind;
 
 use napi::bindgen_prelude::{AsyncTask, BufferSlice, Unknown};
 use napi::{Env, ScopedTask};
 use napi_derive::napi;
-use qr_javascript::Request;
+use qr_javascript::{Mistake, Request};
 
 use crate::failure::Failure;
-use crate::picture::draw;
 
-/// The PNG of `text`, made on the calling thread.
+/// Draws the PNG of `text` on the calling thread.
 ///
 /// # Errors
-/// The JavaScript error that `failure` makes, or the one that a getter of `options` threw.
+/// The JavaScript error that `failure` makes, or the error that a getter of `options` threw.
 #[napi]
 pub fn generate<'env>(
     env: &'env Env,
@@ -28,10 +27,10 @@ pub fn generate<'env>(
     to_buffer(env, request::read(&text, &options).and_then(|request| draw(&request)))
 }
 
-/// The PNG of `text`, made on a thread of libuv's pool; the arguments are read before it returns.
+/// Reads the arguments, then draws the PNG of `text` on a thread of libuv's pool.
 ///
 /// # Errors
-/// As [`generate`], thrown where the arguments are at fault: `index.js` makes a rejection of it.
+/// Those of [`generate`]. Invalid arguments throw here; `index.js` turns that into a rejection.
 #[napi]
 pub fn generate_async(
     env: &Env,
@@ -42,7 +41,7 @@ pub fn generate_async(
     Ok(AsyncTask::new(Drawing(request)))
 }
 
-/// A picture to be made on another thread.
+/// A picture to draw on another thread.
 pub struct Drawing(Request);
 
 impl<'env> ScopedTask<'env> for Drawing {
@@ -58,8 +57,14 @@ impl<'env> ScopedTask<'env> for Drawing {
     }
 }
 
-/// A copy that V8 owns. Handing over the vector would be no faster, and what is handed over is freed
-/// only when the event loop turns: a loop of synchronous calls would grow without bound.
+/// Draws on any thread. A panic becomes a failure: on a thread of libuv it would end the process.
+fn draw(request: &Request) -> Result<Vec<u8>, Failure> {
+    Ok(catch_unwind(|| request.draw()).unwrap_or(Err(Mistake::Internal))?)
+}
+
+/// Copies the picture to memory that V8 owns. Handing over the vector would be no faster, and V8
+/// would free it only when the event loop turns, so a loop of synchronous calls would grow without
+/// bound.
 fn to_buffer<'env>(
     env: &'env Env,
     made: Result<Vec<u8>, Failure>,

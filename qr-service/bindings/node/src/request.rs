@@ -1,15 +1,15 @@
-//! Arguments of JavaScript, read strictly.
+//! Reads JavaScript's arguments strictly.
 //!
-//! Node-API would take 1.5 for 1, -1 for 4294967295, and half a surrogate pair for U+FFFD: a picture
-//! of something else than was asked for.
+//! Node-API's conversions turn 1.5 into 1, -1 into 4294967295 and a lone surrogate into U+FFFD, so
+//! the picture would show something other than the caller asked for.
 
 use napi::bindgen_prelude::{FromNapiValue, JsObjectValue, Object, Unknown};
 use napi::{JsString, JsValue, ValueType};
-use qr_javascript::{MAX_UNITS, Mistake, Request};
+use qr_javascript::{MAX_TEXT_BYTES, Mistake, Request};
 
 use crate::failure::Failure;
 
-/// Reads the arguments, both as JavaScript gave them.
+/// Reads both arguments.
 pub(crate) fn read(text: &Unknown<'_>, options: &Unknown<'_>) -> Result<Request, Failure> {
     let mut request = Request::new(read_text(text)?);
     match options.get_type()? {
@@ -38,11 +38,12 @@ fn read_text(text: &Unknown<'_>) -> Result<String, Failure> {
     }
     let text = to::<JsString<'_>>(text)?;
     let units = text.utf16_len()?;
-    if units > MAX_UNITS {
+    // Checked before copying. A unit of UTF-16 takes at least one byte of UTF-8.
+    if units > MAX_TEXT_BYTES {
         return Err(Mistake::TooLong.into());
     }
     let text = text.into_utf16()?;
-    // A terminator follows.
+    // The slice has a terminator after the text.
     Ok(String::from_utf16(&text.as_slice()[..units]).map_err(|_| Mistake::LoneSurrogate)?)
 }
 
@@ -61,16 +62,16 @@ fn read_level(request: &mut Request, value: &Unknown<'_>) -> Result<(), Failure>
         _ => return Err(Mistake::Type("options.level", "a string").into()),
     }
     let name = to::<JsString<'_>>(value)?;
-    // Looked at first, so that a long string is not copied to be refused.
+    // Checked before copying, because the string may be long.
     if name.utf16_len()? != 1 {
         return Err(Mistake::Level.into());
     }
     Ok(request.set_level(name.into_utf8()?.as_str()?)?)
 }
 
-/// `value` as what its type, looked at before, says that it is.
+/// Converts `value`, whose type the caller has checked.
 fn to<T: FromNapiValue>(value: &Unknown<'_>) -> Result<T, Failure> {
     let value = value.value();
-    // SAFETY: both are of the call that is under way.
+    // SAFETY: both handles belong to the call in progress.
     Ok(unsafe { T::from_napi_value(value.env, value.value) }?)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { generate, generateAsync } from '../index.js';
 
-/** Thrown by one, rejected by the other; the very same error. */
+/** Checks that `generate` throws the error and `generateAsync` rejects with it. */
 async function assertFails(args, expected) {
   assert.throws(() => generate(...args), expected);
   const promise = generateAsync(...args);
@@ -11,7 +11,7 @@ async function assertFails(args, expected) {
 }
 
 describe('errors', () => {
-  it('are TypeErrors where a type is wrong', async () => {
+  it('are TypeErrors for wrong types', async () => {
     const code = 'ERR_INVALID_ARG_TYPE';
     for (const text of [undefined, null, 1, 1n, true, {}, [], Symbol('x'), Buffer.from('x')])
       await assertFails([text], { name: 'TypeError', code, message: 'text must be a string' });
@@ -27,12 +27,12 @@ describe('errors', () => {
       }
   });
 
-  it('tell of a lone surrogate, which Node-API would replace', async () => {
+  it('report a lone surrogate, which Node-API would replace', async () => {
     for (const text of ['\ud83d', 'a\ude00b', '\ude00\ud83d', '😀\ud83d'])
       await assertFails([text], { name: 'TypeError', code: 'ERR_QR_LONE_SURROGATE' });
   });
 
-  it('tell of numbers that are not whole or out of range', async () => {
+  it('report numbers that are not whole or out of range', async () => {
     const numbers = [-1, 1.5, NaN, Infinity, -Infinity, 16385, 2 ** 32 + 200, 1e300];
     for (const key of ['size', 'margin'])
       for (const value of numbers)
@@ -44,12 +44,12 @@ describe('errors', () => {
     await assertFails(['x', { size: 0 }], { code: 'ERR_OUT_OF_RANGE' });
   });
 
-  it('tell of unknown levels', async () => {
+  it('report unknown levels', async () => {
     for (const level of ['', 'l', 'X', 'LM', 'é', '\0', 'L'.repeat(1e6)])
       await assertFails(['x', { level }], { name: 'TypeError', code: 'ERR_INVALID_ARG_VALUE' });
   });
 
-  it('tell of a text that no symbol holds', async () => {
+  it('report a text that is too long', async () => {
     const expected = { name: 'RangeError', code: 'ERR_QR_TOO_LONG' };
     const digits = { L: 7089, M: 5596, Q: 3993, H: 3057 };
     for (const [level, capacity] of Object.entries(digits))
@@ -58,7 +58,7 @@ describe('errors', () => {
     await assertFails(['x'.repeat(2 ** 28)], expected);
   });
 
-  it('tell the size that would do', async () => {
+  it('give the least size that is large enough', async () => {
     const expected = { name: 'RangeError', code: 'ERR_QR_TOO_SMALL', message: /at least 29 / };
     await assertFails(['x', { size: 28 }], expected);
     assert.ok(generate('x', { size: 29 }));

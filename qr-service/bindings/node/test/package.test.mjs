@@ -17,7 +17,7 @@ describe('the package', () => {
     assert.equal(require('../index.js').generateAsync, imported.generateAsync);
   });
 
-  it('says how to build it where it is not built, and why it cannot be loaded', () => {
+  it('says how to build it if it is not built or cannot be loaded', () => {
     const copy = mkdtempSync(join(tmpdir(), 'qr-node-'));
     try {
       cpSync(join(folder, 'index.js'), join(copy, 'index.js'));
@@ -34,7 +34,7 @@ describe('the package', () => {
     }
   });
 
-  it('has types that fit, and refuse what the addon refuses', () => {
+  it('has types that accept and refuse what the addon does', () => {
     const tsc = require.resolve('typescript/package.json').replace('package.json', 'bin/tsc');
     execFileSync(process.execPath, [tsc, '--noEmit', '-p', join(folder, 'test')], {
       stdio: 'inherit',

@@ -5,7 +5,7 @@ import { drawByCore } from './support/core.mjs';
 import { assertDecodes } from './support/decoding.mjs';
 import { randomText, seededRandom } from './support/texts.mjs';
 
-/** Both forms give qr-core's bytes. */
+/** Checks that both functions draw qr-core's bytes. */
 async function assertSameAsCore(requests) {
   const expected = drawByCore(requests);
   assert.equal(expected.length, requests.length);
@@ -50,7 +50,7 @@ describe('the picture', () => {
     await assertSameAsCore(requests);
   });
 
-  it('decodes at every level, up to what a symbol holds', async () => {
+  it('decodes at every level, up to the largest symbol', async () => {
     for (const [level, digits] of Object.entries({ L: 7089, M: 5596, Q: 3993, H: 3057 })) {
       await assertDecodes(generate, '7'.repeat(digits), level, 600);
       await assertDecodes(generate, 'https://example.com/', level);
@@ -63,7 +63,7 @@ describe('the picture', () => {
       assert.ok(generate('x', options).equals(spelt));
   });
 
-  it("is the caller's own: writing to one changes no other", () => {
+  it('shares no memory with another picture', () => {
     const first = generate('x');
     const before = Buffer.from(first);
     generate('x').fill(0);

@@ -9,15 +9,15 @@ import { generate, generateAsync } from '../index.js';
 const run = promisify(execFile);
 const addon = fileURLToPath(new URL('../index.js', import.meta.url));
 
-describe('off the thread', () => {
-  it('1000 calls at once each get their own picture', async () => {
+describe('generateAsync', () => {
+  it('serves 1000 calls at once, each with its own picture', async () => {
     const texts = Array.from({ length: 1000 }, (_, index) => `https://example.com/${index}`);
     const pictures = await Promise.all(texts.map((text) => generateAsync(text)));
     for (const [index, text] of texts.entries())
       assert.ok(pictures[index].equals(generate(text)), text);
   });
 
-  it('large pictures leave the event loop free', async () => {
+  it('leaves the event loop free during large pictures', async () => {
     let turns = 0;
     const ticking = setInterval(() => turns++, 1);
     await Promise.all(
@@ -27,7 +27,7 @@ describe('off the thread', () => {
     assert.ok(turns > 0);
   });
 
-  it('works in worker threads, and these can end with calls under way', async () => {
+  it('works in worker threads, which may end during calls', async () => {
     const source = `
       const { parentPort } = require('node:worker_threads');
       const { generate, generateAsync } = require(${JSON.stringify(addon)});
@@ -50,13 +50,13 @@ describe('off the thread', () => {
 
 describe('memory', () => {
   const script = fileURLToPath(new URL('./support/leak.mjs', import.meta.url));
-  // V8 lets its young generation grow by tens of megabytes for any garbage; here it may not.
+  // By default V8's young generation grows by tens of megabytes, which would hide a leak.
   const flags = ['--expose-gc', '--max-semi-space-size=1'];
   for (const form of ['generate', 'generateAsync', 'failing'])
-    it(`stays where it is over 100,000 calls: ${form}`, async () => {
+    it(`does not grow over 100,000 calls: ${form}`, async () => {
       const { stdout } = await run(process.execPath, [...flags, script, form]);
       const { before, after } = JSON.parse(stdout);
-      // 100 bytes lost in each call would be 10 MB.
+      // A leak of 100 bytes per call would be 10 MB.
       assert.ok(after - before < 5e6, `${form}: ${before} to ${after} bytes resident`);
     });
 });

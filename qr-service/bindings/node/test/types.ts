@@ -1,4 +1,4 @@
-// Compiled, never run: what index.d.ts takes and refuses.
+// Compiled, never run: checks which calls index.d.ts accepts and refuses.
 import { generate, generateAsync, type QrErrorCode, type QrOptions } from '../index.js';
 
 const options: QrOptions = { size: 300, margin: 2, level: 'H' };
@@ -10,7 +10,7 @@ void [png, other, code];
 
 // @ts-expect-error a text is a string
 generate(1);
-// @ts-expect-error there is no text
+// @ts-expect-error a text is required
 generate();
 // @ts-expect-error a size is a number
 generate('text', { size: '200' });

@@ -1,4 +1,4 @@
-/** The web build in a real Chromium. */
+/** Tests the web build in Chromium. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -37,7 +37,7 @@ page.on('pageerror', (error) => problems.push(String(error)));
 await page.goto(`http://127.0.0.1:${server.address().port}/`);
 
 describe('in a browser', () => {
-  it("a picture is drawn that decodes, and has qr-core's bytes", async () => {
+  it("a picture decodes and has qr-core's bytes", async () => {
     const text = 'https://example.com/?from=a browser 😀';
     const bytes = await page.evaluate(async (shown) => {
       const { default: init, generate } = await import('/qr_wasm.js');
@@ -55,7 +55,7 @@ describe('in a browser', () => {
     assert.deepEqual(problems, []);
   });
 
-  it("errors are the page's own", async () => {
+  it("errors are instances of the page's classes", async () => {
     const seen = await page.evaluate(async () => {
       const { default: init, generate } = await import('/qr_wasm.js');
       await init();

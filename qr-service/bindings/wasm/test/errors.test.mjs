@@ -12,7 +12,7 @@ function thrownBy(call) {
   assert.fail('nothing was thrown');
 }
 
-/** The addon's own tests say which error that is to be. */
+/** The addon's own tests check which error it is. */
 function assertFailsAsAddon(...args) {
   const { name, code, message } = thrownBy(() => addon.generate(...args));
   assert.match(code, /^ERR_/);
@@ -35,7 +35,7 @@ describe("errors are the addon's", () => {
         assertFailsAsAddon('x', { [key]: value });
   });
 
-  it('for half a surrogate pair, beside U+FFFD as well', () => {
+  it('for a lone surrogate, also beside U+FFFD', () => {
     for (const text of ['\ud83d', 'a\ude00b', '\ude00\ud83d', '😀\ud83d', '\ufffd\ud83d'])
       assertFailsAsAddon(text);
   });
@@ -52,7 +52,7 @@ describe("errors are the addon's", () => {
       assertFailsAsAddon('x', { level });
   });
 
-  it('for texts that no symbol holds, and sizes that are too small', () => {
+  it('for texts that are too long, and sizes that are too small', () => {
     for (const [level, digits] of Object.entries({ L: 7089, M: 5596, Q: 3993, H: 3057 }))
       assertFailsAsAddon('7'.repeat(digits + 1), { level, size: 600 });
     assertFailsAsAddon('é'.repeat(1477), { size: 600 });
@@ -61,7 +61,7 @@ describe("errors are the addon's", () => {
     assertFailsAsAddon('x', { margin: 8181 });
   });
 
-  it('but those of a getter, which pass through unchanged', () => {
+  it('except those of a getter, which pass through unchanged', () => {
     for (const key of ['size', 'margin', 'level']) {
       const fromGetter = new SyntaxError('from a getter');
       const options = Object.defineProperty({}, key, {
@@ -77,10 +77,10 @@ describe("errors are the addon's", () => {
   });
 });
 
-describe('failures of the plain module', () => {
+describe('the raw module', () => {
   const raw = instantiateRaw();
 
-  it('have the documented numbers', () => {
+  it('returns the documented numbers for failures', () => {
     assert.equal(callRaw(raw, Buffer.from([0x66, 0xff])), -2);
     assert.equal(callRaw(raw, '7'.repeat(7090), { size: 600 }), -3);
     assert.equal(callRaw(raw, '7'.repeat(7089), { size: 600, level: 'M' }), -3);
@@ -96,7 +96,7 @@ describe('failures of the plain module', () => {
     });
   });
 
-  it('leave a buffer that is too small as it was, and one that is just enough is', () => {
+  it('leaves a buffer unchanged if it is one byte too small', () => {
     const { length } = callRaw(raw, 'x');
     assert.equal(callRaw(raw, 'x', { space: length - 1 }), -7);
     assert.equal(callRaw(raw, 'x', { space: length }).length, length);
@@ -109,13 +109,13 @@ describe('failures of the plain module', () => {
     );
   });
 
-  it('come from allocation too: nothing for nothing, and for more than there is', () => {
+  it('allocates nothing for 0 bytes or too many', () => {
     assert.equal(raw.alloc(0), 0);
     assert.equal(raw.alloc(-1), 0);
     raw.dealloc(0, 8);
   });
 
-  it('need nothing of the host', () => {
+  it('has no imports', () => {
     assert.deepEqual(WebAssembly.Module.imports(rawModule), []);
   });
 });

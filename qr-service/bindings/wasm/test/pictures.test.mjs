@@ -8,7 +8,7 @@ import { callRaw, generate, instantiateRaw, LEVELS } from './support/modules.mjs
 const raw = instantiateRaw();
 const FORMS = { generate, raw: (text, options) => callRaw(raw, text, options) };
 
-/** Both modules give qr-core's bytes. */
+/** Checks that both modules draw qr-core's bytes. */
 function assertSameAsCore(requests) {
   const expected = drawByCore(requests);
   assert.equal(expected.length, requests.length);
@@ -24,7 +24,7 @@ const EVERY_LENGTH = Array.from({ length: 512 }, (_, index) =>
 );
 
 describe('the picture', () => {
-  it('is an Uint8Array of its own', () => {
+  it('is a Uint8Array that shares no memory', () => {
     const first = generate('x');
     const before = Buffer.from(first);
     assert.equal(first.constructor, Uint8Array);
@@ -57,7 +57,7 @@ describe('the picture', () => {
     assertSameAsCore(requests);
   });
 
-  it('decodes at every level, up to what a symbol holds', async () => {
+  it('decodes at every level, up to the largest symbol', async () => {
     for (const [level, digits] of Object.entries({ L: 7089, M: 5596, Q: 3993, H: 3057 })) {
       await assertDecodes(generate, '7'.repeat(digits), level, 600);
       await assertDecodes(generate, 'https://example.com/', level);
@@ -74,7 +74,7 @@ describe('the picture', () => {
 describe('memory', () => {
   const text = (call) => `https://example.com/${call % 7919}`;
 
-  it('of the plain module does not grow over 100,000 calls', () => {
+  it('of the raw module does not grow over 100,000 calls', () => {
     const fresh = instantiateRaw();
     for (let call = 0; call < 100; call++) callRaw(fresh, text(call));
     const before = fresh.memory.buffer.byteLength;

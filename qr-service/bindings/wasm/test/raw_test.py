@@ -1,4 +1,4 @@
-"""The plain module from a host that is not JavaScript: Python, by wasmtime."""
+"""Tests the raw module from Python, with wasmtime."""
 
 import io
 import os
@@ -15,7 +15,7 @@ NOT_UTF8, TEXT_TOO_LONG, SIZE_TOO_SMALL, SIZE_TOO_LARGE, UNKNOWN_LEVEL = -2, -3,
 
 
 class Host:
-    """An instance with a buffer for texts and one for pictures, used again for each call."""
+    """An instance with one buffer for texts and one for pictures, which all calls share."""
 
     MAX_TEXT_BYTES = 7089
 
@@ -32,7 +32,7 @@ class Host:
         return self.functions[name](self.store, *numbers)
 
     def generate(self, text, size=200, margin=4, level=0):
-        """The PNG, or the number of the failure."""
+        """Returns the PNG, or the number of the failure."""
         self.memory.write(self.store, text, self.text_at)
         length = self.call("generate", self.text_at, len(text), size, margin, level, self.png_at, self.png_space)
         if length < 0:
@@ -60,7 +60,7 @@ class RawModule(unittest.TestCase):
         for text in ("\0", "a\0b", "\ufeff", "👩‍🚀 é 界", "麻杏石甘口服液", "\uffff"):
             self.assertEqual(decode(self.host.generate(text.encode()))[0], text.encode())
 
-    def test_every_level_decodes_up_to_what_a_symbol_holds(self):
+    def test_every_level_decodes_up_to_the_largest_symbol(self):
         for level, digits in enumerate((7089, 5596, 3993, 3057)):
             text = b"7" * digits
             self.assertEqual(decode(self.host.generate(text, 600, 2, level)), (text, (600, 600)))
@@ -78,7 +78,7 @@ class RawModule(unittest.TestCase):
             self.host.generate(f"https://example.com/{call}".encode())
         self.assertEqual(self.host.memory.size(self.host.store), before)
 
-    def test_room_is_given_back(self):
+    def test_freed_memory_is_used_again(self):
         before = self.host.memory.size(self.host.store)
         for _ in range(1000):
             at = self.host.call("alloc", 1_000_000)
@@ -86,12 +86,12 @@ class RawModule(unittest.TestCase):
             self.host.call("dealloc", at, 1_000_000)
         self.assertLess(self.host.memory.size(self.host.store) - before, 40)
 
-    def test_a_host_that_gives_no_more_memory_gets_null(self):
+    def test_alloc_returns_null_if_the_host_limits_memory(self):
         self.host.store.set_limits(memory_size=4 << 20)
         self.assertEqual(self.host.call("alloc", 8 << 20), 0)
         self.assertEqual(decode(self.host.generate(b"still there"))[0], b"still there")
 
-    def test_it_needs_nothing_of_its_host(self):
+    def test_it_has_no_imports(self):
         self.assertEqual(MODULE.imports, [])
 
 

@@ -1,4 +1,4 @@
-/* A text's QR code as a file: qr TEXT [FILE] */
+/* Writes a text's QR code to a file: qr TEXT [FILE] */
 #include <qr.h>
 #include <stdio.h>
 #include <string.h>

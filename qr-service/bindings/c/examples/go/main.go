@@ -1,4 +1,4 @@
-// A text's QR code as a file: qr TEXT [FILE]
+// Writes a text's QR code to a file: qr TEXT [FILE]
 package main
 
 // #cgo pkg-config: qr
@@ -30,10 +30,10 @@ func main() {
 	}
 }
 
-// PNG is the picture of a text's QR code: 200 x 200 pixels, level L.
+// PNG draws a text's QR code: 200 x 200 pixels, level L.
 func PNG(text string) ([]byte, error) {
 	utf8 := []byte(text)
-	var first *C.uint8_t // null is fine for the empty text, which has no first byte
+	var first *C.uint8_t // stays null for the empty text, which qr_png accepts
 	if len(utf8) > 0 {
 		first = (*C.uint8_t)(&utf8[0])
 	}

@@ -12,9 +12,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 
-/** A text's QR code as a file: java -cp jna.jar Qr.java TEXT [FILE] */
+/** Writes a text's QR code to a file: java -cp jna.jar Qr.java TEXT [FILE] */
 public final class Qr {
-    /** qr.h by JNA, for machines of 64 bits: there a size_t is a long. */
+    /** qr.h for JNA. The declarations are for 64-bit machines, where size_t is a long. */
     public interface LibQr extends Library {
         LibQr INSTANCE = Native.load("qr", LibQr.class);
         int QR_MAX_SERVICE_PNG = 8192;
@@ -31,9 +31,9 @@ public final class Qr {
         String qr_error_message(int status);
     }
 
-    /** The picture of a text's QR code: 200 x 200 pixels, level L. */
+    /** Draws a text's QR code: 200 x 200 pixels, level L. */
     static byte[] png(String text) throws CharacterCodingException {
-        // Not getBytes: that would write a question mark for half a surrogate pair.
+        // Not getBytes, which replaces a lone surrogate with a question mark.
         ByteBuffer utf8 = UTF_8.newEncoder().encode(CharBuffer.wrap(text));
         byte[] png = new byte[LibQr.QR_MAX_SERVICE_PNG];
         LongByReference length = new LongByReference();

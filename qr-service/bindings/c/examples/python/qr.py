@@ -1,4 +1,4 @@
-"""A text's QR code as a file: qr.py TEXT [FILE]"""
+"""Writes a text's QR code to a file: qr.py TEXT [FILE]"""
 
 import ctypes
 import sys
@@ -20,7 +20,7 @@ _library.qr_error_message.restype = ctypes.c_char_p
 
 
 def png(text: str) -> bytes:
-    """The picture of the text's QR code: 200 x 200 pixels, level L."""
+    """Draws the text's QR code: 200 x 200 pixels, level L."""
     utf8 = text.encode()
     buffer = ctypes.create_string_buffer(QR_MAX_SERVICE_PNG)
     length = ctypes.c_size_t()

@@ -1,4 +1,4 @@
-//! The library as `install.sh` installs it, and the tools that build and run programs with it.
+//! Installs the library with `install.sh`, and builds and runs programs with it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "not every test uses all of it")]
@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-/// How strictly C is compiled, and C++ with `-x c++`.
 pub(crate) const C99: [&str; 5] = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"];
 pub(crate) const CPP11: [&str; 6] =
     ["-xc++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-pedantic"];
@@ -26,7 +25,7 @@ pub(crate) fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The prefix that the library is installed under, once for each test program.
+/// Installs the library, once for each test program, and returns the prefix.
 pub(crate) fn prefix() -> &'static Path {
     static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -41,20 +40,17 @@ pub(crate) fn library_folder() -> PathBuf {
     prefix().join("lib")
 }
 
-/// A tool in the environment that the README asks for.
+/// A command with the environment that the README sets up.
 pub(crate) fn tool(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
-    // The JVM takes arguments by the locale.
+    // The JVM decodes its arguments by the locale.
     command.env("LC_ALL", "C.UTF-8");
     command.env("LD_LIBRARY_PATH", library_folder());
     command.env("PKG_CONFIG_PATH", library_folder().join("pkgconfig"));
     command
 }
 
-/// What it did.
-///
-/// # Panics
-/// Where the program is not there.
+/// Runs the command.
 #[track_caller]
 pub(crate) fn output(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| match error.kind() {
@@ -63,7 +59,7 @@ pub(crate) fn output(command: &mut Command) -> Output {
     })
 }
 
-/// What it wrote to standard output, having succeeded.
+/// Checks that the command succeeds; returns its standard output.
 #[track_caller]
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = output(command);
@@ -77,21 +73,21 @@ pub(crate) fn pkg_config(args: &[&str]) -> Vec<String> {
     said.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Compiles a source of C or C++ to `program`, warnings being errors.
+/// Compiles a C or C++ source to `program`.
 #[track_caller]
 pub(crate) fn compile(flags: &[&str], source: &Path, linking: Linking, program: &Path) {
     let libraries = match linking {
         Linking::Shared => pkg_config(&["--libs"]),
         Linking::Static => {
             let libraries = pkg_config(&["--static", "--libs"]).into_iter();
-            // As the README says: the linker would take the shared one, which is there too.
+            // As in the README: with `-lqr` the linker prefers the shared library beside it.
             libraries.map(|flag| if flag == "-lqr" { "-l:libqr.a".into() } else { flag }).collect()
         }
     };
     let compiler = if flags.contains(&"-xc++") { "g++" } else { "gcc" };
     let mut command = tool(compiler);
     command.args(flags).args(pkg_config(&["--cflags"])).arg(source);
-    // Else the libraries were sources too.
+    // Ends `-xc++`, which would make the libraries C++ sources.
     command.arg("-xnone").args(libraries).arg("-o").arg(program);
     succeed(&mut command);
 }

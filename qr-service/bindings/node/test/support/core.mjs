@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 const manifest = fileURLToPath(new URL('../../Cargo.toml', import.meta.url));
 
 /**
- * The pictures that qr-core makes without this addon (`examples/core_pictures.rs`).
+ * Draws pictures with qr-core, without this addon (`examples/core_pictures.rs`).
  *
  * @param {{text: string, size?: number, margin?: number, level?: string}[]} requests
  * @returns {Buffer[]}

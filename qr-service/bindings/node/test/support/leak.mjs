@@ -18,7 +18,7 @@ async function callTimes(times) {
     await Promise.all(
       Array.from({ length: 100 }, (_, i) => call(`https://example.com/${done + i}`)),
     );
-  // What is freed by finalisers is freed only when the event loop has turned.
+  // Finalisers run only when the event loop turns.
   for (let i = 0; i < 5; i++) {
     globalThis.gc();
     await new Promise(setImmediate);

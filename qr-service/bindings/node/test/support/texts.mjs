@@ -1,4 +1,4 @@
-/** Numbers below `limit`, the same in every run (mulberry32). */
+/** Returns a generator of numbers below `limit`, the same in every run (mulberry32). */
 export function seededRandom(seed) {
   let state = seed;
   return (limit) => {
@@ -9,7 +9,7 @@ export function seededRandom(seed) {
   };
 }
 
-/** A text of at most `maxBytes` of UTF-8: characters of every width, NUL, emoji, runs of digits. */
+/** Returns at most `maxBytes` of UTF-8: characters of every width, NUL, emoji, runs of digits. */
 export function randomText(random, maxBytes = 512) {
   const pieces = [
     () => '\0',

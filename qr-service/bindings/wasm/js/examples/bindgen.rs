@@ -1,5 +1,5 @@
-//! `wasm-bindgen`'s command as a library: `bindgen MODULE nodejs|web FOLDER` writes the module
-//! beside the JavaScript that loads it, and its types.
+//! `bindgen MODULE nodejs|web FOLDER` writes the module, the JavaScript that loads it and its types
+//! to the folder, as the command `wasm-bindgen` does.
 
 use std::env::args;
 
@@ -13,7 +13,7 @@ fn main() -> Result<()> {
     };
     let mut bindgen = Bindgen::new();
     bindgen.input_path(module).out_name("qr_wasm").typescript(true);
-    // For debuggers and toolchains; half as large as the code.
+    // Only debuggers and toolchains need these; they are half as large as the code.
     bindgen.remove_name_section(true).remove_producers_section(true);
     match target.as_str() {
         "nodejs" => bindgen.nodejs(true)?,

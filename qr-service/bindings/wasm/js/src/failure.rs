@@ -1,4 +1,4 @@
-//! What goes wrong, as JavaScript's errors.
+//! Turns errors into JavaScript's.
 
 use js_sys::{Error, RangeError, Reflect, TypeError};
 use qr_javascript::{Class, Mistake};
@@ -6,13 +6,13 @@ use wasm_bindgen::JsValue;
 
 /// Why there is no picture.
 pub(crate) enum Failure {
-    /// What JavaScript threw while its values were read: a getter of the options, say.
+    /// JavaScript threw this while a value was read, for example in a getter of the options.
     Thrown(JsValue),
     Mistake(Mistake),
 }
 
 impl Failure {
-    /// What to throw: the same error as the native addon.
+    /// The error to throw, which is that of the native addon.
     #[cold]
     pub(crate) fn into_error(self) -> JsValue {
         let mistake = match self {
@@ -25,7 +25,7 @@ impl Failure {
             Class::Range => RangeError::new(&message).into(),
             Class::Type => TypeError::new(&message).into(),
         };
-        // It fails on objects that refuse properties, which a new error is not.
+        // Fails only for objects that refuse new properties, and an error accepts them.
         let _ = Reflect::set(&error, &"code".into(), &mistake.code().into());
         error.into()
     }

@@ -1,7 +1,6 @@
-//! `qr-core` as a Wasm module for JavaScript, by wasm-bindgen; `types.ts` is its documentation.
+//! `qr-core` as a Wasm module for JavaScript, with wasm-bindgen; `types.ts` is its documentation.
 //!
-//! Arguments are read strictly (`request`), and what goes wrong is thrown as the native addon
-//! throws it (`failure`).
+//! `request` reads arguments strictly; `failure` makes the errors of the native addon.
 
 mod failure;
 mod request;
@@ -14,10 +13,10 @@ use crate::failure::Failure;
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.ts");
 
-/// The PNG of `text`.
+/// Draws the PNG of `text`.
 ///
 /// # Errors
-/// The JavaScript error that `failure` makes, or the one that a getter of `options` threw.
+/// The JavaScript error that `failure` makes, or the error that a getter of `options` threw.
 #[wasm_bindgen(skip_typescript)]
 pub fn generate(text: &JsValue, options: &JsValue) -> Result<Vec<u8>, JsValue> {
     request::read(text, options)

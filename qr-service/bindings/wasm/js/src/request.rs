@@ -1,10 +1,10 @@
-//! Arguments of JavaScript, read strictly.
+//! Reads JavaScript's arguments strictly.
 //!
-//! wasm-bindgen's own conversions would take 1.5 for 1, -1 for 4294967295, and half a surrogate
-//! pair for U+FFFD: a picture of something else than was asked for.
+//! wasm-bindgen's conversions turn 1.5 into 1, -1 into 4294967295 and a lone surrogate into U+FFFD,
+//! so the picture would show something other than the caller asked for.
 
 use js_sys::JsString;
-use qr_javascript::{MAX_UNITS, Mistake, Request};
+use qr_javascript::{MAX_TEXT_BYTES, Mistake, Request};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 #[wasm_bindgen]
 extern "C" {
-    /// The caller's options, whose getters may throw.
+    /// The caller's options. Its getters may throw.
     type Options;
     #[wasm_bindgen(method, getter, catch)]
     fn size(this: &Options) -> Result<JsValue, JsValue>;
@@ -22,7 +22,7 @@ extern "C" {
     fn level(this: &Options) -> Result<JsValue, JsValue>;
 }
 
-/// Reads the arguments, both as JavaScript gave them.
+/// Reads both arguments.
 pub(crate) fn read(text: &JsValue, options: &JsValue) -> Result<Request, Failure> {
     let mut request = Request::new(read_text(text)?);
     if options.is_undefined() {
@@ -50,7 +50,7 @@ fn read_options(request: &mut Request, options: &Options) -> Result<(), Failure>
     }
     let wrong = Mistake::Type("options.level", "a string");
     let name = level.dyn_ref::<JsString>().ok_or(wrong)?;
-    // Looked at first, so that a long string is not copied to be refused.
+    // Checked before copying, because the string may be long.
     if name.length() != 1 {
         return Err(Mistake::Level.into());
     }
@@ -60,11 +60,12 @@ fn read_options(request: &mut Request, options: &Options) -> Result<(), Failure>
 fn read_text(value: &JsValue) -> Result<String, Mistake> {
     let wrong = Mistake::Type("text", "a string");
     let string = value.dyn_ref::<JsString>().ok_or(wrong)?;
-    if string.length() as usize > MAX_UNITS {
+    // Checked before copying. A unit of UTF-16 takes at least one byte of UTF-8.
+    if string.length() as usize > MAX_TEXT_BYTES {
         return Err(Mistake::TooLong);
     }
     let text = value.as_string().ok_or(wrong)?;
-    // Lone surrogates have become U+FFFD; a text that has it is rare enough to look again.
+    // Copying replaces lone surrogates with U+FFFD. Few texts contain it, so only those are checked.
     if text.contains(char::REPLACEMENT_CHARACTER) && !string.is_valid_utf16() {
         return Err(Mistake::LoneSurrogate);
     }

@@ -1,31 +1,31 @@
 /** How the picture looks. */
 export interface QrOptions {
-  /** Pixels a side, 1 to 16384; 200 where not given. Spare pixels widen the margin. */
+  /** Width and height in pixels, 1 to 16384; default 200. Spare pixels widen the margin. */
   size?: number;
-  /** Least width of the quiet zone in modules, 0 to 8181; 4, as the standard asks, where not given. */
+  /** Least width of the quiet zone in modules, 0 to 8181; default 4, as the standard asks. */
   margin?: number;
-  /** Error correction level: about 7, 15, 25 or 30 % can be restored; `'L'` where not given. */
+  /** Error correction level, which restores about 7, 15, 25 or 30 %; default `'L'`. */
   level?: 'L' | 'M' | 'Q' | 'H';
 }
 
 /** The `code` of the errors below. */
 export type QrErrorCode =
-  /** TypeError: an argument is of a wrong type. */
+  /** TypeError: an argument has the wrong type. */
   | 'ERR_INVALID_ARG_TYPE'
-  /** TypeError: the level has another name. */
+  /** TypeError: no level has this name. */
   | 'ERR_INVALID_ARG_VALUE'
   /** RangeError: size or margin is not a whole number in its range. */
   | 'ERR_OUT_OF_RANGE'
-  /** TypeError: the text has a lone surrogate, so it is not Unicode. */
+  /** TypeError: the text has a lone surrogate, which UTF-8 cannot represent. */
   | 'ERR_QR_LONE_SURROGATE'
   /** RangeError: no QR code holds the text at this level. */
   | 'ERR_QR_TOO_LONG'
-  /** RangeError: modules would be smaller than a pixel; the message says which size would do. */
+  /** RangeError: modules would be smaller than a pixel; the message gives the least size. */
   | 'ERR_QR_TOO_SMALL';
 
 /**
- * The PNG of `text`'s QR code, one bit a pixel, made on this thread in some microseconds.
+ * Draws `text`'s QR code as a PNG of one bit a pixel, on this thread, in microseconds.
  *
- * @throws an error whose `code` is a {@link QrErrorCode}; what a getter of `options` throws passes.
+ * @throws an error whose `code` is a {@link QrErrorCode}, or the error of a getter of `options`.
  */
 export function generate(text: string, options?: QrOptions): Uint8Array;

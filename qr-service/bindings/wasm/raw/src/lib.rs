@@ -1,7 +1,7 @@
-//! `qr-core` as a Wasm module for hosts of any language: four functions of numbers, no imports.
+//! `qr-core` as a Wasm module for hosts of any language: four functions on numbers, no imports.
 //!
-//! A host makes room for a text and a picture once ([`alloc`], [`max_png_bytes`]), and then calls
-//! [`generate`] as often as it likes. `README.md` has the interface as a table.
+//! A host allocates buffers for a text and a picture once ([`alloc`], [`max_png_bytes`]), then calls
+//! [`generate`] any number of times. `README.md` is the reference.
 
 mod bound;
 mod draw;
@@ -11,26 +11,27 @@ mod tests;
 use std::alloc::Layout;
 use std::{ptr, slice};
 
-use draw::{Failure, MAX_TEXT_BYTES, draw};
+use draw::{Failure, draw};
+use qr_core::{MAX_TEXT_BYTES, Raster};
 
-/// Room for `len` bytes: its address, or null where `len` is 0 or memory is at its end.
+/// Allocates `len` bytes. Returns null if `len` is 0 or no memory is left.
 #[unsafe(no_mangle)]
 pub extern "C" fn alloc(len: usize) -> *mut u8 {
     match layout(len) {
-        // SAFETY: of a size above 0.
+        // SAFETY: `layout` returns only sizes above 0.
         Some(layout) => unsafe { std::alloc::alloc(layout) },
         None => ptr::null_mut(),
     }
 }
 
-/// Gives back what [`alloc`] gave; null is nothing.
+/// Frees memory from [`alloc`]. Does nothing for null.
 ///
 /// # Safety
-/// `at` must come from `alloc(len)`, and not have been given back.
+/// `at` must come from `alloc(len)` and must not have been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dealloc(at: *mut u8, len: usize) {
     if let (false, Some(layout)) = (at.is_null(), layout(len)) {
-        // SAFETY: the caller says that it was allocated so.
+        // SAFETY: the caller guarantees that `alloc` returned it for this length.
         unsafe { std::alloc::dealloc(at, layout) };
     }
 }
@@ -39,15 +40,15 @@ fn layout(len: usize) -> Option<Layout> {
     if len == 0 { None } else { Layout::array::<u8>(len).ok() }
 }
 
-/// Bytes that no picture of `size_px` pixels a side exceeds, whatever its text, margin and level:
-/// [`generate`] never finds a buffer of so many too small. 0 where no such picture is made.
+/// Returns a number of bytes that no picture of `size_px` pixels a side exceeds, whatever its text,
+/// margin and level. Returns 0 if there is no picture of this size.
 #[unsafe(no_mangle)]
 pub extern "C" fn max_png_bytes(size_px: u32) -> usize {
     bound::max_png_bytes(size_px)
 }
 
-/// Writes the PNG of a text's QR code to `out`, and gives its length; or, below 0, what is wrong,
-/// see the README. With that, `out` is as it was.
+/// Writes the PNG of a text's QR code to `out` and returns its length. Returns a negative number if it
+/// fails (see the README), and leaves `out` unchanged.
 ///
 /// `text` is `text_len` bytes of UTF-8. The picture has `size_px` pixels a side and a margin of at
 /// least `margin_modules` modules; `level` is 0 for L, 1 for M, 2 for Q, 3 for H.
@@ -67,18 +68,20 @@ pub unsafe extern "C" fn generate(
     if text.is_null() || out.is_null() {
         return Failure::NullPointer as i32;
     }
-    // Before a slice is made of it: a length of -1 by mistake must not be.
+    // Checked before the slice is made: one of more than `isize::MAX` bytes, for example from a
+    // length of -1, is undefined behaviour.
     if text_len > MAX_TEXT_BYTES {
         return Failure::TextTooLong as i32;
     }
-    // SAFETY: not null, and the caller says that so many bytes are there.
+    // SAFETY: it is not null, and the caller guarantees `text_len` bytes.
     let text = unsafe { slice::from_raw_parts(text, text_len) };
-    match draw(text, size_px, margin_modules, level) {
+    match draw(text, Raster { size_px, margin_modules }, level) {
         Ok(png) if png.len() > out_len => Failure::BufferTooSmall as i32,
         Ok(png) => {
-            // SAFETY: not null, and the caller says that there is room; the vector is ours.
+            // SAFETY: `out` is not null and has room for `out_len` bytes. This function owns the
+            // vector, so the two do not overlap.
             unsafe { ptr::copy_nonoverlapping(png.as_ptr(), out, png.len()) };
-            // Pictures are below 2 MB, see `bound`.
+            // Fits: `bound` keeps pictures below 2 MB.
             png.len() as i32
         }
         Err(failure) => failure as i32,

@@ -1,17 +1,14 @@
-//! Through the interface, as a host calls it, where Rust is handier; `../test/` is the same from
-//! hosts.
+//! Calls the interface from Rust, with proptest and `qr-core`; `../test/` calls it from hosts.
 
 use proptest::prelude::*;
-use qr_core::{Level, Raster, encode, write_png};
+use qr_core::{Level, encode};
 
 use super::*;
-
-const LEVELS: [Level; 4] = [Level::L, Level::M, Level::Q, Level::H];
 
 fn call(text: &[u8], raster: Raster, level: u32, out: &mut [u8]) -> i32 {
     let Raster { size_px, margin_modules } = raster;
     let (out, out_len) = (out.as_mut_ptr(), out.len());
-    // SAFETY: both are of this function's caller.
+    // SAFETY: both come from references.
     unsafe { generate(text.as_ptr(), text.len(), size_px, margin_modules, level, out, out_len) }
 }
 
@@ -22,30 +19,30 @@ fn every_length_has_the_picture_of_qr_core() {
     for end in (0..=512).filter(|&end| text.is_char_boundary(end)) {
         let len = call(&text.as_bytes()[..end], Raster::SERVICE, 0, &mut out);
         let mut png = Vec::new();
-        write_png(&encode(&text[..end], Level::L).unwrap(), &Raster::SERVICE, &mut png).unwrap();
+        qr_core::generate(&text[..end], Level::L, &Raster::SERVICE, &mut png).unwrap();
         assert_eq!(out[..len as usize], png);
     }
 }
 
 #[test]
-fn sizes_that_no_picture_has_have_no_bound() {
+fn the_bound_of_an_impossible_size_is_0() {
     assert_eq!(max_png_bytes(0), 0);
     assert_eq!(max_png_bytes(16385), 0);
     assert_eq!(max_png_bytes(u32::MAX), 0);
 }
 
 #[test]
-fn nothing_is_allocated_for_nothing() {
+fn impossible_lengths_are_not_allocated() {
     assert!(alloc(0).is_null());
     assert!(alloc(usize::MAX).is_null());
-    // SAFETY: null is nothing.
+    // SAFETY: null is allowed.
     unsafe { dealloc(ptr::null_mut(), 1) };
 }
 
 #[test]
 fn null_is_refused() {
     let mut out = [0; 8];
-    // SAFETY: null is looked for, and the others are not read.
+    // SAFETY: null is allowed, and it is refused before the other pointer is used.
     let statuses = unsafe {
         [
             generate(ptr::null(), 1, 200, 4, 0, out.as_mut_ptr(), out.len()),
@@ -55,7 +52,7 @@ fn null_is_refused() {
     assert_eq!(statuses, [Failure::NullPointer as i32; 2]);
 }
 
-/// Texts of every version: up to what a symbol holds.
+/// Texts for every version, up to the capacity of the largest symbol.
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof!["\\PC{0,600}", "[0-9]{0,7089}", "[!-~]{0,2953}", "[A-Z0-9]{0,4296}"]
 }
@@ -69,8 +66,8 @@ proptest! {
         margin_modules in 0..6_u32,
         tight in any::<bool>(),
     ) {
-        let Ok(symbol) = encode(&text, LEVELS[level as usize]) else { return Ok(()) };
-        // Modules of one pixel or two cost the most for their size.
+        let Ok(symbol) = encode(&text, Level::ALL[level as usize]) else { return Ok(()) };
+        // Modules of one or two pixels cost the most bytes for their size.
         let least = symbol.size() as u32 + 2 * margin_modules;
         let size_px = if tight { least + size_px % 16 } else { size_px };
         let mut out = vec![0; max_png_bytes(size_px)];

@@ -1,33 +1,33 @@
-/** The modules as `../build.sh` makes them. */
+/** Loads the modules that `../build.sh` makes. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
 
-/** Where the modules are built. */
+/** The folder that the modules are built in. */
 export const built = fileURLToPath(new URL('../../../../../target/wasm/', import.meta.url));
 
-/** What needs legacy-node's packages is resolved there. */
+/** Resolves legacy-node's packages. */
 export const requireFromLegacy = createRequire(
   new URL('../../../../../legacy-node/package.json', import.meta.url),
 );
 
-/** By wasm-bindgen: `generate(text, options)`. */
+/** wasm-bindgen's `generate(text, options)`. */
 export const { generate } = require(`${built}nodejs/qr_wasm.js`);
 
 export const LEVELS = 'LMQH';
 
 export const rawModule = new WebAssembly.Module(readFileSync(`${built}qr_raw.wasm`));
 
-/** A fresh instance of the plain module: its exports. */
+/** Returns the exports of a new instance of the raw module. */
 export function instantiateRaw() {
   return new WebAssembly.Instance(rawModule).exports;
 }
 
-/** Bytes in the module's memory for as long as `use` runs; what `use` gives. */
+/** Copies bytes into the module's memory while `use` runs; returns the result of `use`. */
 export function withBytes(raw, bytes, use) {
-  // One byte at least: no address is that of nothing.
+  // At least one byte: `alloc(0)` returns null.
   const length = Math.max(bytes.length, 1);
   const at = raw.alloc(length);
   if (at === 0) throw new Error(`no memory for ${length} bytes`);
@@ -40,8 +40,8 @@ export function withBytes(raw, bytes, use) {
 }
 
 /**
- * A picture by the plain module, in a buffer of `space` bytes or as many as are always enough.
- * @returns {Buffer | number} the PNG, or the failure
+ * Draws with the raw module, into a buffer of `space` bytes, by default `max_png_bytes(size)`.
+ * @returns {Buffer | number} the PNG, or the number of the failure
  */
 export function callRaw(raw, text, { size = 200, margin = 4, level = 'L', space } = {}) {
   const bytes = Buffer.from(text);
