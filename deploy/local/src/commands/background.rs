@@ -80,7 +80,7 @@ pub(super) fn status(settings: &Settings) -> anyhow::Result<ExitCode> {
         println!("{:<15} {ready:<9} {state}", part.name());
     }
     if let Ok(split) = ramp::current(&settings.nginx_dir()) {
-        println!("{}% of /qrcode goes to qr-service.", split.share_percent);
+        println!("{}% of /qrcode goes to the new side.", split.share_percent);
     }
     print_urls(settings);
     Ok(if all_ready { ExitCode::SUCCESS } else { ExitCode::from(NOT_RUNNING) })
@@ -115,7 +115,7 @@ pub(super) fn split(settings: &Settings, share: Share) -> anyhow::Result<ExitCod
     let runs = supervisor(settings).pid().is_some();
     ensure!(runs, "nothing runs in {}", settings.run_dir.display());
     ramp::set(&settings.nginx(), &Wanted::share(share), &AtomicBool::new(false))?;
-    println!("{share}% of /qrcode goes to qr-service.");
+    println!("{share}% of /qrcode goes to the new side.");
     Ok(ExitCode::SUCCESS)
 }
 
