@@ -60,8 +60,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         !arguments.server_cores.overlaps(&arguments.load_cores),
         "servers and load generators need different cores"
     );
-    load::check_installed(&["wrk", "oha"])?;
     let rows = rows(&arguments.only)?;
+    load::check_installed(&["wrk", "oha"])?;
     let plan = plan(arguments);
     let report = Report::new(&rows, &climb(&rows, &plan)?, &plan);
     write_json(&arguments.out.join("ladder.json"), &report)?;
