@@ -8,15 +8,9 @@ fn main() {
     divan::main();
 }
 
-const NAMES: [&str; INPUTS.len()] = {
-    let mut names = [""; INPUTS.len()];
-    let mut at = 0;
-    while at < INPUTS.len() {
-        names[at] = INPUTS[at].name;
-        at += 1;
-    }
-    names
-};
+fn names() -> impl Iterator<Item = &'static str> {
+    INPUTS.iter().map(|input| input.name)
+}
 
 fn texts(name: &str) -> impl FnMut() -> String {
     let texts: Vec<String> =
@@ -28,7 +22,7 @@ fn texts(name: &str) -> impl FnMut() -> String {
     }
 }
 
-#[divan::bench(args = NAMES)]
+#[divan::bench(args = names())]
 fn text_to_png(bencher: Bencher<'_, '_>, input: &str) {
     let mut png = Vec::new();
     bencher
@@ -36,12 +30,12 @@ fn text_to_png(bencher: Bencher<'_, '_>, input: &str) {
         .bench_local_refs(|text| qr_core::generate(text, Level::L, &Raster::SERVICE, &mut png));
 }
 
-#[divan::bench(args = NAMES)]
+#[divan::bench(args = names())]
 fn text_to_symbol(bencher: Bencher<'_, '_>, input: &str) {
     bencher.with_inputs(texts(input)).bench_local_refs(|text| encode(text, Level::L));
 }
 
-#[divan::bench(args = NAMES)]
+#[divan::bench(args = names())]
 fn symbol_to_png(bencher: Bencher<'_, '_>, input: &str) {
     let mut png = Vec::new();
     let mut texts = texts(input);

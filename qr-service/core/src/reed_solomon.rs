@@ -65,18 +65,6 @@ const fn multiples<const WORDS: usize>(degree: usize) -> [[u128; WORDS]; 256] {
     table
 }
 
-macro_rules! tables {
-    ($($name:ident: $words:literal, $degree:literal;)*) => {
-        $(static $name: [[u128; $words]; 256] = multiples($degree);)*
-    };
-}
-
-tables! {
-    BY_7: 1, 7; BY_10: 1, 10; BY_13: 1, 13; BY_15: 1, 15; BY_16: 1, 16;
-    BY_17: 2, 17; BY_18: 2, 18; BY_20: 2, 20; BY_22: 2, 22; BY_24: 2, 24;
-    BY_26: 2, 26; BY_28: 2, 28; BY_30: 2, 30;
-}
-
 /// The multiples of one generator, in one or two words.
 #[derive(Clone, Copy)]
 pub(crate) enum Divisor {
@@ -88,19 +76,19 @@ impl Divisor {
     /// The divisor for `ec_len` error correction codewords per block, one of the 13 numbers of table 9.
     pub(crate) fn new(ec_len: usize) -> Self {
         match ec_len {
-            7 => Divisor::Narrow(&BY_7),
-            10 => Divisor::Narrow(&BY_10),
-            13 => Divisor::Narrow(&BY_13),
-            15 => Divisor::Narrow(&BY_15),
-            16 => Divisor::Narrow(&BY_16),
-            17 => Divisor::Wide(&BY_17),
-            18 => Divisor::Wide(&BY_18),
-            20 => Divisor::Wide(&BY_20),
-            22 => Divisor::Wide(&BY_22),
-            24 => Divisor::Wide(&BY_24),
-            26 => Divisor::Wide(&BY_26),
-            28 => Divisor::Wide(&BY_28),
-            _ => Divisor::Wide(&BY_30),
+            7 => Divisor::Narrow(const { &multiples(7) }),
+            10 => Divisor::Narrow(const { &multiples(10) }),
+            13 => Divisor::Narrow(const { &multiples(13) }),
+            15 => Divisor::Narrow(const { &multiples(15) }),
+            16 => Divisor::Narrow(const { &multiples(16) }),
+            17 => Divisor::Wide(const { &multiples(17) }),
+            18 => Divisor::Wide(const { &multiples(18) }),
+            20 => Divisor::Wide(const { &multiples(20) }),
+            22 => Divisor::Wide(const { &multiples(22) }),
+            24 => Divisor::Wide(const { &multiples(24) }),
+            26 => Divisor::Wide(const { &multiples(26) }),
+            28 => Divisor::Wide(const { &multiples(28) }),
+            _ => Divisor::Wide(const { &multiples(30) }),
         }
     }
 }

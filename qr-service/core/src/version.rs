@@ -111,13 +111,10 @@ const fn data_codewords_of(version: u8, level: Level) -> u16 {
 /// Data codewords by level and version, a table because every call looks several up.
 const DATA_CODEWORDS: [[u16; 40]; 4] = {
     let mut table = [[0; 40]; 4];
-    let mut v = 0;
-    while v < 40 {
-        table[0][v] = data_codewords_of(v as u8 + 1, Level::L);
-        table[1][v] = data_codewords_of(v as u8 + 1, Level::M);
-        table[2][v] = data_codewords_of(v as u8 + 1, Level::Q);
-        table[3][v] = data_codewords_of(v as u8 + 1, Level::H);
-        v += 1;
+    let mut i = 0;
+    while i < 4 * 40 {
+        table[i / 40][i % 40] = data_codewords_of((i % 40) as u8 + 1, Level::ALL[i / 40]);
+        i += 1;
     }
     table
 };

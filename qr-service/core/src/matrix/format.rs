@@ -10,10 +10,10 @@ const LINE: usize = 8;
 /// The modules of row 8 and of column 8 that hold format information, for each mask.
 pub(super) struct Formats {
     /// Row 8: bits 0 to 7 are its first eight modules, bits 8 to 15 its last eight.
-    pub(super) across: [u16; 8],
+    across: [u16; 8],
     /// Column 8: bits 0 to 8 are its first nine modules, bits 16 to 23 its last eight, of which bit
     /// 16 is the dark module.
-    pub(super) down: [u32; 8],
+    down: [u32; 8],
     size: usize,
 }
 
@@ -38,11 +38,6 @@ impl Formats {
         formats
     }
 
-    /// Bit `k` of `across`.
-    fn bit_across(&self, mask: usize, k: usize) -> u32 {
-        u32::from(self.across[mask]) >> k & 1
-    }
-
     /// The column of bit `k` of `across`.
     fn place_across(&self, k: usize) -> usize {
         if k < 8 { k } else { self.size + k - 16 }
@@ -57,7 +52,7 @@ impl Formats {
     /// `turned`, else rows.
     pub(super) fn for_each(&self, turned: bool, mut put: impl FnMut(usize, usize, [u32; 8])) {
         for k in (0..16).filter(|&k| k != 6) {
-            let bits = std::array::from_fn(|mask| self.bit_across(mask, k));
+            let bits = self.across.map(|across| u32::from(across) >> k & 1);
             let (line, at) = (LINE, self.place_across(k));
             if turned { put(at, line, bits) } else { put(line, at, bits) }
         }

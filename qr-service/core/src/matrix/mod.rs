@@ -32,11 +32,10 @@ pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS
     let mut columns = place::place_codewords(codewords, size, &patterns.reserved);
     let mut rows = transpose::transpose(&columns);
     // The patterns are their own mirror image, so rows and columns take the same ones.
-    for (line, dark) in columns.iter_mut().zip(&patterns.dark).take(size) {
-        (0..WORDS).for_each(|w| line[w] = line[w] | dark[w]);
-    }
-    for (line, dark) in rows.iter_mut().zip(&patterns.dark).take(size) {
-        (0..WORDS).for_each(|w| line[w] = line[w] | dark[w]);
+    for lines in [&mut columns, &mut rows] {
+        for (line, dark) in lines.iter_mut().zip(&patterns.dark).take(size) {
+            (0..WORDS).for_each(|w| line[w] = line[w] | dark[w]);
+        }
     }
     let formats = format::Formats::new(level, size);
     let free = &patterns.free;

@@ -126,30 +126,14 @@ impl Runs {
             run -= 1;
         }
         while run > 0 {
-            let step = match value {
-                0 if run >= 11 => {
-                    if run < 138 {
-                        run
-                    } else {
-                        138
-                    }
-                }
-                0 if run >= 3 => run,
-                1.. if run >= 3 => {
-                    if run < 6 {
-                        run
-                    } else {
-                        6
-                    }
-                }
-                _ => 1,
+            let (symbol, least, most) = match value {
+                0 if run >= 11 => (18, 11, 138),
+                0 if run >= 3 => (17, 3, 10),
+                1.. if run >= 3 => (16, 3, 6),
+                _ => (value, 1, 1),
             };
-            match (value, step) {
-                (_, 1) => self.push(value, 0),
-                (0, 11..) => self.push(18, step - 11),
-                (0, _) => self.push(17, step - 3),
-                _ => self.push(16, step - 3),
-            }
+            let step = if run < most { run } else { most };
+            self.push(symbol, step - least);
             run -= step;
         }
     }

@@ -131,10 +131,10 @@ mod tests {
         let prepared: Vec<_> =
             (1..=VERSIONS as u8).map(|version| pack(&prepare(version))).collect();
         if std::env::var_os("QR_PREPARE").is_some() {
-            let mut file = String::from(
-                "//! Written by the test of the module above, do not edit: see there.\n\n\
+            let mut file = format!(
+                "//! Written by the test in `prepared.rs`; do not edit.\n\n\
                  /// Symbols and the lengths of their codes, by version; distances from 286.\n\
-                 pub(super) static LENGTHS: [&[(u16, u8)]; super::VERSIONS] = [\n",
+                 pub(super) static LENGTHS: [&[(u16, u8)]; {VERSIONS}] = [\n",
             );
             for pairs in &prepared {
                 let pairs: Vec<_> = pairs.iter().map(|(s, l)| format!("({s},{l})")).collect();
