@@ -37,10 +37,10 @@ pub fn write(file: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| file.display().to_string())
 }
 
-/// Writes `value` as JSON with [`write`].
+/// Writes `value` as JSON with [`write()`].
 ///
 /// # Errors
-/// Those of [`write`].
+/// Those of [`write()`].
 pub fn write_json(file: &Path, value: &impl Serialize) -> anyhow::Result<()> {
     write(file, &(serde_json::to_string_pretty(value)? + "\n"))
 }
