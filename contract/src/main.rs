@@ -7,7 +7,7 @@ use contract::{Case, Options, Target, case, run};
 
 /// Checks a server against the contract of GET /qrcode
 #[derive(Parser)]
-#[command(version, about)]
+#[command(version)]
 struct Arguments {
     /// The server, as http://host:port
     #[arg(required_unless_present = "list")]

@@ -19,8 +19,9 @@ fn start(qr_service: &std::path::Path) -> Stack {
     Stack::start(qr_service, &options).unwrap()
 }
 
-/// Runs `ramp run` under load and panics if a request fails.
-fn run_under_load(stack: &Stack, hold: &str) -> Output {
+/// Runs `ramp run` under load and panics if a request fails. `patience` is how long a step waits for
+/// data after `hold`; on a busy machine it comes late.
+fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
     let gates = stack.gates_with_p99_margin(P99_MARGIN_OF_SHORT_STEPS_SECONDS).unwrap();
     // The shadow compares ten answers per second, so a hundred would take ten seconds per step.
     let text = std::fs::read_to_string(&gates).unwrap();
@@ -40,8 +41,7 @@ fn run_under_load(stack: &Stack, hold: &str) -> Output {
         });
         let mut ramp = Command::new(built("ramp"));
         ramp.args(["run", "--steps", "50,100", "--every", "500ms", "--hold", hold]);
-        // On a busy machine the data for a step comes late.
-        ramp.args(["--patience", "60s", "--gates"]);
+        ramp.args(["--patience", patience, "--gates"]);
         let _ends_load = EndsLoad(&over);
         ramp.arg(gates).envs(stack.environment()).output().unwrap()
     })
@@ -58,7 +58,7 @@ fn share(stack: &Stack) -> String {
 #[test]
 fn the_real_services_pass_every_gate() {
     let stack = start(&qr_service());
-    let output = run_under_load(&stack, "8s");
+    let output = run_under_load(&stack, "8s", "60s");
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(share(&stack), "100");
     assert_eq!(get(&format!("{}/qrcode?text=a", stack.url()), &[]).served_by(), "qr-service");
@@ -67,7 +67,7 @@ fn the_real_services_pass_every_gate() {
 #[test]
 fn wrong_pictures_are_rolled_back() {
     let stack = start(&built("examples/wrong_pictures"));
-    let output = run_under_load(&stack, "60s");
+    let output = run_under_load(&stack, "60s", "60s");
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("rolled back: mismatches ("), "{}", said(&output));
     assert_eq!(share(&stack), "0");
@@ -79,7 +79,7 @@ fn wrong_pictures_are_rolled_back() {
 fn without_the_shadow_it_stays_at_its_step() {
     let stack = start(&qr_service());
     stack.stop_part(Part::Shadow).unwrap();
-    let output = run_under_load(&stack, "3s");
+    let output = run_under_load(&stack, "3s", "3s");
     assert_eq!(output.status.code(), Some(4), "{}", said(&output));
     assert_eq!(share(&stack), "50");
 }

@@ -23,7 +23,7 @@ const TIMEOUTS: Timeouts = Timeouts {
 
 /// Sends the requests that the proxy mirrors to both sides of GET /qrcode and compares the answers
 #[derive(Parser, Clone, Debug)]
-#[command(name = "shadow", version, about, args_conflicts_with_subcommands = true)]
+#[command(name = "shadow", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     task: Option<TypedTask>,

@@ -13,7 +13,7 @@ use stack::{Addresses, Key, Settings, Share};
 
 /// Runs the whole stack on this machine: nginx, qr-service, legacy-node, shadow and Prometheus.
 #[derive(Parser, Debug)]
-#[command(version, about)]
+#[command(version)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

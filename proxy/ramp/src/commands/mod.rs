@@ -17,7 +17,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, the split is unchanged; 
 
 /// Moves the traffic of /qrcode to the new side: by hand, or step by step with gates and rollback.
 #[derive(Parser, Debug)]
-#[command(name = "ramp", version, about, after_help = EXIT_CODES)]
+#[command(name = "ramp", version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     place: place::Place,
