@@ -3,7 +3,8 @@
 
 use std::io::Cursor;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
+use rqrr::{BitGrid, Grid, PreparedImage, SimpleGrid};
 
 /// The content of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,31 @@ impl Pixels {
         let grey = (0..self.height).flat_map(|y| row(y).repeat(factor)).collect();
         Pixels { width: self.width * factor, height: self.height * factor, grey }
     }
+
+    /// The modules of the symbol, if the picture shows one alone, whole and upright. Their number is
+    /// counted along the timing pattern (ISO/IEC 18004, 6.3.5).
+    fn modules(&self) -> Option<SimpleGrid> {
+        let dark = |x: usize, y: usize| self.grey[y * self.width + x] < 128;
+        let rows = || (0..self.height).filter(|&y| (0..self.width).any(|x| dark(x, y)));
+        let columns = || (0..self.width).filter(|&x| (0..self.height).any(|y| dark(x, y)));
+        let (top, left) = (rows().next()?, columns().next()?);
+        let (height, width) = (rows().next_back()? + 1 - top, columns().next_back()? + 1 - left);
+
+        let finder = (0..width).take_while(|&x| dark(left + x, top)).count();
+        let timing = top + finder * 13 / 14; // the middle of the last of a finder's seven rows
+        if timing >= self.height {
+            return None;
+        }
+        let changes =
+            (1..width).filter(|x| dark(left + x, timing) != dark(left + x - 1, timing)).count();
+        let size = changes + 13; // two finders of seven, and a change at each module between
+        let middle = |module: usize, length: usize| (2 * module + 1) * length / (2 * size);
+        ((21..=177).contains(&size) && size % 4 == 1).then(|| {
+            SimpleGrid::from_func(size, |x, y| {
+                dark(left + middle(x, width), top + middle(y, height))
+            })
+        })
+    }
 }
 
 /// Decodes the symbol in a PNG.
@@ -90,43 +116,42 @@ pub fn decode_png(png: &[u8]) -> anyhow::Result<Decoded> {
 /// # Errors
 /// If the picture has no symbol that can be read.
 pub fn decode_pixels(pixels: &Pixels) -> anyhow::Result<Decoded> {
-    // Enlarging helps the decoder if modules are uneven and only about two pixels wide.
-    decode_as_is(pixels).or_else(|error| {
+    // Enlarging helps the decoder if modules are uneven and only about two pixels wide. In a few large
+    // symbols it takes data for an alignment pattern at any size; it can read the modules of those.
+    let enlarged = |factor: &usize| detect_and_decode(&pixels.enlarged(*factor)).ok();
+    detect_and_decode(pixels).or_else(|error| {
         [2, 3, 5]
             .iter()
-            .find_map(|&factor| decode_as_is(&pixels.enlarged(factor)).ok())
+            .find_map(enlarged)
+            .or_else(|| decode_grid(&Grid::new(pixels.modules()?)).ok())
             .ok_or(error)
     })
 }
 
-fn decode_as_is(pixels: &Pixels) -> anyhow::Result<Decoded> {
-    let mut image =
-        rqrr::PreparedImage::prepare_from_greyscale(pixels.width, pixels.height, |x, y| {
-            pixels.grey[y * pixels.width + x]
-        });
-    let grids = image.detect_grids();
-    ensure!(!grids.is_empty(), "shows no QR symbol");
-    let mut bytes = Vec::new();
-    let mut last = None;
-    for grid in &grids {
-        bytes.clear();
-        match grid.decode_to(&mut bytes) {
-            Ok(meta) => {
-                let level = match meta.ecc_level {
-                    // The format information numbers the levels in this order.
-                    0 => 'M',
-                    1 => 'L',
-                    2 => 'H',
-                    3 => 'Q',
-                    other => bail!("level {other}"),
-                };
-                return Ok(Decoded { bytes, version: u8::try_from(meta.version.0)?, level });
-            }
-            Err(error) => last = Some(error),
+fn detect_and_decode(pixels: &Pixels) -> anyhow::Result<Decoded> {
+    let mut image = PreparedImage::prepare_from_greyscale(pixels.width, pixels.height, |x, y| {
+        pixels.grey[y * pixels.width + x]
+    });
+    let mut last = anyhow!("shows no QR symbol");
+    for grid in &image.detect_grids() {
+        match decode_grid(grid) {
+            Ok(decoded) => return Ok(decoded),
+            Err(error) => last = error,
         }
     }
-    Err(last.map_or_else(
-        || anyhow::anyhow!("shows no QR symbol"),
-        |e| anyhow::anyhow!("cannot be read: {e}"),
-    ))
+    Err(last)
+}
+
+fn decode_grid<G: BitGrid>(grid: &Grid<G>) -> anyhow::Result<Decoded> {
+    let mut bytes = Vec::new();
+    let meta = grid.decode_to(&mut bytes).map_err(|error| anyhow!("cannot be read: {error}"))?;
+    let level = match meta.ecc_level {
+        // The format information numbers the levels in this order.
+        0 => 'M',
+        1 => 'L',
+        2 => 'H',
+        3 => 'Q',
+        other => bail!("level {other}"),
+    };
+    Ok(Decoded { bytes, version: u8::try_from(meta.version.0)?, level })
 }
