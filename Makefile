@@ -16,20 +16,24 @@ RAMP := target/plain/ramp
 TEST_STACK := target/debug/stack
 SETUP := deploy/local/setup.sh
 
-# Builds qr-service as production runs it, $(1) with options, and at the same time the programs around it, $(2),
-# without link-time optimisation. All stand beside each other in target/plain.
+# To measure: qr-service as production runs it, with what $(1) adds, and at the same time the programs
+# around it, $(2). They stand beside each other in target/measure.
 define build
-$(CARGO) build --profile plain $(2) &
-$(CARGO) build --release -p qr-service $(1)
+$(CARGO) build --quiet --profile plain --no-default-features $(2) &
+$(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
-ln -f target/release/qr-service target/plain/
+mkdir -p target/measure/examples
+for program in http ladder chaos shadow ramp; do
+	test ! -x target/plain/$$program || ln -f target/plain/$$program target/measure/
+done
+ln -f target/release/qr-service target/measure/
 endef
 
 ##@ The stack on this machine
 
 up: ## start everything in the background and print where it is
 	@$(SETUP) run
-	$(call build,,-p shadow -p ramp -p stack)
+	$(CARGO) build --profile plain --no-default-features -p qr-service -p shadow -p ramp -p stack
 	$(STACK) up
 
 down: ## stop everything; data stays
@@ -137,25 +141,26 @@ bench: ## the hot function beside its peers: a table, and target/bench/core.json
 
 bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
 	@$(SETUP) run load
-	$(call build,--quiet --bins --features reference --example static_answer,--quiet -p shadow -p loadtest --bins)
-	ln -f target/release/examples/static_answer target/plain/examples/
-	target/plain/http
+	$(call build,--bins --features reference --example static_answer,-p shadow -p loadtest --bins)
+	ln -f target/release/examples/static_answer target/measure/examples/
+	target/measure/http
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@$(SETUP) run load
 	$(MAKE) rungs
-	$(call build,--quiet --bins --features reference --example static_answer,--quiet -p shadow -p loadtest --bins)
-	ln -f target/release/examples/static_answer target/plain/examples/
-	target/plain/ladder $(if $(QUICK),--quick) $(ARGS)
+	$(call build,--bins --features reference --example static_answer,-p shadow -p loadtest --bins)
+	ln -f target/release/examples/static_answer target/measure/examples/
+	target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 
 ladder-readme: ## put the last ladder's table and picture into the README
 	$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- readme
 
 chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
 	@$(SETUP) run load
-	$(call build,--quiet,--quiet -p shadow -p ramp -p loadtest --bins)
-	$(CARGO) build --profile plain --quiet -p qr-service --features faults --example wrong_pictures
-	target/plain/chaos $(ARGS)
+	$(call build,,-p shadow -p ramp -p loadtest --bins)
+	$(CARGO) build --profile plain --no-default-features --quiet -p qr-service --features faults --example wrong_pictures
+	ln -f target/plain/examples/wrong_pictures target/measure/examples/
+	target/measure/chaos $(ARGS)
 
 load: ## give the dashboards something to show: RATE=100 DURATION=60s, distinct texts, to the proxy
 	@$(SETUP) load

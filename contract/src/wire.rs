@@ -9,7 +9,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use url::Url;
+use http::Uri;
 
 /// Timeout of connecting, and of each read or write.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,15 +36,17 @@ impl Target {
     /// # Errors
     /// If `base` is invalid, or if no server can be reached there.
     pub fn new(base: &str) -> anyhow::Result<Self> {
-        let url = Url::parse(base)
-            .with_context(|| format!("{base:?} is not a URL like http://host:port"))?;
-        ensure!(url.scheme() == "http", "{base:?}: only http:// can be checked byte for byte");
+        let url: Uri =
+            base.parse().with_context(|| format!("{base:?} is not a URL like http://host:port"))?;
+        let scheme = url.scheme_str();
+        ensure!(scheme.is_some(), "{base:?} is not a URL like http://host:port");
+        ensure!(scheme == Some("http"), "{base:?}: only http:// can be checked byte for byte");
         ensure!(
             url.path() == "/" && url.query().is_none(),
             "{base:?}: give only scheme, host and port"
         );
-        let host = url.host_str().with_context(|| format!("{base:?} has no host"))?.to_owned();
-        let target = Target { host, port: url.port().unwrap_or(80) };
+        let host = url.host().with_context(|| format!("{base:?} has no host"))?.to_owned();
+        let target = Target { host, port: url.port_u16().unwrap_or(80) };
         target.connect().with_context(|| format!("cannot connect to {target}"))?;
         Ok(target)
     }

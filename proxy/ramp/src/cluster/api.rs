@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
 use crate::files;
@@ -29,12 +28,7 @@ impl Api {
             .proxy(None);
         let mut token = None;
         if url.starts_with("https:") {
-            let file = credentials.join("ca.crt");
-            let pem = files::read(&file)?;
-            let authority = Certificate::from_pem(pem.as_bytes())
-                .with_context(|| file.display().to_string())?;
-            let roots = RootCerts::new_with_certs(&[authority]);
-            config = config.tls_config(TlsConfig::builder().root_certs(roots).build());
+            config = trust(config, &credentials.join("ca.crt"))?;
             token = Some(credentials.join("token"));
         }
         Ok(Api { url: url.trim_end_matches('/').to_owned(), token, agent: config.build().into() })
@@ -78,4 +72,23 @@ impl Api {
             _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or(&text)),
         }
     }
+}
+
+type Configuration = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
+
+/// Trusts the certificates that are signed with the one in `authority`.
+#[cfg(feature = "tls")]
+fn trust(config: Configuration, authority: &Path) -> anyhow::Result<Configuration> {
+    use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+    let pem = files::read(authority)?;
+    let certificate =
+        Certificate::from_pem(pem.as_bytes()).with_context(|| authority.display().to_string())?;
+    let roots = RootCerts::new_with_certs(&[certificate]);
+    Ok(config.tls_config(TlsConfig::builder().root_certs(roots).build()))
+}
+
+#[cfg(not(feature = "tls"))]
+fn trust(_: Configuration, _: &Path) -> anyhow::Result<Configuration> {
+    bail!("the Kubernetes API speaks TLS, and this ramp was built without its feature tls")
 }
