@@ -1,12 +1,11 @@
 //! Checks any base URL against the contract of `GET /qrcode`.
 //!
 //! The cases are data (`cases/*.json`). [`run`] sends each case exactly as written, on a new
-//! connection, and checks the answer. [`decode`] reads pictures with a decoder that belongs to
-//! neither side; other crates use it too.
+//! connection, and checks the answer. [`decode`], from the crate `judge`, reads pictures with a decoder
+//! that belongs to neither side; other crates use it too.
 
 pub mod case;
 mod check;
-pub mod decode;
 mod image;
 pub mod report;
 mod wire;
@@ -15,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub use case::Case;
+pub use judge::decode;
 pub use report::{Outcome, Report};
 pub use wire::Target;
 

@@ -1,0 +1,284 @@
+//! The judge `exec`: a program of the user. [`message`] has the protocol.
+//!
+//! One process judges one pair at a time. It starts with the first pair. Whatever it does wrong, it is
+//! killed with its process group, the pair is `Unjudged`, and the next start waits: 100 ms after the
+//! first failure, then twice as long each time, up to 10 s. Until then pairs are `Unjudged` at once.
+//! The wait begins anew at 100 ms after a process has judged for 10 s.
+//!
+//! A pair takes at most `timeout` from its question to the answer, and before that at most `timeout`
+//! for the pairs before it and for the program's start.
+
+mod message;
+mod program;
+mod stats;
+mod stderr;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{bail, ensure};
+
+use crate::settings::ExecSettings;
+use crate::verdict::{Kind, Verdict};
+use crate::{Answer, Asked};
+use program::Program;
+use stats::{Counters, Trouble, add_one};
+pub use stats::{Failure, Stats};
+
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Asks the user's program.
+#[derive(Debug)]
+pub(crate) struct Exec {
+    settings: ExecSettings,
+    /// `None` while a pair is being judged.
+    runner: Mutex<Option<Runner>>,
+    freed: Condvar,
+    /// All kinds that were ever declared, at most [`message::MAX_KINDS`].
+    kinds: Mutex<BTreeSet<Arc<str>>>,
+    counters: Counters,
+}
+
+/// The program's process, and when the next may start.
+#[derive(Debug, Default)]
+struct Runner {
+    running: Option<Running>,
+    failures_in_row: u32,
+    next_start: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Running {
+    program: Program,
+    since: Instant,
+    /// `None` before its hello.
+    kinds: Option<BTreeSet<Arc<str>>>,
+    last_id: u64,
+}
+
+/// Why there is no verdict.
+enum Refused {
+    /// The program failed now.
+    Failed(Trouble),
+    /// The program is not there yet.
+    Waiting(String),
+}
+
+impl From<Trouble> for Refused {
+    fn from(trouble: Trouble) -> Self {
+        Refused::Failed(trouble)
+    }
+}
+
+impl Exec {
+    pub(crate) fn new(settings: &ExecSettings) -> anyhow::Result<Self> {
+        let ExecSettings { command, timeout, start_timeout, max_memory_mib } = settings;
+        ensure!(
+            command.first().is_some_and(|program| !program.is_empty()),
+            "command names no program"
+        );
+        for (name, limit) in [("timeout", timeout), ("start_timeout", start_timeout)] {
+            ensure!(
+                (Duration::from_millis(1)..=LONGEST_TIMEOUT).contains(limit),
+                "{name} is {limit:?}; it must be from 1ms to {LONGEST_TIMEOUT:?}"
+            );
+        }
+        ensure!(*max_memory_mib != Some(0), "max_memory_mib is 0; it must be at least 1");
+        ensure!(
+            max_memory_mib.is_none() || cfg!(target_os = "linux"),
+            "max_memory_mib works on Linux only"
+        );
+        Ok(Exec {
+            settings: settings.clone(),
+            runner: Mutex::new(Some(Runner::default())),
+            freed: Condvar::new(),
+            kinds: Mutex::default(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// Starts the program, if it does not run, and waits for its hello.
+    pub(crate) fn start(&self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + self.settings.start_timeout;
+        let Some(mut lease) = self.lease(deadline) else { bail!("the program is busy") };
+        match self.ready(lease.runner(), deadline) {
+            Ok(_) => Ok(()),
+            Err(refused) => bail!("{}", self.explain(lease.runner(), refused)),
+        }
+    }
+
+    /// Asks the program for its verdict.
+    pub(crate) fn compare(&self, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
+        let timeout = self.settings.timeout;
+        let deadline = Instant::now() + timeout;
+        let Some(mut lease) = self.lease(deadline) else {
+            add_one(&self.counters.busy);
+            let reason = format!("the program was busy with other pairs for {timeout:?}");
+            return Verdict::Unjudged { reason };
+        };
+        let runner = lease.runner();
+        let asked = self
+            .ready(runner, deadline)
+            .and_then(|running| Ok(running.judge(timeout, asked, old, new)?));
+        match asked {
+            Ok(verdict) => {
+                runner.behaved();
+                verdict
+            }
+            Err(refused) => Verdict::Unjudged { reason: self.explain(runner, refused) },
+        }
+    }
+
+    /// The kinds that were declared so far.
+    pub(crate) fn kinds(&self) -> Vec<Kind> {
+        locked(&self.kinds).iter().cloned().map(Kind::Declared).collect()
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        self.counters.read()
+    }
+
+    /// Takes the program for one pair; `None` if others have it until the deadline.
+    fn lease(&self, deadline: Instant) -> Option<Lease<'_>> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let taken = |runner: &mut Option<Runner>| runner.is_none();
+        let (mut runner, _) = self
+            .freed
+            .wait_timeout_while(locked(&self.runner), left, taken)
+            .unwrap_or_else(PoisonError::into_inner);
+        Some(Lease { exec: self, runner: runner.take()? })
+    }
+
+    /// The program, running and greeted.
+    fn ready<'r>(
+        &self,
+        runner: &'r mut Runner,
+        deadline: Instant,
+    ) -> Result<&'r mut Running, Refused> {
+        let running = match &mut runner.running {
+            Some(running) => running,
+            none => {
+                let now = Instant::now();
+                if let Some(wait) = runner.next_start.and_then(|at| at.checked_duration_since(now))
+                {
+                    let why = format!("the program failed and starts again in {wait:.1?}");
+                    return Err(Refused::Waiting(why));
+                }
+                add_one(&self.counters.starts);
+                let program = Program::spawn(&self.settings)?;
+                none.insert(Running { program, since: now, kinds: None, last_id: 0 })
+            }
+        };
+        if running.kinds.is_none() {
+            running.kinds = Some(self.hello(running, deadline)?);
+        }
+        Ok(running)
+    }
+
+    fn hello(
+        &self,
+        running: &mut Running,
+        deadline: Instant,
+    ) -> Result<BTreeSet<Arc<str>>, Refused> {
+        let limit = self.settings.start_timeout;
+        let line = running.program.listen(deadline.min(running.since + limit))?;
+        let Some(line) = line else {
+            return Err(match running.since.elapsed() >= limit {
+                true => Failure::Hello.because(format!("it said no hello within {limit:?}")).into(),
+                false => Refused::Waiting("the program is still starting".to_owned()),
+            });
+        };
+        let kinds = message::read_hello(&line).map_err(|why| Failure::Hello.because(why))?;
+        let mut known = locked(&self.kinds);
+        if known.union(&kinds).count() > message::MAX_KINDS {
+            let why = format!("its starts declared more than {} kinds", message::MAX_KINDS);
+            return Err(Failure::Hello.because(why).into());
+        }
+        known.extend(kinds.iter().cloned());
+        Ok(kinds)
+    }
+
+    /// Counts why there is no verdict, kills a program that failed, and says it for people.
+    fn explain(&self, runner: &mut Runner, refused: Refused) -> String {
+        match refused {
+            Refused::Waiting(why) => {
+                add_one(&self.counters.waiting);
+                why
+            }
+            Refused::Failed(Trouble { failure, why }) => {
+                add_one(&self.counters.failures[failure as usize]);
+                runner.failed();
+                let (program, reason) = (&self.settings.command[0], failure.as_str());
+                tracing::warn!(program, reason, why, "the judge's program failed");
+                format!("the program failed ({reason}): {why}")
+            }
+        }
+    }
+}
+
+impl Runner {
+    /// Kills the program. The next may start later.
+    fn failed(&mut self) {
+        self.running = None;
+        let wait = FIRST_WAIT.saturating_mul(1 << self.failures_in_row.min(10)).min(LONGEST_WAIT);
+        self.failures_in_row = self.failures_in_row.saturating_add(1);
+        self.next_start = Some(Instant::now() + wait);
+    }
+
+    /// Forgets earlier failures, once the program has judged for long enough.
+    fn behaved(&mut self) {
+        if self.running.as_ref().is_some_and(|running| running.since.elapsed() >= LONGEST_WAIT) {
+            self.failures_in_row = 0;
+        }
+    }
+}
+
+impl Running {
+    fn judge(
+        &mut self,
+        timeout: Duration,
+        asked: &Asked<'_>,
+        old: &Answer<'_>,
+        new: &Answer<'_>,
+    ) -> Result<Verdict, Trouble> {
+        self.last_id += 1;
+        let question = message::question(self.last_id, asked, old, new);
+        let line = self.program.ask(&question, Instant::now() + timeout)?;
+        let line =
+            line.ok_or_else(|| Failure::Timeout.because(format!("no answer within {timeout:?}")))?;
+        let none = BTreeSet::new();
+        message::read_verdict(&line, self.last_id, self.kinds.as_ref().unwrap_or(&none))
+            .map_err(|why| Failure::Nonsense.because(why))
+    }
+}
+
+/// The program, taken for one pair. Dropping it gives the program back.
+struct Lease<'e> {
+    exec: &'e Exec,
+    runner: Runner,
+}
+
+impl Lease<'_> {
+    fn runner(&mut self) -> &mut Runner {
+        &mut self.runner
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let mut runner = std::mem::take(&mut self.runner);
+        if std::thread::panicking() {
+            // It may be in the middle of a question.
+            runner.failed();
+        }
+        *locked(&self.exec.runner) = Some(runner);
+        self.exec.freed.notify_one();
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,99 @@
+//! What goes wrong with the user's program, and how often.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why the user's program was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// It could not be started.
+    Start,
+    /// It did not say hello in time, or not as the protocol says.
+    Hello,
+    /// It did not answer in time.
+    Timeout,
+    /// It ended, or closed its input or output.
+    Died,
+    /// It wrote a line that was too long, or more than it was asked for.
+    Flooded,
+    /// Its answer was not what the protocol says.
+    Nonsense,
+}
+
+impl Failure {
+    /// All reasons.
+    pub const ALL: [Failure; 6] = [
+        Failure::Start,
+        Failure::Hello,
+        Failure::Timeout,
+        Failure::Died,
+        Failure::Flooded,
+        Failure::Nonsense,
+    ];
+
+    /// The name, for metrics and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Failure::Start => "start",
+            Failure::Hello => "hello",
+            Failure::Timeout => "timeout",
+            Failure::Died => "died",
+            Failure::Flooded => "flooded",
+            Failure::Nonsense => "nonsense",
+        }
+    }
+
+    pub(super) fn because(self, why: impl Into<String>) -> Trouble {
+        Trouble { failure: self, why: why.into() }
+    }
+}
+
+/// A failure of the program, and what exactly happened.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    pub(super) failure: Failure,
+    pub(super) why: String,
+}
+
+/// What has happened to the user's program so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// How often the program was started, restarts included.
+    pub starts: u64,
+    failures: [u64; Failure::ALL.len()],
+    /// Pairs that were not judged because the program was starting, or waiting for its next start.
+    pub waiting: u64,
+    /// Pairs that were not judged because the program was busy with the pairs before.
+    pub busy: u64,
+}
+
+impl Stats {
+    /// How often the program failed in this way. Each time it was killed, and a pair was not judged.
+    pub fn failures(&self, failure: Failure) -> u64 {
+        self.failures[failure as usize]
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) starts: AtomicU64,
+    /// In the order of [`Failure::ALL`].
+    pub(super) failures: [AtomicU64; Failure::ALL.len()],
+    pub(super) waiting: AtomicU64,
+    pub(super) busy: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn read(&self) -> Stats {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Stats {
+            starts: value(&self.starts),
+            failures: std::array::from_fn(|i| value(&self.failures[i])),
+            waiting: value(&self.waiting),
+            busy: value(&self.busy),
+        }
+    }
+}
+
+pub(super) fn add_one(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}

@@ -1,0 +1,132 @@
+//! Compares the chosen headers of two answers.
+
+use anyhow::{Context, ensure};
+use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::shorten::shortened;
+use crate::verdict::{Kind, Verdict};
+
+/// The headers to compare, from a route file's `headers` and `ignore_headers`. Without `headers`,
+/// these are Content-Type and Location.
+///
+/// # Errors
+/// If a name is not a header's name, or if `ignore` has one that would not be compared anyway.
+pub fn compared_headers(
+    headers: Option<&[String]>,
+    ignore: &[String],
+) -> anyhow::Result<Vec<HeaderName>> {
+    let named = |name: &String| {
+        HeaderName::from_bytes(name.as_bytes())
+            .with_context(|| format!("`{name}` is not the name of a header"))
+    };
+    let mut compared = match headers {
+        Some(names) => names.iter().map(named).collect::<anyhow::Result<Vec<_>>>()?,
+        None => vec![CONTENT_TYPE, LOCATION],
+    };
+    for ignored in ignore {
+        let name = named(ignored)?;
+        ensure!(
+            compared.contains(&name),
+            "ignore_headers has `{ignored}`, which is not compared anyway"
+        );
+        compared.retain(|other| *other != name);
+    }
+    Ok(compared)
+}
+
+/// The first of `names` whose values differ. A header that both answers lack is equal.
+pub(crate) fn difference(
+    names: &[HeaderName],
+    old: &HeaderMap,
+    new: &HeaderMap,
+) -> Option<Verdict> {
+    let name = names.iter().find(|name| !is_equal(name, old, new))?;
+    let shown = |headers| match combined(name, headers) {
+        Some(value) => format!("`{}`", shortened(&String::from_utf8_lossy(&value))),
+        None => "absent".to_owned(),
+    };
+    let detail = format!("{name}: old {}, new {}", shown(old), shown(new));
+    Some(Verdict::Different { kind: Kind::Header, detail })
+}
+
+fn is_equal(name: &HeaderName, old: &HeaderMap, new: &HeaderMap) -> bool {
+    if *name == SET_COOKIE {
+        // The one header whose lines cannot be combined (RFC 9110, 5.3).
+        return old.get_all(name).iter().eq(new.get_all(name).iter());
+    }
+    match (combined(name, old), combined(name, new)) {
+        (Some(old), Some(new)) if *name == CONTENT_TYPE => {
+            old == new || ContentType::of(&old) == ContentType::of(&new)
+        }
+        (old, new) => old == new,
+    }
+}
+
+/// The header's lines as one value (RFC 9110, 5.3); `None` without the header.
+pub(crate) fn combined(name: &HeaderName, headers: &HeaderMap) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
+}
+
+/// A Content-Type in a form in which equal types are equal (RFC 9110, 8.3.1): the media type and the
+/// names of parameters in lower case, values without quotes, no optional whitespace. The value of
+/// `charset` is in lower case too. Parameters are sorted, because their order means nothing.
+#[derive(Debug, PartialEq, Eq)]
+struct ContentType {
+    media_type: Vec<u8>,
+    parameters: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl ContentType {
+    fn of(value: &[u8]) -> Self {
+        let mut parts = split_outside_quotes(value).into_iter();
+        let media_type = parts.next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
+        let mut parameters: Vec<_> = parts
+            .map(<[u8]>::trim_ascii)
+            .filter(|part| !part.is_empty())
+            .map(|part| {
+                let end = part.iter().position(|&b| b == b'=').unwrap_or(part.len());
+                let name = part[..end].trim_ascii().to_ascii_lowercase();
+                let mut value = unquoted(part.get(end + 1..).unwrap_or_default().trim_ascii());
+                if name == b"charset" {
+                    value.make_ascii_lowercase();
+                }
+                (name, value)
+            })
+            .collect();
+        parameters.sort();
+        ContentType { media_type, parameters }
+    }
+}
+
+/// Splits at each `;` that is not in a quoted string.
+fn split_outside_quotes(value: &[u8]) -> Vec<&[u8]> {
+    let (mut quoted, mut escaped) = (false, false);
+    value
+        .split(|&byte| {
+            let splits = byte == b';' && !quoted;
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' if quoted => escaped = true,
+                b'"' => quoted = !quoted,
+                _ => {}
+            }
+            splits
+        })
+        .collect()
+}
+
+/// The content of a quoted string; anything else as it is.
+fn unquoted(value: &[u8]) -> Vec<u8> {
+    let Some(inner) = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
+        return value.to_vec();
+    };
+    let mut bytes = inner.iter();
+    let mut content = Vec::with_capacity(inner.len());
+    while let Some(&byte) = bytes.next() {
+        let escaped = if byte == b'\\' { bytes.next() } else { None };
+        content.push(escaped.copied().unwrap_or(byte));
+    }
+    content
+}

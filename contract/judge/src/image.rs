@@ -1,0 +1,152 @@
+//! The judge `image`: the pixels of two PNG files.
+//!
+//! Pixels are compared as 8-bit red, green, blue and alpha, whatever the files' colour types: grey and
+//! palettes become RGBA, and of 16-bit samples only the upper 8 bits count. A pixel without any opacity
+//! has no colour. Colour profiles and gamma are not applied, and of an animation only the default image
+//! counts. JPEG and all other formats are `undecodable`.
+
+use std::io::Cursor;
+use std::panic::catch_unwind;
+
+use anyhow::{Context, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::settings::ImageSettings;
+use crate::verdict::{Kind, Verdict};
+
+pub(crate) const KINDS: [Kind; 3] = [Kind::Undecodable, Kind::Size, Kind::Pixels];
+
+/// Largest width and height. Nothing is allocated for a larger picture; one of this size takes 64 MiB.
+const MAX_SIDE_PX: u32 = 4096;
+
+/// How far two pictures may be apart.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    tolerance: u8,
+    share: f64,
+}
+
+struct Picture {
+    width: u32,
+    height: u32,
+    /// Four bytes per pixel, row by row.
+    rgba: Vec<u8>,
+}
+
+impl Limits {
+    pub(crate) fn new(settings: &ImageSettings) -> anyhow::Result<Self> {
+        let ImageSettings { tolerance, share } = *settings;
+        ensure!(tolerance < 255, "tolerance = 255 would accept any pixel; at most 254 is allowed");
+        ensure!((0.0..1.0).contains(&share), "share = {share} is not from 0 to below 1");
+        Ok(Limits { tolerance, share })
+    }
+
+    pub(crate) fn compare(&self, old: &[u8], new: &[u8]) -> Verdict {
+        let (old, new) = match (decode(old), decode(new)) {
+            (Ok(old), Ok(new)) => (old, new),
+            (Err(why), _) => return Verdict::different(Kind::Undecodable, format!("old: {why}")),
+            (_, Err(why)) => return Verdict::different(Kind::Undecodable, format!("new: {why}")),
+        };
+        if (old.width, old.height) != (new.width, new.height) {
+            let shown = |picture: &Picture| format!("{} x {} px", picture.width, picture.height);
+            let detail = format!("old {}, new {}", shown(&old), shown(&new));
+            return Verdict::different(Kind::Size, detail);
+        }
+        self.compare_pixels(&old, &new)
+    }
+
+    fn compare_pixels(&self, old: &Picture, new: &Picture) -> Verdict {
+        let differs = |(old, new): (&[u8], &[u8])| {
+            old.iter().zip(new).any(|(old, new)| old.abs_diff(*new) > self.tolerance)
+        };
+        let pairs = old.rgba.chunks_exact(4).zip(new.rgba.chunks_exact(4));
+        let total = pairs.len();
+        let mut differing =
+            pairs.enumerate().filter(|&(_, pair)| differs(pair)).map(|(index, _)| index);
+        let Some(first) = differing.next() else { return Verdict::Same };
+        let count = 1 + differing.count();
+        if count as f64 <= self.share * total as f64 {
+            return Verdict::Same;
+        }
+        let (width, at) = (old.width as usize, 4 * first..4 * first + 4);
+        let detail = format!(
+            "{count} of {total} pixels differ by more than {}, the first at x {}, y {}: old {}, new {}",
+            self.tolerance,
+            first % width,
+            first / width,
+            hex(&old.rgba[at.clone()]),
+            hex(&new.rgba[at])
+        );
+        Verdict::different(Kind::Pixels, detail)
+    }
+}
+
+fn hex(pixel: &[u8]) -> String {
+    pixel.iter().fold("#".to_owned(), |hex, channel| format!("{hex}{channel:02x}"))
+}
+
+/// Width and height, or why the body cannot be read.
+pub(crate) fn describe(body: &[u8]) -> Value {
+    match decode(body) {
+        Ok(picture) => json!({ "width": picture.width, "height": picture.height }),
+        Err(why) => json!({ "undecodable": why }),
+    }
+}
+
+fn decode(body: &[u8]) -> Result<Picture, String> {
+    // The body comes from outside, and a decoder that panics on it must not end the comparison.
+    match catch_unwind(|| Picture::from_png(body)) {
+        Ok(picture) => picture.map_err(|error| format!("{error:#}")),
+        Err(_) => Err("the decoder panicked".to_owned()),
+    }
+}
+
+impl Picture {
+    fn from_png(body: &[u8]) -> anyhow::Result<Self> {
+        if let Some(format) = other_format(body) {
+            bail!("{format}, and only PNG is supported");
+        }
+        let mut decoder = png::Decoder::new(Cursor::new(body));
+        decoder.set_transformations(
+            png::Transformations::normalize_to_color8() | png::Transformations::ALPHA,
+        );
+        decoder.ignore_checksums(false);
+        let mut reader = decoder.read_info().context("not a PNG")?;
+        let (width, height) = reader.info().size();
+        ensure!(
+            width.max(height) <= MAX_SIDE_PX,
+            "{width} x {height} px, larger than {MAX_SIDE_PX} x {MAX_SIDE_PX}"
+        );
+        let size = reader.output_buffer_size().context("the picture is too large")?;
+        let mut buffer = vec![0; size];
+        let frame = reader.next_frame(&mut buffer).context("a broken PNG")?;
+        reader.finish().context("a broken PNG")?;
+        buffer.truncate(frame.buffer_size());
+        let mut rgba = match frame.color_type.samples() {
+            4 => buffer,
+            2 => buffer
+                .chunks_exact(2)
+                .flat_map(|pixel| {
+                    let [grey, alpha] = [pixel[0], pixel[1]];
+                    [grey, grey, grey, alpha]
+                })
+                .collect(),
+            other => bail!("{other} samples per pixel"),
+        };
+        for invisible in rgba.chunks_exact_mut(4).filter(|pixel| pixel[3] == 0) {
+            invisible.fill(0);
+        }
+        Ok(Picture { width, height, rgba })
+    }
+}
+
+/// The name of a well-known format that is not PNG, from the first bytes.
+fn other_format(body: &[u8]) -> Option<&'static str> {
+    match body {
+        [0xFF, 0xD8, 0xFF, ..] => Some("a JPEG"),
+        [b'G', b'I', b'F', b'8', ..] => Some("a GIF"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("a WebP"),
+        [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f', ..] => Some("an AVIF"),
+        _ => None,
+    }
+}

@@ -1,0 +1,76 @@
+//! The paths that are not compared.
+
+use anyhow::{bail, ensure};
+
+/// A JSON Pointer (RFC 6901) in which the segment `*` stands for any one segment.
+#[derive(Debug)]
+pub(super) struct Pointer(Vec<Segment>);
+
+#[derive(Debug)]
+enum Segment {
+    Any,
+    Named(String),
+}
+
+impl Pointer {
+    /// Reads one entry of `ignore`.
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        ensure!(!text.is_empty(), "ignore has an empty path, which would ignore the whole body");
+        let Some(rest) = text.strip_prefix('/') else {
+            bail!("ignore has `{text}`, which does not begin with /");
+        };
+        let segment = |raw: &str| match raw {
+            "*" => Ok(Segment::Any),
+            _ => match unescaped(raw) {
+                Some(name) => Ok(Segment::Named(name)),
+                None => bail!("ignore has `{text}`, where ~ is not followed by 0 or 1"),
+            },
+        };
+        Ok(Pointer(rest.split('/').map(segment).collect::<anyhow::Result<_>>()?))
+    }
+}
+
+fn unescaped(raw: &str) -> Option<String> {
+    let mut parts = raw.split('~');
+    let mut name = parts.next()?.to_owned();
+    for part in parts {
+        let (escaped, rest) = match part.as_bytes().first()? {
+            b'0' => ('~', &part[1..]),
+            b'1' => ('/', &part[1..]),
+            _ => return None,
+        };
+        name.push(escaped);
+        name.push_str(rest);
+    }
+    Some(name)
+}
+
+/// A key or index as a segment of a pointer.
+pub(super) fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// What is left of the pointers below the current value.
+#[derive(Clone, Debug)]
+pub(super) struct Ignored<'p>(Vec<&'p [Segment]>);
+
+impl<'p> Ignored<'p> {
+    /// All of `pointers`, for the top value.
+    pub(super) fn at_top(pointers: &'p [Pointer]) -> Self {
+        Ignored(pointers.iter().map(|pointer| pointer.0.as_slice()).collect())
+    }
+
+    /// What is left below `key`; `None` if the value there is ignored.
+    pub(super) fn below(&self, key: &str) -> Option<Self> {
+        let mut left = Vec::new();
+        for segments in &self.0 {
+            match segments {
+                [Segment::Named(name), ..] if name != key => {}
+                [_] => return None,
+                [_, rest @ ..] => left.push(rest),
+                [] => {}
+            }
+        }
+        Some(Ignored(left))
+    }
+}

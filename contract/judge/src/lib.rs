@@ -1,0 +1,171 @@
+//! Decides whether two answers to the same request are the same. A route chooses its judge by name:
+//! [`JudgeSettings`].
+//!
+//! The first rule that applies gives the [`Verdict`]:
+//!
+//! 1. Both sides refuse the request as too large (414 or 431): the same. Servers word that refusal
+//!    themselves.
+//! 2. The statuses differ: `status`.
+//! 3. One of the compared headers differs: `header`. A header that both lack is equal. Content-Types
+//!    are equal if they mean the same: `text/html; charset=UTF-8` and `text/html;charset=utf-8`.
+//! 4. The bodies are equal byte by byte: the same, except for `qr` and `exec`, which look at equal
+//!    bodies too.
+//! 5. The judge compares the bodies.
+
+pub mod decode;
+
+mod bytes;
+mod exec;
+mod headers;
+mod image;
+mod json;
+mod qr;
+mod settings;
+mod shorten;
+mod text;
+mod verdict;
+
+use http::{HeaderMap, HeaderName};
+use serde_json::Value;
+
+pub use exec::{Failure, Stats};
+pub use headers::compared_headers;
+pub use settings::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};
+pub use verdict::{Kind, Verdict};
+
+/// The request that both sides answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// `GET`, for example.
+    pub method: &'a str,
+    /// Path and query, as sent.
+    pub target: &'a str,
+}
+
+/// One side's answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The status code.
+    pub status: u16,
+    /// All headers.
+    pub headers: &'a HeaderMap,
+    /// The whole body.
+    pub body: &'a [u8],
+}
+
+/// Compares pairs of answers. It may be shared between threads.
+#[derive(Debug)]
+pub struct Judge {
+    headers: Vec<HeaderName>,
+    bodies: Bodies,
+}
+
+/// How bodies are compared.
+#[derive(Debug)]
+enum Bodies {
+    Bytes,
+    Text,
+    Json(json::Rules),
+    Qr,
+    Image(image::Limits),
+    Exec(Box<exec::Exec>),
+}
+
+impl Judge {
+    /// A judge that compares `compared_headers` (see [`compared_headers`]) and the bodies. The program
+    /// of `exec` is not started yet.
+    ///
+    /// # Errors
+    /// If a setting's value is out of range; the error names the setting.
+    pub fn new(
+        settings: &JudgeSettings,
+        compared_headers: Vec<HeaderName>,
+    ) -> anyhow::Result<Self> {
+        let bodies = match settings {
+            JudgeSettings::Bytes => Bodies::Bytes,
+            JudgeSettings::Text => Bodies::Text,
+            JudgeSettings::Json(settings) => Bodies::Json(json::Rules::new(settings)?),
+            JudgeSettings::Qr => Bodies::Qr,
+            JudgeSettings::Image(settings) => Bodies::Image(image::Limits::new(settings)?),
+            JudgeSettings::Exec(settings) => Bodies::Exec(Box::new(exec::Exec::new(settings)?)),
+        };
+        Ok(Judge { headers: compared_headers, bodies })
+    }
+
+    /// Starts the program of `exec` and waits for its hello, which declares its [kinds](Judge::kinds).
+    /// Without this call, the first pair starts it. Other judges have nothing to start.
+    ///
+    /// # Errors
+    /// If the program cannot be started, or says no valid hello within `start_timeout`.
+    pub fn start(&self) -> anyhow::Result<()> {
+        match &self.bodies {
+            Bodies::Exec(exec) => exec.start(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares two answers to `asked`. Blocks: decoding pictures takes milliseconds, and `exec` waits
+    /// up to twice its `timeout`, or up to its `timeout` if the program runs and is idle.
+    pub fn compare(&self, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
+        let too_large = |answer: &Answer<'_>| matches!(answer.status, 414 | 431);
+        if too_large(old) && too_large(new) {
+            return Verdict::Same;
+        }
+        if old.status != new.status {
+            let detail = format!("old {}, new {}", old.status, new.status);
+            return Verdict::different(Kind::Status, detail);
+        }
+        if let Some(verdict) = headers::difference(&self.headers, old.headers, new.headers) {
+            return verdict;
+        }
+        match &self.bodies {
+            Bodies::Qr => qr::compare(asked, old, new),
+            Bodies::Exec(exec) => exec.compare(asked, old, new),
+            _ if old.body == new.body => Verdict::Same,
+            Bodies::Bytes => bytes::compare(old.body, new.body),
+            Bodies::Text => text::compare(old.body, new.body),
+            Bodies::Json(rules) => rules.compare(old.body, new.body),
+            Bodies::Image(limits) => limits.compare(old.body, new.body),
+        }
+    }
+
+    /// What the judge sees in an answer, for people: width, height, level, version and text of a `qr`
+    /// picture, the size of an `image`, the type of a `json` value. `None` if it sees nothing beyond
+    /// the bytes. Texts are shown as length and SHA-256 unless `keep_text` is set.
+    pub fn describe(
+        &self,
+        asked: &Asked<'_>,
+        answer: &Answer<'_>,
+        keep_text: bool,
+    ) -> Option<Value> {
+        match &self.bodies {
+            Bodies::Qr => qr::describe(asked, answer, keep_text),
+            Bodies::Image(_) if !answer.body.is_empty() => Some(image::describe(answer.body)),
+            Bodies::Json(_) if !answer.body.is_empty() => Some(json::describe(answer.body)),
+            _ => None,
+        }
+    }
+
+    /// Every kind of difference that [`Judge::compare`] may return, so that metrics can be created
+    /// beforehand. Those of `exec` are known once its program has said hello: call [`Judge::start`]
+    /// first. A later start of a changed program may add some, up to 32 in all.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let bodies = match &self.bodies {
+            Bodies::Bytes => bytes::KINDS.to_vec(),
+            Bodies::Text => text::KINDS.to_vec(),
+            Bodies::Json(_) => json::KINDS.to_vec(),
+            Bodies::Qr => qr::KINDS.to_vec(),
+            Bodies::Image(_) => image::KINDS.to_vec(),
+            Bodies::Exec(exec) => exec.kinds(),
+        };
+        [Kind::Status, Kind::Header].into_iter().chain(bodies).collect()
+    }
+
+    /// Restarts and failures of the program of `exec`; `None` for other judges.
+    pub fn stats(&self) -> Option<Stats> {
+        match &self.bodies {
+            Bodies::Exec(exec) => Some(exec.stats()),
+            _ => None,
+        }
+    }
+}

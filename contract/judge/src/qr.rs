@@ -1,0 +1,139 @@
+//! The judge `qr`: what a picture of a QR symbol shows, read by a decoder that belongs to neither side.
+//!
+//! 1. Both sides answer GET with 200, so both bodies are pictures. They differ if either is
+//!    `undecodable`, if either shows another `text` than the one asked, or if their `level` or `size`
+//!    differ. Their bytes may differ.
+//! 2. The bodies of any other answer are compared byte by byte: `body`.
+
+use std::panic::catch_unwind;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::decode::{Decoded, Pixels, decode_pixels};
+use crate::verdict::{Kind, Verdict};
+use crate::{Answer, Asked, bytes};
+
+pub(crate) const KINDS: [Kind; 5] =
+    [Kind::Body, Kind::Undecodable, Kind::Text, Kind::Level, Kind::Size];
+
+/// Largest width and height that are decoded. Pictures have 200 pixels; a small file can claim
+/// billions, and the decoder's time grows with every pixel.
+const MAX_SIDE_PX: u32 = 512;
+
+/// What one picture shows.
+struct Picture {
+    /// Width and height; `None` if the body is not a complete PNG.
+    size_px: Option<(usize, usize)>,
+    /// The only symbol, or the reason why none could be read.
+    symbol: Result<Decoded, String>,
+}
+
+impl Picture {
+    fn from_png(png: &[u8]) -> Self {
+        // The body comes from outside, and a decoder that panics on it must not end the comparison.
+        catch_unwind(|| match Pixels::from_png_within(png, MAX_SIDE_PX) {
+            Ok(pixels) => Picture {
+                size_px: Some((pixels.width, pixels.height)),
+                symbol: decode_pixels(&pixels).map_err(|error| format!("{error:#}")),
+            },
+            Err(error) => Picture::unreadable(format!("{error:#}")),
+        })
+        .unwrap_or_else(|_| Picture::unreadable("the decoder panicked".to_owned()))
+    }
+
+    fn unreadable(why: String) -> Self {
+        Picture { size_px: None, symbol: Err(why) }
+    }
+}
+
+/// Whether the answer is a picture.
+fn is_picture(asked: &Asked<'_>, status: u16) -> bool {
+    asked.method == "GET" && status == 200
+}
+
+/// The text to encode; `None` if the contract refuses the query.
+fn text_of(target: &str) -> Option<String> {
+    let query = target.split_once('?').map_or("", |(_, query)| query);
+    let mut buffer = [0; qr_query::MAX_TEXT_BYTES];
+    qr_query::parse_text(query.as_bytes(), &mut buffer).ok().map(str::to_owned)
+}
+
+/// Compares two answers with the same status.
+pub(crate) fn compare(asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
+    if !is_picture(asked, old.status) {
+        return bytes::compare(old.body, new.body);
+    }
+    let old_picture = Picture::from_png(old.body);
+    if old.body == new.body {
+        return difference(asked, &old_picture, &old_picture);
+    }
+    difference(asked, &old_picture, &Picture::from_png(new.body))
+}
+
+fn difference(asked: &Asked<'_>, old: &Picture, new: &Picture) -> Verdict {
+    let (old_symbol, new_symbol) = match (&old.symbol, &new.symbol) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(why), _) => return Verdict::different(Kind::Undecodable, format!("old: {why}")),
+        (_, Err(why)) => return Verdict::different(Kind::Undecodable, format!("new: {why}")),
+    };
+    // If the contract refuses the query, there is no text that a picture could show.
+    let Some(text) = text_of(asked.target) else {
+        return Verdict::different(Kind::Text, "the query has no text that a picture could show");
+    };
+    for (side, symbol) in [("old", old_symbol), ("new", new_symbol)] {
+        if symbol.bytes != text.as_bytes() {
+            let detail = format!(
+                "{side} shows another text of {} bytes; asked were {}",
+                symbol.bytes.len(),
+                text.len()
+            );
+            return Verdict::different(Kind::Text, detail);
+        }
+    }
+    if old_symbol.level != new_symbol.level {
+        let detail = format!("old {}, new {}", old_symbol.level, new_symbol.level);
+        return Verdict::different(Kind::Level, detail);
+    }
+    if old.size_px != new.size_px {
+        let shown = |picture: &Picture| match picture.size_px {
+            Some((width, height)) => format!("{width} x {height} px"),
+            None => "unknown".to_owned(),
+        };
+        let detail = format!("old {}, new {}", shown(old), shown(new));
+        return Verdict::different(Kind::Size, detail);
+    }
+    Verdict::Same
+}
+
+/// Width, height, level, version and text of the picture, or why it cannot be read; `None` if the
+/// answer is not a picture. Without `keep_text`, the text is shown as length and SHA-256.
+pub(crate) fn describe(asked: &Asked<'_>, answer: &Answer<'_>, keep_text: bool) -> Option<Value> {
+    if !is_picture(asked, answer.status) {
+        return None;
+    }
+    let picture = Picture::from_png(answer.body);
+    let mut shown = match &picture.symbol {
+        Ok(symbol) => json!({
+            "level": symbol.level,
+            "version": symbol.version,
+            "text": digested(&symbol.bytes, keep_text),
+        }),
+        Err(why) => json!({ "undecodable": why }),
+    };
+    if let Some((width, height)) = picture.size_px {
+        shown["width"] = width.into();
+        shown["height"] = height.into();
+    }
+    Some(shown)
+}
+
+/// Length and hash of bytes, and with `keep` the bytes themselves.
+fn digested(bytes: &[u8], keep: bool) -> Value {
+    let sha256 = format!("{:x}", Sha256::digest(bytes));
+    let mut shown = json!({ "bytes": bytes.len(), "sha256": sha256 });
+    if keep {
+        shown["content"] = String::from_utf8_lossy(bytes).into();
+    }
+    shown
+}

@@ -1,0 +1,190 @@
+//! What a route file says about its judge.
+//!
+//! A judge without settings is a name, and one with settings is a table with the name as `kind`:
+//!
+//! ```toml
+//! judge = "json"
+//! judge = { kind = "json", ignore = ["/generated_at", "/items/*/id"], tolerance = 1e-9 }
+//! ```
+//!
+//! Reading checks names and types. [`Judge::new`](crate::Judge::new) checks the values.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Which judge compares the bodies, with its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JudgeSettings {
+    /// Byte by byte.
+    Bytes,
+    /// As UTF-8 text, whatever the line ends and the spaces at the end of lines.
+    Text,
+    /// As JSON values.
+    Json(JsonSettings),
+    /// As pictures of the QR symbol that the request asked for.
+    Qr,
+    /// As the pixels of PNG files.
+    Image(ImageSettings),
+    /// By a program of the user.
+    Exec(ExecSettings),
+}
+
+/// Settings of the judge `json`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JsonSettings {
+    /// JSON Pointers (RFC 6901) of values that are not compared, such as `/items/*/id`. The segment
+    /// `*` stands for any one segment.
+    pub ignore: Vec<String>,
+    /// How far numbers may be apart, from 0 to below 1: `|a - b| <= tolerance * max(1, |a|, |b|)`.
+    /// Two integers are compared exactly all the same.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub tolerance: f64,
+}
+
+/// Settings of the judge `image`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImageSettings {
+    /// How far a pixel's red, green, blue and alpha may be apart, from 0 to 254.
+    #[schemars(range(max = 254))]
+    pub tolerance: u8,
+    /// The share of pixels that may differ by more than that, from 0 to below 1.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub share: f64,
+}
+
+/// Settings of the judge `exec`.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecSettings {
+    /// The program and its arguments. No shell reads them.
+    #[schemars(length(min = 1))]
+    pub command: Vec<String>,
+    /// How long the program may take for one pair of answers.
+    #[serde(default = "one_second", with = "duration_text")]
+    #[schemars(with = "String")]
+    pub timeout: Duration,
+    /// How long the program may take from its start to its hello.
+    #[serde(default = "five_seconds", with = "duration_text")]
+    #[schemars(with = "String")]
+    pub start_timeout: Duration,
+    /// The memory that each process of the program may allocate, in MiB. Linux only.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub max_memory_mib: Option<u32>,
+}
+
+impl ExecSettings {
+    /// Settings for `command` with the default limits.
+    pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        ExecSettings {
+            command: command.into_iter().map(Into::into).collect(),
+            timeout: one_second(),
+            start_timeout: five_seconds(),
+            max_memory_mib: None,
+        }
+    }
+}
+
+fn one_second() -> Duration {
+    Duration::from_secs(1)
+}
+
+fn five_seconds() -> Duration {
+    Duration::from_secs(5)
+}
+
+/// [`JudgeSettings`] as a table.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Table {
+    Bytes(NoSettings),
+    Text(NoSettings),
+    Json(JsonSettings),
+    Qr(NoSettings),
+    Image(ImageSettings),
+    Exec(ExecSettings),
+}
+
+/// Refuses every setting, where a unit variant of [`Table`] would ignore it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoSettings {}
+
+impl From<Table> for JudgeSettings {
+    fn from(table: Table) -> Self {
+        match table {
+            Table::Bytes(NoSettings {}) => JudgeSettings::Bytes,
+            Table::Text(NoSettings {}) => JudgeSettings::Text,
+            Table::Json(settings) => JudgeSettings::Json(settings),
+            Table::Qr(NoSettings {}) => JudgeSettings::Qr,
+            Table::Image(settings) => JudgeSettings::Image(settings),
+            Table::Exec(settings) => JudgeSettings::Exec(settings),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for JudgeSettings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = JudgeSettings;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a judge, or a table with the name as `kind`")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<JudgeSettings, E> {
+        let table = MapDeserializer::new(std::iter::once(("kind", name)));
+        Table::deserialize(table).map(Into::into)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<JudgeSettings, A::Error> {
+        Table::deserialize(MapAccessDeserializer::new(table)).map(Into::into)
+    }
+}
+
+impl JsonSchema for JudgeSettings {
+    fn schema_name() -> Cow<'static, str> {
+        "JudgeSettings".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<Table>();
+        json_schema!({
+            "description": "Which judge compares the bodies: its name, or a table with its settings.",
+            "anyOf": [{ "enum": ["bytes", "text", "json", "qr", "image"] }, table],
+        })
+    }
+}
+
+/// Durations written as `1s` or `500ms`.
+mod duration_text {
+    use std::time::Duration;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// The schema shows defaults as they are written.
+    pub(super) fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&humantime::format_duration(*duration))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(from)?;
+        humantime::parse_duration(&text)
+            .map_err(|error| D::Error::custom(format!("`{text}` is not a duration: {error}")))
+    }
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Never says hello.
+exec sleep 1000

@@ -1,0 +1,485 @@
+//! For each judge, pairs that are the same and pairs that differ.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use http::header::HeaderName;
+use http::{HeaderMap, HeaderValue};
+use judge::{Answer, Asked, Verdict, compared_headers};
+use qr_core::Level;
+use support::{judge, picture, png_of, shown};
+
+const GET: Asked<'_> = Asked { method: "GET", target: "/items" };
+
+/// A judge as a route file has it, and the bodies of both sides.
+type Same = (&'static str, &'static str, &'static str);
+/// As [`Same`], with the kind and the whole detail.
+type Different = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+fn answer<'a>(status: u16, headers: &'a HeaderMap, body: &'a [u8]) -> Answer<'a> {
+    Answer { status, headers, body }
+}
+
+fn compare(settings: &str, old: &[u8], new: &[u8]) -> Verdict {
+    let none = HeaderMap::new();
+    judge(settings).compare(&GET, &answer(200, &none, old), &answer(200, &none, new))
+}
+
+fn check(same: &[Same], different: &[Different]) {
+    for (settings, old, new) in same {
+        for (one, other) in [(old, new), (new, old), (old, old)] {
+            let verdict = compare(settings, one.as_bytes(), other.as_bytes());
+            assert_eq!(verdict, Verdict::Same, "{settings}: {one:?} and {other:?}");
+        }
+    }
+    for (settings, old, new, kind, detail) in different {
+        let verdict = compare(settings, old.as_bytes(), new.as_bytes());
+        let at = format!("{settings}: {old:?} and {new:?}");
+        assert_eq!(shown(&verdict), (*kind, *detail), "{at}");
+        assert!(judge(settings).kinds().iter().any(|known| known.as_str() == *kind), "{at}");
+        let back = compare(settings, new.as_bytes(), old.as_bytes());
+        assert_eq!(shown(&back).0, *kind, "{at}, the other way round");
+    }
+}
+
+#[test]
+fn statuses() {
+    #[rustfmt::skip]
+    let rows = [
+        // old, new, the same
+        (200, 200, true),
+        (404, 404, true),
+        (414, 414, true),
+        (414, 431, true),
+        (431, 414, true),
+        (200, 404, false),
+        (200, 204, false),
+        (500, 502, false),
+        (414, 400, false),
+        (400, 431, false),
+    ];
+    let headers = HeaderMap::new();
+    for settings in ["bytes", "text", "json", "qr", "image"] {
+        for (old, new, same) in rows {
+            // The bodies of too large requests are not compared.
+            let body = |status: u16| if status == 431 { &b"<h1>no</h1>"[..] } else { b"" };
+            let asked = Asked { method: "HEAD", target: "/items" };
+            let (old_answer, new_answer) =
+                (answer(old, &headers, body(old)), answer(new, &headers, body(new)));
+            let verdict = judge(settings).compare(&asked, &old_answer, &new_answer);
+            if same {
+                assert_eq!(verdict, Verdict::Same, "{settings}: {old} and {new}");
+            } else {
+                let detail = format!("old {old}, new {new}");
+                assert_eq!(shown(&verdict), ("status", detail.as_str()), "{settings}");
+            }
+        }
+    }
+}
+
+#[test]
+fn headers() {
+    #[rustfmt::skip]
+    let same: &[(&str, &str, &str)] = &[
+        // header, old, new; - is a header that is not there
+        ("content-type", "-", "-"),
+        ("content-type", "text/html; charset=UTF-8", "text/html;charset=utf-8"),
+        ("content-type", "text/html; charset=utf-8", "Text/HTML ;  Charset=\"UTF-8\""),
+        ("content-type", "text/html", "text/html;"),
+        ("content-type", "a/b; x=1; y=2", "a/b; y=2; x=1"),
+        ("content-type", "a/b; x=\"1;\\\"2\"; y=3", "a/b; y=3; x=\"1;\\\"2\""),
+        ("location", "/a", "/a"),
+        ("etag", "\"1\"", "\"2\""),            // not compared
+        ("date", "yesterday", "-"),            // not compared
+    ];
+    #[rustfmt::skip]
+    let different: &[(&str, &str, &str, &str)] = &[
+        ("content-type", "text/html", "text/plain", "content-type: old `text/html`, new `text/plain`"),
+        ("content-type", "text/html", "-", "content-type: old `text/html`, new absent"),
+        ("content-type", "-", "text/html", "content-type: old absent, new `text/html`"),
+        ("content-type", "text/html; charset=utf-8", "text/html",
+            "content-type: old `text/html; charset=utf-8`, new `text/html`"),
+        ("content-type", "a/b; x=A", "a/b; x=a", "content-type: old `a/b; x=A`, new `a/b; x=a`"),
+        ("content-type", "a/b; x=\"1;y=2\"", "a/b; x=1;y=2",
+            "content-type: old `a/b; x=\"1;y=2\"`, new `a/b; x=1;y=2`"),
+        ("location", "/a", "/A", "location: old `/a`, new `/A`"),
+        ("location", "/a", "-", "location: old `/a`, new absent"),
+    ];
+    let verdict = |name: &str, old: &str, new: &str| {
+        let headers = |value: &str| {
+            let mut headers = HeaderMap::new();
+            if value != "-" {
+                let name: HeaderName = name.parse().unwrap();
+                headers.insert(name, HeaderValue::from_str(value).unwrap());
+            }
+            headers
+        };
+        let (old, new) = (headers(old), headers(new));
+        judge("bytes").compare(&GET, &answer(200, &old, b""), &answer(200, &new, b""))
+    };
+    for (name, old, new) in same {
+        assert_eq!(verdict(name, old, new), Verdict::Same, "{name}: {old} and {new}");
+    }
+    for (name, old, new, detail) in different {
+        assert_eq!(shown(&verdict(name, old, new)), ("header", *detail));
+    }
+}
+
+#[test]
+fn lines_of_a_header_are_one_value_except_cookies() {
+    let names = ["vary".to_owned(), "set-cookie".to_owned()];
+    let judge = support::judge_comparing("bytes", compared_headers(Some(&names), &[]).unwrap());
+    let headers = |lines: &[(&'static str, &str)]| -> HeaderMap {
+        lines
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
+            .fold(HeaderMap::new(), |mut headers, (name, value): (_, HeaderValue)| {
+                headers.append(name, value);
+                headers
+            })
+    };
+    let verdict = |old: &HeaderMap, new: &HeaderMap| {
+        judge.compare(&GET, &answer(200, old, b""), &answer(200, new, b""))
+    };
+    let (two, one) = (headers(&[("vary", "a"), ("vary", "b")]), headers(&[("vary", "a, b")]));
+    assert_eq!(verdict(&two, &one), Verdict::Same);
+    let two = headers(&[("set-cookie", "a=1"), ("set-cookie", "b=2")]);
+    let one = headers(&[("set-cookie", "a=1, b=2")]);
+    assert_eq!(shown(&verdict(&two, &one)).0, "header");
+}
+
+#[test]
+fn a_route_chooses_the_headers() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let compared = |headers: Option<&[&str]>, ignored: &[&str]| {
+        let headers = headers.map(names);
+        compared_headers(headers.as_deref(), &names(ignored))
+            .map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+            .map_err(|error| format!("{error:#}"))
+    };
+    assert_eq!(compared(None, &[]).unwrap(), "content-type location");
+    assert_eq!(compared(None, &["Content-Type"]).unwrap(), "location");
+    assert_eq!(compared(Some(&["ETag", "vary"]), &[]).unwrap(), "etag vary");
+    assert_eq!(compared(Some(&[]), &[]).unwrap(), "");
+    let error = compared(Some(&["cache control"]), &[]).unwrap_err();
+    assert!(error.contains("`cache control` is not the name of a header"), "{error}");
+    let error = compared(None, &["etag"]).unwrap_err();
+    assert!(error.contains("`etag`, which is not compared anyway"), "{error}");
+}
+
+#[test]
+fn bytes() {
+    #[rustfmt::skip]
+    check(&[
+        ("bytes", "", ""),
+        ("bytes", "abc", "abc"),
+    ], &[
+        ("bytes", "abc", "abd", "body", "old 3 bytes, new 3 bytes, the first difference at offset 2"),
+        ("bytes", "abc", "ab",  "body", "old 3 bytes, new 2 bytes, the first difference at offset 2"),
+        ("bytes", "",    "a",   "body", "old 0 bytes, new 1 bytes, the first difference at offset 0"),
+        ("bytes", "a\n", "a",   "body", "old 2 bytes, new 1 bytes, the first difference at offset 1"),
+    ]);
+}
+
+#[test]
+fn text() {
+    #[rustfmt::skip]
+    check(&[
+        ("text", "a\r\nb", "a\nb"),
+        ("text", "a\rb", "a\nb"),
+        ("text", "a\n", "a"),
+        ("text", "a\n\n \t\n", "a"),
+        ("text", "a \t\nb", "a\nb"),
+        ("text", " \n", ""),
+        ("text", "grün\r\n", "grün"),
+    ], &[
+        ("text", "a\nb", "a\nc", "text", "line 2: old `b`, new `c`"),
+        ("text", "a",    " a",   "text", "line 1: old `a`, new ` a`"),
+        ("text", "a\n\nb", "a\nb", "text", "line 2: old ``, new `b`"),
+        ("text", "a b",  "a  b", "text", "line 1: old `a b`, new `a  b`"),
+        ("text", "a",    "a\nb", "text", "line 2: old absent, new `b`"),
+        ("text", "a",    "A",    "text", "line 1: old `a`, new `A`"),
+        ("text", "a\u{a0}", "a", "text", "line 1: old `a\u{a0}`, new `a`"),
+        ("text", "a\x1b", "a",   "text", "line 1: old `a\\u{1b}`, new `a`"),
+    ]);
+    assert_eq!(compare("text", b"\xff", b"\xff"), Verdict::Same);
+    assert_eq!(
+        shown(&compare("text", b"a\xff", b"a")),
+        ("undecodable", "old is not UTF-8 at byte 1")
+    );
+    assert_eq!(
+        shown(&compare("text", b"a", b"ab\xff")),
+        ("undecodable", "new is not UTF-8 at byte 2")
+    );
+    let (long, other) = ("x".repeat(100), "y".repeat(100));
+    let verdict = compare("text", long.as_bytes(), other.as_bytes());
+    let detail = format!("line 1: old `{}…`, new `{}…`", &long[..60], &other[..60]);
+    assert_eq!(shown(&verdict), ("text", detail.as_str()));
+}
+
+const TIME: &str = r#"{ kind = "json", ignore = ["/time", "/items/*/id"] }"#;
+const ITEMS: &str = r#"{ kind = "json", ignore = ["/items/*"] }"#;
+const SECOND: &str = r#"{ kind = "json", ignore = ["/1", "/*/x"] }"#;
+const ODD: &str = r#"{ kind = "json", ignore = ["/a~1b", "/~0", "/"] }"#;
+const NEAR: &str = r#"{ kind = "json", tolerance = 1e-9 }"#;
+const PERCENT: &str = r#"{ kind = "json", tolerance = 0.01 }"#;
+
+#[test]
+fn json_values() {
+    #[rustfmt::skip]
+    check(&[
+        ("json", "{}", " { } \n"),
+        ("json", r#"{"a":1,"b":[2,null]}"#, r#"{ "b" : [ 2, null ], "a" : 1 }"#),
+        ("json", r#""grün/""#, r#""gr\u00fcn\/""#),
+        ("json", r#"{"\u0061":1}"#, r#"{"a":1}"#),
+        ("json", r#"{"a":1,"a":2}"#, r#"{"a":1.0,"a":2}"#),
+        ("json", "no JSON", "no JSON"),
+    ], &[
+        ("json", "1", "2", "json", "the whole value: old 1, new 2"),
+        ("json", "[1,2]", "[2,1]", "json", "/0: old 1, new 2"),
+        ("json", "[1]", "[1,2]", "json", "/1: old absent, new 2"),
+        ("json", r#"{"a":null}"#, "{}", "json", "/a: old null, new absent"),
+        ("json", r#"{"a":{"b":[0,"x"]}}"#, r#"{"a":{"b":[0,"y"]}}"#, "json", r#"/a/b/1: old "x", new "y""#),
+        ("json", r#"{"a/b":1,"~":1}"#, r#"{"a/b":2,"~":2}"#, "json", "/a~1b: old 1, new 2"),
+        ("json", "null", "false", "json", "the whole value: old null, new false"),
+        ("json", "1", r#""1""#, "json", r#"the whole value: old 1, new "1""#),
+        ("json", "[]", "{}", "json", "the whole value: old [], new {}"),
+        ("json", r#"{"a":1,"a":2}"#, r#"{"a":2}"#, "json", "/a: old 1, new 2; the key is there 2 and 1 times"),
+        ("json", r#"{"a":2}"#, r#"{"a":2,"a":2}"#, "json", "/a: old absent, new 2; the key is there 1 and 2 times"),
+        ("json", "{", "{}", "undecodable", "old: ends too early, line 1, column 1"),
+        ("json", "{}", "<p>", "undecodable", "new: not JSON, line 1, column 1"),
+        ("json", "{}", "{} {}", "undecodable", "new: not JSON, line 1, column 4"),
+        ("json", "1", "", "undecodable", "new: ends too early, line 1, column 0"),
+        ("json", "1", "NaN", "undecodable", "new: not JSON, line 1, column 1"),
+        ("json", "1", "01", "undecodable", "new: not JSON, line 1, column 2"),
+    ]);
+}
+
+#[test]
+fn json_numbers() {
+    #[rustfmt::skip]
+    check(&[
+        ("json", "1", "1.0"),
+        ("json", "1", "10e-1"),
+        ("json", "1e3", "1000"),
+        ("json", "0", "-0.0"),
+        ("json", "0", "0e99"),
+        ("json", "0.1", "0.10"),
+        ("json", "0.1", "0.1000000000000000055511151231257827"), // the same double
+        ("json", "9007199254740993", "9007199254740993.0"),
+        ("json", "123456789012345680", "1.2345678901234568e17"),
+        ("json", "1e400", "10e399"),
+        (NEAR, "0.1", "0.1000000001"),                           // absolute below 1
+        (NEAR, "2000000000.5", "2000000001"),                    // relative above 1
+        (PERCENT, "100", "100.9"),
+        (PERCENT, r#"{"a":[0.001]}"#, r#"{"a":[0.009]}"#),
+    ], &[
+        ("json", "0.1", "0.2", "json", "the whole value: old 0.1, new 0.2"),
+        ("json", "1", "-1", "json", "the whole value: old 1, new -1"),
+        ("json", "9007199254740992", "9007199254740993", "json",
+            "the whole value: old 9007199254740992, new 9007199254740993"),
+        ("json", "123456789012345678901234567890", "123456789012345678901234567891", "json",
+            "the whole value: old 123456789012345678901234567890, new 123456789012345678901234567891"),
+        ("json", "1e400", "1e401", "json", "the whole value: old 1e400, new 1e401"),
+        (NEAR, "0.1", "0.10000001", "json", "the whole value: old 0.1, new 0.10000001"),
+        (NEAR, "20000000000", "20000000001", "json", "the whole value: old 20000000000, new 20000000001"),
+        (NEAR, "1e400", "1.5", "json", "the whole value: old 1e400, new 1.5"),
+        (PERCENT, "100", "101.5", "json", "the whole value: old 100, new 101.5"),
+        (PERCENT, "1000", "1001", "json", "the whole value: old 1000, new 1001"), // integers are exact
+        (PERCENT, "1e99999999999", "1.5", "json", "the whole value: old 1e99999999999, new 1.5"),
+    ]);
+}
+
+#[test]
+fn json_paths_that_are_ignored() {
+    #[rustfmt::skip]
+    check(&[
+        (TIME, r#"{"time":1}"#, r#"{"time":[2]}"#),
+        (TIME, r#"{"time":1}"#, "{}"),
+        (TIME, r#"{"items":[{"id":1},{"id":2}]}"#, r#"{"items":[{"id":3},{}]}"#),
+        (TIME, r#"{"items":{"x":{"id":1}}}"#, r#"{"items":{"x":{"id":2}}}"#),
+        (ITEMS, r#"{"items":[1,2]}"#, r#"{"items":[]}"#),
+        (SECOND, r#"[1,2,{"x":1}]"#, r#"[1,3,{"x":2}]"#),
+        (ODD, r#"{"a/b":1,"~":1,"":1}"#, r#"{"a/b":2,"~":2,"":2}"#),
+    ], &[
+        (TIME, r#"{"times":1}"#, r#"{"times":2}"#, "json", "/times: old 1, new 2"),
+        (TIME, r#"{"a":{"time":1}}"#, r#"{"a":{"time":2}}"#, "json", "/a/time: old 1, new 2"),
+        (TIME, r#"{"items":[{"id":1}]}"#, r#"{"items":[]}"#, "json", r#"/items/0: old {"id":1}, new absent"#),
+        (TIME, r#"{"items":[{"id":1,"n":1}]}"#, r#"{"items":[{"id":2,"n":2}]}"#, "json", "/items/0/n: old 1, new 2"),
+        (ITEMS, r#"{"items":[1]}"#, r#"{"items":{}}"#, "json", "/items: old [1], new {}"),
+        (SECOND, "[1,2]", "[2,2]", "json", "/0: old 1, new 2"),
+        (ODD, r#"{"a":{"b":1}}"#, r#"{"a":{"b":2}}"#, "json", "/a/b: old 1, new 2"),
+    ]);
+}
+
+#[test]
+fn deep_json_is_undecodable_and_does_not_exhaust_the_stack() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let verdict = compare("json", nested(128).as_bytes(), nested(127).as_bytes());
+    assert_eq!(shown(&verdict).0, "json");
+    for depth in [129, 100_000] {
+        let verdict = compare("json", nested(depth).as_bytes(), b"[]");
+        assert_eq!(shown(&verdict), ("undecodable", "old: nested deeper than 128 levels"));
+    }
+}
+
+#[test]
+fn images() {
+    let grey = |pixels: &[u8]| png_of(png::ColorType::Grayscale, pixels, 2);
+    let rgba = |pixels: &[u8]| png_of(png::ColorType::Rgba, pixels, 1);
+    let near = r#"{ kind = "image", tolerance = 2 }"#;
+    let half = r#"{ kind = "image", share = 0.5 }"#;
+    #[rustfmt::skip]
+    let same = [
+        ("image", grey(&[0, 255]), png_of(png::ColorType::Rgb, &[0, 0, 0, 255, 255, 255], 2)),
+        ("image", rgba(&[1, 2, 3, 0]), rgba(&[4, 5, 6, 0])), // invisible
+        (near, grey(&[0, 100]), grey(&[2, 98])),
+        (half, grey(&[0, 0]), grey(&[0, 255])),
+        ("image", b"no picture".to_vec(), b"no picture".to_vec()),
+        ("image", Vec::new(), Vec::new()),
+    ];
+    #[rustfmt::skip]
+    let different = [
+        ("image", grey(&[0, 0]), grey(&[0, 1]), "pixels",
+            "1 of 2 pixels differ by more than 0, the first at x 1, y 0: old #000000ff, new #010101ff"),
+        ("image", rgba(&[1, 2, 3, 255]), rgba(&[1, 2, 3, 254]), "pixels",
+            "1 of 1 pixels differ by more than 0, the first at x 0, y 0: old #010203ff, new #010203fe"),
+        ("image", png_of(png::ColorType::Rgb, &[255, 0, 0], 1), png_of(png::ColorType::Rgb, &[0, 255, 0], 1), "pixels",
+            "1 of 1 pixels differ by more than 0, the first at x 0, y 0: old #ff0000ff, new #00ff00ff"),
+        (near, grey(&[0, 100]), grey(&[0, 103]), "pixels",
+            "1 of 2 pixels differ by more than 2, the first at x 1, y 0: old #646464ff, new #676767ff"),
+        (half, grey(&[0, 0]), grey(&[9, 9]), "pixels",
+            "2 of 2 pixels differ by more than 0, the first at x 0, y 0: old #000000ff, new #090909ff"),
+        ("image", grey(&[0, 0]), grey(&[0, 0, 0, 0]), "size", "old 2 x 1 px, new 2 x 2 px"),
+        ("image", grey(&[0, 0]), b"\xff\xd8\xff\xe0 JFIF".to_vec(), "undecodable",
+            "new: a JPEG, and only PNG is supported"),
+        ("image", grey(&[0, 0]), b"GIF89a".to_vec(), "undecodable", "new: a GIF, and only PNG is supported"),
+        ("image", b"<svg/>".to_vec(), grey(&[0, 0]), "undecodable", "old: not a PNG: Invalid PNG signature."),
+        ("image", grey(&[0, 0]), huge_png(), "undecodable", "new: 60000 x 60000 px, larger than 4096 x 4096"),
+    ];
+    for (settings, old, new) in &same {
+        assert_eq!(compare(settings, old, new), Verdict::Same);
+    }
+    for (settings, old, new, kind, detail) in &different {
+        assert_eq!(shown(&compare(settings, old, new)), (*kind, *detail));
+    }
+    let mut broken = grey(&[0, 0]);
+    let middle = broken.len() / 2;
+    broken[middle] ^= 1;
+    assert_eq!(shown(&compare("image", &grey(&[0, 0]), &broken)).0, "undecodable");
+}
+
+#[test]
+fn images_of_the_largest_size() {
+    let side = 4096;
+    let mut samples = vec![7; 4 * side * side];
+    let old = png_of(png::ColorType::Rgba, &samples, side as u32);
+    samples[4 * side * side - 1] = 9;
+    let new = png_of(png::ColorType::Rgba, &samples, side as u32);
+    assert_eq!(
+        shown(&compare("image", &old, &new)),
+        (
+            "pixels",
+            "1 of 16777216 pixels differ by more than 0, the first at x 4095, y 4095: \
+             old #07070707, new #07070709"
+        )
+    );
+    let higher = png_of(png::ColorType::Grayscale, &vec![0; side + 1], 1);
+    assert_eq!(
+        shown(&compare("image", &old, &higher)),
+        ("undecodable", "new: 1 x 4097 px, larger than 4096 x 4096")
+    );
+}
+
+/// A small file that claims 60000 x 60000 pixels.
+fn huge_png() -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, 60_000, 60_000);
+    encoder.set_color(png::ColorType::Rgba);
+    // The beginning of a zlib stream, and no pixels.
+    encoder.write_header().unwrap().write_chunk(png::chunk::IDAT, &[0x78, 0x9c]).unwrap();
+    file
+}
+
+#[test]
+fn qr_pictures() {
+    let shows = |text, level, size_px| picture(text, level, size_px);
+    let right = shows("hello", Level::L, 200);
+    // Eight bits per pixel: other bytes, the same picture.
+    let pixels = judge::decode::Pixels::from_png(&right).unwrap();
+    let in_grey = png_of(png::ColorType::Grayscale, &pixels.grey, 200);
+    assert_ne!(right, in_grey);
+    let white = png_of(png::ColorType::Grayscale, &[255; 200 * 200], 200);
+    let error = || b"text must be valid UTF-8".to_vec();
+    #[rustfmt::skip]
+    let rows = [
+        // method, status, text, old, new, kind and detail, or "" if the same
+        ("GET", 200, "hello", right.clone(), right.clone(), "", ""),
+        ("GET", 200, "hello", right.clone(), in_grey, "", ""),
+        ("GET", 200, "hello", right.clone(), shows("other", Level::L, 200), "text",
+            "new shows another text of 5 bytes; asked were 5"),
+        ("GET", 200, "both wrong", right.clone(), right.clone(), "text",
+            "old shows another text of 5 bytes; asked were 10"),
+        ("GET", 200, "%", right.clone(), right.clone(), "text",
+            "the query has no text that a picture could show"),
+        ("GET", 200, "hello", right.clone(), shows("hello", Level::M, 200), "level", "old L, new M"),
+        ("GET", 200, "hello", right.clone(), shows("hello", Level::L, 250), "size",
+            "old 200 x 200 px, new 250 x 250 px"),
+        ("GET", 200, "hello", white, right.clone(), "undecodable", "old: shows no QR symbol"),
+        ("GET", 200, "hello", right.clone(), huge_png(), "undecodable",
+            "new: 60000 x 60000 px, larger than 512 x 512"),
+        ("GET", 200, "hello", error(), error(), "undecodable", "old: not a PNG: Invalid PNG signature."),
+        ("GET", 400, "hello", error(), error(), "", ""),
+        ("GET", 400, "hello", error(), b"no".to_vec(), "body",
+            "old 24 bytes, new 2 bytes, the first difference at offset 0"),
+        ("HEAD", 200, "hello", Vec::new(), Vec::new(), "", ""),
+        ("GET", 304, "hello", Vec::new(), Vec::new(), "", ""),
+    ];
+    let headers = HeaderMap::new();
+    let judge = judge("qr");
+    for (method, status, text, old, new, kind, detail) in &rows {
+        let target = format!("/qrcode?text={text}");
+        let asked = Asked { method, target: &target };
+        let (old, new) = (answer(*status, &headers, old), answer(*status, &headers, new));
+        let verdict = judge.compare(&asked, &old, &new);
+        match *kind {
+            "" => assert_eq!(verdict, Verdict::Same, "{method} {status} {text}"),
+            kind => assert_eq!(shown(&verdict), (kind, *detail), "{method} {status} {text}"),
+        }
+    }
+}
+
+#[test]
+fn what_a_judge_saw_is_described() {
+    let headers = HeaderMap::new();
+    let describe = |settings: &str, status, body: &[u8], keep_text| {
+        let asked = Asked { method: "GET", target: "/qrcode?text=hello" };
+        judge(settings).describe(&asked, &answer(status, &headers, body), keep_text)
+    };
+    let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"; // of hello
+    let seen = |text: serde_json::Value| {
+        serde_json::json!(
+            { "width": 200, "height": 200, "level": "L", "version": 1, "text": text }
+        )
+    };
+    let png = picture("hello", Level::L, 200);
+    let text = serde_json::json!({ "bytes": 5, "sha256": sha256 });
+    assert_eq!(describe("qr", 200, &png, false), Some(seen(text)));
+    let text = serde_json::json!({ "bytes": 5, "sha256": sha256, "content": "hello" });
+    assert_eq!(describe("qr", 200, &png, true), Some(seen(text)));
+    assert_eq!(describe("qr", 400, b"no", false), None);
+    let unread = serde_json::json!({ "undecodable": "not a PNG: Invalid PNG signature." });
+    assert_eq!(describe("qr", 200, b"<svg xmlns=", false), Some(unread));
+    let size = serde_json::json!({ "width": 200, "height": 200 });
+    assert_eq!(describe("image", 200, &png, false), Some(size));
+    let members = serde_json::json!({ "type": "object", "members": 2 });
+    assert_eq!(describe("json", 200, br#"{"a":1,"b":2}"#, false), Some(members));
+    assert_eq!(describe("bytes", 200, b"hello", true), None);
+}
+
+#[test]
+fn a_judge_is_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&judge("json"));
+}
