@@ -13,7 +13,7 @@ use serde_json::Value;
 pub struct Service {
     /// The process.
     pub child: Child,
-    /// The address that it reports.
+    /// The address that it reports; the one below if it has no other.
     pub addr: SocketAddr,
     /// The address of its health and metrics.
     pub admin_addr: SocketAddr,
@@ -33,8 +33,9 @@ impl Service {
                 break line;
             }
         };
-        let addr = |name: &str| listening[name].as_str().unwrap().parse().unwrap();
-        Service { addr: addr("addr"), admin_addr: addr("admin_addr"), child, log }
+        let addr = |name: &str| Some(listening[name].as_str()?.parse().unwrap());
+        let admin_addr = addr("admin_addr").unwrap();
+        Service { addr: addr("addr").unwrap_or(admin_addr), admin_addr, child, log }
     }
 
     /// A new connection to it.

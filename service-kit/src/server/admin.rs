@@ -3,7 +3,7 @@
 //! | route | answer |
 //! | --- | --- |
 //! | `/livez` | 200 while the process runs |
-//! | `/readyz` | 200, or 503 once shutdown has begun |
+//! | `/readyz` | 200, or 503 before the service is ready and once shutdown has begun |
 //! | `/metrics` | OpenMetrics text, or protobuf if the service has it and the scraper prefers it |
 //!
 //! A service can add routes.
@@ -125,7 +125,7 @@ async fn readyz(State(readiness): State<Readiness>) -> impl IntoResponse {
     if readiness.is_ready() {
         (StatusCode::OK, "ready\n")
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n")
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
     }
 }
 

@@ -58,11 +58,6 @@ impl Listeners {
         public: (SocketAddr, &str),
         admin: (SocketAddr, &str),
     ) -> anyhow::Result<Self> {
-        let bind = async |(addr, variable): (SocketAddr, &str)| {
-            TcpListener::bind(addr)
-                .await
-                .with_context(|| format!("cannot listen on {addr} ({variable})"))
-        };
         Ok(Listeners { public: bind(public).await?, admin: bind(admin).await? })
     }
 
@@ -81,6 +76,14 @@ impl Listeners {
     pub fn admin_addr(&self) -> io::Result<SocketAddr> {
         self.admin.local_addr()
     }
+}
+
+/// Binds one address, which comes with the name of the variable that sets it.
+///
+/// # Errors
+/// If the address cannot be bound; the error names it and its variable.
+pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr} ({variable})"))
 }
 
 /// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the
@@ -119,4 +122,33 @@ pub async fn serve(
         Err(_) => tracing::warn!("requests were still under way at the end of the drain timeout"),
     }
     admin.abort();
+}
+
+/// Serves `admin` alone until `shutdown` resolves, for a service that takes no requests. `/readyz`
+/// answers 503 until `ready` resolves.
+pub async fn serve_admin(
+    listener: TcpListener,
+    service: &'static str,
+    timeouts: Timeouts,
+    admin: Admin,
+    ready: impl Future<Output = ()>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let readiness = admin.readiness();
+    let acceptor = Acceptor::new(listener, service, timeouts, MAX_ADMIN_CONNECTIONS);
+    let stopped = async {
+        shutdown.await;
+        tracing::info!("shutting down");
+    };
+    let show_ready = async {
+        ready.await;
+        readiness.set(true);
+        std::future::pending().await
+    };
+    let open = tokio::select! {
+        open = acceptor.run(admin.into_router(), stopped) => open,
+        open = show_ready => open,
+    };
+    // A scrape under way takes milliseconds.
+    let _ = timeout(Duration::from_secs(1), open.shutdown()).await;
 }

@@ -1,0 +1,270 @@
+//! What has been read, as numbers.
+//!
+//! The counters are plain integers in arrays: counting a line looks up its route and increments some
+//! of them, and allocates only for a new route.
+
+use service_kit::metrics::DURATION_BUCKETS;
+
+use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
+
+/// Routes with counters of their own. Lines of any more count under [`OVERFLOW`].
+pub(crate) const MAX_ROUTES: usize = 64;
+/// The route's label of lines beyond [`MAX_ROUTES`].
+pub(crate) const OVERFLOW: &str = "_overflow";
+/// Bytes without a newline that may still become a line. The format has about 80.
+const MAX_LINE_BYTES: usize = 4096;
+
+const BOUNDS: usize = DURATION_BUCKETS.len();
+/// The bounds in whole microseconds, so that a line needs no floating point.
+const BOUNDS_US: [u64; BOUNDS] = {
+    let mut bounds = [0; BOUNDS];
+    let mut i = 0;
+    while i < BOUNDS {
+        bounds[i] = (DURATION_BUCKETS[i] * 1e6 + 0.5) as u64;
+        i += 1;
+    }
+    bounds
+};
+
+/// A histogram of durations.
+#[derive(Clone, Default)]
+pub(crate) struct Durations {
+    /// Not cumulative; the last one has no bound.
+    pub(crate) buckets: [u64; BOUNDS + 1],
+    pub(crate) sum_ms: u64,
+}
+
+impl Durations {
+    fn observe(&mut self, duration_ms: u64) {
+        let duration_us = duration_ms.saturating_mul(1000);
+        let bucket = BOUNDS_US.iter().filter(|&&bound| duration_us > bound).count();
+        self.buckets[bucket] += 1;
+        self.sum_ms = self.sum_ms.saturating_add(duration_ms);
+    }
+}
+
+/// The counters of one route. The first index is the arm's, then the side's, then the code's, in the
+/// order of their `ALL`.
+#[derive(Clone)]
+pub(crate) struct RouteCounts {
+    pub(crate) name: Box<str>,
+    /// Named by a setting, so that its series exist before its first request.
+    pub(crate) is_named: bool,
+    pub(crate) requests: [[[u64; Code::ALL.len()]; Side::ALL.len()]; Arm::ALL.len()],
+    pub(crate) durations: [Durations; Arm::ALL.len()],
+    pub(crate) response_bytes: [u64; Arm::ALL.len()],
+    pub(crate) own_errors: [[u64; OWN_ERRORS.len()]; Arm::ALL.len()],
+}
+
+impl RouteCounts {
+    fn new(name: &str, is_named: bool) -> Self {
+        RouteCounts {
+            name: name.into(),
+            is_named,
+            requests: Default::default(),
+            durations: Default::default(),
+            response_bytes: Default::default(),
+            own_errors: Default::default(),
+        }
+    }
+
+    fn count(&mut self, line: &Line<'_>) {
+        let arm = line.arm as usize;
+        self.requests[arm][line.side as usize][Code::of(line.status) as usize] += 1;
+        self.durations[arm].observe(line.duration_ms);
+        self.response_bytes[arm] = self.response_bytes[arm].saturating_add(line.sent_bytes);
+        if line.side == Side::None {
+            let error = OWN_ERRORS.iter().position(|&status| status == line.status);
+            if let Some(error) = error {
+                self.own_errors[arm][error] += 1;
+            }
+        }
+    }
+}
+
+/// All counters of lines.
+#[derive(Clone)]
+pub(crate) struct Counts {
+    /// All lines, malformed ones included.
+    pub(crate) lines: u64,
+    pub(crate) malformed: u64,
+    /// When the last request ended, in milliseconds since 1970.
+    pub(crate) last_line_ms: Option<u64>,
+    pub(crate) routes: Vec<RouteCounts>,
+}
+
+impl Counts {
+    /// No lines yet, and the series of the routes in `named`.
+    pub(crate) fn new(named: &[String]) -> Self {
+        let routes = named.iter().map(|name| RouteCounts::new(name, true)).collect();
+        Counts { lines: 0, malformed: 0, last_line_ms: None, routes }
+    }
+
+    /// Counts the whole lines in `bytes`; returns how many bytes need not be read again. The bytes
+    /// after the last newline are left for the next time, when the line may be whole. Those of a
+    /// line that is too long are dropped: it counts as malformed once, and `is_in_long_line` says that
+    /// its end is still to come.
+    pub(crate) fn take(&mut self, bytes: &[u8], is_in_long_line: &mut bool) -> usize {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+            if !std::mem::take(is_in_long_line) {
+                self.count(&rest[..end]);
+            }
+            rest = &rest[end + 1..];
+        }
+        if *is_in_long_line {
+            return bytes.len();
+        }
+        if rest.len() > MAX_LINE_BYTES {
+            *is_in_long_line = true;
+            self.lines += 1;
+            self.malformed += 1;
+            return bytes.len();
+        }
+        bytes.len() - rest.len()
+    }
+
+    fn count(&mut self, line: &[u8]) {
+        self.lines += 1;
+        let Some(line) = Line::parse(line) else {
+            self.malformed += 1;
+            return;
+        };
+        self.last_line_ms = Some(line.ended_ms);
+        self.route(line.route).count(&line);
+    }
+
+    fn route(&mut self, name: &[u8]) -> &mut RouteCounts {
+        let known = self.routes.iter().position(|route| route.name.as_bytes() == name);
+        let index = known.unwrap_or_else(|| self.add_route(name));
+        &mut self.routes[index]
+    }
+
+    #[cold]
+    fn add_route(&mut self, name: &[u8]) -> usize {
+        let name = match self.routes.len() {
+            0..MAX_ROUTES => std::str::from_utf8(name).unwrap_or(OVERFLOW),
+            MAX_ROUTES => OVERFLOW,
+            _ => return MAX_ROUTES,
+        };
+        self.routes.push(RouteCounts::new(name, false));
+        self.routes.len() - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = "1732250000.123\tqrcode\tnew\tnew\t200\t0.003\t10\t200\tGET\n";
+
+    fn counts() -> Counts {
+        Counts::new(&["qrcode".to_owned()])
+    }
+
+    fn take(counts: &mut Counts, bytes: impl AsRef<[u8]>) -> usize {
+        counts.take(bytes.as_ref(), &mut false)
+    }
+
+    #[test]
+    fn a_line_counts_once_its_newline_is_there() {
+        for cut in 0..LINE.len() {
+            let mut counts = counts();
+            assert_eq!(take(&mut counts, &LINE[..cut]), 0);
+            assert_eq!(counts.lines, 0);
+            let whole = format!("{LINE}{}", &LINE[..cut]);
+            assert_eq!(take(&mut counts, whole), LINE.len());
+            assert_eq!((counts.lines, counts.malformed), (1, 0));
+        }
+    }
+
+    #[test]
+    fn a_line_counts_for_its_route_arm_side_and_code() {
+        let mut counts = counts();
+        take(&mut counts, LINE.repeat(3));
+        let route = &counts.routes[0];
+        let place = (Arm::New as usize, Side::New as usize, Code::Success as usize);
+        assert_eq!(route.requests[place.0][place.1][place.2], 3);
+        assert_eq!(route.requests.as_flattened().as_flattened().iter().sum::<u64>(), 3);
+        assert_eq!((route.response_bytes[0], route.durations[0].sum_ms), (30, 9));
+        assert_eq!(counts.last_line_ms, Some(1_732_250_000_123));
+    }
+
+    #[test]
+    fn indexes_are_in_the_order_of_all() {
+        assert!(Arm::ALL.iter().enumerate().all(|(i, &arm)| arm as usize == i));
+        assert!(Side::ALL.iter().enumerate().all(|(i, &side)| side as usize == i));
+        assert!(Code::ALL.iter().enumerate().all(|(i, &code)| code as usize == i));
+    }
+
+    #[test]
+    fn a_duration_counts_in_the_first_bucket_that_is_not_below_it() {
+        for (duration_ms, bound) in [
+            (0, Some(0.00005)),
+            (1, Some(0.001)),
+            (2, Some(0.0025)),
+            (3, Some(0.005)),
+            (5, Some(0.005)),
+            (6, Some(0.01)),
+            (25, Some(0.025)),
+            (26, Some(0.05)),
+            (2500, Some(2.5)),
+            (2501, None),
+            (u64::MAX, None),
+        ] {
+            let mut durations = Durations::default();
+            durations.observe(duration_ms);
+            let bucket = durations.buckets.iter().position(|&count| count == 1).unwrap();
+            assert_eq!(DURATION_BUCKETS.get(bucket).copied(), bound, "{duration_ms}");
+        }
+    }
+
+    #[test]
+    fn own_errors_are_those_of_no_side() {
+        let mut counts = counts();
+        let line = |side: &str, status: u16, upstream: &str| {
+            format!("1.000\tqrcode\told\t{side}\t{status}\t0.001\t10\t{upstream}\tGET\n")
+        };
+        take(&mut counts, line("", 503, "-"));
+        take(&mut counts, line("none", 429, "-"));
+        take(&mut counts, line("old", 504, "-"));
+        take(&mut counts, line("old", 502, "502"));
+        take(&mut counts, line("", 404, "-"));
+        assert_eq!(counts.routes[0].own_errors[Arm::Old as usize], [1, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn malformed_lines_count_and_are_skipped() {
+        let mut counts = counts();
+        let bytes = format!("garbage\n{LINE}\n\u{0}\u{0}\n{LINE}");
+        assert_eq!(take(&mut counts, &bytes), bytes.len());
+        assert_eq!((counts.lines, counts.malformed), (5, 3));
+    }
+
+    #[test]
+    fn a_line_that_never_ends_counts_once_and_is_dropped() {
+        let (mut counts, mut is_in_long_line) = (counts(), false);
+        let part = vec![b'x'; 5000];
+        for _ in 0..10 {
+            assert_eq!(counts.take(&part, &mut is_in_long_line), part.len());
+        }
+        assert_eq!((counts.lines, counts.malformed), (1, 1));
+        let end = format!("rest\n{LINE}");
+        assert_eq!(counts.take(end.as_bytes(), &mut is_in_long_line), end.len());
+        assert_eq!((counts.lines, counts.malformed, is_in_long_line), (2, 1, false));
+    }
+
+    #[test]
+    fn routes_beyond_the_bound_share_one_label() {
+        let mut counts = counts();
+        for i in 0..200 {
+            take(&mut counts, LINE.replace("qrcode", &format!("route-{i}")));
+        }
+        assert_eq!(counts.routes.len(), MAX_ROUTES + 1);
+        let overflow = counts.routes.last().unwrap();
+        assert_eq!(&*overflow.name, OVERFLOW);
+        assert_eq!(overflow.durations[0].buckets.iter().sum::<u64>(), 200 - 63);
+        take(&mut counts, LINE);
+        assert_eq!(counts.routes[0].response_bytes[0], 10);
+    }
+}

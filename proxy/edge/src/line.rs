@@ -1,0 +1,317 @@
+//! A line of the access log: nine fields, separated by tabs. The README has the format.
+
+/// The side that the split assigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arm {
+    New,
+    Old,
+    None,
+}
+
+impl Arm {
+    pub(crate) const ALL: [Arm; 3] = [Arm::New, Arm::Old, Arm::None];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Arm::New => "new",
+            Arm::Old => "old",
+            Arm::None => "none",
+        }
+    }
+
+    fn parse(field: &[u8]) -> Option<Self> {
+        Some(match field {
+            b"new" => Arm::New,
+            b"old" => Arm::Old,
+            b"none" | b"" | b"-" => Arm::None,
+            _ => return None,
+        })
+    }
+}
+
+/// Who answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    New,
+    Old,
+    /// The old side, because the new side failed.
+    Fallback,
+    /// The new side, because the old side could not be reached.
+    Rescue,
+    /// nginx itself.
+    None,
+}
+
+impl Side {
+    pub(crate) const ALL: [Side; 5] =
+        [Side::New, Side::Old, Side::Fallback, Side::Rescue, Side::None];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Side::New => "new",
+            Side::Old => "old",
+            Side::Fallback => "fallback",
+            Side::Rescue => "rescue",
+            Side::None => "none",
+        }
+    }
+
+    fn parse(field: &[u8]) -> Option<Self> {
+        Some(match field {
+            b"new" => Side::New,
+            b"old" => Side::Old,
+            b"fallback" => Side::Fallback,
+            b"rescue" => Side::Rescue,
+            b"none" | b"" | b"-" => Side::None,
+            _ => return None,
+        })
+    }
+}
+
+/// The class of a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    Success,
+    Redirection,
+    ClientError,
+    ServerError,
+    /// 499: the client left before the answer.
+    Aborted,
+    /// No answer, or an informational one.
+    None,
+}
+
+impl Code {
+    pub(crate) const ALL: [Code; 6] = [
+        Code::Success,
+        Code::Redirection,
+        Code::ClientError,
+        Code::ServerError,
+        Code::Aborted,
+        Code::None,
+    ];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Code::Success => "2xx",
+            Code::Redirection => "3xx",
+            Code::ClientError => "4xx",
+            Code::ServerError => "5xx",
+            Code::Aborted => "aborted",
+            Code::None => "none",
+        }
+    }
+
+    pub(crate) fn of(status: u16) -> Self {
+        match status {
+            499 => Code::Aborted,
+            200..=299 => Code::Success,
+            300..=399 => Code::Redirection,
+            400..=499 => Code::ClientError,
+            500..=599 => Code::ServerError,
+            _ => Code::None,
+        }
+    }
+}
+
+/// The statuses of errors that nginx makes when it has no upstream's answer, or refuses a request.
+pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
+
+/// The longest name of a route.
+const MAX_ROUTE_BYTES: usize = 64;
+
+/// The route's label of requests without a route: nginx refused them before it knew one.
+pub(crate) const NO_ROUTE: &[u8] = b"none";
+
+/// A request as nginx logged it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
+    /// When the request ended, since 1970.
+    pub(crate) ended_ms: u64,
+    pub(crate) route: &'a [u8],
+    pub(crate) arm: Arm,
+    pub(crate) side: Side,
+    pub(crate) status: u16,
+    pub(crate) duration_ms: u64,
+    pub(crate) sent_bytes: u64,
+}
+
+impl<'a> Line<'a> {
+    /// Parses a line without its newline; `None` if it is malformed.
+    ///
+    /// A location sets `$side` before nginx applies its limits. If nginx then refuses the request,
+    /// no upstream was asked, and the error is nginx' own: its side is [`Side::None`].
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        let mut fields = line.split(|&byte| byte == b'\t');
+        let ended_ms = milliseconds(fields.next()?)?;
+        let route = route(fields.next()?)?;
+        let arm = Arm::parse(fields.next()?)?;
+        let side = Side::parse(fields.next()?)?;
+        let status = status(fields.next()?)?;
+        let duration_ms = milliseconds(fields.next()?)?;
+        let sent_bytes = number(fields.next()?)?;
+        let has_upstream = !matches!(fields.next()?, b"" | b"-");
+        let _method = fields.next()?;
+        if fields.next().is_some() {
+            return None;
+        }
+        let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
+        let side = if is_own_error { Side::None } else { side };
+        Some(Line { ended_ms, route, arm, side, status, duration_ms, sent_bytes })
+    }
+}
+
+/// Whether `name` can be a route's name and thus a label.
+pub(crate) fn is_route(name: &[u8]) -> bool {
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+    (1..=MAX_ROUTE_BYTES).contains(&name.len()) && name.iter().all(is_allowed)
+}
+
+fn route(field: &[u8]) -> Option<&[u8]> {
+    match field {
+        b"" | b"-" => Some(NO_ROUTE),
+        name => is_route(name).then_some(name),
+    }
+}
+
+/// Three digits; nginx writes 000 if it has no status.
+fn status(field: &[u8]) -> Option<u16> {
+    let &[a, b, c] = field else { return None };
+    if ![a, b, c].iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0'))
+}
+
+/// Seconds with three decimals, as nginx writes times.
+fn milliseconds(field: &[u8]) -> Option<u64> {
+    let (seconds, fraction) = field.split_at_checked(field.len().checked_sub(4)?)?;
+    let [b'.', fraction @ ..] = fraction else { return None };
+    Some(number(seconds)? * 1000 + number(fraction)?)
+}
+
+/// A number of at most 15 digits, so that it stays far below `u64::MAX`, in milliseconds too.
+fn number(digits: &[u8]) -> Option<u64> {
+    if !(1..=15).contains(&digits.len()) {
+        return None;
+    }
+    digits.iter().try_fold(0, |value, &digit| {
+        digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Option<Line<'_>> {
+        Line::parse(line.as_bytes())
+    }
+
+    #[test]
+    fn a_line_has_nine_fields() {
+        let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t1.042\t5120\t502 : 200\tGET";
+        let expected = Line {
+            ended_ms: 1_732_250_000_123,
+            route: b"qrcode",
+            arm: Arm::New,
+            side: Side::Fallback,
+            status: 200,
+            duration_ms: 1042,
+            sent_bytes: 5120,
+        };
+        assert_eq!(parse(line), Some(expected));
+    }
+
+    #[test]
+    fn fields_may_be_empty_or_a_dash() {
+        for line in [
+            "1732250000.000\t\t\t\t400\t0.000\t0\t\t",
+            "1732250000.000\t-\t-\t-\t400\t0.000\t0\t-\t-",
+            "1732250000.000\tnone\tnone\tnone\t400\t0.000\t0\t-\tGET",
+        ] {
+            let line = parse(line).unwrap();
+            assert_eq!((line.route, line.arm, line.side), (NO_ROUTE, Arm::None, Side::None));
+        }
+    }
+
+    #[test]
+    fn malformed_lines_are_refused() {
+        for line in [
+            "",
+            "\t\t\t\t\t\t\t\t",
+            "garbage",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET\tmore",
+            "1732250000\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET",
+            "x732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET",
+            "1732250000.123\tqr code\tnew\tnew\t200\t0.001\t10\t200\tGET",
+            "1732250000.123\tqr\"code\tnew\tnew\t200\t0.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tblue\tnew\t200\t0.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tboth\t200\t0.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t20\t0.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t2x0\t0.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t-\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t-0.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0,001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t99999999999999999999\t200\tGET",
+            "1732250000.123\t\u{0}\tnew\tnew\t200\t0.001\t10\t200\tGET",
+        ] {
+            assert_eq!(parse(line), None, "{line:?}");
+        }
+        let long = format!("1.000\t{}\tnew\tnew\t200\t0.001\t1\t200\tGET", "a".repeat(65));
+        assert_eq!(parse(&long), None);
+    }
+
+    #[test]
+    fn every_byte_cut_from_or_changed_in_a_line_is_parsed_without_a_panic() {
+        let line = b"1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET";
+        for at in 0..line.len() {
+            let _ = Line::parse(&line[..at]);
+            let _ = Line::parse(&line[at..]);
+            for byte in 0..=255 {
+                let mut changed = line.to_vec();
+                changed[at] = byte;
+                let _ = Line::parse(&changed);
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_that_no_upstream_gave_is_nginx_own() {
+        for (status, upstream, side) in [
+            (503, "-", Side::None),
+            (429, "", Side::None),
+            (500, "-", Side::None),
+            (502, "502", Side::New),
+            (504, "504", Side::New),
+            (503, "503", Side::New),
+            (499, "-", Side::New),
+            (200, "-", Side::New),
+            (404, "-", Side::New),
+        ] {
+            let line = format!("1.000\tqrcode\tnew\tnew\t{status}\t0.001\t10\t{upstream}\tGET");
+            assert_eq!(parse(&line).unwrap().side, side, "{line}");
+        }
+    }
+
+    #[test]
+    fn statuses_have_classes() {
+        for (status, code) in [
+            (0, "none"),
+            (101, "none"),
+            (200, "2xx"),
+            (304, "3xx"),
+            (404, "4xx"),
+            (499, "aborted"),
+            (500, "5xx"),
+            (599, "5xx"),
+            (600, "none"),
+            (999, "none"),
+        ] {
+            assert_eq!(Code::of(status).as_str(), code);
+        }
+    }
+}

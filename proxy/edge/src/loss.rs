@@ -1,0 +1,242 @@
+//! How many requests nginx counted that never became a line.
+//!
+//! nginx counts a request when it begins, and writes its line up to a second after it ends. So its
+//! count and the lines never agree at one moment, and the difference also contains what happened
+//! before this program started. [`Loss`] bounds both errors so that it never reports too much:
+//!
+//! - `ended` = requests - open, at one reading of `stub_status`. After [`LAG`], each of these requests
+//!   must be a line. So `ended` at a reading, less the lines counted once the log has been read to its
+//!   end at least [`LAG`] later, is at most *base* + lost.
+//! - *base* is the requests from before the first reading that no counted line stands for. It is
+//!   unknown, but at every reading it is at most requests - 1 - lines, if the lines were counted
+//!   before the reading: each line's request is among the requests, and one more is the reading
+//!   itself. The lowest of these bounds is the tightest.
+//! - lost is at least the first less the second. It only grows: the highest value so far is reported.
+//!
+//! If nginx restarts, it counts from 0, so the readings and the base are forgotten and what is lost so
+//! far is kept.
+//!
+//! The report is too low by what ended within [`LAG`] and by what was open or unwritten at the most
+//! favourable readings. So a moment without traffic shows every loss, and under steady traffic as many
+//! losses as requests in about 11 s stay hidden; all beyond them are reported. Requests that were open
+//! when a worker crashed stay hidden until nginx restarts.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// A request that ended this long ago has its line in the log. nginx flushes after 1 s; the rest is
+/// for workers that are busy.
+pub(crate) const LAG: Duration = Duration::from_secs(10);
+/// Readings that are kept, at one per second. Only those of the last [`LAG`] are needed, unless the
+/// log was not read to its end for longer.
+const MAX_READINGS: usize = 60;
+
+/// The counters of `stub_status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// When nginx had answered.
+    pub(crate) at: Instant,
+    pub(crate) requests: u64,
+    /// Requests that have begun and not ended.
+    pub(crate) open: u64,
+}
+
+/// The lines counted so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lines {
+    pub(crate) count: u64,
+    /// When there was last nothing more to read. All that was in the log by then is counted.
+    pub(crate) read_to_end_at: Option<Instant>,
+}
+
+/// The rule. It knows only what it is given, so it can be tested without nginx.
+#[derive(Debug, Default)]
+pub(crate) struct Loss {
+    readings: VecDeque<Reading>,
+    last_requests: u64,
+    base: Option<i64>,
+    /// Lost since nginx started, and before that.
+    lost: u64,
+    lost_before: u64,
+}
+
+impl Loss {
+    /// Takes one reading, and the lines as they were before it. Returns all that is known to be lost.
+    pub(crate) fn observe(&mut self, reading: Reading, lines: Lines) -> u64 {
+        if reading.requests < self.last_requests {
+            self.restart();
+        }
+        self.last_requests = reading.requests;
+        let count = lines.count.cast_signed();
+        let bound = reading.requests.cast_signed() - 1 - count;
+        let base = self.base.map_or(bound, |base| base.min(bound));
+        self.base = Some(base);
+        if self.readings.len() == MAX_READINGS {
+            self.readings.pop_front();
+        }
+        self.readings.push_back(reading);
+        if let Some(settled) = self.take_settled(lines.read_to_end_at) {
+            let ended = settled.requests.cast_signed() - settled.open.cast_signed();
+            let lost = u64::try_from(ended - count - base).unwrap_or(0);
+            self.lost = self.lost.max(lost);
+        }
+        self.lost_before + self.lost
+    }
+
+    /// Begins anew, since nginx has restarted.
+    pub(crate) fn restart(&mut self) {
+        let lost = self.lost_before + self.lost;
+        *self = Loss { lost_before: lost, ..Loss::default() };
+    }
+
+    /// The newest reading whose requests must all be lines. Forgets it and the ones before it.
+    fn take_settled(&mut self, read_to_end_at: Option<Instant>) -> Option<Reading> {
+        let read_to_end_at = read_to_end_at?;
+        let is_settled = |reading: &Reading| reading.at + LAG <= read_to_end_at;
+        let settled = self.readings.iter().take_while(|reading| is_settled(reading)).count();
+        self.readings.drain(..settled).next_back()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model of nginx and the reader, in steps of a second.
+    struct Model {
+        start: Instant,
+        second: u64,
+        loss: Loss,
+        requests: u64,
+        /// What the reader has counted.
+        lines: u64,
+        /// Requests that have ended, by the second when their line is counted.
+        unwritten: VecDeque<(u64, u64)>,
+        is_reading: bool,
+        read_to_end_at: Option<Instant>,
+    }
+
+    impl Model {
+        fn new(requests: u64) -> Self {
+            Model {
+                start: Instant::now(),
+                second: 0,
+                loss: Loss::default(),
+                requests,
+                lines: 0,
+                unwritten: VecDeque::new(),
+                is_reading: true,
+                read_to_end_at: None,
+            }
+        }
+
+        fn at(&self) -> Instant {
+            self.start + Duration::from_secs(self.second)
+        }
+
+        /// One second with `traffic` requests, of which `lost` leave no line, `open` others are under
+        /// way at its end, and lines are `delay` seconds late. Returns what is reported.
+        fn step(&mut self, traffic: u64, lost: u64, open: u64, delay: u64) -> u64 {
+            self.second += 1;
+            self.requests += traffic;
+            self.unwritten.push_back((self.second + delay, traffic - lost));
+            if self.is_reading {
+                while let Some(&(at, lines)) = self.unwritten.front()
+                    && at <= self.second
+                {
+                    self.lines += lines;
+                    self.unwritten.pop_front();
+                }
+                self.read_to_end_at = Some(self.at());
+            }
+            let lines = Lines { count: self.lines, read_to_end_at: self.read_to_end_at };
+            // One more, counted and open: the reading itself. The model does not log it.
+            let requests = self.requests + open + 1;
+            self.loss.observe(Reading { at: self.at(), requests, open: open + 1 }, lines)
+        }
+
+        fn steps(&mut self, seconds: u64, traffic: u64, lost: u64, open: u64, delay: u64) -> u64 {
+            (0..seconds).map(|_| self.step(traffic, lost, open, delay)).last().unwrap()
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_while_lines_are_late_or_requests_open() {
+        let mut model = Model::new(123_456);
+        assert_eq!(model.steps(30, 0, 0, 0, 0), 0);
+        assert_eq!(model.steps(100, 1000, 0, 50, 2), 0);
+        assert_eq!(model.steps(30, 20_000, 0, 5000, 1), 0);
+        assert_eq!(model.steps(30, 5, 0, 0, 0), 0);
+        assert_eq!(model.steps(30, 20_000, 0, 0, 9), 0);
+    }
+
+    #[test]
+    fn every_loss_is_reported_when_traffic_has_paused_for_the_lag() {
+        let mut model = Model::new(1000);
+        model.steps(20, 100, 0, 0, 0);
+        model.step(100, 7, 0, 0);
+        assert_eq!(model.steps(9, 0, 0, 0, 0), 0);
+        assert_eq!(model.step(0, 0, 0, 0), 7);
+        assert_eq!(model.steps(60, 100, 0, 0, 0), 7);
+    }
+
+    #[test]
+    fn under_steady_traffic_all_losses_beyond_the_last_seconds_are_reported() {
+        let mut model = Model::new(1000);
+        model.steps(20, 1000, 0, 10, 1);
+        let reported = model.steps(1000, 1000, 50, 10, 1);
+        assert!((50_000 - 12_000..50_000).contains(&reported), "{reported}");
+        assert_eq!(model.steps(100, 1000, 50, 10, 1), reported + 5000);
+    }
+
+    #[test]
+    fn requests_that_stay_open_hide_no_more_losses_than_their_number() {
+        let mut model = Model::new(0);
+        model.steps(20, 100, 0, 3, 0);
+        model.step(100, 50, 3, 0);
+        assert_eq!(model.steps(20, 0, 0, 3, 0), 47);
+    }
+
+    #[test]
+    fn lines_that_wait_to_be_read_are_not_lost() {
+        let mut model = Model::new(0);
+        model.steps(20, 100, 0, 0, 0);
+        model.is_reading = false;
+        assert_eq!(model.steps(500, 100, 0, 0, 0), 0);
+        model.is_reading = true;
+        assert_eq!(model.steps(20, 100, 0, 0, 0), 0);
+        model.step(100, 5, 0, 0);
+        assert_eq!(model.steps(20, 0, 0, 0, 0), 5);
+    }
+
+    #[test]
+    fn lines_from_before_the_first_reading_are_no_gain() {
+        let mut model = Model::new(10_000);
+        model.unwritten.push_back((5, 9000));
+        assert_eq!(model.steps(20, 100, 0, 0, 0), 0);
+        model.step(100, 5, 0, 0);
+        assert_eq!(model.steps(20, 0, 0, 0, 0), 5);
+    }
+
+    #[test]
+    fn a_restart_of_nginx_keeps_what_is_known_and_begins_anew() {
+        let mut model = Model::new(1000);
+        model.steps(20, 100, 0, 0, 0);
+        model.step(100, 7, 0, 0);
+        assert_eq!(model.steps(20, 0, 0, 0, 0), 7);
+        model.requests = 0;
+        assert_eq!(model.steps(30, 100, 0, 0, 0), 7);
+        model.step(100, 5, 0, 0);
+        assert_eq!(model.steps(20, 0, 0, 0, 0), 12);
+    }
+
+    #[test]
+    fn lines_without_a_request_are_not_reported_as_lost() {
+        let mut model = Model::new(1000);
+        model.steps(20, 100, 0, 0, 0);
+        model.lines += 500; // of the workers of an nginx that was replaced
+        assert_eq!(model.steps(50, 100, 0, 0, 0), 0);
+        model.step(100, 5, 0, 0);
+        assert_eq!(model.steps(20, 0, 0, 0, 0), 5);
+    }
+}

@@ -1,0 +1,38 @@
+//! `edge` reads the access log of the nginx beside it and serves metrics per route and side.
+//!
+//! [`follow`] reads the log on a thread of its own, [`line`] parses it, [`counts`] counts it.
+//! [`status`] asks nginx how many requests it has counted, and [`loss`] compares. [`progress`] is what
+//! these share with [`metrics`]; [`position`] keeps it over a restart.
+
+mod config;
+mod counts;
+mod follow;
+mod line;
+mod loss;
+mod metrics;
+mod position;
+mod progress;
+mod service;
+mod status;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use config::{Arguments, Config};
+
+fn main() -> ExitCode {
+    let config = Config::from(service_kit::arguments::parse::<Arguments>());
+    let outcome = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1) // looks up the status' host name
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+        .and_then(|runtime| runtime.block_on(service::run(config)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("edge: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The metrics of `edge`; the README has a table.
+//!
+//! For the routes that the setting names, every series exists from the start, because `rate` misses
+//! the first increment of a new one. Other routes and arms get a series once it has counted something.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, encode};
+
+use crate::counts::{Counts, Durations, RouteCounts};
+use crate::line::{Arm, Code, OWN_ERRORS, Side};
+use crate::position::Identity;
+use crate::progress::{Done, Progress};
+
+/// The arms of the routes that are split.
+const SPLIT_ARMS: [Arm; 2] = [Arm::New, Arm::Old];
+
+/// The sides that can answer a request of an arm.
+fn sides(arm: Arm) -> &'static [Side] {
+    match arm {
+        Arm::New => &[Side::New, Side::Fallback, Side::None],
+        Arm::Old => &[Side::Old, Side::Rescue, Side::None],
+        Arm::None => &[],
+    }
+}
+
+pub(crate) struct Metrics {
+    registry: Registry,
+    progress: Arc<Progress>,
+}
+
+impl Metrics {
+    /// The metrics of `progress`, which is the reader's of `log`.
+    pub(crate) fn new(log: PathBuf, progress: Arc<Progress>) -> Self {
+        let mut registry = Registry::default();
+        let edge = registry.sub_registry_with_prefix("edge");
+        edge.register_collector(Box::new(Edge { log, progress: Arc::clone(&progress) }));
+        let build = [("version", env!("CARGO_PKG_VERSION"))];
+        edge.register("build", "Version of the program", Info::new(build));
+        registry.register_collector(Box::new(ProcessCollector));
+        Metrics { registry, progress }
+    }
+
+    /// All metrics in the OpenMetrics text format. What they count is saved as scraped.
+    pub(crate) fn encode(&self) -> String {
+        let text = encode(&self.registry);
+        // The reader saves at each poll and logs its errors.
+        let _ = self.progress.save();
+        text
+    }
+}
+
+struct Edge {
+    log: PathBuf,
+    progress: Arc<Progress>,
+}
+
+impl fmt::Debug for Edge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Edge").field("log", &self.log).finish_non_exhaustive()
+    }
+}
+
+impl Collector for Edge {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let encoder = &mut encoder;
+        let done = self.progress.scrape();
+        encode_requests(encoder, &done.counts)?;
+        encode_durations(encoder, &done.counts)?;
+        encode_response_bytes(encoder, &done.counts)?;
+        encode_own_errors(encoder, &done.counts)?;
+        self.encode_reading(encoder, &done)?;
+        self.encode_loss(encoder)
+    }
+}
+
+impl Edge {
+    fn encode_reading(&self, encoder: &mut DescriptorEncoder<'_>, done: &Done) -> fmt::Result {
+        let counts = &done.counts;
+        let lines = ConstCounter::new(counts.lines);
+        encode_one(encoder, ("lines", "Lines read, malformed ones included", None), &lines)?;
+        let malformed = ConstCounter::new(counts.malformed);
+        encode_one(encoder, ("malformed_lines", "Lines that were not counted", None), &malformed)?;
+        let restarts = ConstCounter::new(done.restarts_of_log);
+        let help = "Times that the log was replaced, truncated or gone";
+        encode_one(encoder, ("restarts_of_log", help, None), &restarts)?;
+        let unread = ConstGauge::new(self.unread_bytes(done).cast_signed());
+        let help = "Bytes of the log that are not read yet";
+        encode_one(encoder, ("unread", help, Some(&Unit::Bytes)), &unread)?;
+        if let Some(last_ms) = counts.last_line_ms {
+            let last = ConstGauge::new(last_ms as f64 / 1000.0);
+            let help = "When the request of the last line ended, since 1970";
+            encode_one(encoder, ("last_line_timestamp", help, Some(&Unit::Seconds)), &last)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the log itself, so that a reader that hangs is seen.
+    fn unread_bytes(&self, done: &Done) -> u64 {
+        let mut lengths: Vec<u64> = done.files.iter().map(|file| file.length).collect();
+        if let (Ok(metadata), Some(file), Some(length)) =
+            (self.log.metadata(), done.files.last(), lengths.last_mut())
+        {
+            if file.identity == Identity::of(&metadata) {
+                *length = metadata.len();
+            } else {
+                *length += metadata.len(); // a new file that the reader has not opened
+            }
+        }
+        done.files.iter().zip(lengths).map(|(file, length)| length.saturating_sub(file.read)).sum()
+    }
+
+    fn encode_loss(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        if let Some(requests) = self.progress.nginx_requests() {
+            let requests = ConstCounter::new(requests);
+            let help = "Requests that nginx has counted, absent while its status does not answer";
+            encode_one(encoder, ("nginx_requests", help, None), &requests)?;
+        }
+        let lost = ConstCounter::new(self.progress.lost());
+        let help = "Requests that nginx counted and that never became a line, at least";
+        encode_one(encoder, ("lost", help, None), &lost)
+    }
+}
+
+fn encode_one(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help, unit): (&str, &str, Option<&Unit>),
+    metric: &impl EncodeMetric,
+) -> fmt::Result {
+    metric.encode(encoder.encode_descriptor(name, help, unit, metric.metric_type())?)
+}
+
+fn encode_requests(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let help = "Requests of clients, by assigned side, answering side and status";
+    let mut family = encoder.encode_descriptor("requests", help, None, MetricType::Counter)?;
+    for route in &counts.routes {
+        for (arm, side) in Arm::ALL.into_iter().flat_map(|arm| Side::ALL.map(|side| (arm, side))) {
+            let by_code = &route.requests[arm as usize][side as usize];
+            let is_expected = route.is_named && sides(arm).contains(&side);
+            let has_series = is_expected || by_code.iter().any(|&count| count > 0);
+            for (code, &count) in Code::ALL.into_iter().zip(by_code) {
+                if count == 0 && (!has_series || code == Code::None) {
+                    continue;
+                }
+                let labels = [
+                    ("route", &*route.name),
+                    ("arm", arm.as_str()),
+                    ("side", side.as_str()),
+                    ("code", code.as_str()),
+                ];
+                let mut series = family.encode_family(&labels)?;
+                series.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The arms of each route that have series: those of a split route, and those with requests.
+fn arms(counts: &Counts) -> impl Iterator<Item = (&RouteCounts, Arm, &Durations)> {
+    counts.routes.iter().flat_map(|route| {
+        Arm::ALL.into_iter().zip(&route.durations).filter_map(move |(arm, durations)| {
+            let is_expected = route.is_named && SPLIT_ARMS.contains(&arm);
+            let has_series = is_expected || durations.buckets.iter().any(|&count| count > 0);
+            has_series.then_some((route, arm, durations))
+        })
+    })
+}
+
+fn encode_durations(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let help = "Time from a request's first byte to its answer's last, as the client saw it";
+    let unit = Some(&Unit::Seconds);
+    let mut family = encoder.encode_descriptor("request", help, unit, MetricType::Histogram)?;
+    for (route, arm, durations) in arms(counts) {
+        let bounds = DURATION_BUCKETS.into_iter().chain([f64::INFINITY]);
+        let buckets: Vec<(f64, u64)> = bounds.zip(durations.buckets).collect();
+        let (sum, count) = (durations.sum_ms as f64 / 1000.0, durations.buckets.iter().sum());
+        let labels = [("route", &*route.name), ("arm", arm.as_str())];
+        let mut series = family.encode_family(&labels)?;
+        series.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+    }
+    Ok(())
+}
+
+fn encode_response_bytes(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let help = "Bytes sent to clients, heads and bodies";
+    let unit = Some(&Unit::Bytes);
+    let mut family = encoder.encode_descriptor("response", help, unit, MetricType::Counter)?;
+    for (route, arm, _) in arms(counts) {
+        let labels = [("route", &*route.name), ("arm", arm.as_str())];
+        let bytes = route.response_bytes[arm as usize];
+        family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&bytes, None)?;
+    }
+    Ok(())
+}
+
+fn encode_own_errors(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
+    let help = "Errors that nginx itself made, by status";
+    let mut family = encoder.encode_descriptor("own_errors", help, None, MetricType::Counter)?;
+    for (route, arm, _) in arms(counts) {
+        for (status, &count) in OWN_ERRORS.iter().zip(&route.own_errors[arm as usize]) {
+            let is_expected = route.is_named && SPLIT_ARMS.contains(&arm);
+            if count == 0 && !is_expected {
+                continue;
+            }
+            let status = status.to_string();
+            let labels = [("route", &*route.name), ("arm", arm.as_str()), ("status", &status)];
+            family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metrics(routes: &[&str], lines: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let routes: Vec<String> = routes.iter().map(ToString::to_string).collect();
+        let progress = Arc::new(Progress::new(&routes, folder.path().join("offset")));
+        progress.done().counts.take(lines.as_bytes(), &mut false);
+        Metrics::new(folder.path().join("edge.log"), progress).encode()
+    }
+
+    #[test]
+    fn the_series_of_named_routes_exist_from_the_start() {
+        let text = metrics(&["qrcode", "prices"], "");
+        for route in ["qrcode", "prices"] {
+            for (arm, sides) in
+                [("new", ["new", "fallback", "none"]), ("old", ["old", "rescue", "none"])]
+            {
+                let labels = format!("route=\"{route}\",arm=\"{arm}\"");
+                for side in sides {
+                    for code in ["2xx", "3xx", "4xx", "5xx", "aborted"] {
+                        let series = format!("{labels},side=\"{side}\",code=\"{code}\"}} 0\n");
+                        assert!(text.contains(&format!("edge_requests_total{{{series}")), "{text}");
+                    }
+                }
+                for status in OWN_ERRORS {
+                    let series =
+                        format!("edge_own_errors_total{{{labels},status=\"{status}\"}} 0\n");
+                    assert!(text.contains(&series), "{text}");
+                }
+                assert!(text.contains(&format!("edge_response_bytes_total{{{labels}}} 0\n")));
+                assert!(text.contains(&format!("edge_request_seconds_count{{{labels}}} 0\n")));
+            }
+        }
+        assert_eq!(text.matches("edge_requests_total{").count(), 60);
+        for name in ["lines_total", "malformed_lines_total", "restarts_of_log_total", "lost_total"]
+        {
+            assert!(text.contains(&format!("\nedge_{name} 0\n")), "{text}");
+        }
+        assert!(
+            text.contains("\nedge_unread_bytes 0\n") && text.contains("edge_build_info{version=")
+        );
+        assert!(text.contains("process_resident_memory_bytes") && text.ends_with("# EOF\n"));
+        assert!(
+            !text.contains("edge_nginx_requests_total ") && !text.contains("timestamp_seconds ")
+        );
+    }
+
+    #[test]
+    fn a_line_is_in_each_of_its_series() {
+        let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t0.030\t512\t502 : 200\tGET\n";
+        let own = "1732250001.500\tother\t\t\t503\t0.000\t100\t-\tGET\n";
+        let text = metrics(&["qrcode"], &format!("{line}{own}"));
+        for series in [
+            "requests_total{route=\"qrcode\",arm=\"new\",side=\"fallback\",code=\"2xx\"} 1",
+            "requests_total{route=\"other\",arm=\"none\",side=\"none\",code=\"5xx\"} 1",
+            "requests_total{route=\"other\",arm=\"none\",side=\"none\",code=\"2xx\"} 0",
+            "request_seconds_sum{route=\"qrcode\",arm=\"new\"} 0.03",
+            "request_seconds_count{route=\"qrcode\",arm=\"new\"} 1",
+            "request_seconds_bucket{le=\"0.025\",route=\"qrcode\",arm=\"new\"} 0",
+            "request_seconds_bucket{le=\"0.05\",route=\"qrcode\",arm=\"new\"} 1",
+            "request_seconds_bucket{le=\"+Inf\",route=\"qrcode\",arm=\"new\"} 1",
+            "response_bytes_total{route=\"qrcode\",arm=\"new\"} 512",
+            "own_errors_total{route=\"other\",arm=\"none\",status=\"503\"} 1",
+            "lines_total 2",
+            "malformed_lines_total 0",
+            "last_line_timestamp_seconds 1732250001.5",
+        ] {
+            assert!(text.contains(&format!("\nedge_{series}\n")), "{series}\n{text}");
+        }
+        assert!(!text.contains("code=\"none\""), "{text}");
+    }
+
+    #[test]
+    fn the_readme_has_a_row_for_every_metric() {
+        let readme = include_str!("../README.md");
+        let text = metrics(&["qrcode"], "1.000\tqrcode\tnew\tnew\t200\t0.030\t512\t200\tGET\n");
+        let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE edge_"));
+        let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(names.len(), 11, "{names:?}");
+        for name in names {
+            assert!(readme.contains(&format!("`edge_{name}")), "README.md has no {name}");
+        }
+    }
+}

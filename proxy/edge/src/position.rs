@@ -1,0 +1,128 @@
+//! The offset file: how far each log file has been read, for the next start.
+//!
+//! One line per file, the oldest first: inode, time of birth in nanoseconds, offset in bytes. The last
+//! line is the file at the log's path; the others were renamed and may still have unread lines.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// Recognises a file after it was renamed. The time of birth is part of it, since filesystems use the
+/// inode of a deleted file again; it is 0 where the filesystem does not know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    inode: u64,
+    born_ns: u128,
+}
+
+impl Identity {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        Identity { inode: metadata.ino(), born_ns: born.map_or(0, |born| born.as_nanos()) }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) identity: Identity,
+    /// Where the first line begins that is not to be skipped.
+    pub(crate) offset: u64,
+}
+
+/// The offset file of `log`: beside it, with `.offset` appended to its name.
+pub(crate) fn offset_file(log: &Path) -> PathBuf {
+    with_suffix(log, ".offset")
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Replaces the offset file atomically: a reader sees the old content or the new.
+///
+/// # Errors
+/// Those of writing and renaming.
+pub(crate) fn write_positions(file: &Path, positions: &[Position]) -> io::Result<()> {
+    let lines =
+        positions.iter().map(|Position { identity: Identity { inode, born_ns }, offset }| {
+            format!("{inode} {born_ns} {offset}\n")
+        });
+    let new = with_suffix(file, ".new");
+    fs::write(&new, lines.collect::<String>())?;
+    fs::rename(new, file)
+}
+
+/// Reads the offset file. A missing one has no positions.
+///
+/// # Errors
+/// If it cannot be read or has other content.
+pub(crate) fn read_positions(file: &Path) -> io::Result<Vec<Position>> {
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text?,
+    };
+    let positions: Option<_> = text.lines().map(parse).collect();
+    positions.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not an offset file"))
+}
+
+fn parse(line: &str) -> Option<Position> {
+    let mut words = line.split(' ');
+    let identity =
+        Identity { inode: words.next()?.parse().ok()?, born_ns: words.next()?.parse().ok()? };
+    let offset = words.next()?.parse().ok()?;
+    words.next().is_none().then_some(Position { identity, offset })
+}
+
+/// The file that is `identity`, opened with `open`: `log` itself or another file in its folder, since
+/// rotation renames a log within its folder.
+pub(crate) fn find_renamed(
+    log: &Path,
+    identity: Identity,
+    open: impl Fn(&Path) -> io::Result<File>,
+) -> Option<File> {
+    let folder = log.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let is_it = |metadata: Metadata| metadata.is_file() && Identity::of(&metadata) == identity;
+    if log.metadata().is_ok_and(is_it) {
+        return open(log).ok();
+    }
+    fs::read_dir(folder.unwrap_or(Path::new(".")))
+        .ok()?
+        .flatten()
+        .filter(|entry| entry.metadata().is_ok_and(is_it))
+        .find_map(|entry| open(&entry.path()).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_read_as_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = offset_file(&folder.path().join("edge.log"));
+        assert!(file.ends_with("edge.log.offset"));
+        assert_eq!(read_positions(&file).unwrap(), []);
+        let position = |inode, offset| Position {
+            identity: Identity { inode, born_ns: 1_732_250_000_123_456_789 },
+            offset,
+        };
+        let positions = [position(1, 0), position(2, u64::MAX)];
+        write_positions(&file, &positions).unwrap();
+        assert_eq!(read_positions(&file).unwrap(), positions);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no other file is left");
+    }
+
+    #[test]
+    fn other_content_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("offset");
+        for text in ["x", "1 2", "1 2 3 4", "1 2 -3", "\n"] {
+            fs::write(&file, text).unwrap();
+            assert!(read_positions(&file).is_err(), "{text:?}");
+        }
+    }
+}

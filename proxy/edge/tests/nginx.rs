@@ -1,0 +1,384 @@
+//! `edge` as a process beside a real nginx that logs as the README says.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use service_kit::testing::{Service, eventually, get};
+use tempfile::TempDir;
+
+/// The README's lines for nginx.
+fn log_format() -> &'static str {
+    let readme = include_str!("../README.md");
+    readme.split_once("```nginx\n").unwrap().1.split_once("```").unwrap().0
+}
+
+/// A server that answers each request with what `answer` makes of its first line.
+fn start_backend(answer: fn(&str) -> &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || respond(stream, answer));
+        }
+    });
+    addr
+}
+
+fn respond(mut stream: TcpStream, answer: fn(&str) -> &'static str) {
+    let mut head = Vec::new();
+    let mut part = [0; 1024];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut part) {
+            Ok(length @ 1..) => head.extend_from_slice(&part[..length]),
+            _ => return,
+        }
+    }
+    let status = answer(String::from_utf8_lossy(&head).lines().next().unwrap_or_default());
+    let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+}
+
+/// nginx with two sides, in a temporary folder.
+struct Place {
+    folder: TempDir,
+    nginx: Child,
+    addr: SocketAddr,
+}
+
+impl Place {
+    fn start() -> Self {
+        let new = start_backend(|line| match line {
+            _ if line.contains("fails") => "503 Service Unavailable",
+            _ if line.contains("bad") => "400 Bad Request",
+            _ => "200 OK",
+        });
+        let old = start_backend(|_| "200 OK");
+        // nginx' workers may be of another user, and reopen the log.
+        let readable = Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+        let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let configuration = CONFIGURATION
+            .replace("LOG_FORMAT", log_format())
+            .replace("ADDR", &addr.to_string())
+            .replace("NEW", &new.to_string())
+            .replace("OLD", &old.to_string());
+        fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
+        let nginx = start_nginx(&folder, addr);
+        Place { folder, nginx, addr }
+    }
+
+    fn restart_nginx(&mut self) {
+        self.signal_nginx("TERM");
+        self.nginx.wait().unwrap();
+        self.nginx = start_nginx(&self.folder, self.addr);
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("edge.log")
+    }
+
+    fn edge(&self) -> Service {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+        command.env("EDGE_LOG", self.log()).env("EDGE_ADMIN_ADDR", "127.0.0.1:0");
+        command.env("EDGE_STATUS_URL", format!("http://{}/stub_status", self.addr));
+        Service::start(command.env("EDGE_ROUTES", "qrcode"))
+    }
+
+    /// Sends a request; returns the status.
+    fn ask(&self, path: &str) -> u16 {
+        ask(self.addr, path)
+    }
+
+    fn signal_nginx(&self, name: &str) {
+        let pid = self.nginx.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+}
+
+fn start_nginx(folder: &TempDir, addr: SocketAddr) -> Child {
+    let mut command = Command::new("nginx");
+    command.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path());
+    let nginx = command.spawn().unwrap();
+    eventually("nginx listens", || TcpStream::connect(addr).is_ok());
+    nginx
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.signal_nginx("TERM"); // a kill would leave the workers behind
+        let _ = self.nginx.wait();
+    }
+}
+
+fn ask(addr: SocketAddr, path: &str) -> u16 {
+    get(addr, path)[9..12].parse().unwrap()
+}
+
+fn metrics(edge: &Service) -> String {
+    get(edge.admin_addr, "/metrics")
+}
+
+/// The sum of the series that begin with `prefix`.
+fn sum(metrics: &str, prefix: &str) -> u64 {
+    let series = metrics.lines().filter(|line| line.starts_with(prefix));
+    series.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
+}
+
+/// `$arm` is the argument `arm`. The route `limited` allows one request per minute.
+const CONFIGURATION: &str = r#"
+daemon off;
+pid nginx.pid;
+error_log stderr error;
+worker_processes 2;
+events { worker_connections 1024; }
+http {
+    LOG_FORMAT
+    map $uri $edge_route { default other; /qrcode qrcode; /limited limited; /stub_status admin; }
+    map $arg_arm $arm { default ""; new new; old old; }
+    limit_req_zone $uri zone=limited:1m rate=1r/m;
+    client_body_temp_path client_body_temp;
+    proxy_temp_path proxy_temp;
+    fastcgi_temp_path fastcgi_temp;
+    uwsgi_temp_path uwsgi_temp;
+    scgi_temp_path scgi_temp;
+    recursive_error_pages on;
+    server {
+        listen ADDR backlog=1024;
+        location = /qrcode {
+            error_page 418 = @old;
+            error_page 502 503 504 = @fallback;
+            proxy_intercept_errors on;
+            if ($arm = old) { return 418; }
+            set $side new;
+            proxy_pass http://NEW;
+        }
+        location @old { set $side old; proxy_pass http://OLD; }
+        location @fallback { set $side fallback; proxy_pass http://OLD; }
+        location = /limited {
+            set $side new;
+            limit_req zone=limited;
+            proxy_pass http://NEW;
+        }
+        location = /stub_status { stub_status; }
+        location = /unlogged { access_log off; return 200; }
+        location = /missing { return 404; }
+    }
+}
+"#;
+
+#[test]
+fn the_counts_agree_with_the_requests_exactly() {
+    let place = Place::start();
+    let edge = place.edge();
+    for _ in 0..200 {
+        assert_eq!(place.ask("/qrcode?arm=new"), 200);
+        assert_eq!(place.ask("/qrcode?arm=old"), 200);
+    }
+    for _ in 0..30 {
+        assert_eq!(place.ask("/qrcode?arm=new&fails"), 200);
+        assert_eq!(place.ask("/qrcode?arm=new&bad"), 400);
+        assert_eq!(place.ask("/missing"), 404);
+    }
+    assert_eq!(place.ask("/limited?arm=new"), 200);
+    assert_eq!(place.ask("/limited?arm=new"), 503);
+    // nginx refuses it before it has read a path.
+    assert!(service_kit::testing::exchange(place.addr, "nonsense\r\n\r\n").contains(" 400 "));
+    eventually("all lines are read", || {
+        sum(&metrics(&edge), "edge_requests_total{route=\"other\"") == 31
+    });
+    eventually("all lines are read", || {
+        sum(&metrics(&edge), "edge_request_seconds_count{route=\"qrcode\"") == 460
+    });
+    let text = metrics(&edge);
+    for (labels, count) in [
+        ("route=\"qrcode\",arm=\"new\",side=\"new\",code=\"2xx\"", 200),
+        ("route=\"qrcode\",arm=\"old\",side=\"old\",code=\"2xx\"", 200),
+        ("route=\"qrcode\",arm=\"new\",side=\"fallback\",code=\"2xx\"", 30),
+        ("route=\"qrcode\",arm=\"new\",side=\"new\",code=\"4xx\"", 30),
+        ("route=\"other\",arm=\"none\",side=\"none\",code=\"4xx\"", 31),
+        ("route=\"limited\",arm=\"new\",side=\"new\",code=\"2xx\"", 1),
+        ("route=\"limited\",arm=\"new\",side=\"none\",code=\"5xx\"", 1),
+    ] {
+        assert_eq!(
+            sum(&text, &format!("edge_requests_total{{{labels}}}")),
+            count,
+            "{labels}\n{text}"
+        );
+    }
+    assert_eq!(sum(&text, "edge_requests_total{route=\"qrcode\""), 460);
+    assert_eq!(
+        sum(&text, "edge_own_errors_total{route=\"limited\",arm=\"new\",status=\"503\"}"),
+        1
+    );
+    assert_eq!(sum(&text, "edge_malformed_lines_total "), 0);
+    assert!(sum(&text, "edge_response_bytes_total{route=\"qrcode\",arm=\"new\"}") > 260 * 50);
+    assert!(sum(&text, "edge_nginx_requests_total ") >= sum(&text, "edge_lines_total "));
+}
+
+/// Sends requests from two threads until it is stopped, and counts them.
+struct Traffic {
+    sent: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl Traffic {
+    fn start(addr: SocketAddr) -> Self {
+        let (sent, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let send = || {
+            let (sent, is_over) = (Arc::clone(&sent), Arc::clone(&is_over));
+            thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    assert_eq!(ask(addr, "/qrcode?arm=new"), 200);
+                    sent.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        };
+        let threads = vec![send(), send()];
+        Traffic { sent, is_over, threads }
+    }
+
+    /// Returns how many requests were sent.
+    fn stop(self) -> u64 {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.threads.into_iter().for_each(|thread| thread.join().unwrap());
+        self.sent.load(Ordering::Relaxed)
+    }
+}
+
+const QRCODE: &str = "edge_request_seconds_count{route=\"qrcode\"";
+
+#[test]
+fn an_edge_that_is_killed_again_and_again_loses_nothing() {
+    let place = Place::start();
+    let traffic = Traffic::start(place.addr);
+    let mut scraped = 0;
+    for _ in 0..4 {
+        let mut edge = place.edge();
+        eventually("lines", || sum(&metrics(&edge), QRCODE) > 0);
+        thread::sleep(Duration::from_millis(300)); // lines that nobody scrapes before the next one
+        scraped += sum(&metrics(&edge), QRCODE);
+        edge.signal("KILL");
+        edge.wait();
+    }
+    let edge = place.edge();
+    let sent = traffic.stop();
+    eventually("all lines", || scraped + sum(&metrics(&edge), QRCODE) >= sent);
+    thread::sleep(Duration::from_millis(1500)); // nginx flushes after a second
+    let text = metrics(&edge);
+    assert_eq!(scraped + sum(&text, QRCODE), sent);
+    assert_eq!(
+        sum(&text, "edge_malformed_lines_total ") + sum(&text, "edge_restarts_of_log_total "),
+        0
+    );
+}
+
+#[test]
+fn rotation_under_traffic_loses_nothing() {
+    let place = Place::start();
+    let edge = place.edge();
+    let traffic = Traffic::start(place.addr);
+    for i in 1..=3 {
+        let seen = sum(&metrics(&edge), QRCODE);
+        eventually("more lines", || sum(&metrics(&edge), QRCODE) > seen);
+        fs::rename(place.log(), place.folder.path().join(format!("edge.log.{i}"))).unwrap();
+        thread::sleep(Duration::from_millis(300));
+        place.signal_nginx("USR1");
+        eventually("nginx reopens its log", || place.log().exists());
+    }
+    let sent = traffic.stop();
+    eventually("all lines", || sum(&metrics(&edge), QRCODE) >= sent);
+    let text = metrics(&edge);
+    assert_eq!(sum(&text, QRCODE), sent);
+    assert_eq!(sum(&text, "edge_restarts_of_log_total "), 3);
+    assert_eq!(sum(&text, "edge_malformed_lines_total "), 0);
+}
+
+#[test]
+fn requests_without_a_line_are_reported_as_lost() {
+    let place = Place::start();
+    let edge = place.edge();
+    for _ in 0..100 {
+        place.ask("/qrcode?arm=new");
+    }
+    eventually("all lines are read", || sum(&metrics(&edge), QRCODE) == 100);
+    // Each reading is a request. The rule needs one from between the last line and the loss.
+    let readings = || sum(&metrics(&edge), "edge_nginx_requests_total ");
+    let seen = readings();
+    eventually("two more readings", || readings() >= seen + 2);
+    for _ in 0..100 {
+        place.ask("/unlogged");
+    }
+    let lost = || sum(&metrics(&edge), "edge_lost_total ");
+    assert_eq!(lost(), 0);
+    // The readings of nginx' status are requests too, and hide some ten.
+    eventually("the loss", || lost() > 80);
+    thread::sleep(Duration::from_secs(2));
+    assert!((80..=100).contains(&lost()), "{}", lost());
+}
+
+#[test]
+fn reloads_and_restarts_of_nginx_lose_nothing() {
+    let mut place = Place::start();
+    let edge = place.edge();
+    let lost = || sum(&metrics(&edge), "edge_lost_total ");
+    let mut sent = 0;
+    for _ in 0..2 {
+        let traffic = Traffic::start(place.addr);
+        for _ in 0..3 {
+            thread::sleep(Duration::from_millis(700));
+            place.signal_nginx("HUP");
+        }
+        sent += traffic.stop();
+        place.restart_nginx();
+    }
+    eventually("all lines", || sum(&metrics(&edge), QRCODE) >= sent);
+    thread::sleep(Duration::from_secs(13)); // beyond the lag
+    assert_eq!((sum(&metrics(&edge), QRCODE), lost()), (sent, 0));
+}
+
+#[test]
+fn without_a_log_edge_is_alive_and_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("edge.log");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut edge = Service::start(
+        command
+            .env("EDGE_LOG", &log)
+            .env("EDGE_ADMIN_ADDR", "127.0.0.1:0")
+            .env("EDGE_STATUS_URL", format!("http://{nobody}/stub_status")),
+    );
+    assert!(get(edge.admin_addr, "/livez").starts_with("HTTP/1.1 200 "));
+    assert!(get(edge.admin_addr, "/readyz").starts_with("HTTP/1.1 503 "));
+    assert!(metrics(&edge).contains("\nedge_lines_total 0\n"));
+    fs::write(&log, "").unwrap();
+    eventually("ready", || get(edge.admin_addr, "/readyz").starts_with("HTTP/1.1 200 "));
+    edge.signal("TERM");
+    assert_eq!(edge.wait(), Some(0));
+    let rest = edge.rest_of_log();
+    assert_eq!(rest.matches("nginx' status does not answer").count(), 1, "{rest}");
+}
+
+#[test]
+fn a_bad_setting_ends_it_with_one_line() {
+    for (variable, value, part) in [
+        ("EDGE_ROUTES", "a b", "--routes <NAMES> (EDGE_ROUTES): invalid value \"a b\""),
+        ("EDGE_STATUS_URL", "x", "(EDGE_STATUS_URL): invalid value \"x\": must be http://"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+        let output = command.args(["--log", "x"]).env(variable, value).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(part) && error.lines().count() == 1, "{error}");
+    }
+}
