@@ -16,6 +16,16 @@ RAMP := target/plain/ramp
 TEST_STACK := target/debug/stack
 SETUP := deploy/local/setup.sh
 
+# Renders all that comes from route files; with CHECK=--check, it only looks.
+define RENDER
+$(CARGO) build --quiet -p route
+routes=target/debug/routes
+$$routes render --to proxy $(CHECK)
+$$routes render --to deploy/k8s/base/proxy --only upstreams.conf $(CHECK) --old http://legacy-node:3000 \
+	--new http://qr-service:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090
+$$routes schema $(CHECK) proxy/routes/route.schema.json
+endef
+
 # To measure: qr-service as production runs it, with what $(1) adds, and at the same time the programs
 # around it, $(2). They stand beside each other in target/measure.
 define build
@@ -23,7 +33,7 @@ $(CARGO) build --quiet --profile plain --no-default-features $(2) &
 $(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
 mkdir -p target/measure/examples
-for program in http ladder chaos shadow ramp; do
+for program in http ladder chaos shadow edge ramp; do
 	test ! -x target/plain/$$program || ln -f target/plain/$$program target/measure/
 done
 ln -f target/release/qr-service target/measure/
@@ -31,10 +41,10 @@ endef
 
 ##@ The stack on this machine
 
-up: ## start everything in the background and print where it is
+up: ## start everything; ROUTES=folder OLD=http://host:port NEW=...: only the edge, around two servers of yours
 	@$(SETUP) run
-	$(CARGO) build --profile plain --no-default-features -p qr-service -p shadow -p ramp -p stack
-	$(STACK) up
+	$(CARGO) build --profile plain --no-default-features -p qr-service -p shadow -p edge -p ramp -p stack
+	$(STACK) up $(if $(ROUTES),--routes '$(ROUTES)') $(if $(OLD),--old-url '$(OLD)') $(if $(NEW),--new-url '$(NEW)')
 
 down: ## stop everything; data stays
 	@test ! -x $(STACK) || $(STACK) down
@@ -45,17 +55,26 @@ status: $(STACK) ## what runs, and the share of the new side
 logs: $(STACK) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to follow
 	@$(STACK) logs $(if $(FOLLOW),--follow) $(PART)
 
-split: $(STACK) ## send PERCENT=25 of /qrcode to the new side
-	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25" >&2; exit 2; }
-	$(STACK) split $(PERCENT)
+split: $(STACK) ## send PERCENT=25 of a route to the new side; ROUTE=name where there are several
+	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25 [ROUTE=name]" >&2; exit 2; }
+	$(STACK) split $(if $(ROUTE),--route '$(ROUTE)') $(PERCENT)
 
 ramp: $(STACK) ## move it step by step, with gates and rollback: ARGS='--steps 1,5,25 --hold 60s', or ARGS=status
-	@export RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
+	@$(if $(ROUTE),export RAMP_ROUTE='$(ROUTE)')
+	export RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
 	export RAMP_PROXY_ADMIN_ADDR=$${RAMP_PROXY_ADMIN_ADDR:-$${STACK_PROXY_ADMIN_ADDR:-127.0.0.1:8081}}
+	export RAMP_PROMETHEUS_URL=$${RAMP_PROMETHEUS_URL:-http://$${STACK_PROMETHEUS_ADDR:-127.0.0.1:9090}/prometheus}
 	case '$(ARGS)' in
 	''|-*) exec $(RAMP) run $(ARGS) ;;
 	*) exec $(RAMP) $(ARGS) ;;
 	esac
+
+compare: $(STACK) ## ask both sides each path and query of FILE=requests.txt, and say what differs; ROUTE=name
+	@test -n "$(FILE)" || { echo "usage: make compare FILE=requests.txt [ROUTE=name]" >&2; exit 2; }
+	$(STACK) compare $(if $(ROUTE),--route '$(ROUTE)') '$(FILE)'
+
+routes: ## write what nginx includes from proxy/routes/*.toml, and the schema for editors
+	@$(RENDER)
 
 $(STACK):
 	@echo "nothing is built yet; make up builds and starts it" >&2
@@ -90,11 +109,13 @@ fuzz: ## look for texts that don't decode to themselves: SECONDS=3600
 	$(CARGO) fuzz run --sanitizer none decodes fuzz/corpus/decodes fuzz/seeds -- \
 		-max_total_time=$(or $(SECONDS),60) -max_len=3000 -len_control=20 -verbosity=0 -print_final_stats=1
 
+lint: CHECK := --check
 lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
 	@$(SETUP) all
 	$(CARGO) fmt --check
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
+	$(RENDER)
 	$(NPM) run lint
 	$(LIVE) run lint
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
@@ -141,14 +162,14 @@ bench: ## the hot function beside its peers: a table, and target/bench/core.json
 
 bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
 	@$(SETUP) run load
-	$(call build,--bins --features reference --example static_answer,-p shadow -p loadtest --bins)
+	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	target/measure/http
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@$(SETUP) run load
 	$(MAKE) rungs
-	$(call build,--bins --features reference --example static_answer,-p shadow -p loadtest --bins)
+	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 
@@ -157,20 +178,21 @@ ladder-readme: ## put the last ladder's table and picture into the README
 
 chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
 	@$(SETUP) run load
-	$(call build,,-p shadow -p ramp -p loadtest --bins)
+	$(call build,,-p shadow -p edge -p ramp -p loadtest --bins)
 	$(CARGO) build --profile plain --no-default-features --quiet -p qr-service --features faults --example wrong_pictures
 	ln -f target/plain/examples/wrong_pictures target/measure/examples/
 	target/measure/chaos $(ARGS)
 
-load: ## give the dashboards something to show: RATE=100 DURATION=60s, distinct texts, to the proxy
+load: ## traffic for a route: RATE=100 DURATION=60s, distinct texts for /qrcode or FILE=requests.txt, to the proxy
 	@$(SETUP) load
 	$(CARGO) run --profile plain --quiet -p loadtest --bin load -- $(if $(RATE),--rate $(RATE)) \
-		$(if $(DURATION),--duration $(DURATION)) $(if $(URL),--url $(URL))
+		$(if $(DURATION),--duration $(DURATION)) --url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' \
+		$(if $(FILE),--file '$(FILE)')
 
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split ramp setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split ramp compare routes setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
 	instructions bench bench-http ladder ladder-readme chaos load help

@@ -28,10 +28,11 @@ image() {
         "${flags[@]}" "${@:3}" "$2"
 }
 
-for program in qr-service shadow ramp; do
+for program in qr-service shadow edge ramp; do
     image "$program" . -f qr-service/Dockerfile --target "$program"
 done
-image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version"
+image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version" \
+    --build-arg "EDGE_IMAGE=localhost/edge:$version"
 image legacy-node legacy-node -f legacy-node/Dockerfile
 if [ -n "${TEST-}" ]; then
     for program in contract oha; do

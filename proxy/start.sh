@@ -4,8 +4,8 @@
 set -eu
 
 prefix=/run/proxy
-cp -L /etc/proxy/nginx.conf /etc/proxy/listen.conf /etc/proxy/listen-admin.conf \
-    /etc/proxy/upstreams.conf "$prefix"
+cp -L /etc/proxy/*.conf "$prefix"
+mkdir -p "$prefix/edge"
 # Since 1.27.4, nginx can keep idle connections open for a while when it reloads or stops, so it still
 # answers requests that are on their way.
 version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
@@ -13,13 +13,7 @@ if [ "$(printf '%s\n' 1.27.4 "$version" | sort -V | head -n 1)" = 1.27.4 ]; then
     echo "keepalive_min_timeout 5s;" >>"$prefix/listen.conf"
 fi
 [ -e "$prefix/live" ] || ln -s /etc/live-page "$prefix/live"
-# A container that restarts in its pod keeps its split. A new pod loads the cluster's split, if one is
+# A container that restarts in its pod keeps its splits. A new pod loads those of the cluster that are
 # set, before it serves.
-if [ ! -e "$prefix/split.conf" ]; then
-    if [ -e /etc/split/split.conf ]; then
-        RAMP_NGINX_DIR=$prefix ramp prepare /etc/split/split.conf
-    else
-        cp /etc/proxy/split.conf "$prefix"
-    fi
-fi
+RAMP_NGINX_DIR=$prefix ramp prepare /etc/routes --splits /etc/split
 exec nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"

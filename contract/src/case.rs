@@ -107,10 +107,10 @@ impl Text {
 
 /// Name and content of every file of cases.
 pub const FILES: [(&str, &str); 4] = [
-    ("texts.json", include_str!("../cases/texts.json")),
-    ("queries.json", include_str!("../cases/queries.json")),
-    ("errors.json", include_str!("../cases/errors.json")),
-    ("http.json", include_str!("../cases/http.json")),
+    ("texts.json", include_str!("../cases/qrcode/texts.json")),
+    ("queries.json", include_str!("../cases/qrcode/queries.json")),
+    ("errors.json", include_str!("../cases/qrcode/errors.json")),
+    ("http.json", include_str!("../cases/qrcode/http.json")),
 ];
 
 /// All cases.
@@ -121,7 +121,8 @@ pub fn all() -> anyhow::Result<Vec<Case>> {
     let mut cases = Vec::new();
     for (name, file) in FILES {
         cases.extend(
-            serde_json::from_str::<Vec<Case>>(file).with_context(|| format!("cases/{name}"))?,
+            serde_json::from_str::<Vec<Case>>(file)
+                .with_context(|| format!("cases/qrcode/{name}"))?,
         );
     }
     Ok(cases)

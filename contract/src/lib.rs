@@ -1,6 +1,6 @@
 //! Checks any base URL against the contract of `GET /qrcode`.
 //!
-//! The cases are data (`cases/*.json`). [`run`] sends each case exactly as written, on a new
+//! The cases are data (`cases/qrcode/*.json`). [`run`] sends each case exactly as written, on a new
 //! connection, and checks the answer. [`decode`], from the crate `judge`, reads pictures with a decoder
 //! that belongs to neither side; other crates use it too.
 

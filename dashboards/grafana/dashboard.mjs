@@ -1,162 +1,201 @@
-// The dashboard's panels. `node dashboards/grafana/dashboard.mjs` writes qr-gap.json, which Grafana
-// loads; lint.mjs fails if the two differ.
+// The dashboard's panels. `node dashboards/grafana/dashboard.mjs` writes old-against-new.json, which
+// Grafana loads; lint.mjs fails if the two differ.
 //
-// Panels that compare the sides use recording rules, which sum over each side. The variables `job`
-// and `instance` apply to the last two panels of the row Traffic and to the row Saturation.
+// The first rows repeat: one for each route chosen above, then one for each of them whose servers export
+// their own metrics. All their panels use recorded rules or metrics with a label `route`. The variables
+// `job` and `instance` apply to the row of the parts.
 
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { arrange, choice, curves, datasourceChoice, mark, number, row, states } from './model.mjs';
+import { arrange, choice, curves, datasourceChoice, mark, numbers, row, states } from './model.mjs';
 
+/** Grafana sets a variable of a repeated row to one of its values, and escapes it for `=~`. */
+const ROUTE = 'route=~"$route"';
+const DETAILED = 'route=~"$detailed"';
 const CHOSEN = 'job=~"$job",instance=~"$instance"';
 
-/** What screens call the two sides. */
-const SIDES = { old: 'Node', new: 'Rust' };
+/** A recorded metric as two lines, one for each side; `label` is `side`, or `arm` at the edge. */
+const pair = (metric, { suffix = '', label = 'side', of = ROUTE } = {}) =>
+  ['old', 'new'].map((side) => [`${side}${suffix}`, `${metric}{${of},${label}="${side}"}`]);
 
-/** A recorded metric as two lines, one for each side. */
-const pair = (metric, suffix = '') =>
-  Object.entries(SIDES).map(([side, name]) => [`${name}${suffix}`, `${metric}{side="${side}"}`]);
+const quantiles = (metric, more) =>
+  ['p99', 'p90', 'p50'].flatMap((q) => pair(`${metric}:${q}_1m`, { ...more, suffix: ` ${q}` }));
 
-const quantiles = (metric) =>
-  ['p99', 'p90', 'p50'].flatMap((q) => pair(`${metric}:${q}_1m`, ` ${q}`));
+const RULES = new URL('../prometheus/rules/', import.meta.url);
+const alertNames = readdirSync(RULES)
+  .sort()
+  .flatMap((name) => [...readFileSync(new URL(name, RULES), 'utf8').matchAll(/- alert: (\w+)/g)])
+  .map(([, name]) => name);
 
-const ratio = (title, description, metric) =>
-  number({
-    title,
-    description: `${description}, Node over Rust. No data unless both sides have some.`,
+const now = [
+  numbers({
+    title: 'Old over new',
+    description:
+      'How many times as much the old side uses. Latency and bytes: of the same requests, by the shadow. Memory and CPU: where the servers export them. A number is missing unless both sides have data.',
     unit: 'suffix:×',
-    width: 5,
-    lines: [[title, metric]],
-  });
-
-const gap = [
-  ratio('Memory', 'Resident memory of all processes', 'qr:old_over_new:memory'),
-  ratio(
-    'Latency',
-    'p99 as the shadow measures it, on the same requests',
-    'qr:old_over_new:latency_p99',
-  ),
-  ratio('CPU', 'CPU seconds per 1000 requests', 'qr:old_over_new:cpu'),
-  ratio('Bandwidth', 'Mean bytes of an answer, on the same requests', 'qr:old_over_new:bytes'),
-  number({
-    title: 'Alerts firing',
-    description: 'Each alert has a runbook in docs/runbooks.',
-    unit: 'short',
-    width: 4,
-    decimals: 0,
-    steps: [
-      [null, 'green'],
-      [1, 'red'],
+    width: 16,
+    lines: [
+      ['Memory', `route:old_over_new:memory{${ROUTE}}`],
+      ['Latency, p99', `route:old_over_new:latency_p99{${ROUTE}}`],
+      ['CPU per request', `route:old_over_new:cpu{${ROUTE}}`],
+      ['Bytes per answer', `route:old_over_new:bytes{${ROUTE}}`],
     ],
-    lines: [['firing', 'count(ALERTS{alertname=~"Qr.+",alertstate="firing"}) or vector(0)']],
+  }),
+  numbers({
+    title: 'Split',
+    description: "The new side's share: as ramp set it, and as the edge measured it.",
+    unit: 'percent',
+    width: 8,
+    lines: [
+      ['set', `max(ramp_share_percent{${ROUTE}})`],
+      ['measured', `route:new_share_percent:rate1m{${ROUTE}}`],
+    ],
   }),
 ];
 
 const sideBySide = [
-  curves({
-    title: 'Memory',
-    description: 'Resident memory of all processes; for Node, the whole cluster.',
-    unit: 'bytes',
-    lines: pair('side:qr_resident_memory_bytes:sum'),
-  }),
   curves({
     title: 'Latency from the shadow',
     description:
       'The shadow sends both sides the same request and times them from outside, waits included. Logarithmic.',
     unit: 's',
     log: true,
-    lines: quantiles('side:shadow_response_seconds'),
+    lines: quantiles('route_side:shadow_response_seconds'),
   }),
   curves({
-    title: 'Latency by each side',
+    title: 'Latency for clients',
     description:
-      "By each side's own clock, over all its requests. Node's leaves out the wait for the event loop. Logarithmic.",
+      "By nginx' clock, by the side that a request was assigned to; a fallback counts for new. nginx counts milliseconds, so below 5 ms only the shadow tells the sides apart. Logarithmic.",
     unit: 's',
     log: true,
-    lines: quantiles('side:qr_own_duration_seconds'),
-  }),
-  curves({
-    title: 'CPU per 1000 requests',
-    description:
-      'All CPU of the processes over their requests of all routes. With few requests, mostly the cost of the idle process. Logarithmic.',
-    unit: 's',
-    log: true,
-    lines: pair('side:qr_cpu_seconds_per_1000_requests:rate1m'),
+    lines: quantiles('route_arm:edge_request_seconds', { label: 'arm' }),
   }),
   curves({
     title: 'Bytes per answer',
     description:
-      'Mean size of a body, on the same requests. Dashed: of the pictures that each side made for its own clients.',
+      'Mean size of a body, of the same requests, by the shadow. Dashed: of what clients got, heads included.',
     unit: 'bytes',
     lines: [
-      ...pair('side:qr_response_bytes:mean_1m'),
-      ...pair('side:qr_own_png_bytes:mean_1m', ' own'),
+      ...pair('route_side:shadow_response_bytes:mean_1m'),
+      ...pair('route_arm:edge_response_bytes:mean_1m', { label: 'arm', suffix: ' for clients' }),
     ],
   }),
-  curves({
-    title: 'Mean latency from the shadow',
-    description: 'Mean time from the request to the last byte of the answer. Logarithmic.',
-    unit: 's',
-    log: true,
-    lines: pair('side:shadow_response_seconds:mean_1m'),
-  }),
 ];
+
+const answeredBy = (sides) => `sum(route_side:edge_requests:rate1m{${ROUTE},side=~"${sides}"})`;
 
 const traffic = [
   curves({
     title: "Clients' requests",
-    description: "Requests to /qrcode by the side that answered, without the shadow's.",
+    description: 'By the side that answered. A fallback counts as old, a rescue as new.',
     unit: 'reqps',
-    lines: pair('side:qr_client_requests:rate1m'),
+    lines: [
+      ['old', answeredBy('old|fallback')],
+      ['new', answeredBy('new|rescue')],
+    ],
   }),
   curves({
-    title: "Split: Rust's share",
-    description: 'As set in split.conf, and as measured. A fallback counts as Node.',
+    title: "Split: the new side's share",
+    description: 'As set, and as measured. A fallback counts as old.',
     unit: 'percent',
     max: 100,
     lines: [
-      ['set', 'ramp_share_percent'],
-      ['measured', 'qr:new_share_percent:rate1m'],
+      ['set', `max(ramp_share_percent{${ROUTE}})`],
+      ['measured', `route:new_share_percent:rate1m{${ROUTE}}`],
     ],
   }),
   states({
     title: 'Ramp',
     description: 'Phase of the last run and verdict of its gates. No data before the first run.',
     lines: [
-      ['{{phase}}', 'ramp_phase == 1'],
-      ['gates: {{verdict}}', 'ramp_verdict == 1'],
+      ['{{phase}}', `max by (phase) (ramp_phase{${ROUTE}}) == 1`],
+      ['gates: {{verdict}}', `max by (verdict) (ramp_verdict{${ROUTE}}) == 1`],
     ],
   }),
   curves({
     title: 'Errors',
     description:
-      "Share of answers with a 5xx, as each side counts. Dashed: share of the shadow's requests without an answer or with 502, 503 or 504. nginx sends what Rust answers with 503 to Node.",
+      "Share of clients' requests that got a 5xx, by the side that they were assigned to. Dashed: share of the shadow's requests without an answer or with 502, 503 or 504, which for a client would be a fallback.",
     unit: 'percentunit',
     lines: [
-      ...pair('side:qr_errors:ratio_rate1m'),
-      ...pair('side:shadow_failures:ratio_rate1m', ' for the shadow'),
+      ...pair('route_arm:edge_errors:ratio_rate1m', { label: 'arm' }),
+      ...pair('route_side:shadow_failures:ratio_rate1m', { suffix: ' for the shadow' }),
     ],
   }),
   curves({
-    title: 'Fallbacks',
-    description: 'Requests that Node answered after Rust failed.',
+    title: 'Fallbacks and rescues',
+    description:
+      'Fallback: new failed and old answered. Rescue: old could not be reached and new answered. nginx: neither answered.',
     unit: 'reqps',
-    lines: [['fallback', 'sum(rate(qr_fallback_requests_total[$__rate_interval]))']],
+    lines: [
+      ['fallback', answeredBy('fallback')],
+      ['rescue', answeredBy('rescue')],
+      ['nginx', answeredBy('none')],
+    ],
   }),
   curves({
     title: 'Comparisons',
     description: 'Results of the shadow, and requests that it dropped.',
     unit: 'reqps',
     lines: [
-      ['{{result}}', 'sum by (result) (rate(shadow_comparisons_total[$__rate_interval]))'],
-      ['dropped', 'sum(rate(shadow_dropped_total[$__rate_interval]))'],
+      [
+        '{{result}}',
+        `sum by (result) (rate(shadow_comparisons_total{${ROUTE}}[$__rate_interval]))`,
+      ],
+      ['dropped', `sum(rate(shadow_dropped_total{${ROUTE}}[$__rate_interval]))`],
+    ],
+  }),
+];
+
+const details = [
+  curves({
+    title: 'Memory',
+    description: 'Resident memory of all processes of a side.',
+    unit: 'bytes',
+    lines: pair('route_side:resident_memory_bytes:sum', { of: DETAILED }),
+  }),
+  curves({
+    title: 'CPU per 1000 requests',
+    description:
+      'All CPU of the processes over their requests of all paths. With few requests, mostly the cost of the idle process. Logarithmic.',
+    unit: 's',
+    log: true,
+    lines: pair('route_side:cpu_seconds_per_1000_requests:rate1m', { of: DETAILED }),
+  }),
+  curves({
+    title: 'Latency by each side',
+    description:
+      "By each side's own clock, over all its requests. The clock of a server with an event loop leaves out the wait for it. Logarithmic.",
+    unit: 's',
+    log: true,
+    lines: quantiles('route_side:own_duration_seconds', { of: DETAILED }),
+  }),
+];
+
+const parts = [
+  numbers({
+    title: 'Alerts firing',
+    description: 'Each alert has a runbook in docs/runbooks.',
+    unit: 'short',
+    width: 8,
+    height: 8,
+    decimals: 0,
+    textMode: 'value',
+    steps: [
+      [null, 'green'],
+      [1, 'red'],
+    ],
+    lines: [
+      [
+        'firing',
+        `count(ALERTS{alertname=~"${alertNames.join('|')}",alertstate="firing"}) or vector(0)`,
+      ],
     ],
   }),
   curves({
     title: 'Answers by status',
-    description: 'All routes of the jobs chosen above.',
+    description: 'By the own counts of the jobs chosen above, all paths.',
     unit: 'reqps',
-    width: 12,
     lines: [
       [
         '{{job}} {{status}}',
@@ -165,11 +204,10 @@ const traffic = [
     ],
   }),
   curves({
-    title: 'Duration by route, p99',
+    title: 'Duration by path, p99',
     description:
-      'By the own clocks of the jobs chosen above. Marks are single requests of Rust, with their ids.',
+      'By the own clocks of the jobs chosen above. Marks are single requests, with their ids.',
     unit: 's',
-    width: 12,
     log: true,
     exemplars: true,
     lines: [
@@ -179,9 +217,6 @@ const traffic = [
       ],
     ],
   }),
-];
-
-const saturation = [
   curves({
     title: 'Requests in flight',
     description: 'Requests in progress at the time of the scrape.',
@@ -214,12 +249,30 @@ const saturation = [
     ],
   }),
   curves({
+    title: 'Requests that the edge lost',
+    description: 'Requests that nginx counted and that never became a line of its log.',
+    unit: 'reqps',
+    lines: [['{{instance}}', `rate(edge_lost_total{${CHOSEN}}[$__rate_interval])`]],
+  }),
+  curves({
+    title: 'The edge is behind',
+    description: 'Bytes of the log that it has not read yet.',
+    unit: 'bytes',
+    lines: [['{{instance}}', `edge_unread_bytes{${CHOSEN}}`]],
+  }),
+  curves({
     title: 'CPU',
     description: 'CPU seconds per second: 1 is one core.',
     unit: 'short',
     lines: [
       ['{{job}}', `sum by (job) (rate(process_cpu_seconds_total{${CHOSEN}}[$__rate_interval]))`],
     ],
+  }),
+  curves({
+    title: 'Memory of the parts',
+    description: 'Resident memory, by job.',
+    unit: 'bytes',
+    lines: [['{{job}}', `sum by (job) (process_resident_memory_bytes{${CHOSEN}})`]],
   }),
   curves({
     title: 'Scrape',
@@ -230,11 +283,11 @@ const saturation = [
 ];
 
 export const dashboard = {
-  uid: 'qr-gap',
-  title: 'GET /qrcode: Node (old) against Rust (new)',
+  uid: 'old-against-new',
+  title: 'Routes: old against new',
   description:
-    'Memory, latency, CPU and bytes of both sides, the traffic between them, and alerts.',
-  tags: ['qr'],
+    'Latency, bytes and errors of both sides of each route, the traffic between them, and alerts.',
+  tags: ['routes'],
   schemaVersion: 39,
   editable: true,
   graphTooltip: 1,
@@ -244,27 +297,42 @@ export const dashboard = {
   templating: {
     list: [
       datasourceChoice,
+      choice('route', 'Route', 'label_values(route_side:edge_requests:rate1m, route)'),
+      {
+        ...choice(
+          'detailed',
+          'Routes with metrics of their servers',
+          `label_values(route_side:resident_memory_bytes:sum{${ROUTE}}, route)`,
+        ),
+        hide: 2, // it follows from `route`
+      },
       choice('job', 'Job', 'label_values(up, job)'),
       choice('instance', 'Instance', 'label_values(up{job=~"$job"}, instance)'),
     ],
   },
   annotations: {
-    list: [mark('Split moved', 'changes(ramp_share_percent[30s]) > 0', 'Split moved')],
+    list: [
+      mark(
+        'Split moved',
+        `max by (route) (changes(ramp_share_percent{${ROUTE}}[30s])) > 0`,
+        '{{route}}: split moved',
+      ),
+    ],
   },
   panels: arrange([
-    row('Node over Rust: Node uses this many times as much'),
-    ...gap,
-    row('Side by side'),
+    row('$route', 'route'),
+    ...now,
     ...sideBySide,
-    row('Traffic'),
     ...traffic,
-    row('Saturation'),
-    ...saturation,
+    row("$detailed, by its servers' own metrics", 'detailed'),
+    ...details,
+    row('Parts'),
+    ...parts,
   ]),
 };
 
 /** The file's text. */
 export const text = `${JSON.stringify(dashboard, null, 2)}\n`;
-export const file = new URL('qr-gap.json', import.meta.url);
+export const file = new URL('old-against-new.json', import.meta.url);
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) writeFileSync(file, text);

@@ -1,4 +1,4 @@
-// Checks that qr-gap.json is what dashboard.mjs writes, that it keeps the conventions, and that
+// Checks that old-against-new.json is what dashboard.mjs writes, that it keeps the conventions, and that
 // Prometheus can parse every query of every screen. Prints one line per problem, then exits with 1.
 //
 //     node dashboards/grafana/lint.mjs
@@ -35,9 +35,9 @@ function checkDatasource(at, { datasource }) {
 
 function checkDashboard(dashboard) {
   const { uid, templating, annotations, panels } = dashboard;
-  if (uid !== 'qr-gap') problems.push(`uid is ${uid}: links to qr-gap would break`);
+  if (uid !== 'old-against-new') problems.push(`uid is ${uid}: links would break`);
   const variables = templating.list.map(({ name }) => name);
-  for (const name of ['datasource', 'job', 'instance']) {
+  for (const name of ['datasource', 'route', 'job', 'instance']) {
     if (!variables.includes(name)) problems.push(`there is no variable ${name}`);
   }
   const shown = panels.filter(({ type }) => type !== 'row');
@@ -56,7 +56,7 @@ function queriesIn(value) {
 
 /** Replaces variables by values, so that promtool can parse the query. */
 const withoutVariables = (expr) =>
-  expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(job|instance)\b/g, '.+');
+  expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(route|detailed|job|instance)\b/g, '.+');
 
 /** Makes a rule of each query, because promtool parses only rules. */
 function checkQueries(queries) {
@@ -73,7 +73,7 @@ function checkQueries(queries) {
 
 const committed = existsSync(file) ? readFileSync(file, 'utf8') : '{}';
 if (committed !== text) {
-  problems.push('qr-gap.json is out of date; run: node dashboards/grafana/dashboard.mjs');
+  problems.push('old-against-new.json is out of date; run: node dashboards/grafana/dashboard.mjs');
 }
 checkDashboard(JSON.parse(text));
 const screens = [

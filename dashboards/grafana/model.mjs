@@ -4,13 +4,13 @@
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 
 const COLOURS = [
-  ['/^Node/', '#E0752D'],
-  ['/^Rust|^measured/', '#3F7FC4'],
+  ['/^old/', '#E0752D'],
+  ['/^new|^measured/', '#3F7FC4'],
   ['/^set/', '#56A64B'],
   ['/^fallback/', '#E02F44'],
 ];
 const DASHES = [
-  ['/ p90$| own$| for the shadow$/', [10, 6]],
+  ['/ p90$| for clients$| for the shadow$/', [10, 6]],
   ['/ p50$|^set/', [2, 6]],
 ];
 
@@ -54,8 +54,13 @@ function panel(type, { title, description, unit, width, height = 8, lines }, que
   };
 }
 
-/** One number with its curve in the background. */
-export function number({ decimals = 1, steps = [[null, 'text']], ...given }) {
+/** Large numbers side by side, with their curves in the background. One without data takes no room. */
+export function numbers({
+  decimals = 1,
+  steps = [[null, 'text']],
+  textMode = 'value_and_name',
+  ...given
+}) {
   const made = panel('stat', { height: 5, ...given }, { range: true });
   Object.assign(made.fieldConfig.defaults, {
     decimals,
@@ -67,7 +72,7 @@ export function number({ decimals = 1, steps = [[null, 'text']], ...given }) {
     graphMode: 'area',
     justifyMode: 'auto',
     orientation: 'auto',
-    textMode: 'value',
+    textMode,
   };
   return made;
 }
@@ -107,9 +112,11 @@ export function states(given) {
   return made;
 }
 
-export const row = (title) => ({
+/** With a variable, Grafana repeats the row and its panels for each of the variable's values. */
+export const row = (title, variable) => ({
   type: 'row',
   title,
+  ...(variable && { repeat: variable, repeatDirection: 'h' }),
   collapsed: false,
   panels: [],
   gridPos: { x: 0, y: 0, w: 24, h: 1 },

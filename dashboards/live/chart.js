@@ -40,13 +40,22 @@ export class Chart {
     this.parts.cursor.addEventListener('blur', () => this.point(null));
   }
 
-  /** Draws for the first time; the element must be in the page by now, to have a width. */
+  /** Draws for the first time; the element must be shown by now, to have a width. */
   mount() {
+    if (this.plot) return;
     const { plot } = this.parts;
     this.plot = new uPlot(this.options(plot.clientWidth), this.data, plot);
-    new ResizeObserver(() =>
-      this.plot.setSize({ width: plot.clientWidth, height: HEIGHT }),
-    ).observe(plot);
+    this.resized = new ResizeObserver(() => {
+      // While the chart is hidden, it has no width.
+      if (plot.clientWidth > 0) this.plot.setSize({ width: plot.clientWidth, height: HEIGHT });
+    });
+    this.resized.observe(plot);
+  }
+
+  remove() {
+    this.resized?.disconnect();
+    this.plot?.destroy();
+    this.element.remove();
   }
 
   options(width) {
@@ -109,7 +118,7 @@ export class Chart {
   }
 
   redraw() {
-    this.plot.redraw(false);
+    this.plot?.redraw(false);
   }
 
   /** Shows the values at an index, by default the latest. */

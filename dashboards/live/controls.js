@@ -1,6 +1,27 @@
-/** The reader's choices. The address holds the range, so that links keep it; the browser, the theme. */
+/**
+ * The reader's choices. The address holds the route and the range, so that links keep them; the browser
+ * holds the theme.
+ */
+import { chosenRoute } from './routes.js';
 
 const SECONDS = { '5m': 300, '15m': 900, '1h': 3600, '6h': 21_600, '24h': 86_400 };
+
+/**
+ * Hidden if there is one route.
+ * @param {import('./routes.js').Route[]} routes
+ * @param {() => void} changed called after another route was chosen
+ */
+export function routeControl(routes, changed) {
+  const select = document.getElementById('route');
+  select.append(...routes.map(({ name }) => new Option(name)));
+  select.value = chosenRoute(routes, location.search).name;
+  select.parentElement.hidden = routes.length < 2;
+  select.addEventListener('change', () => {
+    keepInAddress('route', select.value);
+    changed();
+  });
+  return { chosen: () => routes.find(({ name }) => name === select.value) };
+}
 
 /** @param {() => void} changed called after another range was chosen */
 export function rangeControl(changed) {
@@ -9,13 +30,17 @@ export function rangeControl(changed) {
   for (const input of inputs) {
     if (input.value === asked) input.checked = true;
     input.addEventListener('change', () => {
-      const url = new URL(location.href);
-      url.searchParams.set('range', input.value);
-      history.replaceState(null, '', url);
+      keepInAddress('range', input.value);
       changed();
     });
   }
   return { seconds: () => SECONDS[inputs.find(({ checked }) => checked).value] };
+}
+
+function keepInAddress(parameter, value) {
+  const url = new URL(location.href);
+  url.searchParams.set(parameter, value);
+  history.replaceState(null, '', url);
 }
 
 /** @param {() => void} changed called after the colours changed, by hand or by the system */

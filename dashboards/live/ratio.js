@@ -4,12 +4,16 @@ import { digits, withUnit } from './units.js';
 
 /** One of the large numbers: how many times as much the old side uses. */
 export class Ratio {
-  constructor(spec) {
+  /** `oldName` and `newName` are what the page calls the sides. */
+  constructor(spec, oldName, newName) {
     this.spec = spec;
     this.element = copyOf('ratio-template');
     this.element.id = `ratio-${spec.id}`;
     this.parts = partsOf(this.element);
+    say(this.parts.who, `${oldName} uses`);
     say(this.parts.what, spec.what);
+    say(this.parts.oldName, oldName);
+    say(this.parts.newName, newName);
   }
 
   async refresh(signal) {

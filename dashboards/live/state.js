@@ -18,11 +18,22 @@ const PHASES = {
 const VERDICTS = { pass: 'passes', fail: 'fails', inconclusive: 'is undecided' };
 
 export class State {
-  constructor({ ramp, share }) {
+  /**
+   * Clears what the cards said of another route.
+   * @param {{ name: string, newSide: string, isOnly: boolean }} route its name, what the page calls its new
+   * side, and whether nginx has no other route
+   */
+  constructor({ ramp, share }, route) {
     this.exprs = { ramp: ramp.expr, share: share.expr };
+    this.route = route;
     this.split = partsOf(document.getElementById('split'));
     this.ramp = partsOf(document.getElementById('ramp'));
     this.alerts = partsOf(document.getElementById('alerts'));
+    for (const part of [this.split.asked, this.ramp.phase]) say(part, '–');
+    this.split.bar.style.width = 0;
+    say(this.split.real, 'Waiting for the first answer.');
+    say(this.ramp.verdict, '');
+    this.ramp.gates.replaceChildren();
   }
 
   async refresh(now, signal) {
@@ -40,14 +51,14 @@ export class State {
   showSplit(figures, real) {
     const asked = figures.number('ramp_share_percent');
     const { split } = this;
-    say(split.asked, asked === null ? 'No data yet' : `${digits(asked)}% to Rust`);
+    say(split.asked, asked === null ? 'No data yet' : `${digits(asked)}% to ${this.route.newSide}`);
     split.bar.style.width = `${asked ?? 0}%`;
     const mirrored = figures.number('ramp_mirror_share_percent');
     const compared = mirrored === null ? '' : ` Mirrored: ${digits(mirrored)}%.`;
     const served =
       real === null
         ? 'No traffic in the last minute.'
-        : `In the last minute Rust served ${percent(real)}%.`;
+        : `In the last minute ${this.route.newSide} served ${percent(real)}%.`;
     say(split.real, served + compared);
   }
 
@@ -57,7 +68,8 @@ export class State {
     // ramp drops its phase when someone sets the share by hand.
     if (phase === null) {
       say(ramp.phase, 'No run');
-      say(ramp.verdict, 'make ramp moves the traffic in steps.');
+      const order = this.route.isOnly ? 'make ramp' : `make ramp ROUTE=${this.route.name}`;
+      say(ramp.verdict, `${order} moves the traffic in steps.`);
       ramp.gates.replaceChildren();
       return;
     }

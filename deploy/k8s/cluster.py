@@ -76,7 +76,7 @@ class Cluster:
         """Returns the set of shares that the ready proxies report."""
         shares = set()
         for pod in self.pods(PROXY):
-            shares.add(f"{self.ask(pod, 8081, 'split')['share_percent']:g}")
+            shares.add(f"{self.ask(pod, 8081, 'split/qrcode')['share_percent']:g}")
         return shares
 
     def ask(self, pod, port, path):

@@ -46,7 +46,7 @@ def clients_notice_no_change_of_the_split(cluster):
 
 def a_run_passes_the_gates_of_the_clusters_prometheus(cluster):
     cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
-    run = ["run", "--steps=25,100", "--hold=30s", "--patience=90s", "--gates=/etc/ramp/gates.toml"]
+    run = ["run", "--steps=25,100", "--hold=30s", "--patience=90s"]
     with Load(cluster, kept=False) as load:
         code = ramp(cluster, run)
     shares = cluster.shares_served()

@@ -117,7 +117,7 @@ def grafana_serves_the_provisioned_dashboard(cluster):
     if not cluster.has("deployment", "grafana"):
         return "left out"
     pod = cluster.pods("app.kubernetes.io/name=grafana")[0]
-    dashboard = cluster.ask(pod, 3000, "api/dashboards/uid/qr-gap")
+    dashboard = cluster.ask(pod, 3000, "api/dashboards/uid/old-against-new")
     cluster.expect(dashboard["meta"]["provisioned"], f"not provisioned: {dashboard['meta']}")
     health = cluster.ask(pod, 3000, "api/datasources/uid/prometheus/health")
     cluster.expect(health["status"] == "OK", f"its data source: {health}")

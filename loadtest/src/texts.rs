@@ -68,14 +68,19 @@ pub fn target(text: &str) -> String {
     format!("/qrcode?text={}", utf8_percent_encode(text, RAW))
 }
 
-/// Writes a file with one URL per text.
+/// The request targets for texts.
+pub fn targets(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| target(text)).collect()
+}
+
+/// Writes a file with one URL per target.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_targets(file: &Path, base: &str, texts: &[String]) -> anyhow::Result<()> {
+pub fn write_targets(file: &Path, base: &str, targets: &[String]) -> anyhow::Result<()> {
     let mut lines = String::new();
-    for text in texts {
-        writeln!(lines, "{base}{}", target(text))?;
+    for target in targets {
+        writeln!(lines, "{base}{target}")?;
     }
     fs::write(file, lines).with_context(|| file.display().to_string())
 }

@@ -19,6 +19,11 @@ const { STACK_URL: stackUrl, STACK_ADMIN_URL: adminUrl, STACK_DIR: folder } = pr
 assert.ok(adminUrl && folder, 'run `stack with --split 50 --mirror 25 -- npm run test:browser`');
 /** Rates need a minute of samples, and restarts take longer on a busy machine. */
 const PATIENCE = { timeout: 90_000 };
+/** The route of the stack, and one around two servers that export nothing. */
+const ROUTES = [
+  { name: 'qrcode', path: '/qrcode', old: 'Node', new: 'Rust' },
+  { name: 'api-prices', path: '/api/prices', old: 'old', new: 'new' },
+];
 
 const browser = await launchBrowser();
 after(() => browser.close());
@@ -147,7 +152,7 @@ describe('the live page', () => {
       await state.getByText('too-high fails: 7 (limit 5)').waitFor();
       const alerts = page.locator('#alerts');
       await alerts.getByText('1 firing').waitFor(PATIENCE);
-      await alerts.getByText(/^QrRampRolledBack for \d+ s\. A gate failed/).waitFor();
+      await alerts.getByText(/^RampRolledBack for \d+ s\. qrcode: a gate failed/).waitFor();
       await picture(page, 'rolled-back');
       assert.equal(await ramp('set', '30'), 0);
       await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
@@ -167,7 +172,16 @@ describe('the live page', () => {
           assert.match(text, /^[\d.,]+\s(B|kB|MB|µs|ms|s)$/, `${id}, ${side}`);
         }
       }
-      for (const id of ['memory', 'latency', 'cpu', 'bytes', 'traffic', 'own-latency']) {
+      const both = [
+        'memory',
+        'latency',
+        'cpu',
+        'bytes',
+        'traffic',
+        'client-latency',
+        'own-latency',
+      ];
+      for (const id of both) {
         for (const colour of ['old', 'new']) {
           await curve(page, id, colour);
         }
@@ -176,6 +190,52 @@ describe('the live page', () => {
       sameOrigin(responses);
       assert.deepEqual(problems, []);
       assert.equal(load.failed, 0);
+    });
+
+    it('takes the route and the names of its sides from nginx', async (t) => {
+      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
+      const title = '/qrcode: Node (old) against Rust (new)';
+      await page.getByRole('heading', { name: title }).waitFor();
+      assert.equal(await page.title(), title);
+      assert.equal(await page.getByLabel('Route').isVisible(), false, 'there is one route');
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      assert.match(await page.locator('#ratio-memory').textContent(), /Node uses.+Node.+Rust/s);
+      assert.equal(await page.locator('.ratio').first().getAttribute('id'), 'ratio-memory');
+      assert.equal(await page.locator('.chart').first().getAttribute('id'), 'chart-memory');
+      assert.deepEqual(problems, []);
+    });
+
+    it('lets the reader choose between routes, and shows only what each of them has', async (t) => {
+      const { page, problems } = await openPage(browser, t, 'about:blank');
+      await page.route('**/routes.json', (route) => route.fulfill({ json: ROUTES }));
+      await page.goto(`${adminUrl}/?range=5m`);
+      const shown = (kind) =>
+        page.locator(`${kind}:visible`).evaluateAll((all) => all.map(({ id }) => id));
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      const select = page.getByLabel('Route');
+      assert.equal(await select.inputValue(), 'qrcode');
+      await select.selectOption('api-prices');
+      await page.waitForURL(`${adminUrl}/?range=5m&route=api-prices`);
+      await page.getByRole('heading', { name: '/api/prices: Old against New' }).waitFor();
+      await page
+        .locator('#chart-latency')
+        .getByText(/^No data yet\. The shadow sent no/)
+        .waitFor(PATIENCE);
+      assert.deepEqual(await shown('.ratio'), ['ratio-latency', 'ratio-bytes']);
+      assert.deepEqual((await shown('.chart')).slice(0, 2), ['chart-latency', 'chart-bytes']);
+      await page.locator('#split').getByText('No data yet').waitFor();
+      await picture(page, 'other-route');
+      await page.reload();
+      assert.equal(await select.inputValue(), 'api-prices', 'the route is kept');
+      await select.selectOption('qrcode');
+      await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
+      await curve(page, 'memory', 'new');
+      await page
+        .locator('#split')
+        .getByText(/% to Rust$/)
+        .waitFor();
+      assert.equal((await shown('.ratio')).length, 4);
+      assert.deepEqual(problems, []);
     });
 
     it('works by keyboard alone', async (t) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { gridFor, isolated, onGrid, scrapedOn, timesOf } from '../grid.js';
+import { chosenRoute, filled, titleOf } from '../routes.js';
 import { ageOf, axisTimes, withUnit } from '../units.js';
 
 const folder = new URL('../', import.meta.url);
@@ -77,6 +78,39 @@ describe('numbers', () => {
   });
 });
 
+describe('the route', () => {
+  const named = { name: 'qrcode', path: '/qrcode', old: 'Node', new: 'Rust' };
+  const unnamed = { name: 'api-prices', path: '/api/prices', old: 'old', new: 'new' };
+
+  it('is the one that the address asks for, or the first', () => {
+    const routes = [named, unnamed];
+    assert.equal(chosenRoute(routes, '?range=5m&route=api-prices'), unnamed);
+    assert.equal(chosenRoute(routes, '?route=gone'), named);
+    assert.equal(chosenRoute(routes, ''), named);
+  });
+
+  it('and what people call its sides stand in queries and texts, at any depth', () => {
+    const spec = {
+      title: '$old failed',
+      lines: [{ expr: 'up{route="$route"}', max: 100 }],
+      empty: null,
+    };
+    assert.deepEqual(filled(spec, named), {
+      title: 'Node failed',
+      lines: [{ expr: 'up{route="qrcode"}', max: 100 }],
+      empty: null,
+    });
+    assert.equal(filled('$old over $new of $route', unnamed), 'Old over New of api-prices');
+    // Names may have characters that mean something to replace().
+    assert.equal(filled('$new', { ...named, new: '$& C++' }), '$& C++');
+  });
+
+  it('has a title that tells the sides apart', () => {
+    assert.equal(titleOf(named), 'Node (old) against Rust (new)');
+    assert.equal(titleOf(unnamed), 'Old against New');
+  });
+});
+
 describe('the page', () => {
   it('is served whole, and nothing else of the folder is', () => {
     const [, pattern] = read('../../proxy/nginx.conf').match(/location ~ "([^"]+uplot[^"]+)"/);
@@ -97,6 +131,31 @@ describe('the page', () => {
     for (const name of readdirSync(folder).filter((file) => /\.(html|css|js)$/.test(file))) {
       assert.doesNotMatch(read(name), /https?:|["'(]\/\//, name);
     }
+  });
+
+  it('asks of every chart and number only what belongs to the chosen route', () => {
+    const { ratios, charts, detailed, ramp, share } = JSON.parse(read('queries.json'));
+    const lines = charts.flatMap((chart) => chart.lines);
+    const sides = ratios.map((ratio) => ratio.sides);
+    for (const { expr } of [...ratios, ...sides, ...lines, detailed, ramp, share]) {
+      assert.match(expr, /route="\$route"/, expr);
+    }
+  });
+
+  it('names no route and no side, only what stands for them', () => {
+    for (const name of ['queries.json', 'index.html', 'state.js', 'ratio.js', 'board.js']) {
+      assert.doesNotMatch(read(name), /qrcode|\bNode\b|\bRust\b/, name);
+    }
+  });
+
+  it('leads with latency and bytes where servers export nothing of their own', () => {
+    const { ratios, charts } = JSON.parse(read('queries.json'));
+    const ids = (all) => all.filter(({ detail }) => !detail).map(({ id }) => id);
+    assert.deepEqual(ids(ratios), ['latency', 'bytes']);
+    assert.deepEqual(ids(charts).slice(0, 2), ['latency', 'bytes']);
+    assert.equal(ids(charts).length % 2, 0, 'so that two columns are full');
+    const details = charts.filter(({ detail }) => detail).map(({ id }) => id);
+    assert.deepEqual(details, ['memory', 'cpu', 'own-latency']);
   });
 
   it('has a text for each chart without data, and each unit and colour', () => {

@@ -14,5 +14,5 @@ pub mod stack;
 pub mod supervisor;
 
 pub use ramp::{Key, Share};
-pub use settings::{Addresses, Part, Settings};
+pub use settings::{Addresses, Part, Settings, Sides};
 pub use stack::{Options, Stack};

@@ -1,22 +1,22 @@
 //! The checks before anything starts; each problem is one line.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
 use crate::port_holder;
-use crate::settings::Settings;
+use crate::settings::{Settings, Sides};
 
-const TOOLS: [(&str, &str); 7] = [
+const TOOLS: [(&str, &str); 6] = [
     ("nginx", "nginx"),
     ("supervisord", "supervisor"),
     ("supervisorctl", "supervisor"),
     ("prometheus", "prometheus"),
     ("prometheus-nginx-exporter", "prometheus-nginx-exporter"),
-    ("node", "Node.js 20 or newer"),
     ("setpriv", "util-linux"),
 ];
 
@@ -30,13 +30,20 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
         .filter(|(program, _)| !is_on_path(program))
         .map(|(program, package)| format!("{program} (install {package})"))
         .collect();
-    for (program, package) in [(&settings.qr_service, "qr-service"), (&settings.shadow, "shadow")] {
+    let mut programs = vec![(&settings.shadow, "shadow"), (&settings.edge, "edge")];
+    if settings.sides.is_none() {
+        programs.push((&settings.qr_service, "qr-service"));
+        if !is_on_path("node") {
+            missing.push("node (install Node.js 20 or newer)".to_owned());
+        }
+        if !settings.root.join("legacy-node/node_modules").is_dir() {
+            missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
+        }
+    }
+    for (program, package) in programs {
         if !program.is_file() {
             missing.push(format!("{} (cargo build -p {package})", program.display()));
         }
-    }
-    if !settings.root.join("legacy-node/node_modules").is_dir() {
-        missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
     }
     ensure!(
         missing.is_empty(),
@@ -59,7 +66,9 @@ pub fn is_on_path(program: &str) -> bool {
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     let mut problems = Vec::new();
     let mut held = Vec::new();
-    for (variable, address, part) in settings.addresses.listeners() {
+    let listeners = settings.addresses.listeners().into_iter();
+    let ours = listeners.filter(|(_, _, part)| settings.parts().contains(part));
+    for (variable, address, part) in ours {
         match TcpListener::bind(address) {
             Ok(listener) => held.push(listener),
             Err(error) => {
@@ -73,6 +82,23 @@ pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
         }
     }
     ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// Checks that two servers that already run can be reached.
+///
+/// # Errors
+/// The one that cannot, and its flag.
+pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
+    let Some(Sides { old, new }) = &settings.sides else { return Ok(()) };
+    for (flag, url) in [("OLD, --old-url", old), ("NEW, --new-url", new)] {
+        let problem = || format!("{url} ({flag}) does not answer");
+        let addresses = url.authority().to_socket_addrs().with_context(problem)?;
+        let reached = addresses
+            .map(|address| TcpStream::connect_timeout(&address, Duration::from_secs(2)))
+            .any(|connection| connection.is_ok());
+        ensure!(reached, problem());
+    }
     Ok(())
 }
 

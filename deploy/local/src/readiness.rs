@@ -25,6 +25,7 @@ pub fn url(settings: &Settings, part: Part) -> String {
         Part::LegacyNode => format!("http://{}/readyz", at.old_admin),
         Part::Shadow => format!("http://{}/readyz", at.shadow_admin),
         Part::Nginx => format!("http://{}/livez", at.proxy_admin),
+        Part::Edge => format!("http://{}/readyz", at.edge),
         Part::NginxExporter => format!("http://{}/metrics", at.nginx_exporter),
         Part::Prometheus => format!("http://{}/prometheus/-/ready", at.prometheus),
     }

@@ -1,23 +1,31 @@
 //! Renders the files that a stack runs from.
 //!
 //! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering
-//! replaces these addresses, so there is one source for every place.
+//! replaces these addresses, so there is one source for every place. What nginx includes for its routes
+//! is made from the route files.
 
 use std::fs;
 use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use route::render::Upstreams;
+use route::{BaseUrl, Route};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::settings::Settings;
+use crate::settings::{Part, Settings};
 
 /// Writes the run folder's configuration of nginx, Prometheus and supervisord.
 ///
 /// # Errors
 /// The file that cannot be read or written, or that lacks an address to replace.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
-    for folder in ["log", "nginx", "prometheus", "data/prometheus", "data/legacy-node"] {
+    for folder in
+        ["log", "nginx", "nginx/edge", "prometheus", "data/prometheus", "data/legacy-node"]
+    {
         let folder = settings.run_dir.join(folder);
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     }
@@ -29,32 +37,81 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     place(file("nginx.conf"), &[])?;
     place(file("listen.conf"), &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
     place(file("listen-admin.conf"), &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
-    place(
-        file("upstreams.conf"),
-        &[
-            ("127.0.0.1:42069", at.new.to_string()),
-            ("127.0.0.1:3000", at.old.to_string()),
-            ("127.0.0.1:42080", at.shadow.to_string()),
-            ("127.0.0.1:9090", at.prometheus.to_string()),
-        ],
-    )?;
+    let routes = route::load(&settings.routes)?;
+    let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
+    let upstreams = Upstreams {
+        old: settings
+            .sides
+            .as_ref()
+            .map_or_else(|| here(&at.old), |sides| Ok(sides.old.clone()))?,
+        new: settings
+            .sides
+            .as_ref()
+            .map_or_else(|| here(&at.new), |sides| Ok(sides.new.clone()))?,
+        shadow: here(&at.shadow)?,
+        prometheus: here(&at.prometheus)?,
+    };
+    for (name, text) in route::render::all(&routes, &upstreams) {
+        write(&settings.run_dir.join("nginx").join(name), &text)?;
+    }
+    for name in ["app-paths.conf", "app-locations.conf"] {
+        match settings.sides {
+            None => place(file(name), &[])?,
+            Some(_) => write(&settings.run_dir.join("nginx").join(name), "")?,
+        }
+    }
     link(settings, "dashboards/live", "nginx/live")?;
     link(settings, "dashboards/prometheus/rules", "prometheus/rules")?;
     place(metrics("prometheus.yml"), &[])?;
-    place(
-        metrics("targets.json"),
-        &[
-            ("127.0.0.1:42070", at.new_admin.to_string()),
-            ("127.0.0.1:3001", at.old_admin.to_string()),
-            ("127.0.0.1:42081", at.shadow_admin.to_string()),
-            ("127.0.0.1:8081", at.proxy_admin.to_string()),
-            ("127.0.0.1:9113", at.nginx_exporter.to_string()),
-            ("127.0.0.1:9090", at.prometheus.to_string()),
-        ],
-    )?;
+    write(&settings.run_dir.join("prometheus/targets.json"), &targets(settings))?;
+    let started = Started {
+        routes: settings.routes.clone(),
+        old: upstreams.old.to_string(),
+        new: upstreams.new.to_string(),
+    };
+    let started = serde_json::to_string_pretty(&started)?;
+    write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
-    ramp::prepare(&settings.nginx_dir(), &settings.wanted_split())?;
-    write(&supervisord_conf(settings), &supervisord_text(settings)?)
+    ramp::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
+    write(&supervisord_conf(settings), &supervisord_text(settings, &routes, &upstreams)?)
+}
+
+/// What a stack was started with: `started.json` in the run folder.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Started {
+    /// The folder of route files.
+    pub routes: PathBuf,
+    /// The URL of the old side.
+    pub old: String,
+    /// The URL of the new side.
+    pub new: String,
+}
+
+/// What the stack in this run folder was started with.
+///
+/// # Errors
+/// If none was.
+pub fn started_with(settings: &Settings) -> anyhow::Result<Started> {
+    let file = settings.run_dir.join("started.json");
+    ensure!(file.is_file(), "nothing was started in {}", settings.run_dir.display());
+    serde_json::from_str(&read(&file)?).with_context(|| file.display().to_string())
+}
+
+/// Prometheus' targets, each with its job.
+fn targets(settings: &Settings) -> String {
+    let at = &settings.addresses;
+    let all = [
+        (Part::QrService, "qr-service", "/metrics", at.new_admin),
+        (Part::LegacyNode, "legacy-node", "/metrics", at.old_admin),
+        (Part::Shadow, "shadow", "/metrics", at.shadow_admin),
+        (Part::Edge, "edge", "/metrics", at.edge),
+        (Part::NginxExporter, "nginx", "/metrics", at.nginx_exporter),
+        (Part::Nginx, "ramp", "/ramp/metrics", at.proxy_admin),
+        (Part::Prometheus, "prometheus", "/prometheus/metrics", at.prometheus),
+    ];
+    let run = all.into_iter().filter(|(part, ..)| settings.parts().contains(part));
+    let target = |(_, job, path, address): (Part, &str, &str, SocketAddr)| json!({ "labels": { "job": job, "__metrics_path__": path }, "targets": [address.to_string()] });
+    Value::from_iter(run.map(target)).to_string()
 }
 
 /// The file of supervisord's configuration.
@@ -94,7 +151,12 @@ fn mark(number: usize) -> String {
     format!("\u{1}{number}\u{2}")
 }
 
-fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
+fn supervisord_text(
+    settings: &Settings,
+    routes: &[Route],
+    upstreams: &Upstreams,
+) -> anyhow::Result<String> {
+    let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
     let at = &settings.addresses;
     let engine =
         settings.engine.as_ref().map_or(String::new(), |name| format!(",QR_ENGINE=\"{name}\""));
@@ -108,6 +170,12 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
         ("root", escaped(&settings.root)),
         ("qr_service_program", escaped(&settings.qr_service)),
         ("shadow_program", escaped(&settings.shadow)),
+        ("edge_program", escaped(&settings.edge)),
+        ("routes", escaped(&settings.routes)),
+        ("route_names", names.join(",")),
+        ("old_url", upstreams.old.to_string()),
+        ("new_url", upstreams.new.to_string()),
+        ("edge", at.edge.to_string()),
         ("engine", engine),
         ("nginx_user", nginx_user.to_owned()),
         ("access_log", access_log),
@@ -126,7 +194,35 @@ fn supervisord_text(settings: &Settings) -> anyhow::Result<String> {
     for (word, value) in words {
         text = text.replace(&format!("{{{word}}}"), &value);
     }
+    if settings.sides.is_some() {
+        text = without(&text, &["qr-service", "legacy-node"]);
+    }
     Ok(text)
+}
+
+/// supervisord's configuration without these programs.
+fn without(text: &str, programs: &[&str]) -> String {
+    let mut sections: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with('[') || sections.is_empty() {
+            sections.push(String::new());
+        }
+        let kept = |name: &&str| !programs.contains(name);
+        let line = match line.strip_prefix("programs=") {
+            Some(names) => {
+                let names: Vec<&str> = names.split(',').filter(kept).collect();
+                format!("programs={}", names.join(","))
+            }
+            None => line.to_owned(),
+        };
+        if let Some(section) = sections.last_mut() {
+            *section += &(line + "\n");
+        }
+    }
+    let of_program = |section: &String| {
+        programs.iter().any(|name| section.starts_with(&format!("[program:{name}]")))
+    };
+    sections.into_iter().filter(|section| !of_program(section)).collect()
 }
 
 /// Escapes percent signs, which supervisord expands.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use ramp::{At, Key, Nginx, Share, Wanted};
+use route::BaseUrl;
 
 /// A program of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum Part {
     Nginx,
     /// nginx' counters, for Prometheus.
     NginxExporter,
+    /// Counts what clients got, in nginx' access log.
+    Edge,
     /// Compares both sides.
     Shadow,
     /// Prometheus.
@@ -26,14 +29,19 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order in which readiness is checked.
-    pub const ALL: [Part; 6] = [
+    pub const ALL: [Part; 7] = [
         Part::QrService,
         Part::LegacyNode,
         Part::Shadow,
         Part::Nginx,
         Part::NginxExporter,
+        Part::Edge,
         Part::Prometheus,
     ];
+
+    /// The parts around two servers that already run.
+    pub const AROUND: [Part; 5] =
+        [Part::Shadow, Part::Nginx, Part::NginxExporter, Part::Edge, Part::Prometheus];
 
     /// supervisord's name of the part: GROUP:NAME, as in `supervisord.conf`.
     pub fn supervised_name(self) -> &'static str {
@@ -43,6 +51,7 @@ impl Part {
             Part::Shadow => "backends:shadow",
             Part::Nginx => "edge:nginx",
             Part::NginxExporter => "edge:nginx-exporter",
+            Part::Edge => "edge:edge",
             Part::Prometheus => "backends:prometheus",
         }
     }
@@ -101,6 +110,8 @@ addresses! {
     shadow_admin "shadow-admin-addr" "STACK_SHADOW_ADMIN_ADDR" "127.0.0.1:42081" Shadow,
     /// Prometheus
     prometheus "prometheus-addr" "STACK_PROMETHEUS_ADDR" "127.0.0.1:9090" Prometheus,
+    /// edge
+    edge "edge-addr" "STACK_EDGE_ADDR" "127.0.0.1:42085" Edge,
     /// nginx' exporter
     nginx_exporter "nginx-exporter-addr" "STACK_NGINX_EXPORTER_ADDR" "127.0.0.1:9113" NginxExporter,
 }
@@ -134,12 +145,16 @@ pub struct Settings {
     pub run_dir: PathBuf,
     /// Where the parts listen.
     pub addresses: Addresses,
-    /// The new side's share of /qrcode; `None` keeps the run folder's, or else is 100 percent.
+    /// The folder of route files. Absolute.
+    pub routes: PathBuf,
+    /// Two servers that already run; `None` starts legacy-node and qr-service.
+    pub sides: Option<Sides>,
+    /// The new side's share of each route; `None` keeps the run folder's, or else the route file's.
     pub split: Option<Share>,
-    /// What the split hashes; `None` keeps the run folder's, or else is the text.
+    /// What the split hashes; `None` keeps the run folder's, or else the route file's.
     pub split_key: Option<Key>,
-    /// Share of all requests that nginx mirrors to the shadow; `None` keeps the run folder's, or else
-    /// is a tenth.
+    /// Share of the requests that nginx mirrors to the shadow; `None` keeps the run folder's, or else
+    /// the route file's.
     pub mirror: Option<Share>,
     /// `QR_ENGINE` of qr-service; `None` leaves it to the environment.
     pub engine: Option<String>,
@@ -149,6 +164,17 @@ pub struct Settings {
     pub qr_service: PathBuf,
     /// shadow's binary.
     pub shadow: PathBuf,
+    /// edge's binary.
+    pub edge: PathBuf,
+}
+
+/// Two servers that already run.
+#[derive(Clone, Debug)]
+pub struct Sides {
+    /// The app.
+    pub old: BaseUrl,
+    /// What takes over.
+    pub new: BaseUrl,
 }
 
 impl Settings {
@@ -167,9 +193,15 @@ impl Settings {
         self.run_dir.join("nginx")
     }
 
-    /// nginx, as `ramp` addresses it.
-    pub fn nginx(&self) -> Nginx {
-        Nginx { dir: self.nginx_dir(), at: At::Here(self.addresses.proxy_admin) }
+    /// nginx and one of its routes, as `ramp` addresses them.
+    pub fn nginx(&self, route: &str) -> Nginx {
+        let route = route.to_owned();
+        Nginx { dir: self.nginx_dir(), route, at: At::Here(self.addresses.proxy_admin) }
+    }
+
+    /// The parts that run.
+    pub fn parts(&self) -> &'static [Part] {
+        if self.sides.is_some() { &Part::AROUND } else { &Part::ALL }
     }
 
     /// The split to start with.
@@ -183,6 +215,22 @@ impl Settings {
 pub fn beside(program: &Path, name: &str) -> PathBuf {
     let above = program.ancestors().skip(1).take(2).map(|folder| folder.join(name));
     above.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.with_file_name(name))
+}
+
+/// The folder of route files, absolute: this one, or the repository's.
+///
+/// # Errors
+/// If the current folder is gone.
+pub fn routes(folder: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match folder {
+        Some(folder) => std::path::absolute(folder).context("--routes"),
+        None => Ok(repository().join("proxy/routes")),
+    }
+}
+
+/// Two servers that already run, if both are given.
+pub fn sides(old: Option<BaseUrl>, new: Option<BaseUrl>) -> Option<Sides> {
+    Some(Sides { old: old?, new: new? })
 }
 
 /// The repository that this program was built in.

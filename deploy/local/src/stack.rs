@@ -9,10 +9,11 @@ use std::thread::JoinHandle;
 use anyhow::{Context, ensure};
 use clap::Args;
 use ramp::{Key, Share, Wanted};
+use route::BaseUrl;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::settings::{Addresses, Part, Settings, beside, repository};
+use crate::settings::{Addresses, Part, Settings, beside, repository, routes, sides};
 use crate::supervisor::Supervisor;
 use crate::{preflight, readiness, render};
 
@@ -22,12 +23,22 @@ pub const P99_MARGIN_OF_SHORT_STEPS_SECONDS: f64 = 2.5;
 /// The options of a stack, as flags of `stack with`.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// The new side's share of /qrcode, in percent
+    /// The new side's share of the routes, in percent
     #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
     pub split: Share,
-    /// What the split hashes: arg_text, remote_addr, request_id or cookie_NAME
-    #[arg(long, default_value_t, value_name = "KEY")]
-    pub split_key: Key,
+    /// What the split hashes: request, client, query, parameter:NAME, header:NAME or cookie:NAME
+    /// [default: what the route file says]
+    #[arg(long, value_name = "KEY")]
+    pub split_key: Option<Key>,
+    /// The folder of route files [default: proxy/routes]
+    #[arg(long, value_name = "FOLDER")]
+    pub routes: Option<PathBuf>,
+    /// The app, if it already runs; needs --new-url
+    #[arg(long, value_name = "URL", requires = "new_url")]
+    pub old_url: Option<BaseUrl>,
+    /// What takes over, if it already runs; needs --old-url
+    #[arg(long, value_name = "URL", requires = "old_url")]
+    pub new_url: Option<BaseUrl>,
     /// Share of all requests that nginx mirrors to the shadow, in percent
     #[arg(long, default_value = "10", value_name = "PERCENT")]
     pub mirror: Share,
@@ -45,7 +56,10 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             split: Share::ALL,
-            split_key: Key::Text,
+            split_key: None,
+            routes: None,
+            old_url: None,
+            new_url: None,
             mirror: Share::NONE,
             engine: None,
             old_workers: 1,
@@ -81,21 +95,24 @@ impl Stack {
             run_dir: folder.path().to_owned(),
             addresses: Addresses::free()?,
             split: Some(options.split),
-            split_key: Some(options.split_key.clone()),
+            split_key: options.split_key.clone(),
+            routes: routes(options.routes.as_deref())?,
+            sides: sides(options.old_url.clone(), options.new_url.clone()),
             mirror: Some(options.mirror),
             engine: options.engine.clone(),
             old_workers: options.old_workers,
             qr_service: qr_service.to_owned(),
             shadow: beside(qr_service, "shadow"),
+            edge: beside(qr_service, "edge"),
         };
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
-        settings.nginx().check()?;
+        settings.nginx("").check()?;
         let supervisor = Supervisor::new(render::supervisord_conf(&settings));
         let log = settings.run_dir.join("log/supervisord.out");
         let keeper = Some(supervisor.start_bound(&log)?);
         let stack = Stack { settings, supervisor, keeper, _folder: folder };
-        readiness::wait(&stack.settings, &stack.supervisor, &Part::ALL)?;
+        readiness::wait(&stack.settings, &stack.supervisor, stack.settings.parts())?;
         Ok(stack)
     }
 
@@ -126,13 +143,13 @@ impl Stack {
         ]
     }
 
-    /// Sets the new side's share. nginx serves it on return.
+    /// Sets the new side's share of a route. nginx serves it on return.
     ///
     /// # Errors
     /// nginx' message.
-    pub fn set_split(&self, share: Share) -> anyhow::Result<()> {
+    pub fn set_split(&self, route: &str, share: Share) -> anyhow::Result<()> {
         let wanted = Wanted::share(share);
-        ramp::set(&self.settings.nginx(), &wanted, &AtomicBool::new(false)).map(drop)
+        ramp::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
     }
 
     /// Writes a copy of the project's gates whose p99 gate has a margin; returns the file.

@@ -80,7 +80,7 @@ impl Supervisor {
         let output = self.ctl_command(&["status"]).output().context("supervisorctl")?;
         let text = String::from_utf8_lossy(&output.stdout);
         let states: Vec<(Part, String)> = text.lines().filter_map(parse_state).collect();
-        ensure!(states.len() == Part::ALL.len(), "supervisorctl: {}", message(&output));
+        ensure!(!states.is_empty(), "supervisorctl: {}", message(&output));
         Ok(states)
     }
 
@@ -156,7 +156,9 @@ fn parse_pid(text: &str) -> Option<Pid> {
 
 fn parse_state(line: &str) -> Option<(Part, String)> {
     let (name, state) = line.split_once(' ')?;
-    let part = Part::ALL.into_iter().find(|part| part.supervised_name() == name)?;
+    // supervisorctl shortens NAME:NAME to NAME.
+    let whole = if name.contains(':') { name.to_owned() } else { format!("{name}:{name}") };
+    let part = Part::ALL.into_iter().find(|part| part.supervised_name() == whole)?;
     Some((part, state.trim().to_owned()))
 }
 

@@ -20,7 +20,7 @@ fn the_contract_holds_for_each_side_and_for_the_proxy_at_every_split() {
     check(&format!("http://{}", stack.settings().addresses.new), &options);
     check(&format!("http://{}", stack.settings().addresses.old), &options);
     for percent in [100, 50, 0] {
-        stack.set_split(Share::percent(percent).unwrap()).unwrap();
+        stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
         check(&stack.url(), &options);
     }
 }

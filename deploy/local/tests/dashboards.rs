@@ -18,7 +18,8 @@ use stack::{Key, Options, Share, Stack, http};
 use support::{EndsLoad, client, eventually, get, ramp_once, sources, start};
 
 /// The file of each screen; its queries are the values named `expr`, at any depth.
-const SCREENS: [&str; 2] = ["dashboards/grafana/qr-gap.json", "dashboards/live/queries.json"];
+const SCREENS: [&str; 2] =
+    ["dashboards/grafana/old-against-new.json", "dashboards/live/queries.json"];
 /// Rates over a minute need a minute of load, and the rules' first results a little more.
 const LOAD: Duration = Duration::from_secs(80);
 /// Limits of one scrape.
@@ -29,7 +30,8 @@ const MOST_SERIES: f64 = 500.0;
 fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scrapes() {
     let split = Share::percent(40).unwrap();
     let mirror = Share::ALL;
-    let stack = start(&Options { split, mirror, split_key: Key::Request, ..Options::default() });
+    let stack =
+        start(&Options { split, mirror, split_key: Some(Key::Request), ..Options::default() });
     let prometheus =
         Prometheus(format!("http://{}/prometheus", stack.settings().addresses.prometheus));
     let over = AtomicBool::new(false);
@@ -63,7 +65,7 @@ fn ask_steadily(stack: &Stack, user: usize, over: &AtomicBool) {
 }
 
 fn has_ratios(prometheus: &Prometheus) -> bool {
-    prometheus.query("{__name__=~'qr:old_over_new:.+'}", None).len() == 6
+    prometheus.query("{__name__=~'route:old_over_new:.+',route='qrcode'}", None).len() == 6
 }
 
 fn every_query_has_data(prometheus: &Prometheus) {
@@ -73,6 +75,7 @@ fn every_query_has_data(prometheus: &Prometheus) {
     for query in &mut queries {
         *query = query.replace("$__rate_interval", "1m").replace("$job", ".+");
         *query = query.replace("$instance", ".+");
+        *query = query.replace("$route", "qrcode").replace("$detailed", "qrcode");
     }
     let all_have = eventually(Duration::from_secs(60), || {
         queries.retain(|query| prometheus.query(query, None).is_empty());
@@ -120,7 +123,8 @@ fn collect(value: &Value, found: &mut Vec<String>) {
 /// Computes the recorded ratios again from the scraped samples, without Prometheus' functions.
 fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
     let recorded = |name: &str| {
-        let found = prometheus.query(&format!("qr:old_over_new:{name}[30s]"), None);
+        let found =
+            prometheus.query(&format!("route:old_over_new:{name}{{route='qrcode'}}[30s]"), None);
         *found[0].1.last().unwrap()
     };
     let resident = |job, at| {
@@ -132,7 +136,9 @@ fn the_ratios_are_those_of_the_raw_scrapes(prometheus: &Prometheus) {
         window(format!("process_cpu_seconds_total{{job='{job}'}}"), at).slope()
             / window(format!("http_requests_total{{job='{job}'}}"), at).slope()
     };
-    let seen = |metric, side, at| window(format!("shadow_response_{metric}{{side='{side}'}}"), at);
+    let seen = |metric, side, at| {
+        window(format!("shadow_response_{metric}{{route='qrcode',side='{side}'}}"), at)
+    };
     let bytes = |of, at| seen("bytes_sum", of, at).slope() / seen("bytes_count", of, at).slope();
 
     let (at, memory) = recorded("memory");

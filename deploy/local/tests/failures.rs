@@ -133,7 +133,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let url = stack.url();
 
     for split in [Share::ALL, Share::NONE] {
-        stack.set_split(split).unwrap();
+        stack.set_split("qrcode", split).unwrap();
         let picture = get(&format!("{url}/qrcode?text=a"), &[]);
         assert_eq!((picture.status, picture.served_by()), (200, "qr-service"), "{split}%");
     }
@@ -166,7 +166,7 @@ fn moving_the_split_under_load_loses_no_request() {
     // nginx closes idle connections as it reloads: at most one per user and move.
     let asked_again = with_load(&stack, |served| {
         for (percent, who) in [(0, 1), (100, 0), (0, 1), (100, 0)] {
-            stack.set_split(Share::percent(percent).unwrap()).unwrap();
+            stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
             let count = || if who == 0 { served().0 } else { served().1 };
             assert!(grows(count), "{percent}%");
         }

@@ -49,6 +49,7 @@ fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_duration
     assert_eq!((durations.len(), durations[0], durations[14]), (16, 0.00005, 2.5));
     assert_eq!(buckets("legacy-node", "http_request_duration_seconds"), durations);
     assert_eq!(buckets("shadow", "shadow_response_seconds"), durations);
+    assert_eq!(buckets("edge", "edge_request_seconds"), durations);
     assert_eq!(buckets("qr-service", "qr_generate_seconds"), durations);
     assert_eq!(buckets("legacy-node", "qr_generate_seconds"), durations);
     let sizes = buckets("qr-service", "qr_png_bytes");

@@ -184,7 +184,7 @@ fn a_share_is_a_share_of_the_texts_and_a_text_that_has_moved_stays_moved() {
     assert!(answers_by(&stack).iter().all(|new| !new), "0% is none");
     let mut before = vec![false; 400];
     for percent in [5, 25, 50] {
-        stack.set_split(Share::percent(percent).unwrap()).unwrap();
+        stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
         let now = answers_by(&stack);
         let share = now.iter().filter(|&&new| new).count() as f64 / 4.0;
         // 400 texts and a fair hash: five standard deviations are at most 12.5 points.
@@ -193,14 +193,14 @@ fn a_share_is_a_share_of_the_texts_and_a_text_that_has_moved_stays_moved() {
         assert_eq!(now, answers_by(&stack), "a text stays on its side");
         before = now;
     }
-    stack.set_split(Share::ALL).unwrap();
+    stack.set_split("qrcode", Share::ALL).unwrap();
     assert!(answers_by(&stack).iter().all(|&new| new), "100% is all");
 }
 
 #[test]
 fn the_share_can_be_a_share_of_requests() {
     let split = Share::percent(50).unwrap();
-    let stack = start(&Options { split, split_key: Key::Request, ..Options::default() });
+    let stack = start(&Options { split, split_key: Some(Key::Request), ..Options::default() });
     let url = format!("{}/qrcode?text=one", stack.url());
     let new = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
     // Six standard deviations.

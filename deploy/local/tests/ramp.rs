@@ -52,7 +52,7 @@ fn said(output: &Output) -> String {
 }
 
 fn share(stack: &Stack) -> String {
-    ramp::current(&stack.settings().nginx_dir()).unwrap().share_percent.to_string()
+    ramp::current(&stack.settings().nginx("qrcode").route_dir()).unwrap().share_percent.to_string()
 }
 
 #[test]

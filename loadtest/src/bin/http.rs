@@ -74,7 +74,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     for row in &rows {
         let server = Server::start(row, &arguments.server_core)?;
         let targets = folder.path().join(row.name);
-        texts::write_targets(&targets, &server.url, &links)?;
+        texts::write_targets(&targets, &server.url, &texts::targets(&links))?;
         servers.push((server, targets));
     }
     let turn = |(server, targets): &(Server, PathBuf)| {

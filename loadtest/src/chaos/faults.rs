@@ -8,7 +8,7 @@ use ramp::Share;
 use rustix::process::{Signal, kill_process};
 use stack::Part;
 
-use super::place::{Place, SHARE_PERCENT};
+use super::place::{Place, ROUTE, SHARE_PERCENT};
 
 /// Whether clients may see wrong pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +55,9 @@ pub const FAULTS: [Fault; 10] = [
 fn move_split(place: &Place) -> anyhow::Result<()> {
     for number in 0..place.plan.splits {
         let percent = if number % 2 == 0 { 90 } else { 10 };
-        place.stack.set_split(Share::percent(percent)?)?;
+        place.stack.set_split(ROUTE, Share::percent(percent)?)?;
     }
-    place.stack.set_split(Share::percent(SHARE_PERCENT)?)
+    place.stack.set_split(ROUTE, Share::percent(SHARE_PERCENT)?)
 }
 
 fn restart(place: &Place, part: Part) -> anyhow::Result<()> {
@@ -84,13 +84,13 @@ fn without_watchers(place: &Place) -> anyhow::Result<()> {
 
 /// No fault: every gate passes, and clients notice nothing.
 fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
-    place.stack.set_split(Share::NONE)?;
+    place.stack.set_split(ROUTE, Share::NONE)?;
     let output = ramp(place, place.plan.steps)?.wait_with_output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "ramp ended with {}: {said}", output.status);
     let split = place.split()?;
     ensure!(split.share_percent == Share::ALL, "ramp left the split at {}", split.share_percent);
-    place.stack.set_split(Share::percent(SHARE_PERCENT)?)
+    place.stack.set_split(ROUTE, Share::percent(SHARE_PERCENT)?)
 }
 
 /// Starts `ramp run` with `steps`.
@@ -106,7 +106,7 @@ fn ramp(place: &Place, steps: &str) -> anyhow::Result<Child> {
 /// share it began with and to exit with its code for a rollback.
 fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
     const ROLLED_BACK: i32 = 3;
-    place.stack.set_split(Share::NONE)?;
+    place.stack.set_split(ROUTE, Share::NONE)?;
     let run = ramp(place, "25,50")?;
     std::thread::sleep(Duration::from_secs(3));
     place.deploy(true)?;
@@ -116,5 +116,5 @@ fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
     let split = place.split()?;
     ensure!(split.share_percent == Share::NONE, "ramp left the split at {}", split.share_percent);
     place.deploy(false)?;
-    place.stack.set_split(Share::percent(SHARE_PERCENT)?)
+    place.stack.set_split(ROUTE, Share::percent(SHARE_PERCENT)?)
 }

@@ -33,6 +33,8 @@ pub struct Plan {
     pub programs: PathBuf,
 }
 
+/// The route that is played with.
+pub(super) const ROUTE: &str = "qrcode";
 /// The new side's share before and after each fault.
 pub(super) const SHARE_PERCENT: u16 = 50;
 
@@ -61,7 +63,7 @@ impl Place {
     }
 
     pub(super) fn split(&self) -> anyhow::Result<Split> {
-        self.stack.settings().nginx().served()
+        self.stack.settings().nginx(ROUTE).served()
     }
 
     /// Ends a part by a signal. supervisord has restarted it, and it is ready, on return.
@@ -127,8 +129,10 @@ impl Release {
     fn new(programs: &Path) -> anyhow::Result<Self> {
         let release = Release { folder: tempfile::tempdir()?, programs: programs.to_owned() };
         release.install(false)?;
-        // The stack looks for shadow beside qr-service.
-        std::os::unix::fs::symlink(programs.join("shadow"), release.folder.path().join("shadow"))?;
+        // The stack looks for these beside qr-service.
+        for name in ["shadow", "edge"] {
+            std::os::unix::fs::symlink(programs.join(name), release.folder.path().join(name))?;
+        }
         Ok(release)
     }
 

@@ -1,4 +1,4 @@
-//! Changes the split of a running nginx completely or not at all.
+//! Changes the split of one route of a running nginx completely or not at all.
 //!
 //! 1. `split.conf` is copied to `split.conf.before`. While that file exists, a change is in
 //!    progress, or a kill interrupted one.
@@ -10,6 +10,9 @@
 //!
 //! If any step fails, ramp renames `split.conf.before` back. If nginx may have read the new file, it
 //! reloads once more.
+//!
+//! Each route has its own files and its own lock. A second lock, of nginx, lets one change at a time
+//! reload it, so a file that nginx has not checked yet is never taken over by another route's reload.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,31 +22,35 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
+use route::Route;
+
 use crate::lock::Lock;
-use crate::nginx::{Nginx, Reloading};
+use crate::nginx::{Nginx, Reloading, prepared, route_dir};
 use crate::split::{self, Split, Wanted, current};
 use crate::{files, metrics};
 
+/// The copy of the route file in the route's folder.
+const ROUTE_FILE: &str = "route.toml";
 /// If nginx still serves the old split after this time, it has read the old file again or cannot
 /// reload at all.
 const STILL_SERVES: Duration = Duration::from_secs(2);
 
-fn before_file(nginx_dir: &Path) -> PathBuf {
-    nginx_dir.join("split.conf.before")
+fn before_file(route_dir: &Path) -> PathBuf {
+    route_dir.join("split.conf.before")
 }
 
 /// The split before a change that is in progress or was interrupted.
-pub fn pending(nginx_dir: &Path) -> Option<Split> {
-    split::read(&before_file(nginx_dir)).ok()
+pub fn pending(route_dir: &Path) -> Option<Split> {
+    split::read(&before_file(route_dir)).ok()
 }
 
-/// Takes the lock, undoes what a killed change left behind, and reports that on stderr.
+/// Takes the route's lock, undoes what a killed change left behind, and reports that on stderr.
 ///
 /// # Errors
 /// If somebody else holds the lock; names them.
-pub fn take(nginx_dir: &Path) -> anyhow::Result<Lock> {
-    let lock = Lock::take(nginx_dir)?;
-    if let Some(split) = repair(nginx_dir, &lock)? {
+pub fn take(route_dir: &Path) -> anyhow::Result<Lock> {
+    let lock = Lock::take(route_dir)?;
+    if let Some(split) = repair(route_dir, &lock)? {
         eprintln!(
             "An earlier change was interrupted; split.conf is back at {}%.",
             split.share_percent
@@ -54,46 +61,72 @@ pub fn take(nginx_dir: &Path) -> anyhow::Result<Lock> {
 
 /// Puts the old file back if a change was killed, and returns its split. nginx reads the file at the
 /// next change.
-fn repair(nginx_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
-    let before = before_file(nginx_dir);
+fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
+    let before = before_file(route_dir);
     if !before.exists() {
         return Ok(None);
     }
-    files::rename(&before, &split::path(nginx_dir))?;
-    current(nginx_dir).map(Some)
+    files::rename(&before, &split::path(route_dir))?;
+    current(route_dir).map(Some)
 }
 
-/// Writes split.conf before nginx starts. Each value comes from `wanted`, else from the existing
-/// file, else from the default. An unchanged split is not written again, since a running nginx may
-/// serve it.
+/// Writes every route's split.conf before nginx starts. Each value comes from `wanted`, else from the
+/// existing file, else from the route file. An unchanged split is not written again, since a running
+/// nginx may serve it. The folders of routes that are no more are removed.
 ///
 /// # Errors
-/// If somebody else holds the lock, or a file cannot be written.
-pub fn prepare(nginx_dir: &Path, wanted: &Wanted) -> anyhow::Result<Split> {
-    let lock = Lock::take(nginx_dir)?;
-    repair(nginx_dir, &lock)?;
-    let there = current(nginx_dir).ok();
-    let split = there.clone().unwrap_or_default().with(wanted);
-    let same = there
-        .filter(|there| Split { generation: there.generation.clone(), ..split.clone() } == *there);
-    let split = match same {
-        Some(there) => there,
-        None => {
-            files::replace(&split::path(nginx_dir), &split.render())?;
-            split
+/// If somebody else holds a route's lock, or a file cannot be written.
+pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::Result<()> {
+    for name in prepared(nginx_dir) {
+        if !routes.iter().any(|route| route.name == name) {
+            let gone = route_dir(nginx_dir, &name);
+            let _lock = Lock::take(&gone)?;
+            fs::remove_dir_all(&gone).with_context(|| gone.display().to_string())?;
         }
-    };
-    metrics::write(nginx_dir, &split, None)?;
-    Ok(split)
+    }
+    for route in routes {
+        let dir = route_dir(nginx_dir, &route.name);
+        fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        keep_route(&dir, route)?;
+        let lock = Lock::take(&dir)?;
+        repair(&dir, &lock)?;
+        let there = current(&dir).ok();
+        let split = there.clone().unwrap_or_else(|| Split::first(route)).with(wanted);
+        let same = there.is_some_and(|there| {
+            Split { generation: there.generation.clone(), ..split.clone() } == there
+        });
+        if !same {
+            files::replace(&split::path(&dir), &split.render(&route.name))?;
+        }
+    }
+    metrics::write(nginx_dir)
 }
 
-/// Writes split.conf before nginx starts, from another split.conf. The text is rendered again from
-/// that file's values, so nothing but a split enters nginx' configuration.
+/// Keeps a copy of a route file in the route's folder.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn keep_route(route_dir: &Path, route: &Route) -> anyhow::Result<()> {
+    files::replace(&route_dir.join(ROUTE_FILE), &route.text)
+}
+
+/// The route as it was prepared.
+///
+/// # Errors
+/// If it was not.
+pub fn route_of(nginx: &Nginx) -> anyhow::Result<Route> {
+    let file = nginx.route_dir().join(ROUTE_FILE);
+    Route::parse(&nginx.route, &files::read(&file)?).with_context(|| file.display().to_string())
+}
+
+/// Writes a route's split.conf before nginx starts, from another split.conf. The text is rendered again
+/// from that file's values, so nothing but a split enters nginx' configuration.
 ///
 /// # Errors
 /// If `from` is missing or `ramp` did not write it, or the file cannot be written.
-pub fn copy(from: &Path, nginx_dir: &Path) -> anyhow::Result<()> {
-    files::replace(&split::path(nginx_dir), &split::read(from)?.render())
+pub fn copy(from: &Path, nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
+    let split = split::read(from)?;
+    files::replace(&split::path(&route_dir(nginx_dir, route)), &split.render(route))
 }
 
 /// Changes the split of the running nginx and returns once nginx serves it.
@@ -107,7 +140,7 @@ pub(crate) fn change(
     wanted: &Wanted,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Split> {
-    let new = current(&nginx.dir)?.with(wanted);
+    let new = current(&nginx.route_dir())?.with(wanted);
     adopt(nginx, lock, &new, interrupted)?;
     Ok(new)
 }
@@ -120,18 +153,20 @@ pub(crate) fn adopt(
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
     nginx.find()?;
-    let (file, before) = (split::path(&nginx.dir), before_file(&nginx.dir));
+    let _only_reload = Lock::wait(&nginx.dir)?;
+    let dir = nginx.route_dir();
+    let (file, before) = (split::path(&dir), before_file(&dir));
     let old = split::read(&file)?;
     files::replace(&before, &files::read(&file)?)?;
     let mut reloaded = false;
-    let outcome = files::replace(&file, &new.render())
+    let outcome = files::replace(&file, &new.render(&nginx.route))
         .and_then(|()| take_over(nginx, new, interrupted, &mut reloaded));
     if let Err(error) = outcome {
         put_back(nginx, &old, reloaded).with_context(|| format!("{error:#}; and then"))?;
         return Err(error.context(format!("the split stays at {}%", old.share_percent)));
     }
     fs::remove_file(&before).with_context(|| before.display().to_string())?;
-    metrics::write(&nginx.dir, new, None)
+    metrics::write(&nginx.dir)
 }
 
 /// Sets `reloaded` once nginx may have read the new file.
@@ -149,7 +184,8 @@ fn take_over(
 }
 
 fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
-    files::rename(&before_file(&nginx.dir), &split::path(&nginx.dir))?;
+    let dir = nginx.route_dir();
+    files::rename(&before_file(&dir), &split::path(&dir))?;
     if !reloaded {
         return Ok(());
     }

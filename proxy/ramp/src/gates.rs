@@ -1,11 +1,14 @@
 //! The gates that a step must pass. The head of `gates.toml` explains every key and value.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+
+use route::Route;
 
 use crate::files;
 
@@ -135,16 +138,51 @@ pub enum Judge {
 }
 
 impl Gates {
-    /// Loads a file of gates; `None` loads the built-in gates.
+    /// The gates of a route: those of a file, or the standard ones with the route file's changes.
+    /// `$route` in a query stands for the route's name.
     ///
     /// # Errors
-    /// If the file is invalid; names the file, the line and the problem.
-    pub fn load(file: Option<&Path>) -> anyhow::Result<Gates> {
-        let (name, text) = match file {
-            Some(file) => (file.display().to_string(), files::read(file)?),
-            None => ("gates.toml".to_owned(), DEFAULT.to_owned()),
-        };
-        Gates::parse(&text).with_context(|| name)
+    /// If a gate is invalid; names the file, the line or the gate, and the problem.
+    pub fn load(file: Option<&Path>, route: &Route) -> anyhow::Result<Gates> {
+        let of_route = |text: &str| text.replace("$route", &route.name);
+        match file {
+            Some(file) => Gates::parse(&of_route(&files::read(file)?))
+                .with_context(|| file.display().to_string()),
+            None => Gates::changed(&of_route(DEFAULT), &route.file.gates)
+                .with_context(|| format!("{}.toml", route.name)),
+        }
+    }
+
+    fn changed(text: &str, changes: &BTreeMap<String, toml::Table>) -> anyhow::Result<Gates> {
+        if changes.is_empty() {
+            return Gates::parse(text);
+        }
+        let mut file: toml::Table = toml::from_str(text)?;
+        let Some(toml::Value::Array(gates)) = file.get_mut("gate") else { bail!("no gates") };
+        for (name, change) in changes {
+            let named =
+                |gate: &toml::Value| gate.get("name").and_then(toml::Value::as_str) == Some(name);
+            let at = gates.iter().position(named);
+            let mut gate = match at {
+                Some(at) => gates.remove(at).try_into().unwrap_or_default(),
+                None => toml::Table::from_iter([("name".to_owned(), name.clone().into())]),
+            };
+            if let Some(off) = change.get("off") {
+                let all: Vec<&str> =
+                    gates.iter().filter_map(|gate| gate.get("name")?.as_str()).collect();
+                ensure!(off.as_bool() == Some(true), "gates.{name}: off is true or left out");
+                ensure!(change.len() == 1, "gates.{name}: off stands alone");
+                ensure!(at.is_some(), "gates.{name}: the standard gates are {}", all.join(", "));
+                continue;
+            }
+            gate.extend(change.clone());
+            let gate = toml::Value::Table(gate);
+            if let Err(error) = gate.clone().try_into::<Gate>() {
+                bail!("gates.{name}: {}", error.message().replace('\n', ": "));
+            }
+            gates.insert(at.unwrap_or(gates.len()), gate);
+        }
+        Gates::parse(&toml::to_string(&file)?)
     }
 
     fn parse(text: &str) -> anyhow::Result<Gates> {
@@ -181,7 +219,33 @@ mod tests {
 
     #[test]
     fn the_default_gates_are_valid() {
-        assert!(Gates::load(None).expect("valid").all.len() >= 8);
+        let gates = Gates::load(None, &route("")).expect("valid");
+        assert!(gates.all.len() >= 8);
+        assert!(gates.all.iter().all(|gate| !gate.query.contains("$route")));
+    }
+
+    fn route(gates: &str) -> Route {
+        Route::parse("report", &format!("path = \"/report\"\n{gates}")).expect("a route")
+    }
+
+    #[test]
+    fn a_route_file_changes_adds_and_leaves_out_gates() {
+        let gates = route(
+            "[gates.p99-seconds]\nmargin = 0.5\n[gates.fallbacks]\noff = true\n\
+             [gates.mine]\nquery = \"a{route='$route'}\"\ncompare = \"<\"\nlimit = 1\n",
+        );
+        let gates = Gates::load(None, &gates).expect("valid").all;
+        let named = |name: &str| gates.iter().find(|gate| gate.name == name);
+        assert!(named("p99-seconds").is_some_and(|gate| gate.margin == 0.5));
+        assert!(named("fallbacks").is_none() && named("mine").is_some());
+        for (text, problem) in [
+            ("[gates.mine]\nlimit = 1\n", "report.toml: gates.mine: missing field `query`"),
+            ("[gates.p99-seconds]\nmargins = 1\n", "gates.p99-seconds: unknown field `margins`"),
+            ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are"),
+        ] {
+            let error = format!("{:#}", Gates::load(None, &route(text)).expect_err(text));
+            assert!(error.contains(problem) && error.lines().count() == 1, "{error}");
+        }
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! Moves the traffic of one route from the old side to the new side.
+//! Moves the traffic of a route from the old side to the new side.
 //!
 //! [`set`] changes the split of a running nginx completely or not at all. [`run`] raises the share
 //! step by step; Prometheus answers the [`gates`], and a failed gate rolls back.
 //!
 //! A module uses only modules from the lines above its own, from the bottom up:
 //!
-//! 1. `files`, `http`, `lock`, `share`, `key`
+//! 1. `files`, `http`, `lock`
 //! 2. `split`, `prometheus`, `gates`
 //! 3. `cluster`, `judge`
 //! 4. `nginx`, `state`, `log`
@@ -21,7 +21,6 @@ mod follow;
 pub mod gates;
 pub mod http;
 pub mod judge;
-mod key;
 mod lock;
 mod log;
 mod metrics;
@@ -29,18 +28,16 @@ mod nginx;
 mod prometheus;
 pub mod run;
 mod set;
-mod share;
 mod split;
 pub mod state;
 
-pub use change::{copy, pending, prepare, take};
+pub use change::{copy, keep_route, pending, prepare, route_of, take};
 pub use display::lines;
 pub use follow::follow;
 pub use judge::{Judgement, Reading, Verdict};
-pub use key::Key;
 pub use lock::{Lock, holder};
-pub use nginx::{At, Nginx};
+pub use nginx::{At, Nginx, choose, prepared, route_dir};
 pub use prometheus::Prometheus;
+pub use route::{Key, Route, Share};
 pub use set::{Changed, set};
-pub use share::Share;
 pub use split::{Split, Wanted, current};

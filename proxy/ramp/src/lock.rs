@@ -13,6 +13,8 @@ use rustix::io::Errno;
 /// `ramp status` takes the lock for a moment to test it; another command waits that long.
 const PATIENCE: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(20);
+/// A change reloads nginx, which may take some seconds on a busy machine; on a cluster, a minute.
+const TURN: Duration = Duration::from_secs(90);
 
 /// The right to change the split of one folder. The kernel releases it when this process ends, even
 /// by a kill.
@@ -22,17 +24,29 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock.
+    /// Takes the lock of a folder.
     ///
     /// # Errors
     /// If another process holds it; gives its id, its command and the time at which it began.
-    pub fn take(nginx_dir: &Path) -> anyhow::Result<Lock> {
-        let path = nginx_dir.join("ramp.lock");
+    pub fn take(dir: &Path) -> anyhow::Result<Lock> {
+        Lock::within(dir, PATIENCE)
+    }
+
+    /// Takes the lock of a folder, after whoever changes something there now.
+    ///
+    /// # Errors
+    /// As [`Lock::take`], after a minute and a half.
+    pub(crate) fn wait(dir: &Path) -> anyhow::Result<Lock> {
+        Lock::within(dir, TURN)
+    }
+
+    fn within(dir: &Path, patience: Duration) -> anyhow::Result<Lock> {
+        let path = dir.join("ramp.lock");
         let mut options = OpenOptions::new();
         // Truncating would erase the name of the holder.
         options.read(true).write(true).create(true).truncate(false);
         let file = options.open(&path).with_context(|| path.display().to_string())?;
-        let tries = PATIENCE.as_millis() / POLL.as_millis();
+        let tries = patience.as_millis() / POLL.as_millis();
         for _ in 0..tries {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Lock { file }.sign(),
@@ -54,8 +68,8 @@ impl Lock {
 }
 
 /// Describes the holder of the lock; `None` if it is free.
-pub fn holder(nginx_dir: &Path) -> Option<String> {
-    let file = File::open(nginx_dir.join("ramp.lock")).ok()?;
+pub fn holder(dir: &Path) -> Option<String> {
+    let file = File::open(dir.join("ramp.lock")).ok()?;
     match flock(&file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => None,
         Err(_) => Some(described(file)),

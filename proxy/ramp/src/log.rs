@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use crate::judge::Reading;
-use crate::share::Share;
+use route::Share;
 
 /// One line of the log.
 #[derive(Clone, Debug, Serialize)]
@@ -40,8 +40,8 @@ struct Line<'a> {
 }
 
 /// Appends a line.
-pub(crate) fn record(nginx_dir: &Path, decision: &Decision<'_>) -> anyhow::Result<()> {
-    let path = nginx_dir.join("ramp.log");
+pub(crate) fn record(route_dir: &Path, decision: &Decision<'_>) -> anyhow::Result<()> {
+    let path = route_dir.join("ramp.log");
     let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
     let line = serde_json::to_string(&Line { time, decision })? + "\n";
     let mut options = OpenOptions::new();

@@ -13,112 +13,142 @@ use prometheus_client::registry::Registry;
 
 use crate::files;
 use crate::judge::{Judgement, Verdict};
-use crate::split::Split;
+use crate::nginx::{prepared, route_dir};
+use crate::split::{Split, current};
 use crate::state::{Phase, State};
 
 type Number = Gauge<f64, AtomicU64>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfRoute {
+    route: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfVerdict {
+    route: String,
     verdict: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfPhase {
+    route: String,
     phase: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfGate {
+    route: String,
     gate: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfGateVerdict {
+    route: String,
     gate: String,
     verdict: &'static str,
 }
 
-/// Writes the metrics of the split and, if there is one, of the run.
-pub(crate) fn write(nginx_dir: &Path, split: &Split, run: Option<&State>) -> anyhow::Result<()> {
-    let mut registry = Registry::default();
-    add_split(&mut registry, split);
-    if let Some(run) = run {
-        add_run(&mut registry, run);
-        if let Some(judgement) = &run.judgement {
-            add_judgement(&mut registry, judgement);
+#[derive(Default)]
+struct Metrics {
+    share: Family<OfRoute, Number>,
+    mirror_share: Family<OfRoute, Number>,
+    step: Family<OfRoute, Number>,
+    steps: Family<OfRoute, Number>,
+    start_share: Family<OfRoute, Number>,
+    phase: Family<OfPhase, Gauge>,
+    verdict: Family<OfVerdict, Gauge>,
+    gate_verdict: Family<OfGateVerdict, Gauge>,
+    gate_value: Family<OfGate, Number>,
+    gate_limit: Family<OfGate, Number>,
+}
+
+/// Writes the metrics of every route's split and, if there was one, of its last run. All of it is in the
+/// routes' own files, so whichever run writes last writes the same.
+pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
+    let metrics = Metrics::default();
+    for route in prepared(nginx_dir) {
+        let dir = route_dir(nginx_dir, &route);
+        let Ok(split) = current(&dir) else { continue }; // another process writes it right now
+        metrics.add_split(&route, &split);
+        let run = State::load(&dir)?.filter(|run| run.phase != Phase::Superseded);
+        if let Some(run) = run {
+            metrics.add_run(&route, &run);
         }
     }
     let mut text = String::new();
-    encode(&mut text, &registry)?;
+    encode(&mut text, &metrics.registry())?;
     files::replace(&nginx_dir.join("ramp.prom"), &text)
 }
 
-fn add(registry: &mut Registry, name: &str, help: &str, value: f64) {
-    let gauge = Number::default();
-    gauge.set(value);
-    registry.register(name, help, gauge);
-}
-
-fn add_split(registry: &mut Registry, split: &Split) {
-    add(registry, "ramp_share_percent", "The new side's share", split.share_percent.into());
-    add(
-        registry,
-        "ramp_mirror_share_percent",
-        "The mirrored share of all requests",
-        split.mirror_percent.into(),
-    );
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    add(
-        registry,
-        "ramp_updated_timestamp_seconds",
-        "Time at which this was written",
-        now.as_secs_f64(),
-    );
-}
-
-fn add_run(registry: &mut Registry, run: &State) {
-    let count = |number: usize| u32::try_from(number).map_or(f64::NAN, f64::from);
-    add(registry, "ramp_step", "The number of the step, from 1", count(run.step + 1));
-    add(registry, "ramp_steps", "The number of steps", count(run.plan.steps.len()));
-    add(
-        registry,
-        "ramp_start_share_percent",
-        "The share that a rollback returns to",
-        run.start_share.into(),
-    );
-    let phases = Family::<OfPhase, Gauge>::default();
-    for (phase, name) in Phase::NAMES {
-        phases.get_or_create(&OfPhase { phase: name }).set((phase == run.phase).into());
+impl Metrics {
+    fn registry(self) -> Registry {
+        let mut registry = Registry::default();
+        registry.register("ramp_share_percent", "The new side's share", self.share);
+        let help = "The mirrored share of the route's requests";
+        registry.register("ramp_mirror_share_percent", help, self.mirror_share);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let updated = Number::default();
+        updated.set(now.as_secs_f64());
+        let help = "Time at which this was written";
+        registry.register("ramp_updated_timestamp_seconds", help, updated);
+        registry.register("ramp_step", "The number of the step, from 1", self.step);
+        registry.register("ramp_steps", "The number of steps", self.steps);
+        let help = "The share that a rollback returns to";
+        registry.register("ramp_start_share_percent", help, self.start_share);
+        registry.register("ramp_phase", "1 for the phase of the run", self.phase);
+        registry.register("ramp_verdict", "1 for the last verdict on the step", self.verdict);
+        let help = "1 for the last verdict of the gate";
+        registry.register("ramp_gate_verdict", help, self.gate_verdict);
+        registry.register("ramp_gate_value", "The value of the gate", self.gate_value);
+        let help = "The limit of the gate, including its margin";
+        registry.register("ramp_gate_limit", help, self.gate_limit);
+        registry
     }
-    registry.register("ramp_phase", "1 for the phase of the run", phases);
-}
 
-fn add_judgement(registry: &mut Registry, judgement: &Judgement) {
-    let verdicts = Family::<OfVerdict, Gauge>::default();
-    let gates = Family::<OfGateVerdict, Gauge>::default();
-    let values = Family::<OfGate, Number>::default();
-    let limits = Family::<OfGate, Number>::default();
-    for verdict in Verdict::ALL {
-        let is = verdict == judgement.verdict;
-        let verdict = verdict.as_str();
-        verdicts.get_or_create(&OfVerdict { verdict }).set(is.into());
+    fn add_split(&self, route: &str, split: &Split) {
+        let of = OfRoute { route: route.to_owned() };
+        self.share.get_or_create(&of).set(split.share_percent.into());
+        self.mirror_share.get_or_create(&of).set(split.mirror_percent.into());
     }
-    for reading in &judgement.readings {
-        let gate = OfGate { gate: reading.gate.clone() };
-        for verdict in Verdict::ALL {
-            let is = verdict == reading.verdict;
-            let labels = OfGateVerdict { gate: reading.gate.clone(), verdict: verdict.as_str() };
-            gates.get_or_create(&labels).set(is.into());
+
+    fn add_run(&self, route: &str, run: &State) {
+        let of = OfRoute { route: route.to_owned() };
+        let count = |number: usize| u32::try_from(number).map_or(f64::NAN, f64::from);
+        self.step.get_or_create(&of).set(count(run.step + 1));
+        self.steps.get_or_create(&of).set(count(run.plan.steps.len()));
+        self.start_share.get_or_create(&of).set(run.start_share.into());
+        for (phase, name) in Phase::NAMES {
+            let of = OfPhase { route: route.to_owned(), phase: name };
+            self.phase.get_or_create(&of).set((phase == run.phase).into());
         }
-        for (family, number) in [(&values, reading.value), (&limits, reading.limit)] {
-            if let Some(number) = number {
-                family.get_or_create(&gate).set(number);
+        if let Some(judgement) = &run.judgement {
+            self.add_judgement(route, judgement);
+        }
+    }
+
+    fn add_judgement(&self, route: &str, judgement: &Judgement) {
+        let route = || route.to_owned();
+        for verdict in Verdict::ALL {
+            let is = verdict == judgement.verdict;
+            let of = OfVerdict { route: route(), verdict: verdict.as_str() };
+            self.verdict.get_or_create(&of).set(is.into());
+        }
+        for reading in &judgement.readings {
+            let gate = || reading.gate.clone();
+            for verdict in Verdict::ALL {
+                let is = verdict == reading.verdict;
+                let of = OfGateVerdict { route: route(), gate: gate(), verdict: verdict.as_str() };
+                self.gate_verdict.get_or_create(&of).set(is.into());
+            }
+            let of = OfGate { route: route(), gate: gate() };
+            for (family, number) in
+                [(&self.gate_value, reading.value), (&self.gate_limit, reading.limit)]
+            {
+                if let Some(number) = number {
+                    family.get_or_create(&of).set(number);
+                }
             }
         }
     }
-    registry.register("ramp_verdict", "1 for the last verdict on the step", verdicts);
-    registry.register("ramp_gate_verdict", "1 for the last verdict of the gate", gates);
-    registry.register("ramp_gate_value", "The value of the gate", values);
-    registry.register("ramp_gate_limit", "The limit of the gate, including its margin", limits);
 }

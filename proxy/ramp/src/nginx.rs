@@ -3,11 +3,11 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use procfs::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -19,12 +19,14 @@ const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The proxies' name still resolves to a deleted proxy for some seconds.
 const CLUSTER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The proxy or proxies whose split moves.
+/// The proxy or proxies, and the route whose split moves.
 #[derive(Clone, Debug)]
 pub struct Nginx {
-    /// The folder of `split.conf` and of ramp's own files. For one nginx, this is its prefix, with
-    /// its configuration and `nginx.pid`. For a cluster, it holds a copy of the cluster's split.
+    /// For one nginx, its prefix, with its configuration and `nginx.pid`. For a cluster, a folder for
+    /// a copy of the cluster's splits.
     pub dir: PathBuf,
+    /// The route.
+    pub route: String,
     /// Where nginx runs.
     pub at: At,
 }
@@ -44,6 +46,11 @@ pub(crate) struct Reloading {
 }
 
 impl Nginx {
+    /// The folder of the route's `split.conf` and of ramp's own files about it.
+    pub fn route_dir(&self) -> PathBuf {
+        route_dir(&self.dir, &self.route)
+    }
+
     /// Runs `nginx -t`.
     ///
     /// # Errors
@@ -62,14 +69,14 @@ impl Nginx {
         Ok(())
     }
 
-    /// Asks which split nginx serves, over a new connection.
+    /// Asks which split of the route nginx serves, over a new connection.
     ///
     /// # Errors
     /// If it does not answer, answers something else, or the cluster's proxies differ.
     pub fn served(&self) -> anyhow::Result<Split> {
         match &self.at {
-            At::Here(admin) => split::served(*admin),
-            At::Cluster(cluster) => cluster.served(),
+            At::Here(admin) => split::served(*admin, &self.route),
+            At::Cluster(cluster) => cluster.served(&self.route),
         }
     }
 
@@ -100,10 +107,10 @@ impl Nginx {
         pid.with_context(|| format!("no nginx runs from {}", self.dir.display()))
     }
 
-    /// Makes nginx read its configuration again; for a cluster, publishes the folder's split.
+    /// Makes nginx read its configuration again; for a cluster, publishes the route's split.
     pub(crate) fn reload(&self) -> anyhow::Result<Reloading> {
         if let At::Cluster(cluster) = &self.at {
-            cluster.publish(&split::current(&self.dir)?)?;
+            cluster.publish(&self.route, &split::current(&self.route_dir())?)?;
             // `ramp follow` waits for the old workers beside each proxy.
             return Ok(Reloading { old_workers: Vec::new() });
         }
@@ -111,6 +118,38 @@ impl Nginx {
         let old_workers = children(master.as_raw_pid());
         kill_process(master, Signal::HUP).context("the reload signal to nginx failed")?;
         Ok(Reloading { old_workers })
+    }
+}
+
+/// The folder of a route below nginx' prefix.
+pub fn route_dir(nginx_dir: &Path, route: &str) -> PathBuf {
+    nginx_dir.join("routes").join(route)
+}
+
+/// The routes that were prepared below nginx' prefix, by name.
+pub fn prepared(nginx_dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(nginx_dir.join("routes")).into_iter().flatten().flatten();
+    let routes = entries.filter(|entry| entry.path().join("split.conf").is_file());
+    let mut names: Vec<String> =
+        routes.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The route that somebody named, or else the only one.
+///
+/// # Errors
+/// If there is no such route, or there are several to choose from.
+pub fn choose(routes: Vec<String>, named: Option<&str>) -> anyhow::Result<String> {
+    let all = routes.join(", ");
+    match named {
+        Some(name) if routes.iter().any(|route| route == name) => Ok(name.to_owned()),
+        Some(name) => bail!("there is no route {name:?}; the routes are {all}"),
+        None => match <[String; 1]>::try_from(routes) {
+            Ok([only]) => Ok(only),
+            Err(routes) if routes.is_empty() => bail!("nginx has no routes yet"),
+            Err(_) => bail!("which route? ROUTE=, or --route (RAMP_ROUTE), is one of {all}"),
+        },
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::change::{change, take};
 use crate::log::{Decision, record};
+use crate::metrics;
 use crate::nginx::Nginx;
 use crate::split::{Split, Wanted};
 use crate::state::{Phase, State};
@@ -23,7 +24,7 @@ pub struct Changed {
 /// If somebody else holds the lock, nginx rejects the split or does not serve it, or `interrupted` is
 /// set. The split is unchanged then.
 pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::Result<Changed> {
-    let lock = take(&nginx.dir)?;
+    let lock = take(&nginx.route_dir())?;
     let split = change(nginx, &lock, wanted, interrupted)?;
     let reason = format!("{}, {}% mirrored", split.key, split.mirror_percent);
     let share_percent = split.share_percent;
@@ -35,15 +36,16 @@ pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::
         reason: &reason,
         gates: &[],
     };
-    record(&nginx.dir, &decision)?;
+    record(&nginx.route_dir(), &decision)?;
     let mut superseded = None;
     if wanted.share.is_some()
-        && let Some(mut state) = State::load_unfinished(&nginx.dir)?
+        && let Some(mut state) = State::load_unfinished(&nginx.route_dir())?
     {
         superseded = Some(state.clone());
         state.phase = Phase::Superseded;
         state.reason = format!("{share_percent}% was set by hand");
-        state.save(&nginx.dir)?;
+        state.save(&nginx.route_dir())?;
     }
+    metrics::write(&nginx.dir)?;
     Ok(Changed { split, superseded })
 }

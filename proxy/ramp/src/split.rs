@@ -1,5 +1,6 @@
-//! The split of /qrcode: the values, the text of nginx' `split.conf`, and where both are read.
+//! The split of a route: the values, the text of nginx' `split.conf`, and where both are read.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,33 +8,24 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::key::Key;
-use crate::share::Share;
+use route::{Key, Route, Share};
+
 use crate::{files, http};
 
 const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The values in `split.conf`. The admin listener of nginx serves them as JSON at `/split`, which
-/// shows when a change is in force.
+/// The values in a route's `split.conf`. The admin listener of nginx serves them as JSON at
+/// `/split/NAME`, which shows when a change is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
     /// Identifies this configuration: every change makes a new one.
     pub generation: String,
-    /// The new side's share of /qrcode.
+    /// The new side's share of the route.
     pub share_percent: Share,
     /// The key that assigns a request to a side.
     pub key: Key,
-    /// The share of all requests that nginx mirrors to the shadow.
+    /// The share of the route's requests that nginx mirrors to the shadow.
     pub mirror_percent: Share,
-}
-
-impl Default for Split {
-    /// The values of `proxy/split.conf`.
-    fn default() -> Self {
-        let mirror_percent = Share::percent(10).unwrap_or(Share::NONE);
-        let generation = "0".to_owned();
-        Split { generation, share_percent: Share::ALL, key: Key::default(), mirror_percent }
-    }
 }
 
 /// A change to a split. `None` keeps the current value.
@@ -54,44 +46,55 @@ impl Wanted {
     }
 }
 
-const STATE: &str = "map \"\" $split_state { default '";
+const STATE: &str = "_state { default '";
 const STATE_END: &str = "'; }";
 
 impl Split {
-    /// The text of `split.conf`.
+    /// A route's first split, as its file says.
+    pub fn first(route: &Route) -> Self {
+        Split {
+            generation: "0".to_owned(),
+            share_percent: route.file.share,
+            key: route.file.key.clone(),
+            mirror_percent: route.file.shadow.percent,
+        }
+    }
+
+    /// The text of `split.conf` of the route of this name.
     ///
     /// nginx rejects `0%` and requires `*` last, so 0 and 100 render as `*` alone. Buckets are
     /// cumulative: `new` comes first, so a key that has moved stays moved while the share grows.
-    pub fn render(&self) -> String {
+    pub fn render(&self, route: &str) -> String {
         let Split { share_percent, key, mirror_percent, .. } = self;
+        let name = route.replace('-', "_"); // nginx' variables have no hyphens
         // No value here has a character that JSON or nginx would escape.
         let state = serde_json::to_string(self).unwrap_or_default();
-        let (cookie, key) = match key {
-            // The address stands in for a missing cookie. Otherwise all clients without the cookie
-            // would share the empty key and move at once.
-            Key::Cookie(name) => (
-                format!(
-                    "map $cookie_{name} $split_key {{ \"\" $remote_addr; default $cookie_{name}; }}\n"
-                ),
-                "split_key".to_owned(),
-            ),
-            key => (String::new(), key.to_string()),
+        let variable = key.variable();
+        let (stand_in, key) = if key.may_be_missing() {
+            let map = format!(
+                "map ${variable} ${name}_key {{ \"\" $remote_addr; default ${variable}; }}\n"
+            );
+            (map, format!("{name}_key"))
+        } else {
+            (String::new(), variable)
         };
-        // The prefix gives the mirror another hash than the key request_id has. With the same hash,
-        // the mirror would take the new side's requests first.
-        let mirror = clients("mirror$request_id", "split_mirror", *mirror_percent, "1", "\"\"");
+        // The prefixes give each route its own buckets, and the mirror others than the split. With the
+        // same hash, the mirror would take the new side's requests first.
+        let hashed = format!("{name} ${key}");
+        let mirrored = format!("{name} mirror $request_id");
+        let mirror = clients(&mirrored, &format!("{name}_sampled"), *mirror_percent, "1", "\"\"");
         format!(
-            "# The new side's share of /qrcode: {share_percent}%. `ramp` writes this file at every change; see\n\
+            "# The new side's share of {route}: {share_percent}%. `ramp` writes this file at every change; see\n\
              # proxy/README.md. `new` comes first: a key that has moved stays while the share grows.\n\
-             {STATE}{state}{STATE_END}\n\
-             {cookie}{}{mirror}",
-            clients(&format!("${key}"), "split_arm", *share_percent, "new", "old")
+             map \"\" ${name}{STATE}{state}{STATE_END}\n\
+             {stand_in}{}{mirror}",
+            clients(&hashed, &format!("{name}_split"), *share_percent, "new", "old")
         )
     }
 
     /// Reads the text that [`Split::render`] wrote; `None` for any other text.
     pub fn parse(text: &str) -> Option<Split> {
-        let state = text.lines().find_map(|line| line.strip_prefix(STATE))?;
+        let state = text.lines().find_map(|line| Some(line.split_once(STATE)?.1))?;
         Split::from_json(state.strip_suffix(STATE_END)?)
     }
 
@@ -111,17 +114,17 @@ impl Split {
     }
 }
 
-/// The path of a folder's `split.conf`.
-pub(crate) fn path(nginx_dir: &Path) -> PathBuf {
-    nginx_dir.join("split.conf")
+/// The path of `split.conf` in a route's folder.
+pub(crate) fn path(route_dir: &Path) -> PathBuf {
+    route_dir.join("split.conf")
 }
 
-/// The split in a folder's `split.conf`.
+/// The split in the `split.conf` of a route's folder.
 ///
 /// # Errors
 /// If the file is missing or `ramp` did not write it.
-pub fn current(nginx_dir: &Path) -> anyhow::Result<Split> {
-    read(&path(nginx_dir))
+pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
+    read(&path(route_dir))
 }
 
 pub(crate) fn read(file: &Path) -> anyhow::Result<Split> {
@@ -129,13 +132,24 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Split> {
         .with_context(|| format!("{} is not written by ramp", file.display()))
 }
 
-/// The split that an nginx serves, asked at its admin listener over a new connection.
-pub(crate) fn served(admin: SocketAddr) -> anyhow::Result<Split> {
-    let url = format!("http://{admin}/split");
+/// The split of a route that an nginx serves, asked at its admin listener over a new connection.
+pub(crate) fn served(admin: SocketAddr, route: &str) -> anyhow::Result<Split> {
+    let url = format!("http://{admin}/split/{route}");
     let (status, body) = http::get(&url, ADMIN_TIMEOUT)
         .with_context(|| format!("nginx does not answer at {admin}"))?;
     ensure!(status == 200, "{url} answers {status}");
     Split::from_json(&body).with_context(|| format!("{url} answers {body:?}, which is no split"))
+}
+
+/// The names of the routes of an nginx.
+pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<String>> {
+    let url = format!("http://{admin}/split");
+    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
+        .with_context(|| format!("nginx does not answer at {admin}"))?;
+    ensure!(status == 200, "{url} answers {status}");
+    let splits: BTreeMap<String, Split> =
+        serde_json::from_str(&body).with_context(|| format!("{url} answers {body:?}"))?;
+    Ok(splits.into_keys().collect())
 }
 
 fn clients(key: &str, variable: &str, share: Share, hit: &str, miss: &str) -> String {
@@ -153,22 +167,19 @@ mod tests {
 
     #[test]
     fn a_rendered_split_parses_to_itself() {
+        let route = Route::parse("a-b", "path = \"/a\"").expect("a route");
         for share in ["0", "0.01", "25", "99.99", "100"] {
-            for key in ["arg_text", "remote_addr", "request_id", "cookie_user"] {
+            for key in ["parameter:text", "client", "request", "query", "cookie:user", "header:X-A"]
+            {
                 let wanted = Wanted {
                     share: Some(share.parse().expect("a share")),
                     key: Some(key.parse().expect("a key")),
                     mirror: Some(share.parse().expect("a share")),
                 };
-                let split = Split::default().with(&wanted);
-                assert_eq!(Split::parse(&split.render()), Some(split), "{share} {key}");
+                let split = Split::first(&route).with(&wanted);
+                assert_eq!(Split::parse(&split.render("a-b")), Some(split), "{share} {key}");
             }
         }
-        assert_eq!(Split::parse("split_clients \"$arg_text\" $split_arm { * new; }"), None);
-    }
-
-    #[test]
-    fn the_default_split_renders_the_repositorys_split_conf() {
-        assert_eq!(include_str!("../../split.conf"), Split::default().render());
+        assert_eq!(Split::parse("split_clients \"$arg_text\" $a_split { * new; }"), None);
     }
 }

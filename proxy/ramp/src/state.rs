@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::judge::Judgement;
-use crate::share::Share;
+use route::Share;
 
 /// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,16 +94,16 @@ pub struct State {
 }
 
 impl State {
-    fn file(nginx_dir: &Path) -> PathBuf {
-        nginx_dir.join("ramp.json")
+    fn file(route_dir: &Path) -> PathBuf {
+        route_dir.join("ramp.json")
     }
 
     /// Loads the last run; `None` if there was none yet.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn load(nginx_dir: &Path) -> anyhow::Result<Option<State>> {
-        let file = State::file(nginx_dir);
+    pub fn load(route_dir: &Path) -> anyhow::Result<Option<State>> {
+        let file = State::file(route_dir);
         let Some(text) = files::read_if_there(&file)? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).with_context(|| file.display().to_string())
     }
@@ -112,12 +112,12 @@ impl State {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn load_unfinished(nginx_dir: &Path) -> anyhow::Result<Option<State>> {
-        Ok(State::load(nginx_dir)?.filter(|state| state.phase.is_unfinished()))
+    pub fn load_unfinished(route_dir: &Path) -> anyhow::Result<Option<State>> {
+        Ok(State::load(route_dir)?.filter(|state| state.phase.is_unfinished()))
     }
 
-    pub(crate) fn save(&self, nginx_dir: &Path) -> anyhow::Result<()> {
-        files::replace(&State::file(nginx_dir), &serde_json::to_string_pretty(self)?)
+    pub(crate) fn save(&self, route_dir: &Path) -> anyhow::Result<()> {
+        files::replace(&State::file(route_dir), &serde_json::to_string_pretty(self)?)
     }
 
     /// The share of the current step.

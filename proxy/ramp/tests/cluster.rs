@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use ramp::{Split, Wanted};
+use ramp::{Share, Split, Wanted};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::{Place, Process, eventually, stderr, stdout};
+use support::{Place, Process, eventually, routes, stderr, stdout};
 
 /// The ConfigMap.
 #[derive(Default)]
@@ -92,7 +92,7 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
 }
 
 fn shown(object: &Object) -> Value {
-    let data = object.data.as_ref().map(|text| json!({ "split.conf": text }));
+    let data = object.data.as_ref().map(|text| json!({ "qrcode.conf": text }));
     json!({ "metadata": { "resourceVersion": object.version.to_string() }, "data": data })
 }
 
@@ -100,7 +100,7 @@ fn patched(object: &mut Object, patch: &Value) -> (u16, Value) {
     if patch["metadata"]["resourceVersion"].as_str() != Some(&object.version.to_string()) {
         return (409, json!({ "message": "the object has been modified" }));
     }
-    object.data = Some(patch["data"]["split.conf"].as_str().unwrap().to_owned());
+    object.data = Some(patch["data"]["qrcode.conf"].as_str().unwrap().to_owned());
     object.version += 1;
     (200, shown(object))
 }
@@ -109,7 +109,8 @@ fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
     let mut command = place.ramp(args);
     command
         .env("RAMP_KUBERNETES_URL", format!("http://{}", api.address))
-        .env("RAMP_PROXIES", place.at.admin.to_string());
+        .env("RAMP_PROXIES", place.at.admin.to_string())
+        .env("RAMP_ROUTES", concat!(env!("CARGO_MANIFEST_DIR"), "/../routes"));
     command
 }
 
@@ -123,6 +124,10 @@ fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> std::process::Outp
     let mut command = in_cluster(place, api, args);
     let folder = place.beside("elsewhere");
     command.env("RAMP_NGINX_DIR", folder).env("RAMP_TARGET", "kubernetes").output().unwrap()
+}
+
+fn first() -> Split {
+    Split::first(&routes()[0])
 }
 
 fn share(percent: &str) -> Wanted {
@@ -145,7 +150,7 @@ fn set_returns_once_the_proxies_serve_the_split() {
 #[test]
 fn a_new_proxy_applies_the_clusters_split() {
     let (place, api) = (Place::new(), Api::start());
-    api.set(&Split::default().with(&share("25")).render());
+    api.set(&first().with(&share("25")).render("qrcode"));
     let _follower = follow(&place, &api);
     assert!(eventually(|| place.served().share_percent.to_string() == "25"));
 }
@@ -155,7 +160,10 @@ fn without_a_split_in_the_cluster_status_shows_what_the_proxies_serve() {
     let (place, api) = (Place::new(), Api::start());
     let output = from_elsewhere(&place, &api, &["status"]);
     let said = stdout(&output);
-    assert!(said.contains("share   0% of arg_text") && said.contains("served  the same"), "{said}");
+    assert!(
+        said.contains("share   0% of parameter:text") && said.contains("served  the same"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -182,7 +190,7 @@ fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
 fn somebody_elses_change_is_not_overwritten() {
     let (place, api) = (Place::new(), Api::start());
     let _follower = follow(&place, &api);
-    api.set(&Split::default().with(&share("5")).render());
+    api.set(&first().with(&share("5")).render("qrcode"));
     assert!(eventually(|| place.served().share_percent.to_string() == "5"));
     api.object.lock().unwrap().contended = true;
     let output = from_elsewhere(&place, &api, &["set", "50"]);
@@ -200,22 +208,37 @@ fn a_split_that_ramp_did_not_write_is_not_applied() {
     api.set("split_clients $arg_text $split_arm { * new; }");
     let mut said = String::new();
     BufReader::new(follower.0.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    assert!(said.contains("split.conf of") && said.contains("not written by ramp"), "{said}");
+    assert!(said.contains("qrcode.conf of") && said.contains("not written by ramp"), "{said}");
     assert_eq!(place.share(), "0");
 }
 
 #[test]
-fn prepare_copies_the_split_and_no_other_text() {
+fn a_new_proxy_starts_with_the_clusters_split_and_no_other_text() {
     let place = Place::new();
-    let mounted = place.beside("mounted.conf");
-    let split = Split::default().with(&share("25"));
-    std::fs::write(&mounted, split.render() + "daemon on;\n").unwrap();
-    place.succeeds(&["prepare", mounted.to_str().unwrap()]);
-    assert_eq!(place.read("split.conf"), split.render());
-    std::fs::write(&mounted, "split_clients $arg_text $split_arm { * new; }").unwrap();
-    let said = place.fails(1, &["prepare", mounted.to_str().unwrap()]);
-    assert!(said.contains("mounted.conf is not written by ramp"), "{said}");
-    assert_eq!(place.read("split.conf"), split.render());
+    let (routes, splits) = (place.beside("routes"), place.beside("splits"));
+    for folder in [&routes, &splits] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    let file = include_str!("../../routes/qrcode.toml");
+    std::fs::write(routes.join("qrcode.toml"), file).unwrap();
+    let prepare = |prefix: &str| {
+        let dir = place.beside(prefix);
+        let args = ["prepare", routes.to_str().unwrap(), "--splits", splits.to_str().unwrap()];
+        let output = place.ramp(&args).env("RAMP_NGINX_DIR", &dir).output().unwrap();
+        (output, ramp::current(&ramp::route_dir(&dir, "qrcode")).map(|split| split.share_percent))
+    };
+    let percent = |share: &str| share.parse::<Share>().unwrap();
+    assert_eq!(prepare("a").1.unwrap(), percent("100"), "as the route file says");
+    let split = first().with(&share("25"));
+    std::fs::write(splits.join("qrcode.conf"), split.render("qrcode") + "daemon on;\n").unwrap();
+    assert_eq!(prepare("a").1.unwrap(), percent("100"), "it keeps its split");
+    assert_eq!(prepare("b").1.unwrap(), percent("25"));
+    let written = std::fs::read_to_string(place.beside("b/routes/qrcode/split.conf")).unwrap();
+    assert_eq!(written, split.render("qrcode"));
+    std::fs::write(splits.join("qrcode.conf"), "split_clients $a $qrcode_split { * new; }")
+        .unwrap();
+    let (output, _) = prepare("c");
+    assert!(stderr(&output).contains("qrcode.conf is not written by ramp"), "{}", stderr(&output));
 }
 
 #[test]

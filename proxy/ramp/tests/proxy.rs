@@ -76,7 +76,7 @@ fn a_share_of_all_requests_is_mirrored_unchanged() {
     for path in odd {
         place.get(path);
     }
-    for path in ["/", "/%71rcode?text=a", "/mirror", "/qrcode/"] {
+    for path in ["/", "/%71rcode?text=a", "/.mirror/qrcode", "/qrcode/"] {
         place.get(path);
     }
     // A request that falls back is mirrored once, not twice.

@@ -74,8 +74,7 @@ fn a_run_whose_gates_pass_reaches_100_percent() {
     let _measured = measured(&place);
     let (code, said) = code(&run(&place, "1500ms"));
     assert_eq!(code, Some(0), "{said}");
-    for part in ["step 1 of 3", "step 3 of 3", "0:02 left", "p99-seconds", "done. 100% of /qrcode"]
-    {
+    for part in ["step 1 of 3", "step 3 of 3", "0:02 left", "p99-seconds", "done. 100% of qrcode"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(place.share(), "100");
@@ -86,12 +85,12 @@ fn a_run_whose_gates_pass_reaches_100_percent() {
     );
     let figures = place.read("ramp.prom");
     for line in [
-        "ramp_share_percent 100.0",
-        "ramp_step 3.0",
-        "ramp_phase{phase=\"done\"} 1",
-        "ramp_verdict{verdict=\"pass\"} 1",
-        "ramp_gate_verdict{gate=\"mismatches\",verdict=\"pass\"} 1",
-        "ramp_gate_value{gate=\"mismatches\"} 0.0",
+        "ramp_share_percent{route=\"qrcode\"} 100.0",
+        "ramp_step{route=\"qrcode\"} 3.0",
+        "ramp_phase{route=\"qrcode\",phase=\"done\"} 1",
+        "ramp_verdict{route=\"qrcode\",verdict=\"pass\"} 1",
+        "ramp_gate_verdict{route=\"qrcode\",gate=\"mismatches\",verdict=\"pass\"} 1",
+        "ramp_gate_value{route=\"qrcode\",gate=\"mismatches\"} 0.0",
     ] {
         assert!(figures.lines().any(|found| found == line), "{line}: {figures}");
     }
@@ -143,7 +142,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         (Traffic { new_errors: 8.0, old_errors: 8.0, ..fine }, 0, "pass"),
         (Traffic { new_seconds: 0.04, ..fine }, 3, "would roll back: p99-seconds ("),
         (Traffic { new_seconds: 0.04, matches: 20.0, ..fine }, 4, "would wait: comparisons ("),
-        (Traffic { down: "shadow", ..fine }, 4, "would wait: parts-up (2, must be == 3)"),
+        (Traffic { down: "shadow", ..fine }, 4, "would wait: parts-up (1, must be == 2)"),
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
     ] {
         measured.set(traffic);
@@ -229,7 +228,10 @@ fn a_killed_run_resumes_its_step_or_reports_why_it_cannot() {
     let _measured = measured(&place);
     let process = start(&place, "1500ms");
     says(&place, "step 2 of 3");
-    says(&place, "share   25% of arg_text to the new side; 10% mirrored\nserved  the same\nrun");
+    says(
+        &place,
+        "share   25% of parameter:text to the new side; 10% mirrored\nserved  the same\nrun",
+    );
     process.signal(Signal::KILL);
     assert_eq!(process.wait(), None);
     assert_eq!(place.share(), "25");

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 
 use ramp::{Lock, Share, Wanted};
 use rustix::process::Signal;
-use support::{Place, eventually, stderr};
+use support::{Place, eventually, routes, stderr};
 
 #[test]
 fn the_share_is_exact_and_a_key_that_has_moved_stays_moved() {
@@ -44,7 +44,7 @@ fn shares_of_0_and_100_and_hundredths_work() {
         assert_eq!(place.share(), share.to_string());
     }
     let said = place.succeeds(&["status"]);
-    assert!(said.contains("12.50% of arg_text") && said.contains("the same"), "{said}");
+    assert!(said.contains("12.50% of parameter:text") && said.contains("the same"), "{said}");
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn requests_with_the_same_key_go_to_the_same_side() {
     };
     let by_address = |i: u8| get(&format!("127.0.0.{i}"), "X-A: b");
     let by_cookie = |i: u8| get("127.0.0.1", &format!("Cookie: a=b; user=u{i}"));
-    place.succeeds(&["set", "50", "--key", "remote_addr"]);
+    place.succeeds(&["set", "50", "--key", "client"]);
     assert_eq!(sticks(&by_address), (true, true));
-    place.succeeds(&["set", "--key", "cookie_user"]);
+    place.succeeds(&["set", "--key", "cookie:user"]);
     assert_eq!(sticks(&by_cookie), (true, true));
     assert_eq!(sticks(&by_address), (true, true), "the address stands in for a missing cookie");
-    place.succeeds(&["set", "--key", "request_id"]);
+    place.succeeds(&["set", "--key", "request"]);
     assert_eq!(sticks(&by_address), (false, true));
     assert_eq!(place.share(), "50", "the share stays");
 }
@@ -133,7 +133,7 @@ fn without_nginx_nothing_changes() {
     assert!(said.contains("no nginx runs") || said.contains("does not answer"), "{said}");
     assert_eq!(place.read("split.conf"), before);
     let said = place.succeeds(&["status"]);
-    assert!(said.contains("0% of arg_text") && said.contains("does not answer"), "{said}");
+    assert!(said.contains("0% of parameter:text") && said.contains("does not answer"), "{said}");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn the_next_command_undoes_a_killed_change_and_says_so() {
     let process = place.with_slow_nginx(&mut place.ramp(&["set", "25"]));
     process.signal(Signal::KILL);
     process.wait();
-    let left = ramp::current(&place.nginx().dir).unwrap();
+    let left = ramp::current(&place.nginx().route_dir()).unwrap();
     assert_eq!(left.share_percent.to_string(), "25", "the file is complete");
     let said = place.succeeds(&["status"]);
     assert!(said.contains("interrupted; before it: 5%") && said.contains("served  5%"), "{said}");
@@ -197,12 +197,56 @@ fn prepare_undoes_a_killed_change() {
     process.wait();
     place.stop_nginx();
     let dir = place.nginx().dir;
-    assert_eq!(ramp::prepare(&dir, &Wanted::default()).unwrap().share_percent, Share::NONE);
+    let routes = &routes()[..1];
+    ramp::prepare(&dir, routes, &Wanted::default()).unwrap();
+    let split = ramp::current(&place.nginx().route_dir()).unwrap();
+    assert_eq!(split.share_percent, Share::NONE);
     let unchanged = place.read("split.conf");
-    ramp::prepare(&dir, &Wanted::share(Share::NONE)).unwrap();
+    ramp::prepare(&dir, routes, &Wanted::share(Share::NONE)).unwrap();
     assert_eq!(place.read("split.conf"), unchanged, "an unchanged split is not written again");
     place.start_nginx();
     assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn two_routes_move_independently() {
+    let place = Place::with(&routes());
+    let said = place.fails(1, &["set", "5"]);
+    assert!(said.contains("which route?") && said.contains("qrcode, report"), "{said}");
+    let said = place.fails(1, &["set", "5", "--route", "reports"]);
+    assert!(said.contains("no route \"reports\"; the routes are qrcode, report"), "{said}");
+
+    let keys: Vec<String> = (0..20_000).map(|i| i.to_string()).collect();
+    place.succeeds(&["set", "25", "--route", "report"]);
+    let before = place.served_by_new_at("/report/a?n=", &keys);
+    // Both are moved at once: each waits for the other's reload, and none is refused.
+    let sets: Vec<_> = [("qrcode", "40"), ("report", "25")]
+        .map(|(route, share)| {
+            let mut command = place.ramp(&["set", share, "--route", route]);
+            support::Process(command.spawn().unwrap())
+        })
+        .into();
+    assert!(sets.into_iter().all(|set| set.wait() == Some(0)));
+    assert_eq!(place.share_of("qrcode"), "40");
+    assert_eq!(place.served_by_new_at("/report/a?n=", &keys), before, "the same keys");
+    let share = |new: &[bool]| new.iter().filter(|&&new| new).count() as f64 / 200.0;
+    let (qrcode, report) = (share(&place.served_by_new(&keys)), share(&before));
+    println!("40 %: {qrcode} %, 25 %: {report} % of 20,000");
+    assert!((qrcode - 40.0).abs() < 0.5 && (report - 25.0).abs() < 0.5, "{qrcode} {report}");
+}
+
+#[test]
+fn other_methods_and_other_spellings_of_a_path_are_the_apps() {
+    let place = Place::with(&routes());
+    place.succeeds(&["set", "100", "--route", "report"]);
+    assert_eq!(place.get("/report/a"), (200, "new".to_owned()));
+    assert_eq!(place.get("/report/%61%2fb"), (200, "new".to_owned()));
+    for path in ["/report", "/%72eport/a", "/reports/a", "//report/a"] {
+        assert_eq!(place.get(path), (200, "old".to_owned()), "{path}");
+    }
+    let url = format!("http://{}/report/a", place.at.proxy);
+    let curl = std::process::Command::new("curl").args(["-s", "-d", "a=b", &url]).output().unwrap();
+    assert_eq!(support::stdout(&curl), "old", "POST");
 }
 
 #[test]
@@ -223,8 +267,8 @@ fn the_share_is_in_the_metrics_and_each_change_in_the_log() {
     let url = format!("http://{}/ramp/metrics", place.at.admin);
     let metrics = || ramp::http::get(&url, std::time::Duration::from_secs(2)).unwrap();
     let has = |line: &str| metrics().1.lines().any(|found| found == line);
-    assert!(eventually(|| has("ramp_share_percent 12.5")), "{:?}", metrics());
-    assert!(has("ramp_mirror_share_percent 3.0"), "{:?}", metrics());
+    assert!(eventually(|| has("ramp_share_percent{route=\"qrcode\"} 12.5")), "{:?}", metrics());
+    assert!(has("ramp_mirror_share_percent{route=\"qrcode\"} 3.0"), "{:?}", metrics());
     let log = place.read("ramp.log");
     let line: serde_json::Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     assert_eq!((line["event"].as_str(), line["share_percent"].as_f64()), (Some("set"), Some(12.5)));

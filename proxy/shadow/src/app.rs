@@ -9,24 +9,42 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
-use crate::asked::Asked;
-use crate::queue::Queue;
-use crate::record::Kept;
+use route::Body;
 
-pub(crate) fn router(queue: Queue) -> Router {
-    Router::new().fallback(take).with_state(queue)
+use crate::asked::Asked;
+use crate::queue::{Queue, Queued};
+use crate::record::Kept;
+use crate::routes::{self, Watched};
+
+pub(crate) fn router(queue: Queue, routes: Arc<[Arc<Watched>]>) -> Router {
+    Router::new().fallback(take).with_state((queue, routes))
 }
 
-async fn take(State(queue): State<Queue>, request: Request) -> StatusCode {
-    if let Some(asked) = Asked::of(&request) {
-        queue.put(asked);
+type Routes = Arc<[Arc<Watched>]>;
+
+async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) -> StatusCode {
+    let Some(watched) = routes::find(&routes, &request) else {
+        queue.put_unknown();
+        return StatusCode::NO_CONTENT;
+    };
+    let Some(mut asked) = Asked::of(&request, &watched.sent_headers) else {
+        return StatusCode::NO_CONTENT;
+    };
+    if watched.route.body() == Body::Buffered {
+        let longest = usize::try_from(watched.route.file.max_body.0).unwrap_or(usize::MAX);
+        match to_bytes(request.into_body(), longest).await {
+            Ok(body) => asked.body = body,
+            Err(_) => return StatusCode::NO_CONTENT, // nginx went away in the middle
+        }
     }
+    queue.put(Queued { asked, watched: Arc::clone(watched) });
     StatusCode::NO_CONTENT
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::uri::PathAndQuery;
-use http::{HeaderName, HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Marks the shadow's own requests. If a shadow is pointed at the proxy, the proxy mirrors them back
@@ -19,11 +19,14 @@ pub(crate) struct Asked {
     pub(crate) target: PathAndQuery,
     /// X-Request-Id, so that the logs of both sides can be matched.
     pub(crate) request_id: Option<HeaderValue>,
+    /// The headers that the route file names.
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Asked {
     /// The request to send again; `None` if a shadow sent `request`, or if it has no path (CONNECT).
-    pub(crate) fn of<B>(request: &Request<B>) -> Option<Self> {
+    pub(crate) fn of<B>(request: &Request<B>, sent: &[HeaderName]) -> Option<Self> {
         if request.method() == Method::CONNECT || request.headers().contains_key(SHADOW_MARK) {
             return None;
         }
@@ -34,18 +37,30 @@ impl Asked {
             target: PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(target.as_bytes()))
                 .ok()?,
             request_id: request.headers().get(REQUEST_ID).cloned(),
+            headers: sent
+                .iter()
+                .flat_map(|name| {
+                    request.headers().get_all(name).iter().map(move |value| (name, value))
+                })
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+            body: Bytes::new(),
         })
     }
 
     /// GET of `target`.
     pub(crate) fn get(target: PathAndQuery) -> Self {
-        Asked { method: Method::GET, target, request_id: None }
+        Asked {
+            method: Method::GET,
+            target,
+            request_id: None,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        }
     }
 
-    /// The text to encode; `None` if the contract refuses the query.
-    pub(crate) fn text(&self) -> Option<String> {
-        let mut buffer = [0; qr_query::MAX_TEXT_BYTES];
-        let query = self.target.query().unwrap_or_default();
-        qr_query::parse_text(query.as_bytes(), &mut buffer).ok().map(str::to_owned)
+    /// The request as judges see it.
+    pub(crate) fn for_judge(&self) -> judge::Asked<'_> {
+        judge::Asked { method: self.method.as_str(), target: self.target.as_str() }
     }
 }

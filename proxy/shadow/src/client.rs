@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
-use http::{HeaderValue, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body::Body as _;
-use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -18,8 +18,8 @@ use tokio::time::timeout;
 use crate::asked::{Asked, REQUEST_ID, SHADOW_MARK};
 use crate::base_url::BaseUrl;
 
-/// Longest body that is read. A picture has a few hundred or a few thousand bytes.
-const MAX_BODY_BYTES: usize = 256 * 1024;
+/// Longest body that is read: two of them are held for each comparison under way.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// Longest head of an answer that is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// A connection that was idle for longer is not used again. This is shorter than both sides keep
@@ -62,7 +62,15 @@ label_value!(Reason);
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+}
+
+impl Answer {
+    /// The answer as judges see it.
+    pub(crate) fn for_judge(&self) -> judge::Answer<'_> {
+        judge::Answer { status: self.status.as_u16(), headers: &self.headers, body: &self.body }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -74,15 +82,15 @@ pub(crate) struct Failure {
 
 /// The outcome of one request to one side.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply<T = Answer> {
+pub(crate) struct Reply {
     /// From before a connection is taken to the last byte of the body.
     pub(crate) elapsed: Duration,
-    pub(crate) outcome: Result<T, Failure>,
+    pub(crate) outcome: Result<Answer, Failure>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
-    http: HttpClient<HttpConnector, Empty<Bytes>>,
+    http: HttpClient<HttpConnector, Full<Bytes>>,
     request_timeout: Duration,
 }
 
@@ -115,7 +123,7 @@ impl Client {
             let reason = if error.is_connect() { Reason::Connect } else { Reason::Broken };
             failure(reason, &error)
         })?;
-        let status = response.status();
+        let (status, headers) = (response.status(), response.headers().clone());
         // A body that announces too many bytes is not read at all.
         if response.body().size_hint().lower() > MAX_BODY_BYTES as u64 {
             return Err(too_large());
@@ -129,12 +137,12 @@ impl Client {
             let detail = format!("status {}", status.as_u16());
             return Err(Failure { reason: Reason::Unavailable, detail });
         }
-        Ok(Answer { status, body: body.to_bytes() })
+        Ok(Answer { status, headers, body: body.to_bytes() })
     }
 }
 
 /// The mirrored request, with this side's host and the shadow's mark.
-fn request_to(base: &BaseUrl, asked: &Asked) -> Result<Request<Empty<Bytes>>, http::Error> {
+fn request_to(base: &BaseUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, http::Error> {
     let mut request = Request::builder()
         .method(asked.method.clone())
         .uri(base.join(asked.target.clone())?)
@@ -143,7 +151,10 @@ fn request_to(base: &BaseUrl, asked: &Asked) -> Result<Request<Empty<Bytes>>, ht
     if let Some(id) = &asked.request_id {
         request = request.header(REQUEST_ID, id.clone());
     }
-    request.body(Empty::new())
+    for (name, value) in &asked.headers {
+        request = request.header(name, value);
+    }
+    request.body(Full::new(asked.body.clone()))
 }
 
 fn too_large() -> Failure {

@@ -1,76 +1,94 @@
-//! One comparison: asks both sides, decodes the pictures and judges the answers.
+//! One comparison: asks both sides, and has the answers judged.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use http::Method;
+use serde_json::Value;
 
 use crate::asked::Asked;
-use crate::base_url::BaseUrl;
 use crate::client::{Client, Reply};
-use crate::picture::{Picture, Seen};
+use crate::routes::Watched;
 use crate::side::Side;
-use crate::verdict::{self, Verdict};
+use crate::verdict::{self, Outcome, Verdict};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
+    pub(crate) route: Arc<str>,
     pub(crate) asked: Asked,
     pub(crate) time: SystemTime,
-    pub(crate) new: Reply<Seen>,
-    pub(crate) old: Reply<Seen>,
+    pub(crate) new: Seen,
+    pub(crate) old: Seen,
     pub(crate) verdict: Verdict,
 }
 
+/// A side's reply, and what the judge sees in it where the sides do not match.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) reply: Reply,
+    pub(crate) description: Option<Value>,
+}
+
 impl Comparison {
-    pub(crate) fn reply(&self, side: Side) -> &Reply<Seen> {
+    pub(crate) fn reply(&self, side: Side) -> &Reply {
         match side {
-            Side::New => &self.new,
-            Side::Old => &self.old,
+            Side::New => &self.new.reply,
+            Side::Old => &self.old.reply,
         }
     }
 }
 
-/// Compares the sides at two addresses.
+/// Compares the sides of a route.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparer {
     pub(crate) client: Client,
-    pub(crate) new: BaseUrl,
-    pub(crate) old: BaseUrl,
+    pub(crate) watched: Arc<Watched>,
+    /// Whether descriptions may quote the answers.
+    pub(crate) keep_text: bool,
 }
 
 impl Comparer {
     /// Asks one side after the other. The order is random, because the second request finds caches
-    /// and clock speed as the first one left them.
+    /// and processors warm.
     pub(crate) async fn compare(&self, asked: Asked) -> Comparison {
         let time = SystemTime::now();
+        let Watched { new, old, .. } = &*self.watched;
         let (new, old) = if fastrand::bool() {
-            let new = self.client.ask(&self.new, &asked).await;
-            (new, self.client.ask(&self.old, &asked).await)
+            let new = self.client.ask(new, &asked).await;
+            (new, self.client.ask(old, &asked).await)
         } else {
-            let old = self.client.ask(&self.old, &asked).await;
-            (self.client.ask(&self.new, &asked).await, old)
+            let old = self.client.ask(old, &asked).await;
+            (self.client.ask(new, &asked).await, old)
         };
-        let new = look_at(&asked.method, new).await;
-        let old = look_at(&asked.method, old).await;
-        let verdict = verdict::judge(&asked, &new, &old);
-        Comparison { asked, time, new, old, verdict }
+        let route = Arc::from(self.watched.name());
+        let (watched, keep_text) = (Arc::clone(&self.watched), self.keep_text);
+        let given = (asked.clone(), new.clone(), old.clone());
+        // On another thread: this one measures times, and judges take theirs.
+        let judged = tokio::task::spawn_blocking(move || {
+            let (asked, new, old) = given;
+            judge(&watched, &asked, new, old, keep_text)
+        });
+        let (new, old, verdict) = judged.await.unwrap_or_else(|_| {
+            let bare = |reply| Seen { reply, description: None };
+            (bare(new), bare(old), Verdict::unjudged("the judge panicked"))
+        });
+        Comparison { route, asked, time, new, old, verdict }
     }
 }
 
-/// Decodes the picture on another thread, because this one measures times.
-async fn look_at(method: &Method, reply: Reply) -> Reply<Seen> {
-    let Reply { elapsed, outcome } = reply;
-    let outcome = match outcome {
-        Ok(answer) => {
-            let mut seen = Seen { status: answer.status, body: answer.body, picture: None };
-            if verdict::is_picture(method, seen.status) {
-                let png = seen.body.clone();
-                let picture = tokio::task::spawn_blocking(move || Picture::from_png(&png)).await;
-                let panicked = |_| Picture::unreadable("the decoder panicked".to_owned());
-                seen.picture = Some(picture.unwrap_or_else(panicked));
-            }
-            Ok(seen)
-        }
-        Err(failure) => Err(failure),
+fn judge(
+    watched: &Watched,
+    asked: &Asked,
+    new: Reply,
+    old: Reply,
+    keep_text: bool,
+) -> (Seen, Seen, Verdict) {
+    let verdict = verdict::judge(&watched.judge, asked, &new, &old);
+    let seen = |reply: Reply| {
+        let answer = reply.outcome.as_ref().ok().filter(|_| verdict.outcome != Outcome::Match);
+        let describe = |answer: &crate::client::Answer| {
+            watched.judge.describe(&asked.for_judge(), &answer.for_judge(), keep_text)
+        };
+        Seen { description: answer.and_then(describe), reply }
     };
-    Reply { elapsed, outcome }
+    (seen(new), seen(old), verdict)
 }

@@ -1,6 +1,8 @@
 //! Configuration: [`Arguments`] as typed, and after checking [`Config`] or [`offline::Options`].
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
@@ -11,6 +13,7 @@ use service_kit::{Serving, Timeouts};
 use crate::base_url::BaseUrl;
 use crate::offline;
 use crate::queue::Pace;
+use crate::routes::{self, Watched};
 
 /// Connections at once. The proxy opens one per mirrored request under way.
 const MAX_CONNECTIONS: usize = 1024;
@@ -21,7 +24,7 @@ const TIMEOUTS: Timeouts = Timeouts {
     write: Duration::from_secs(10),
 };
 
-/// Sends the requests that the proxy mirrors to both sides of GET /qrcode and compares the answers
+/// Sends the requests that the proxy mirrors to both sides of a route and compares the answers
 #[derive(Parser, Clone, Debug)]
 #[command(name = "shadow", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -52,7 +55,11 @@ struct ServiceArguments {
     )]
     admin_addr: SocketAddr,
 
-    /// The new side itself, not the proxy in front of it
+    /// The folder of route files
+    #[arg(long, env = "SHADOW_ROUTES", default_value = "proxy/routes", value_name = "FOLDER")]
+    routes: PathBuf,
+
+    /// The new side of the routes, itself, not the proxy in front of it
     #[arg(
         long,
         env = "SHADOW_NEW_URL",
@@ -61,7 +68,7 @@ struct ServiceArguments {
     )]
     new_url: BaseUrl,
 
-    /// The old side itself, not the proxy in front of it
+    /// The old side of the routes, itself, not the proxy in front of it
     #[arg(
         long,
         env = "SHADOW_OLD_URL",
@@ -80,7 +87,7 @@ struct ServiceArguments {
         value_parser = clap::value_parser!(u32).range(1..=64))]
     concurrency: u32,
 
-    /// Comparisons started per second; each makes both sides draw a picture, and decodes both
+    /// Comparisons started per second; each asks both sides
     #[arg(long, env = "SHADOW_MAX_PER_SECOND", default_value_t = 10, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     max_per_second: u32,
@@ -89,7 +96,7 @@ struct ServiceArguments {
     #[arg(long, env = "SHADOW_REQUEST_TIMEOUT", default_value = "2s", value_name = "TIME", value_parser = timeout)]
     request_timeout: Duration,
 
-    /// Show texts at /mismatches, not only their lengths and hashes
+    /// Show queries and bodies at /mismatches, not only their lengths and hashes
     #[arg(
         long,
         env = "SHADOW_KEEP_TEXT",
@@ -123,8 +130,7 @@ pub(crate) enum Task {
 pub(crate) struct Config {
     pub(crate) addr: SocketAddr,
     pub(crate) admin_addr: SocketAddr,
-    pub(crate) new_url: BaseUrl,
-    pub(crate) old_url: BaseUrl,
+    pub(crate) routes: Vec<Arc<Watched>>,
     pub(crate) queue_length: usize,
     pub(crate) pace: Pace,
     pub(crate) request_timeout: Duration,
@@ -149,8 +155,8 @@ impl ServiceArguments {
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
-            new_url: self.new_url,
-            old_url: self.old_url,
+            routes: routes::load(&self.routes, &self.new_url, &self.old_url)
+                .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?,
             queue_length: self.queue_length as usize,
             pace: Pace {
                 concurrency: self.concurrency as usize,

@@ -12,9 +12,9 @@ mod comparison;
 mod config;
 mod metrics;
 mod offline;
-mod picture;
 mod queue;
 mod record;
+mod routes;
 mod service;
 mod side;
 mod verdict;
@@ -55,11 +55,11 @@ fn runtime(concurrency: usize) -> anyhow::Result<tokio::runtime::Runtime> {
 
 /// Exits with 0 if all answers match, with 1 if any differ, with 2 if there is nothing to compare.
 fn compare(options: &offline::Options) -> anyhow::Result<ExitCode> {
-    let texts = match options.read_texts() {
-        Ok(texts) => texts,
+    let lines = match options.read() {
+        Ok(lines) => lines,
         Err(error) => return Ok(fail(USAGE, &error)),
     };
-    let report = runtime(1)?.block_on(offline::compare(options, &texts));
+    let report = runtime(1)?.block_on(offline::compare(options, &lines));
     report.print(options.json)?;
     Ok(if report.all_match() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,18 +2,24 @@
 //!
 //! | metric | labels |
 //! | --- | --- |
-//! | `shadow_comparisons_total` | result |
-//! | `shadow_mismatches_total` | kind |
-//! | `shadow_failures_total` | side, reason |
-//! | `shadow_response_seconds`, `shadow_response_bytes` | side |
-//! | `shadow_dropped_total`, `shadow_queue_depth` | |
+//! | `shadow_comparisons_total` | route, result |
+//! | `shadow_mismatches_total` | route, kind |
+//! | `shadow_failures_total` | route, side, reason |
+//! | `shadow_response_seconds`, `shadow_response_bytes` | route, side |
+//! | `shadow_dropped_total` | route |
+//! | `shadow_judge_failures_total`, `shadow_judge_starts_total` | route; reason: a judge of `exec` |
+//! | `shadow_unknown_total`, `shadow_queue_depth` | |
 //! | `shadow_build_info` | version |
 //! | `process_*` | see `service_kit::metrics` |
 //!
 //! Every series exists from the start, because `rate` misses the first increment of a new one. Times
 //! and sizes are those of answers; failures are only counted.
 
-use prometheus_client::encoding::EncodeLabelSet;
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -24,43 +30,56 @@ use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, enc
 
 use crate::client::Reason;
 use crate::comparison::Comparison;
+use crate::routes::Watched;
 use crate::side::Side;
-use crate::verdict::{Kind, Outcome};
+use crate::verdict::Outcome;
+
+type Name = Arc<str>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ResultLabel {
+struct OfRoute {
+    route: Name,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfResult {
+    route: Name,
     result: Outcome,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct KindLabel {
-    kind: Kind,
+struct OfKind {
+    route: Name,
+    kind: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct SideLabel {
+struct OfSide {
+    route: Name,
     side: Side,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FailureLabels {
+struct OfFailure {
+    route: Name,
     side: Side,
     reason: Reason,
 }
 
 pub(crate) struct Metrics {
     registry: Registry,
-    comparisons: Family<ResultLabel, Counter>,
-    mismatches: Family<KindLabel, Counter>,
-    failures: Family<FailureLabels, Counter>,
-    seconds: Family<SideLabel, Histogram>,
-    bytes: Family<SideLabel, Histogram>,
-    pub(crate) dropped: Counter,
+    comparisons: Family<OfResult, Counter>,
+    mismatches: Family<OfKind, Counter>,
+    failures: Family<OfFailure, Counter>,
+    seconds: Family<OfSide, Histogram>,
+    bytes: Family<OfSide, Histogram>,
+    dropped: Family<OfRoute, Counter>,
+    pub(crate) unknown: Counter,
     pub(crate) queue_depth: Gauge,
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(routes: &[Arc<Watched>]) -> Self {
         let mut metrics = Metrics {
             registry: Registry::default(),
             comparisons: Family::default(),
@@ -68,11 +87,16 @@ impl Metrics {
             failures: Family::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             bytes: Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS)),
-            dropped: Counter::default(),
+            dropped: Family::default(),
+            unknown: Counter::default(),
             queue_depth: Gauge::default(),
         };
         metrics.register();
-        metrics.make_series();
+        let judges = Judges(routes.to_vec());
+        metrics.registry.register_collector(Box::new(judges));
+        for watched in routes {
+            metrics.make_series(watched);
+        }
         metrics
     }
 
@@ -110,6 +134,7 @@ impl Metrics {
             "Requests dropped because the queue was full",
             self.dropped.clone(),
         );
+        registry.register("unknown", "Requests of no route", self.unknown.clone());
         registry.register("queue_depth", "Requests in the queue", self.queue_depth.clone());
         let build = [("version", env!("CARGO_PKG_VERSION"))];
         registry.register("build", "Version of the program", Info::new(build));
@@ -117,38 +142,48 @@ impl Metrics {
     }
 
     /// Each guard is dropped at once: it locks the family.
-    fn make_series(&self) {
+    fn make_series(&self, watched: &Watched) {
+        let route: Name = Arc::from(watched.name());
+        let route = || Arc::clone(&route);
+        drop(self.dropped.get_or_create(&OfRoute { route: route() }));
         for result in Outcome::ALL {
-            drop(self.comparisons.get_or_create(&ResultLabel { result }));
+            drop(self.comparisons.get_or_create(&OfResult { route: route(), result }));
         }
-        for kind in Kind::ALL {
-            drop(self.mismatches.get_or_create(&KindLabel { kind }));
+        for kind in watched.judge.kinds() {
+            let kind = kind.to_string();
+            drop(self.mismatches.get_or_create(&OfKind { route: route(), kind }));
         }
         for side in Side::ALL {
-            drop(self.seconds.get_or_create(&SideLabel { side }));
-            drop(self.bytes.get_or_create(&SideLabel { side }));
+            drop(self.seconds.get_or_create(&OfSide { route: route(), side }));
+            drop(self.bytes.get_or_create(&OfSide { route: route(), side }));
             for reason in Reason::ALL {
-                drop(self.failures.get_or_create(&FailureLabels { side, reason }));
+                drop(self.failures.get_or_create(&OfFailure { route: route(), side, reason }));
             }
         }
     }
 
+    pub(crate) fn drop_one(&self, route: &str) {
+        self.dropped.get_or_create(&OfRoute { route: Arc::from(route) }).inc();
+    }
+
     pub(crate) fn observe(&self, comparison: &Comparison) {
+        let route = || Arc::clone(&comparison.route);
         let result = comparison.verdict.outcome;
-        self.comparisons.get_or_create(&ResultLabel { result }).inc();
-        if let Some(kind) = comparison.verdict.kind {
-            self.mismatches.get_or_create(&KindLabel { kind }).inc();
+        self.comparisons.get_or_create(&OfResult { route: route(), result }).inc();
+        if let Some(kind) = &comparison.verdict.kind {
+            let kind = kind.0.to_string();
+            self.mismatches.get_or_create(&OfKind { route: route(), kind }).inc();
         }
         for side in Side::ALL {
             let reply = comparison.reply(side);
             match &reply.outcome {
-                Ok(seen) => {
-                    let label = SideLabel { side };
+                Ok(answer) => {
+                    let label = OfSide { route: route(), side };
                     self.seconds.get_or_create(&label).observe(reply.elapsed.as_secs_f64());
-                    self.bytes.get_or_create(&label).observe(seen.body.len() as f64);
+                    self.bytes.get_or_create(&label).observe(answer.body.len() as f64);
                 }
                 Err(failure) => {
-                    let labels = FailureLabels { side, reason: failure.reason };
+                    let labels = OfFailure { route: route(), side, reason: failure.reason };
                     self.failures.get_or_create(&labels).inc();
                 }
             }
@@ -158,5 +193,40 @@ impl Metrics {
     /// All metrics in the OpenMetrics text format.
     pub(crate) fn encode(&self) -> String {
         encode(&self.registry)
+    }
+}
+
+/// What the programs of `exec` did.
+#[derive(Debug)]
+struct Judges(Vec<Arc<Watched>>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfJudgeFailure {
+    route: Name,
+    reason: &'static str,
+}
+
+impl Collector for Judges {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let starts = Family::<OfRoute, Counter>::default();
+        let failures = Family::<OfJudgeFailure, Counter>::default();
+        for watched in &self.0 {
+            let Some(stats) = watched.judge.stats() else { continue };
+            let route: Name = Arc::from(watched.name());
+            starts.get_or_create(&OfRoute { route: Arc::clone(&route) }).inc_by(stats.starts);
+            let failed =
+                judge::Failure::ALL.map(|failure| (failure.as_str(), stats.failures(failure)));
+            let others = [("waiting", stats.waiting), ("busy", stats.busy)];
+            for (reason, count) in failed.into_iter().chain(others) {
+                let labels = OfJudgeFailure { route: Arc::clone(&route), reason };
+                failures.get_or_create(&labels).inc_by(count);
+            }
+        }
+        let help = "Starts of the program that judges";
+        let kind = starts.metric_type();
+        starts.encode(encoder.encode_descriptor("shadow_judge_starts", help, None, kind)?)?;
+        let help = "Pairs that the program did not judge, by reason";
+        let kind = failures.metric_type();
+        failures.encode(encoder.encode_descriptor("shadow_judge_failures", help, None, kind)?)
     }
 }

@@ -3,23 +3,31 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::asked::Asked;
 use crate::metrics::Metrics;
+use crate::routes::Watched;
 
 /// The queue's entrance.
 #[derive(Clone)]
 pub(crate) struct Queue {
-    sender: Sender<Asked>,
+    sender: Sender<Queued>,
     metrics: Arc<Metrics>,
 }
 
-/// The queue's exit. It ends when every [`Queue`] is dropped and no request is left.
+/// A request and its route.
 pub(crate) struct Queued {
-    receiver: Receiver<Asked>,
+    pub(crate) asked: Asked,
+    pub(crate) watched: Arc<Watched>,
+}
+
+/// The queue's exit. It ends when every [`Queue`] is dropped and no request is left.
+pub(crate) struct Waiting {
+    receiver: Receiver<Queued>,
     metrics: Arc<Metrics>,
 }
 
@@ -33,28 +41,35 @@ pub(crate) struct Pace {
 }
 
 /// A queue of at most `length` requests.
-pub(crate) fn queue(length: usize, metrics: &Arc<Metrics>) -> (Queue, Queued) {
+pub(crate) fn queue(length: usize, metrics: &Arc<Metrics>) -> (Queue, Waiting) {
     let (sender, receiver) = channel(length);
     let metrics = || Arc::clone(metrics);
-    (Queue { sender, metrics: metrics() }, Queued { receiver, metrics: metrics() })
+    (Queue { sender, metrics: metrics() }, Waiting { receiver, metrics: metrics() })
 }
 
 impl Queue {
     /// Queues a request; drops and counts it if the queue is full.
-    pub(crate) fn put(&self, asked: Asked) {
+    pub(crate) fn put(&self, queued: Queued) {
         // Counted first: afterwards, a worker might take the request out before it is counted.
         self.metrics.queue_depth.inc();
-        if self.sender.try_send(asked).is_err() {
+        if let Err(TrySendError::Full(queued) | TrySendError::Closed(queued)) =
+            self.sender.try_send(queued)
+        {
             self.metrics.queue_depth.dec();
-            self.metrics.dropped.inc();
+            self.metrics.drop_one(queued.watched.name());
         }
+    }
+
+    /// Counts a request of no route.
+    pub(crate) fn put_unknown(&self) {
+        self.metrics.unknown.inc();
     }
 }
 
-impl Queued {
+impl Waiting {
     /// Runs `work` on each request within the limits of `pace`. Returns when the queue has ended and
     /// all work is done.
-    pub(crate) async fn work<F>(mut self, pace: Pace, work: impl Fn(Asked) -> F)
+    pub(crate) async fn work<F>(mut self, pace: Pace, work: impl Fn(Queued) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -66,9 +81,9 @@ impl Queued {
                 under_way.join_next().await;
             }
             turn.tick().await;
-            let Some(asked) = self.receiver.recv().await else { break };
+            let Some(queued) = self.receiver.recv().await else { break };
             self.metrics.queue_depth.dec();
-            under_way.spawn(work(asked));
+            under_way.spawn(work(queued));
         }
         while under_way.join_next().await.is_some() {}
     }

@@ -5,11 +5,11 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::client::{Reason, Reply};
-use crate::comparison::Comparison;
-use crate::picture::{Picture, Seen};
+use crate::client::Reason;
+use crate::comparison::{Comparison, Seen};
 use crate::verdict::{Kind, Outcome};
 
 /// How many mismatches are kept, and how many failures.
@@ -17,24 +17,27 @@ const MAX_KEPT: usize = 100;
 /// Longest body that is kept with the texts.
 const MAX_SHOWN_BYTES: usize = 200;
 
-/// A comparison as it may be shown. Texts are personal, so they are shown as length and SHA-256
-/// unless the operator chose to keep them.
+/// A comparison as it may be shown. Queries and bodies are personal, so they are shown as length and
+/// SHA-256 unless the operator chose to keep them.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Record {
     /// Start of the comparison, RFC 3339.
     time: String,
+    route: String,
     result: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
+    /// What exactly differs, if texts are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// Why the judge failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
     method: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
-    /// Missing if the contract refuses the query.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<Digested>,
-    /// Path and query, if texts are kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<String>,
+    /// Path and query.
+    target: Digested,
     new: Shown,
     old: Shown,
 }
@@ -61,8 +64,9 @@ enum ShownOutcome {
     Answered {
         status: u16,
         body: Digested,
+        /// What the judge sees in the answer.
         #[serde(skip_serializing_if = "Option::is_none")]
-        picture: Option<ShownPicture>,
+        seen: Option<Value>,
     },
     Failed {
         failed: Reason,
@@ -70,38 +74,22 @@ enum ShownOutcome {
     },
 }
 
-#[derive(Clone, Debug, Serialize)]
-struct ShownPicture {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    width: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    height: Option<usize>,
-    #[serde(flatten)]
-    symbol: ShownSymbol,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-enum ShownSymbol {
-    Read { level: char, version: u8, text: Digested },
-    Unread { undecodable: String },
-}
-
 impl Record {
     pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
-        let Comparison { asked, time, new, old, verdict } = comparison;
-        let text = asked.text();
+        let Comparison { route, asked, time, new, old, verdict } = comparison;
         Record {
             time: humantime::format_rfc3339_millis(*time).to_string(),
+            route: route.to_string(),
             result: verdict.outcome,
-            kind: verdict.kind,
+            kind: verdict.kind.clone(),
+            detail: verdict.detail.clone().filter(|_| keep_text),
+            problem: verdict.problem.clone(),
             method: asked.method.to_string(),
             request_id: asked
                 .request_id
                 .as_ref()
                 .map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned()),
-            text: text.map(|text| Digested::of(text.as_bytes(), keep_text)),
-            target: keep_text.then(|| asked.target.to_string()),
+            target: Digested::of(asked.target.as_str().as_bytes(), keep_text),
             new: Shown::of(new, keep_text),
             old: Shown::of(old, keep_text),
         }
@@ -111,8 +99,11 @@ impl Record {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.result.as_str())?;
-        if let Some(kind) = self.kind {
-            write!(f, " in {}", kind.as_str())?;
+        if let Some(kind) = &self.kind {
+            write!(f, " in {}", kind.0)?;
+        }
+        if let Some(detail) = self.detail.as_ref().or(self.problem.as_ref()) {
+            write!(f, ": {detail}")?;
         }
         write!(f, "; new {}; old {}", self.new, self.old)
     }
@@ -122,26 +113,9 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
             ShownOutcome::Failed { detail, .. } => f.write_str(detail),
-            ShownOutcome::Answered { status, picture: None, body } => {
+            ShownOutcome::Answered { status, body, .. } => {
                 write!(f, "{status}, {} bytes", body.bytes)
             }
-            ShownOutcome::Answered { status, picture: Some(picture), .. } => {
-                write!(f, "{status}, {picture}")
-            }
-        }
-    }
-}
-
-impl fmt::Display for ShownPicture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let (Some(width), Some(height)) = (self.width, self.height) {
-            write!(f, "{width} x {height} px, ")?;
-        }
-        match &self.symbol {
-            ShownSymbol::Read { level, version, text } => {
-                write!(f, "version {version}-{level}, text of {} bytes", text.bytes)
-            }
-            ShownSymbol::Unread { undecodable } => f.write_str(undecodable),
         }
     }
 }
@@ -157,38 +131,24 @@ impl Digested {
 }
 
 impl Shown {
-    fn of(reply: &Reply<Seen>, keep_text: bool) -> Self {
-        let outcome = match &reply.outcome {
-            Ok(seen) => {
+    fn of(seen: &Seen, keep_text: bool) -> Self {
+        let outcome = match &seen.reply.outcome {
+            Ok(answer) => {
                 // An error's body may echo the text.
-                let keep_body =
-                    keep_text && seen.picture.is_none() && seen.body.len() <= MAX_SHOWN_BYTES;
+                let keep_body = keep_text
+                    && answer.body.len() <= MAX_SHOWN_BYTES
+                    && std::str::from_utf8(&answer.body).is_ok();
                 ShownOutcome::Answered {
-                    status: seen.status.as_u16(),
-                    body: Digested::of(&seen.body, keep_body),
-                    picture: seen.picture.as_ref().map(|p| ShownPicture::of(p, keep_text)),
+                    status: answer.status.as_u16(),
+                    body: Digested::of(&answer.body, keep_body),
+                    seen: seen.description.clone(),
                 }
             }
             Err(failure) => {
                 ShownOutcome::Failed { failed: failure.reason, detail: failure.detail.clone() }
             }
         };
-        Shown { seconds: reply.elapsed.as_secs_f64(), outcome }
-    }
-}
-
-impl ShownPicture {
-    fn of(picture: &Picture, keep_text: bool) -> Self {
-        let symbol = match &picture.symbol {
-            Ok(symbol) => ShownSymbol::Read {
-                level: symbol.level,
-                version: symbol.version,
-                text: Digested::of(&symbol.bytes, keep_text),
-            },
-            Err(why) => ShownSymbol::Unread { undecodable: why.clone() },
-        };
-        let (width, height) = picture.size_px.unzip();
-        ShownPicture { width, height, symbol }
+        Shown { seconds: seen.reply.elapsed.as_secs_f64(), outcome }
     }
 }
 
@@ -207,9 +167,11 @@ impl Kept {
     pub(crate) fn keep(&self, record: Record) {
         let mut sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sort = match record.result {
-            Outcome::Match => return,
+            Outcome::Match | Outcome::Skipped => return,
             Outcome::Mismatch => &mut sorts.mismatches,
-            Outcome::NewError | Outcome::OldError | Outcome::Timeout => &mut sorts.failures,
+            Outcome::NewError | Outcome::OldError | Outcome::Timeout | Outcome::Unjudged => {
+                &mut sorts.failures
+            }
         };
         sort.truncate(MAX_KEPT - 1);
         sort.push_front(record);

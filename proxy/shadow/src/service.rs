@@ -5,12 +5,11 @@ use std::sync::Arc;
 use service_kit::{Admin, Listeners, shutdown_signal, telemetry};
 
 use crate::app;
-use crate::asked::Asked;
 use crate::client::Client;
 use crate::comparison::Comparer;
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::queue::queue;
+use crate::queue::{Queued, queue};
 use crate::record::{Kept, Record};
 use crate::verdict::Outcome;
 
@@ -25,17 +24,23 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, "listening");
 
-    let metrics = Arc::new(Metrics::new());
+    // A program that judges says what kinds of difference it knows.
+    for watched in &config.routes {
+        if let Err(error) = watched.judge.start() {
+            tracing::error!(route = watched.name(), error = format!("{error:#}"), "no judge yet");
+        }
+    }
+    let metrics = Arc::new(Metrics::new(&config.routes));
     let kept = Arc::new(Kept::default());
     let (queue, queued) = queue(config.queue_length, &metrics);
     let client = Client::new(config.request_timeout);
     let worker = Arc::new(Worker {
-        comparer: Comparer { client, new: config.new_url, old: config.old_url },
+        client,
         metrics: Arc::clone(&metrics),
         kept: Arc::clone(&kept),
         keep_text: config.keep_text,
     });
-    let work = queued.work(config.pace, move |asked| Arc::clone(&worker).compare(asked));
+    let work = queued.work(config.pace, move |queued| Arc::clone(&worker).compare(queued));
     let work = tokio::spawn(work);
     let shown = Arc::clone(&metrics);
     let admin = Admin::new(move || shown.encode()).with(app::admin_router(kept));
@@ -44,7 +49,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         let _ = work.await;
     };
     // The router owns the queue's only entrance, so the queue ends with the last connection.
-    let routes = app::router(queue);
+    let routes = app::router(queue, config.routes.into());
     service_kit::serve(listeners, &config.serving, routes, admin, shutdown, rest).await;
     match metrics.queue_depth.get() {
         0 => {}
@@ -54,7 +59,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
 }
 
 struct Worker {
-    comparer: Comparer,
+    client: Client,
     metrics: Arc<Metrics>,
     kept: Arc<Kept>,
     keep_text: bool,
@@ -62,16 +67,20 @@ struct Worker {
 
 impl Worker {
     /// Compares, counts, and keeps and logs the result if it is no match. The log never has the text.
-    async fn compare(self: Arc<Self>, asked: Asked) {
-        let comparison = self.comparer.compare(asked).await;
+    async fn compare(self: Arc<Self>, queued: Queued) {
+        let Queued { asked, watched } = queued;
+        let (client, keep_text) = (self.client.clone(), self.keep_text);
+        let comparison = Comparer { client, watched, keep_text }.compare(asked).await;
         self.metrics.observe(&comparison);
-        let verdict = comparison.verdict;
-        if verdict.outcome == Outcome::Match {
+        let verdict = &comparison.verdict;
+        if matches!(verdict.outcome, Outcome::Match | Outcome::Skipped) {
             return;
         }
         let request_id = comparison.asked.request_id.as_ref().and_then(|id| id.to_str().ok());
-        let kind = verdict.kind.map(|kind| kind.as_str());
-        tracing::warn!(request_id, result = verdict.outcome.as_str(), kind, "no match");
+        let kind = verdict.kind.as_ref().map(|kind| kind.0.as_str());
+        let (route, problem) = (&*comparison.route, verdict.problem.as_deref());
+        let result = verdict.outcome.as_str();
+        tracing::warn!(request_id, route, result, kind, problem, "no match");
         self.kept.keep(Record::of(&comparison, self.keep_text));
     }
 }

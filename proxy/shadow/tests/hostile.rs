@@ -30,7 +30,7 @@ fn malformed(head: &str) -> Reply {
                 [b"fff\r\n".to_vec(), vec![b'x'; 0xfff], b"\r\n".to_vec()].concat(),
             )
         }
-        "large-body" => Reply::Keep(error(400, &"x".repeat(300 * 1024))),
+        "large-body" => Reply::Keep(error(400, &"x".repeat(1100 * 1024))),
         "not-a-png" => Reply::Keep(png_answer(b"GIF89a")),
         "cut-picture" => {
             let whole = picture(&text, Level::L, 200);
@@ -115,7 +115,7 @@ fn malformed_answers_are_named_and_take_little_memory() {
     assert!(peak < 100 << 20, "{peak} bytes");
     // The shadow still compares.
     mirror(&shadow, "GET", "/qrcode?text=well", "well");
-    let matches = "shadow_comparisons_total{result=\"match\"}";
+    let matches = "shadow_comparisons_total{route=\"qrcode\",result=\"match\"}";
     eventually("a match", || metric(&shadow, matches) == 1.0);
 }
 

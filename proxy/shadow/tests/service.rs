@@ -84,7 +84,7 @@ fn a_full_queue_drops_and_counts_and_every_answer_is_204_at_once() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     assert_eq!(metric(&shadow, "shadow_queue_depth"), 5.0);
     // One more request was taken out of the queue and hangs.
-    assert_eq!(metric(&shadow, "shadow_dropped_total"), 44.0);
+    assert_eq!(metric(&shadow, "shadow_dropped_total{route=\"qrcode\"}"), 44.0);
     assert_eq!(compared(&shadow), 0.0);
 }
 
@@ -101,17 +101,21 @@ fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
     for _ in 0..3 {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
     }
-    let timeouts = "shadow_comparisons_total{result=\"timeout\"}";
+    let timeouts = "shadow_comparisons_total{route=\"qrcode\",result=\"timeout\"}";
     eventually("timeouts", || metric(&shadow, timeouts) == 3.0);
     *hung.lock().unwrap() = false;
     // On a slow machine there may be more timeouts first.
     eventually("a match", || {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
-        metric(&shadow, "shadow_comparisons_total{result=\"match\"}") > 0.0
+        metric(&shadow, "shadow_comparisons_total{route=\"qrcode\",result=\"match\"}") > 0.0
     });
     // Only answers have a time, and the old side always answered.
-    let count =
-        |side: &str| metric(&shadow, &format!("shadow_response_seconds_count{{side=\"{side}\"}}"));
+    let count = |side: &str| {
+        metric(
+            &shadow,
+            &format!("shadow_response_seconds_count{{route=\"qrcode\",side=\"{side}\"}}"),
+        )
+    };
     assert!(count("new") > 0.0 && count("old") >= count("new") + 3.0);
 }
 
@@ -172,7 +176,7 @@ fn the_last_hundred_mismatches_are_kept_and_failures_do_not_push_them_out() {
 fn the_text_is_shown_only_with_keep_text() {
     let echo = |head: &str| Reply::Keep(error(400, &format!("no {}", text_of(head))));
     let other = |head: &str| Reply::Keep(error(400, &format!("not {}", text_of(head))));
-    let sesame = "d7ecdf25eaf3deba0f2628771dbdd22d4138ab6cf38f91ed02a2ca0dec7c8ab7";
+    let sesame = "0e90bec8c75def406f6faf35a6465dbb85ea6b3e4b603570208d3de5ce31a4d2";
     for (keep, shown) in [("0", false), ("1", true)] {
         let (new, old) = (Fake::start(echo), Fake::start(other));
         let environment = [("SHADOW_KEEP_TEXT", keep), ("SHADOW_LOG_LEVEL", "trace")];
@@ -182,10 +186,10 @@ fn the_text_is_shown_only_with_keep_text() {
         let mismatches = get(shadow.admin_addr, "/mismatches");
         assert_eq!(mismatches.contains("sesame"), shown, "{mismatches}");
         let record = &kept(&shadow)["mismatches"][0];
-        assert_eq!(record["text"]["sha256"], sesame);
+        assert_eq!(record["target"]["sha256"], sesame);
         assert_eq!(
-            (&record["text"]["bytes"], &record["new"]["body"]["bytes"]),
-            (&11.into(), &14.into())
+            (&record["target"]["bytes"], &record["new"]["body"]["bytes"]),
+            (&24.into(), &14.into())
         );
         assert!(!get(shadow.admin_addr, "/metrics").contains("sesame"));
         shadow.signal("TERM");
@@ -240,14 +244,15 @@ fn every_metric_exists_from_the_start() {
     let shadow = start(&new.url(), &old.url(), &[]);
     let metrics = get(shadow.admin_addr, "/metrics");
     for line in [
-        "shadow_comparisons_total{result=\"match\"} 0",
-        "shadow_comparisons_total{result=\"timeout\"} 0",
-        "shadow_mismatches_total{kind=\"undecodable\"} 0",
-        "shadow_failures_total{side=\"new\",reason=\"connect\"} 0",
-        "shadow_response_seconds_bucket{le=\"0.00005\",side=\"new\"} 0",
-        "shadow_response_seconds_bucket{le=\"2.5\",side=\"old\"} 0",
-        "shadow_response_bytes_count{side=\"old\"} 0",
-        "shadow_dropped_total 0",
+        "shadow_comparisons_total{route=\"qrcode\",result=\"match\"} 0",
+        "shadow_comparisons_total{route=\"qrcode\",result=\"timeout\"} 0",
+        "shadow_mismatches_total{route=\"qrcode\",kind=\"undecodable\"} 0",
+        "shadow_failures_total{route=\"qrcode\",side=\"new\",reason=\"connect\"} 0",
+        "shadow_response_seconds_bucket{le=\"0.00005\",route=\"qrcode\",side=\"new\"} 0",
+        "shadow_response_seconds_bucket{le=\"2.5\",route=\"qrcode\",side=\"old\"} 0",
+        "shadow_response_bytes_count{route=\"qrcode\",side=\"old\"} 0",
+        "shadow_dropped_total{route=\"qrcode\"} 0",
+        "shadow_unknown_total 0",
         "shadow_queue_depth 0",
     ] {
         assert!(metrics.lines().any(|l| l == line), "{line} in\n{metrics}");
@@ -260,6 +265,7 @@ fn a_bad_setting_is_reported_in_one_line_before_anything_listens() {
     for (variable, value) in [
         ("SHADOW_ADDR", "localhost"),
         ("SHADOW_ADMIN_ADDR", "127.0.0.1:99999"),
+        ("SHADOW_ROUTES", "/nowhere"),
         ("SHADOW_NEW_URL", "127.0.0.1:42069"),
         ("SHADOW_OLD_URL", "https://127.0.0.1:3000"),
         ("SHADOW_QUEUE_LENGTH", "0"),

@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use stack::settings::{beside, repository};
+use route::BaseUrl;
+use stack::settings::{beside, repository, routes, sides};
 use stack::{Addresses, Key, Settings, Share};
 
 /// Runs the whole stack on this machine: nginx, qr-service, legacy-node, shadow and Prometheus.
@@ -37,12 +38,25 @@ enum Command {
         /// Names of parts [default: all]
         parts: Vec<String>,
     },
-    /// Set the new side's share of /qrcode while the stack runs
+    /// Set the new side's share of a route while the stack runs
     Split {
         #[command(flatten)]
         place: Place,
+        /// The route; needed only if there are several
+        #[arg(long, value_name = "NAME")]
+        route: Option<String>,
         /// 0 to 100
         percent: Share,
+    },
+    /// Ask both sides each path and query of a file, and say what differs
+    Compare {
+        #[command(flatten)]
+        place: Place,
+        /// The route [default: for each line, the route of its path]
+        #[arg(long, value_name = "NAME")]
+        route: Option<String>,
+        /// One path and query per line
+        file: PathBuf,
     },
     /// Write and check the configuration without starting anything
     Check(Place),
@@ -61,15 +75,25 @@ struct Place {
     /// Processes of legacy-node [default: one per processor]
     #[arg(long, env = "STACK_OLD_WORKERS", value_name = "COUNT")]
     old_workers: Option<usize>,
-    /// The new side's share of /qrcode at start, in percent [default: the last one, at first 100]
+    /// The folder of route files [default: proxy/routes]
+    #[arg(long, value_name = "FOLDER")]
+    routes: Option<PathBuf>,
+    /// The app, if it already runs: nginx, edge, shadow and Prometheus start around it and --new-url
+    #[arg(long, value_name = "URL", requires = "new_url")]
+    old_url: Option<BaseUrl>,
+    /// What takes over, if it already runs
+    #[arg(long, value_name = "URL", requires = "old_url")]
+    new_url: Option<BaseUrl>,
+    /// The new side's share of each route at start, in percent
+    /// [default: the last one, at first the route file's]
     #[arg(long, env = "STACK_SPLIT", value_name = "PERCENT")]
     split: Option<Share>,
-    /// What the split hashes at start: arg_text, remote_addr, request_id or cookie_NAME
-    /// [default: the last one, at first arg_text]
+    /// What the split hashes at start: request, client, query, parameter:NAME, header:NAME or
+    /// cookie:NAME [default: the last one, at first the route file's]
     #[arg(long, env = "STACK_SPLIT_KEY", value_name = "KEY")]
     split_key: Option<Key>,
     /// Share of all requests that nginx mirrors to the shadow at start, in percent
-    /// [default: the last one, at first 10]
+    /// [default: the last one, at first the route file's]
     #[arg(long, env = "STACK_MIRROR", value_name = "PERCENT")]
     mirror: Option<Share>,
     #[command(flatten)]
@@ -103,12 +127,15 @@ impl Place {
             root: repository().to_owned(),
             run_dir,
             addresses: self.addresses,
+            routes: routes(self.routes.as_deref())?,
+            sides: sides(self.old_url, self.new_url),
             split: self.split,
             split_key: self.split_key,
             mirror: self.mirror,
             engine: None,
             old_workers: self.old_workers.unwrap_or_else(processors),
             shadow: beside(&qr_service, "shadow"),
+            edge: beside(&qr_service, "edge"),
             qr_service,
         })
     }
@@ -127,7 +154,12 @@ impl Arguments {
             Command::Logs { place, follow, parts } => {
                 background::logs(&place.settings()?, follow, &parts)
             }
-            Command::Split { place, percent } => background::split(&place.settings()?, percent),
+            Command::Split { place, route, percent } => {
+                background::split(&place.settings()?, route.as_deref(), percent)
+            }
+            Command::Compare { place, route, file } => {
+                background::compare(&place.settings()?, route.as_deref(), &file)
+            }
             Command::Check(place) => background::check(&place.settings()?),
             Command::With(with) => with.run(),
         }

@@ -1,6 +1,6 @@
 //! All proxies of a Kubernetes cluster, treated as one.
 //!
-//! A ConfigMap holds the split as the text of `split.conf`. `ramp follow` runs beside nginx in each
+//! A ConfigMap holds each route's split as the text of its `split.conf`. `ramp follow` runs beside nginx in each
 //! proxy's pod and applies the split there, as `ramp set` does on one machine. This module patches
 //! the ConfigMap and asks every proxy which split it serves.
 
@@ -21,8 +21,10 @@ use crate::split::{self, Split};
 
 use api::Api;
 
-/// The key in the ConfigMap: the file's name.
-const KEY: &str = "split.conf";
+/// The key in the ConfigMap.
+fn key(route: &str) -> String {
+    format!("{route}.conf")
+}
 
 /// How long a new command waits for the proxies' first answers. Network policies block its pod until
 /// their controller has seen it.
@@ -77,44 +79,56 @@ impl Cluster {
         Ok(Cluster { api, path: config_map.path, proxies, version: Arc::default() })
     }
 
-    /// Writes the cluster's split into a folder's `split.conf`, the copy that ramp then changes.
+    /// Writes the cluster's split of a route into a folder's `split.conf`, the copy that ramp then changes.
     ///
     /// # Errors
     /// If the cluster does not answer, or the file cannot be written.
-    pub fn copy_to(&self, dir: &Path) -> anyhow::Result<()> {
-        self.wait_until_let_in();
-        let split = match self.fetch()? {
+    pub fn copy_to(&self, dir: &Path, route: &str) -> anyhow::Result<()> {
+        let split = match self.fetch(route)? {
             Some(split) => split,
-            // Nobody has set a split yet, so the proxies serve the one from their image.
-            None => self.served()?,
+            // Nobody has set a split yet, so the proxies serve the one from the route file.
+            None => self.served(route)?,
         };
         std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-        files::replace(&split::path(dir), &split.render())
+        files::replace(&split::path(dir), &split.render(route))
     }
 
-    /// Returns after the timeout too; the next request then reports the error.
-    fn wait_until_let_in(&self) {
+    /// The routes of the proxies. Waits for their first answer.
+    ///
+    /// # Errors
+    /// If no proxy answers in time.
+    pub fn routes(&self) -> anyhow::Result<Vec<String>> {
+        let ask = || {
+            let mut proxies =
+                self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?;
+            let first = proxies.next();
+            split::routes(first.with_context(|| format!("{} resolves to no proxy", self.proxies))?)
+        };
         let deadline = Instant::now() + LET_IN_TIMEOUT;
-        while self.served().is_err() && Instant::now() < deadline {
-            sleep(LET_IN_POLL);
+        loop {
+            match ask() {
+                Err(_) if Instant::now() < deadline => sleep(LET_IN_POLL),
+                answer => return answer,
+            }
         }
     }
 
-    /// The split in the ConfigMap; `None` if nobody has set one yet.
-    pub(crate) fn fetch(&self) -> anyhow::Result<Option<Split>> {
+    /// A route's split in the ConfigMap; `None` if nobody has set one yet.
+    pub(crate) fn fetch(&self, route: &str) -> anyhow::Result<Option<Split>> {
         let found = self.api.get(&self.path)?;
         self.remember(&found);
-        let Some(text) = found["data"][KEY].as_str() else { return Ok(None) };
+        let key = key(route);
+        let Some(text) = found["data"][&key].as_str() else { return Ok(None) };
         let split = Split::parse(text);
-        split.map(Some).with_context(|| format!("{KEY} of {} is not written by ramp", self.path))
+        split.map(Some).with_context(|| format!("{key} of {} is not written by ramp", self.path))
     }
 
     /// Writes the split to the ConfigMap, unless somebody else has changed it since the last request.
-    pub(crate) fn publish(&self, split: &Split) -> anyhow::Result<()> {
+    pub(crate) fn publish(&self, route: &str, split: &Split) -> anyhow::Result<()> {
         let version = self.version.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let patch = json!({
             "metadata": { "resourceVersion": version },
-            "data": { KEY: split.render() },
+            "data": { key(route): split.render(route) },
         });
         self.remember(&self.api.patch(&self.path, &patch)?);
         Ok(())
@@ -125,15 +139,15 @@ impl Cluster {
         *self.version.lock().unwrap_or_else(PoisonError::into_inner) = version;
     }
 
-    /// The split that every proxy serves; an error if they differ.
-    pub(crate) fn served(&self) -> anyhow::Result<Split> {
+    /// The split of a route that every proxy serves; an error if they differ.
+    pub(crate) fn served(&self, route: &str) -> anyhow::Result<Split> {
         let mut all: Vec<SocketAddr> =
             self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?.collect();
         all.sort_unstable();
         all.dedup();
         let mut agreed: Option<Split> = None;
         for proxy in all {
-            let split = split::served(proxy)?;
+            let split = split::served(proxy, route)?;
             match &agreed {
                 Some(other) if *other != split => bail!(
                     "the proxies differ: {proxy} serves {}%, another {}%",

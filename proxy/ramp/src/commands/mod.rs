@@ -15,7 +15,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, the split is unchanged; 
     3 a gate failed, back at the start share; 4 inconclusive, the share stays; \
     5 aborted, back at the start share; 128 and the signal's number if a signal ended it.";
 
-/// Moves the traffic of /qrcode to the new side: by hand, or step by step with gates and rollback.
+/// Moves the traffic of a route to the new side: by hand, or step by step with gates and rollback.
 #[derive(Parser, Debug)]
 #[command(name = "ramp", version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
@@ -39,9 +39,9 @@ enum Command {
     Resume(run::Pace),
     /// Return to the run's start share and end the run
     Abort,
-    /// Before nginx starts: write its split from another split.conf
+    /// Before nginx starts: make the folders of its routes, with their splits
     Prepare(proxy::Prepare),
-    /// Keep this nginx at the cluster's split; runs beside each proxy
+    /// Keep this nginx at the cluster's splits; runs beside each proxy
     Follow(proxy::Follow),
 }
 

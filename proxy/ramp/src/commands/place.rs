@@ -6,10 +6,16 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use ramp::cluster::{Cluster, ConfigMap};
-use ramp::{At, Nginx, Prometheus};
+use ramp::{At, Nginx, Prometheus, Route};
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct Place {
+    /// The route to move; needed only if there are several
+    #[arg(long, env = "RAMP_ROUTE", value_name = "NAME", global = true)]
+    route: Option<String>,
+    /// On a cluster, the folder of route files, for their gates
+    #[arg(long, env = "RAMP_ROUTES", value_name = "FOLDER", global = true)]
+    routes: Option<PathBuf>,
     /// nginx' prefix: its configuration and the files that ramp writes
     #[arg(
         long,
@@ -18,7 +24,7 @@ pub(super) struct Place {
         value_name = "FOLDER",
         global = true
     )]
-    pub(super) nginx_dir: PathBuf,
+    nginx_dir: PathBuf,
     /// The admin listener of nginx
     #[arg(
         long,
@@ -65,7 +71,7 @@ pub(super) struct Place {
         global = true
     )]
     kubernetes_credentials: PathBuf,
-    /// Namespace and name of the ConfigMap with the split
+    /// Namespace and name of the ConfigMap with the splits
     #[arg(
         long,
         env = "RAMP_SPLIT_CONFIG_MAP",
@@ -94,22 +100,28 @@ enum Target {
 impl Place {
     /// The target: this machine's nginx, or the cluster with a fresh copy of its split.
     pub(super) fn nginx(&self) -> anyhow::Result<Nginx> {
+        let dir = self.dir()?;
         if self.target == Target::Kubernetes {
-            let (dir, cluster) = (self.dir()?, self.cluster()?);
-            cluster.copy_to(&dir)?;
-            return Ok(Nginx { dir, at: At::Cluster(cluster) });
+            let cluster = self.cluster()?;
+            let route = ramp::choose(cluster.routes()?, self.route.as_deref())?;
+            let route_dir = ramp::route_dir(&dir, &route);
+            cluster.copy_to(&route_dir, &route)?;
+            let folder =
+                self.routes.as_ref().context("RAMP_ROUTES: which folder of route files?")?;
+            ramp::keep_route(&route_dir, &Route::read(&folder.join(format!("{route}.toml")))?)?;
+            return Ok(Nginx { dir, route, at: At::Cluster(cluster) });
         }
-        let nginx = self.local_nginx()?;
-        let there = nginx.dir.join("nginx.conf").is_file();
-        ensure!(there, "{} has no nginx.conf (--nginx-dir, RAMP_NGINX_DIR)", nginx.dir.display());
-        Ok(nginx)
+        let there = dir.join("nginx.conf").is_file();
+        ensure!(there, "{} has no nginx.conf (--nginx-dir, RAMP_NGINX_DIR)", dir.display());
+        let route = ramp::choose(ramp::prepared(&dir), self.route.as_deref())?;
+        Ok(Nginx { dir, route, at: At::Here(self.proxy_admin_addr) })
     }
 
-    pub(super) fn local_nginx(&self) -> anyhow::Result<Nginx> {
-        Ok(Nginx { dir: self.dir()?, at: At::Here(self.proxy_admin_addr) })
+    pub(super) fn admin(&self) -> SocketAddr {
+        self.proxy_admin_addr
     }
 
-    fn dir(&self) -> anyhow::Result<PathBuf> {
+    pub(super) fn dir(&self) -> anyhow::Result<PathBuf> {
         std::path::absolute(&self.nginx_dir).context("RAMP_NGINX_DIR")
     }
 

@@ -5,18 +5,34 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use ramp::Wanted;
+
 use super::place::Place;
 use super::signals::Signals;
 
 #[derive(Args, Debug)]
 pub(super) struct Prepare {
-    /// The cluster's split.conf, as mounted
-    file: PathBuf,
+    /// The folder of route files
+    routes: PathBuf,
+    /// The cluster's splits, as mounted: NAME.conf for the routes that somebody has moved. A route that
+    /// was prepared before keeps its split
+    #[arg(long, value_name = "FOLDER")]
+    splits: Option<PathBuf>,
 }
 
 impl Prepare {
     pub(super) fn run(self, place: &Place) -> anyhow::Result<ExitCode> {
-        ramp::copy(&self.file, &place.nginx_dir)?;
+        let dir = place.dir()?;
+        let routes = route::load(&self.routes)?;
+        let before = ramp::prepared(&dir);
+        ramp::prepare(&dir, &routes, &Wanted::default())?;
+        for route in routes.iter().filter(|route| !before.contains(&route.name)) {
+            let split =
+                self.splits.as_ref().map(|folder| folder.join(format!("{}.conf", route.name)));
+            if let Some(split) = split.filter(|file| file.is_file()) {
+                ramp::copy(&split, &dir, &route.name)?;
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -31,8 +47,8 @@ pub(super) struct Follow {
 impl Follow {
     pub(super) fn run(self, place: &Place) -> anyhow::Result<ExitCode> {
         let signals = Signals::watch()?;
-        let (nginx, cluster) = (place.local_nginx()?, place.cluster()?);
-        ramp::follow(&nginx, &cluster, *self.every, &signals.received)?;
+        let (dir, cluster) = (place.dir()?, place.cluster()?);
+        ramp::follow(&dir, place.admin(), &cluster, *self.every, &signals.received)?;
         Ok(ExitCode::SUCCESS)
     }
 }

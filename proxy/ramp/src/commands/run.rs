@@ -63,7 +63,7 @@ fn parse_steps(text: &str) -> anyhow::Result<Steps> {
 
 impl Run {
     pub(super) fn run(self, place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
-        let unfinished = State::load_unfinished(&nginx.dir)?.map(|state| state.plan);
+        let unfinished = State::load_unfinished(&nginx.route_dir())?.map(|state| state.plan);
         let every = *self.pace.every;
         let dry_run = self.dry_run;
         let plan = self.plan(unfinished)?;
@@ -105,7 +105,7 @@ fn with_surroundings(
     work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<Phase>,
 ) -> anyhow::Result<ExitCode> {
     let signals = Signals::watch()?;
-    let lock = ramp::take(&nginx.dir)?;
+    let lock = ramp::take(&nginx.route_dir())?;
     let prometheus = place.prometheus();
     let (lock, prometheus, interrupted) = (&lock, &prometheus, &*signals.received);
     let phase = work(&Surroundings { nginx, lock, prometheus, every, interrupted })?;
@@ -119,8 +119,8 @@ fn with_surroundings(
 }
 
 fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitCode> {
-    let gates = Gates::load(plan.gates.as_deref())?;
-    let share = ramp::current(&nginx.dir)?.share_percent;
+    let gates = Gates::load(plan.gates.as_deref(), &ramp::route_of(nginx)?)?;
+    let share = ramp::current(&nginx.route_dir())?.share_percent;
     let judgement = judge::judge(&gates, &place.prometheus(), plan.hold, true);
     let hold = humantime::format_duration(plan.hold);
     println!("dry run: {share}% on the new side, judged by the last {hold}; nothing moves");
@@ -149,8 +149,9 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitC
 
 /// The unfinished run, and whether it has a process.
 fn unfinished(nginx: &Nginx) -> anyhow::Result<(State, bool)> {
-    let state = State::load_unfinished(&nginx.dir)?.context("there is no unfinished run")?;
-    Ok((state, ramp::holder(&nginx.dir).is_some()))
+    let state =
+        State::load_unfinished(&nginx.route_dir())?.context("there is no unfinished run")?;
+    Ok((state, ramp::holder(&nginx.route_dir()).is_some()))
 }
 
 pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
@@ -158,7 +159,7 @@ pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     if !alive {
         bail!("the run has no process, so its share stays anyway ({state})");
     }
-    request::send(&nginx.dir, Request::Pause)?;
+    request::send(&nginx.route_dir(), Request::Pause)?;
     println!("The run stays at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }
@@ -168,7 +169,7 @@ pub(super) fn resume(place: &Place, nginx: &Nginx, pace: &Pace) -> anyhow::Resul
     if !alive {
         return walk(place, nginx, state.plan, *pace.every);
     }
-    request::send(&nginx.dir, Request::Resume)?;
+    request::send(&nginx.route_dir(), Request::Resume)?;
     println!("The run resumes at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }
@@ -179,15 +180,15 @@ pub(super) fn abort(place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
         with_surroundings(place, nginx, Duration::ZERO, ramp::run::abort)?;
         return Ok(ExitCode::SUCCESS);
     }
-    request::send(&nginx.dir, Request::Abort)?;
+    request::send(&nginx.route_dir(), Request::Abort)?;
     let deadline = Instant::now() + ENDS_WITHIN;
-    while let Some(holder) = ramp::holder(&nginx.dir) {
+    while let Some(holder) = ramp::holder(&nginx.route_dir()) {
         if Instant::now() > deadline {
             bail!("the run has not ended after {ENDS_WITHIN:?}: {holder}");
         }
         thread::sleep(Duration::from_millis(50));
     }
-    let share = ramp::current(&nginx.dir)?.share_percent;
+    let share = ramp::current(&nginx.route_dir())?.share_percent;
     if share != state.start_share {
         bail!("the run ended at {share}%; `ramp status` shows the reason");
     }

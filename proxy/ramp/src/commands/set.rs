@@ -12,11 +12,11 @@ pub(super) struct Set {
     /// The new side's share: 0 to 100, in steps of 0.01
     #[arg(required_unless_present_any = ["key", "mirror"])]
     percent: Option<Share>,
-    /// The value that assigns a request to a side: arg_text, remote_addr, request_id or cookie_NAME
-    /// [default: unchanged]
+    /// The value that assigns a request to a side: request, client, query,
+    /// parameter:NAME, header:NAME or cookie:NAME [default: unchanged]
     #[arg(long)]
     key: Option<Key>,
-    /// The share of all requests that nginx mirrors to the shadow: 0 to 100 [default: unchanged]
+    /// The share of the route's requests that nginx mirrors to the shadow: 0 to 100 [default: unchanged]
     #[arg(long, value_name = "PERCENT")]
     mirror: Option<Share>,
 }
@@ -30,7 +30,7 @@ impl Set {
                 if let Some(run) = superseded {
                     println!("This discards the unfinished run ({run}).");
                 }
-                println!("{}% of /qrcode goes to the new side.", split.share_percent);
+                println!("{}% of {} goes to the new side.", split.share_percent, nginx.route);
                 Ok(ExitCode::SUCCESS)
             }
             Err(error) => {

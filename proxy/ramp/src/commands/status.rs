@@ -6,15 +6,16 @@ use ramp::state::State;
 use ramp::{Nginx, Split};
 
 pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
-    let split = ramp::current(&nginx.dir)?;
+    let split = ramp::current(&nginx.route_dir())?;
+    println!("route   {}", nginx.route);
     println!("share   {}", described(&split));
     println!("served  {}", served(nginx, &split));
-    let holder = ramp::holder(&nginx.dir);
-    if let Some(before) = ramp::pending(&nginx.dir) {
+    let holder = ramp::holder(&nginx.route_dir());
+    if let Some(before) = ramp::pending(&nginx.route_dir()) {
         let state = if holder.is_some() { "in progress" } else { "interrupted" };
         println!("change  {state}; before it: {}", described(&before));
     }
-    match State::load(&nginx.dir)? {
+    match State::load(&nginx.route_dir())? {
         Some(run) => {
             let ended = run.phase.is_unfinished() && holder.is_none();
             println!("run     {run}{}", if ended { "; its process has ended" } else { "" });

@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::change::change;
+use crate::change::{change, route_of};
 use crate::gates::Gates;
 use crate::judge::{Judgement, Verdict, judge};
 use crate::lock::Lock;
 use crate::nginx::Nginx;
 use crate::prometheus::{NoNumber, Prometheus};
-use crate::share::Share;
 use crate::split::{Wanted, current};
 use crate::state::{Phase, Plan, State};
 use report::Report;
 use request::Request;
+use route::Share;
 
 /// How often a request or a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -48,15 +48,15 @@ pub struct Surroundings<'a> {
 /// # Errors
 /// If the run cannot start or resume, or the split cannot be changed.
 pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
-    let dir = &around.nginx.dir;
-    let gates = Gates::load(plan.gates.as_deref())?;
+    let dir = &around.nginx.route_dir();
+    let gates = Gates::load(plan.gates.as_deref(), &route_of(around.nginx)?)?;
     begin::check_queries(&gates, around.prometheus)?;
     let (event, state) = match State::load_unfinished(dir)? {
         Some(state) => ("resumed", begin::resumed(dir, state, &plan)?),
         None => ("started", begin::started(dir, plan)?),
     };
     request::clear(dir);
-    let mut run = Run { around, gates, state, report: Report::new(dir) };
+    let mut run = Run { around, gates, state, report: Report::new(around.nginx) };
     let going_back = run.state.phase == Phase::GoingBack;
     run.report.event(&run.state, event, None)?;
     match going_back {
@@ -70,11 +70,11 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
 /// # Errors
 /// If there is no such run, or the split cannot be changed.
 pub fn abort(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
-    let dir = &around.nginx.dir;
+    let dir = &around.nginx.route_dir();
     let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
     // A rollback needs no gates, so their file is not even read.
     let gates = Gates { overlap: Duration::ZERO, all: Vec::new() };
-    let mut run = Run { around, gates, state, report: Report::new(dir) };
+    let mut run = Run { around, gates, state, report: Report::new(around.nginx) };
     run.state.reason = ON_REQUEST.to_owned();
     run.go_back(Phase::Aborted)
 }
@@ -143,7 +143,7 @@ impl Run<'_> {
     /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
     /// between, the share is this step's or the one before, and the run can resume from both.
     fn step(&mut self) -> anyhow::Result<Step> {
-        self.state.save(&self.around.nginx.dir)?;
+        self.state.save(&self.around.nginx.route_dir())?;
         match self.move_to(self.state.share()) {
             Err(_) if self.is_interrupted() => return Ok(Step::Interrupted),
             moved => moved?,
@@ -185,7 +185,7 @@ impl Run<'_> {
             if self.is_interrupted() {
                 return Ok(Wait::End(Step::Interrupted));
             }
-            match request::take(&self.around.nginx.dir) {
+            match request::take(&self.around.nginx.route_dir()) {
                 None => thread::sleep(LOOK),
                 Some(Request::Abort) => return Ok(Wait::End(Step::Aborted)),
                 Some(Request::Pause) => {
@@ -206,7 +206,7 @@ impl Run<'_> {
 
     fn move_to(&mut self, share: Share) -> anyhow::Result<()> {
         let Surroundings { nginx, lock, interrupted, .. } = self.around;
-        let there = current(&nginx.dir)?;
+        let there = current(&nginx.route_dir())?;
         if there.share_percent == share && nginx.served().is_ok_and(|served| served == there) {
             return Ok(()); // a resumed run needs no reload
         }
@@ -215,7 +215,7 @@ impl Run<'_> {
 
     fn go_back(&mut self, phase: Phase) -> anyhow::Result<Phase> {
         self.state.phase = Phase::GoingBack;
-        self.state.save(&self.around.nginx.dir)?;
+        self.state.save(&self.around.nginx.route_dir())?;
         let share = self.state.start_share;
         let Surroundings { nginx, lock, .. } = self.around;
         // A signal must not interrupt a rollback, so this flag is never set.
@@ -237,7 +237,7 @@ impl Run<'_> {
     fn stay(&mut self, phase: Phase, why: &str) -> anyhow::Result<Phase> {
         self.state.phase = phase;
         self.state.reason = why.to_owned();
-        self.report.end(&self.state, current(&self.around.nginx.dir)?.share_percent)?;
+        self.report.end(&self.state, current(&self.around.nginx.route_dir())?.share_percent)?;
         Ok(phase)
     }
 

@@ -1,24 +1,26 @@
 //! Reports a run to the screen, the log, Prometheus and the next process.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::display::Display;
 use crate::judge::Judgement;
 use crate::log::{Decision, record};
 use crate::metrics;
-use crate::share::Share;
+use crate::nginx::Nginx;
 use crate::split::current;
 use crate::state::State;
+use route::Share;
 
 pub(super) struct Report<'a> {
-    dir: &'a Path,
+    nginx: &'a Nginx,
+    dir: PathBuf,
     display: Display,
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(dir: &'a Path) -> Self {
-        Report { dir, display: Display::new() }
+    pub(super) fn new(nginx: &'a Nginx) -> Self {
+        Report { nginx, dir: nginx.route_dir(), display: Display::new() }
     }
 
     /// Reports the end of the run's process.
@@ -30,8 +32,9 @@ impl<'a> Report<'a> {
             reason => format!(": {reason}"),
         };
         self.display.say(&format!(
-            "{}{reason}. {share}% of /qrcode goes to the new side.",
-            state.phase.as_str().replace('_', " ")
+            "{}{reason}. {share}% of {} goes to the new side.",
+            state.phase.as_str().replace('_', " "),
+            self.nginx.route
         ));
         Ok(())
     }
@@ -44,7 +47,7 @@ impl<'a> Report<'a> {
         judgement: Option<&Judgement>,
     ) -> anyhow::Result<()> {
         self.save(state)?;
-        let share = current(self.dir)?.share_percent;
+        let share = current(&self.dir)?.share_percent;
         self.log(state, event, share, judgement)?;
         let (step, steps) = (state.step + 1, state.plan.steps.len());
         self.display.say(&format!("{}: step {step} of {steps}, {share}%", event.replace('_', " ")));
@@ -60,8 +63,8 @@ impl<'a> Report<'a> {
     }
 
     fn save(&self, state: &State) -> anyhow::Result<()> {
-        state.save(self.dir)?;
-        metrics::write(self.dir, &current(self.dir)?, Some(state))
+        state.save(&self.dir)?;
+        metrics::write(&self.nginx.dir)
     }
 
     fn log(
@@ -79,6 +82,6 @@ impl<'a> Report<'a> {
             reason: &state.reason,
             gates: judgement.map_or(&[], |judgement| &judgement.readings),
         };
-        record(self.dir, &decision)
+        record(&self.dir, &decision)
     }
 }

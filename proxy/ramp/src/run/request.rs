@@ -26,16 +26,16 @@ pub enum Request {
     Abort,
 }
 
-fn file(nginx_dir: &Path) -> PathBuf {
-    nginx_dir.join("ramp.request")
+fn file(route_dir: &Path) -> PathBuf {
+    route_dir.join("ramp.request")
 }
 
 /// Sends a request and waits until the run has taken it.
 ///
 /// # Errors
 /// If the run does not take it in time.
-pub fn send(nginx_dir: &Path, request: Request) -> anyhow::Result<()> {
-    let file = file(nginx_dir);
+pub fn send(route_dir: &Path, request: Request) -> anyhow::Result<()> {
+    let file = file(route_dir);
     files::replace(&file, &serde_json::to_string(&request)?)?;
     let deadline = Instant::now() + TAKEN_WITHIN;
     while file.exists() {
@@ -50,8 +50,8 @@ pub fn send(nginx_dir: &Path, request: Request) -> anyhow::Result<()> {
 }
 
 /// Takes the request that came since the last look.
-pub(crate) fn take(nginx_dir: &Path) -> Option<Request> {
-    let file = file(nginx_dir);
+pub(crate) fn take(route_dir: &Path) -> Option<Request> {
+    let file = file(route_dir);
     let text = fs::read_to_string(&file).ok()?;
     // If two come at once, the later one counts.
     let _ = fs::remove_file(&file);
@@ -59,6 +59,6 @@ pub(crate) fn take(nginx_dir: &Path) -> Option<Request> {
 }
 
 /// Discards a request to an earlier run.
-pub(crate) fn clear(nginx_dir: &Path) {
-    let _ = fs::remove_file(file(nginx_dir));
+pub(crate) fn clear(route_dir: &Path) {
+    let _ = fs::remove_file(file(route_dir));
 }

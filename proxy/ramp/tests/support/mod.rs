@@ -14,7 +14,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ramp::{At, Nginx, Share, Split, Wanted};
+use ramp::{At, Nginx, Route, Share, Split, Wanted};
+use route::render::Upstreams;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -83,12 +84,17 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Starts with 0% on the new side.
+    /// Starts with one route, and 0% of it on the new side.
     pub(crate) fn new() -> Self {
+        Place::with(&routes()[..1])
+    }
+
+    /// Starts with 0% of these routes on the new side.
+    pub(crate) fn with(routes: &[Route]) -> Self {
         let readable = Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
         let at = Addresses::free();
-        write_configuration(&folder.path().join("nginx"), &at);
+        write_configuration(&folder.path().join("nginx"), &at, routes);
         let backends = start_backends(folder.path(), &at);
         let mut place = Place { at, nginx: None, _backends: backends, folder };
         place.start_nginx();
@@ -107,7 +113,12 @@ impl Place {
     }
 
     pub(crate) fn nginx(&self) -> Nginx {
-        Nginx { dir: self.folder.path().join("nginx"), at: At::Here(self.at.admin) }
+        self.nginx_of("qrcode")
+    }
+
+    pub(crate) fn nginx_of(&self, route: &str) -> Nginx {
+        let dir = self.folder.path().join("nginx");
+        Nginx { dir, route: route.to_owned(), at: At::Here(self.at.admin) }
     }
 
     /// A file outside nginx' folder.
@@ -115,9 +126,10 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// A file in nginx' folder.
+    /// A file in nginx' folder, or the route's file of this name.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.nginx().dir.join(name)
+        let of_nginx = self.nginx().dir.join(name);
+        if of_nginx.is_file() { of_nginx } else { self.nginx().route_dir().join(name) }
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
@@ -130,8 +142,13 @@ impl Place {
 
     /// The share, after a check that the file and nginx agree on it.
     pub(crate) fn share(&self) -> String {
-        let split = ramp::current(&self.nginx().dir).unwrap();
-        assert_eq!(split, self.served(), "split.conf and /split");
+        self.share_of("qrcode")
+    }
+
+    pub(crate) fn share_of(&self, route: &str) -> String {
+        let nginx = self.nginx_of(route);
+        let split = ramp::current(&nginx.route_dir()).unwrap();
+        assert_eq!(split, nginx.served().unwrap(), "split.conf and /split");
         split.share_percent.to_string()
     }
 
@@ -192,37 +209,55 @@ impl Place {
 
     /// Whether the new side answered, for each key. The requests are pipelined.
     pub(crate) fn served_by_new(&self, keys: &[String]) -> Vec<bool> {
+        self.served_by_new_at("/qrcode?text=", keys)
+    }
+
+    /// Whether the new side answered, for each key after this beginning of a path and query.
+    pub(crate) fn served_by_new_at(&self, start: &str, keys: &[String]) -> Vec<bool> {
         let proxy = self.at.proxy;
         thread::scope(|scope| {
             let parts: Vec<_> = keys
                 .chunks(keys.len().div_ceil(2).max(1))
-                .map(|keys| scope.spawn(move || ask_all(proxy, keys)))
+                .map(|keys| scope.spawn(move || ask_all(proxy, start, keys)))
                 .collect();
             parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
         })
     }
 }
 
-/// Copies the files of `proxy/` with this test's addresses.
-fn write_configuration(dir: &Path, at: &Addresses) {
-    fs::create_dir(dir).unwrap();
+/// The route of these tests, and its neighbour.
+pub(crate) fn routes() -> Vec<Route> {
+    let qrcode = include_str!("../../../routes/qrcode.toml");
+    let report = "path = \"/report/*\"\nkey = \"query\"\n[shadow]\npercent = 0\n";
+    vec![Route::parse("qrcode", qrcode).unwrap(), Route::parse("report", report).unwrap()]
+}
+
+/// Writes the files of `proxy/` with this test's addresses.
+fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
+    fs::create_dir_all(dir.join("edge")).unwrap();
     let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let addresses = [
-        ("127.0.0.1:8080;", format!("{};", at.proxy)),
-        ("127.0.0.1:8081", at.admin.to_string()),
-        ("127.0.0.1:42069", at.new.to_string()),
-        ("127.0.0.1:3000", at.old.to_string()),
-        ("127.0.0.1:42080", at.shadow.to_string()),
-        ("127.0.0.1:9090", at.prometheus.to_string()),
-    ];
-    for file in ["nginx.conf", "listen.conf", "listen-admin.conf", "upstreams.conf"] {
+    let addresses =
+        [("127.0.0.1:8080;", format!("{};", at.proxy)), ("127.0.0.1:8081", at.admin.to_string())];
+    for file in
+        ["nginx.conf", "listen.conf", "listen-admin.conf", "app-paths.conf", "app-locations.conf"]
+    {
         let mut text = fs::read_to_string(source.join(file)).unwrap();
         for (default, address) in &addresses {
             text = text.replace(default, address);
         }
         fs::write(dir.join(file), text).unwrap();
     }
-    ramp::prepare(dir, &Wanted::share(Share::NONE)).unwrap();
+    let url = |address: SocketAddr| format!("http://{address}").parse().unwrap();
+    let upstreams = Upstreams {
+        old: url(at.old),
+        new: url(at.new),
+        shadow: url(at.shadow),
+        prometheus: url(at.prometheus),
+    };
+    for (name, text) in route::render::all(routes, &upstreams) {
+        fs::write(dir.join(name), text).unwrap();
+    }
+    ramp::prepare(dir, routes, &Wanted::share(Share::NONE)).unwrap();
 }
 
 fn start_nginx(dir: &Path, conf: &str) -> Process {
@@ -261,14 +296,13 @@ const BATCH: usize = 100;
 /// nginx closes a connection after 10,000.
 const PER_CONNECTION: usize = 9000;
 
-fn ask_all(proxy: SocketAddr, keys: &[String]) -> Vec<bool> {
+fn ask_all(proxy: SocketAddr, start: &str, keys: &[String]) -> Vec<bool> {
     let mut answers = Vec::with_capacity(keys.len());
     for keys in keys.chunks(PER_CONNECTION) {
         let mut stream = TcpStream::connect(proxy).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         for keys in keys.chunks(BATCH) {
-            let request =
-                |key: &String| format!("GET /qrcode?text={key} HTTP/1.1\r\nHost: a\r\n\r\n");
+            let request = |key: &String| format!("GET {start}{key} HTTP/1.1\r\nHost: a\r\n\r\n");
             stream.write_all(keys.iter().map(request).collect::<String>().as_bytes()).unwrap();
             answers.extend(read_answers(&mut stream, keys.len()));
         }

@@ -1,4 +1,4 @@
-//! A real Prometheus that scrapes three simulated services. A test sets the rates of their counters.
+//! A real Prometheus that scrapes the edge and the shadow, both simulated. A test sets the rates of their counters.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -76,24 +76,24 @@ impl Counters {
         let t = self.traffic;
         let compared = t.matches + t.mismatches;
         for (result, rate) in [("match", t.matches), ("mismatch", t.mismatches)] {
-            let name = format!("shadow shadow_comparisons_total{{result=\"{result}\"}}");
+            let name =
+                format!("shadow shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}");
             self.add(name, rate * seconds);
         }
-        // Clients and the shadow send requests to both sides.
-        let served = [
-            ("qr-service", t.new + compared, t.new_errors),
-            ("legacy-node", t.old + t.fallbacks + compared, t.old_errors),
-        ];
-        for (job, fine, errors) in served {
-            for (status, rate) in [(200, fine), (500, errors)] {
-                // As in the services, a counter appears with its first event.
-                if rate > 0.0 {
-                    let labels = format!("route=\"/qrcode\",method=\"GET\",status=\"{status}\"");
-                    self.add(format!("{job} http_requests_total{{{labels}}}"), rate * seconds);
-                }
-            }
+        // As in the edge, every series is there from the start.
+        for (arm, side, code, rate) in [
+            ("new", "new", "2xx", t.new),
+            ("new", "new", "5xx", t.new_errors),
+            ("new", "fallback", "2xx", t.fallbacks),
+            ("old", "old", "2xx", t.old),
+            ("old", "old", "5xx", t.old_errors),
+        ] {
+            let labels = format!("route=\"qrcode\",arm=\"{arm}\",side=\"{side}\",code=\"{code}\"");
+            self.add(format!("edge edge_requests_total{{{labels}}}"), rate * seconds);
         }
-        self.add("legacy-node qr_fallback_requests_total".to_owned(), t.fallbacks * seconds);
+        let all = t.new + t.new_errors + t.fallbacks + t.old + t.old_errors;
+        self.add("edge edge_nginx_requests_total".to_owned(), all * seconds);
+        self.add("edge edge_lost_total".to_owned(), 0.0);
         for (side, took) in [("new", t.new_seconds), ("old", t.old_seconds)] {
             self.observe(side, took, compared * seconds);
         }
@@ -103,11 +103,14 @@ impl Counters {
         let name = "shadow shadow_response_seconds";
         for le in BUCKETS {
             let within = if took <= le { count } else { 0.0 };
-            self.add(format!("{name}_bucket{{side=\"{side}\",le=\"{le}\"}}"), within);
+            self.add(
+                format!("{name}_bucket{{route=\"qrcode\",side=\"{side}\",le=\"{le}\"}}"),
+                within,
+            );
         }
-        self.add(format!("{name}_bucket{{side=\"{side}\",le=\"+Inf\"}}"), count);
-        self.add(format!("{name}_count{{side=\"{side}\"}}"), count);
-        self.add(format!("{name}_sum{{side=\"{side}\"}}"), count * took);
+        self.add(format!("{name}_bucket{{route=\"qrcode\",side=\"{side}\",le=\"+Inf\"}}"), count);
+        self.add(format!("{name}_count{{route=\"qrcode\",side=\"{side}\"}}"), count);
+        self.add(format!("{name}_sum{{route=\"qrcode\",side=\"{side}\"}}"), count * took);
     }
 
     fn of(&self, job: &str) -> String {
@@ -148,7 +151,7 @@ impl Measured {
     /// Waits for the first scrapes, up to 5 s.
     pub(crate) fn wait_until_scraped(&self, place: &Place) {
         let parts_up = || prometheus_of(place).number("count(up == 1)");
-        assert!(eventually(|| parts_up() == Ok(3.0)), "Prometheus scrapes all three");
+        assert!(eventually(|| parts_up() == Ok(2.0)), "Prometheus scrapes both");
     }
 
     /// Changes the traffic from now on.
@@ -190,7 +193,7 @@ fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
     fs::create_dir_all(&dir).unwrap();
     let mut conf =
         "global: { scrape_interval: 200ms, scrape_timeout: 200ms }\nscrape_configs:\n".to_owned();
-    for job in ["qr-service", "legacy-node", "shadow"] {
+    for job in ["edge", "shadow"] {
         let _ = writeln!(
             conf,
             "  - {{ job_name: {job}, metrics_path: /{job}, static_configs: [{{ targets: ['{exporter}'] }}] }}"

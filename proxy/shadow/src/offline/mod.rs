@@ -4,19 +4,20 @@ mod report;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use http::uri::PathAndQuery;
 use indicatif::{ProgressBar, ProgressStyle};
-use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use service_kit::arguments::timeout;
 
 use crate::asked::Asked;
 use crate::base_url::BaseUrl;
 use crate::client::Client;
 use crate::comparison::Comparer;
+use crate::routes::{self, Watched};
 use report::Report;
 
 const EXIT_CODES: &str = "\
@@ -28,16 +29,35 @@ Exit codes:
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Options {
-    /// File with one text per line, without escapes; empty lines are skipped; - is standard input
+    /// File with one path and query per line, such as /report?year=2026; empty lines and lines that
+    /// begin with # are skipped; - is standard input
     #[arg(long, value_name = "FILE")]
     file: PathBuf,
 
-    /// The new side
-    #[arg(long, value_name = "URL")]
+    /// The folder of route files
+    #[arg(long, env = "SHADOW_ROUTES", default_value = "proxy/routes", value_name = "FOLDER")]
+    routes: PathBuf,
+
+    /// The route [default: for each line, the route of its path]
+    #[arg(long, value_name = "NAME")]
+    route: Option<String>,
+
+    /// The new side, of routes that do not name their own
+    #[arg(
+        long,
+        env = "SHADOW_NEW_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:42069"
+    )]
     new: BaseUrl,
 
-    /// The old side
-    #[arg(long, value_name = "URL")]
+    /// The old side, of routes that do not name their own
+    #[arg(
+        long,
+        env = "SHADOW_OLD_URL",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:3000"
+    )]
     old: BaseUrl,
 
     /// Longest wait for an answer
@@ -49,16 +69,27 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text {
-    /// Line number, from 1.
-    line: usize,
+/// A line of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// Its number, from 1.
+    number: usize,
     target: PathAndQuery,
+    watched: Arc<Watched>,
 }
 
 impl Options {
-    /// Reads the file. An error names the file.
-    pub(crate) fn read_texts(&self) -> anyhow::Result<Vec<Text>> {
+    /// Reads the file and the routes.
+    ///
+    /// # Errors
+    /// The file, the line, and what is wrong with it.
+    pub(crate) fn read(&self) -> anyhow::Result<Vec<Line>> {
+        let mut routes = routes::load(&self.routes, &self.new, &self.old).context("--routes")?;
+        if let Some(name) = &self.route {
+            let names: Vec<String> = routes.iter().map(|route| route.name().to_owned()).collect();
+            routes.retain(|route| route.name() == name);
+            ensure!(!routes.is_empty(), "--route {name}: the routes are {}", names.join(", "));
+        }
         let name = self.file.display();
         let content = if self.file == Path::new("-") {
             let mut content = Vec::new();
@@ -67,37 +98,49 @@ impl Options {
             std::fs::read(&self.file)
         };
         let content = content.with_context(|| format!("--file {name}"))?;
-        let texts = lines(&content).with_context(|| format!("--file {name}"))?;
-        ensure!(!texts.is_empty(), "--file {name}: no text in it");
-        Ok(texts)
+        let lines = lines(&content, &routes).with_context(|| format!("--file {name}"))?;
+        ensure!(!lines.is_empty(), "--file {name}: no request in it");
+        Ok(lines)
     }
 }
 
-/// The lines that are not empty, without a carriage return at the end. A line may be invalid UTF-8 or
-/// too long for a QR code: both sides must refuse it in the same way.
-fn lines(content: &[u8]) -> anyhow::Result<Vec<Text>> {
+fn lines(content: &[u8], routes: &[Arc<Watched>]) -> anyhow::Result<Vec<Line>> {
     let lines = content.split(|&byte| byte == b'\n').enumerate();
     let lines = lines.map(|(i, line)| (i + 1, line.strip_suffix(b"\r").unwrap_or(line)));
-    let text = |(line, bytes)| {
-        let target = format!("/qrcode?text={}", percent_encode(bytes, NON_ALPHANUMERIC));
-        let target = PathAndQuery::try_from(target)
-            .with_context(|| format!("line {line} is too long for a request"))?;
-        Ok(Text { line, target })
+    let parse = |(number, bytes): (usize, &[u8])| {
+        let shown = String::from_utf8_lossy(bytes);
+        let shown = shown.chars().take(60).collect::<String>();
+        ensure!(
+            bytes.starts_with(b"/"),
+            "line {number}: {shown:?}: must be a path and query such as /report?year=2026"
+        );
+        let target = PathAndQuery::try_from(bytes)
+            .with_context(|| format!("line {number}: {shown:?} is no path and query"))?;
+        let watched = routes.iter().find(|one| one.route.file.path.matches(target.path()));
+        let watched = watched.with_context(|| {
+            let paths: Vec<String> =
+                routes.iter().map(|one| one.route.file.path.to_string()).collect();
+            format!("line {number}: {shown:?} is of no route; the paths are {}", paths.join(", "))
+        })?;
+        Ok(Line { number, target, watched: Arc::clone(watched) })
     };
-    lines.filter(|(_, line)| !line.is_empty()).map(text).collect()
+    let says = |(_, line): &(usize, &[u8])| !line.is_empty() && !line.starts_with(b"#");
+    lines.filter(says).map(parse).collect()
 }
 
-/// Compares the answers to all texts.
-pub(crate) async fn compare(options: &Options, texts: &[Text]) -> Report {
-    let comparer = Comparer {
-        client: Client::new(options.request_timeout),
-        new: options.new.clone(),
-        old: options.old.clone(),
-    };
-    let bar = progress_bar(texts.len());
+/// Compares the answers to all lines.
+pub(crate) async fn compare(options: &Options, lines: &[Line]) -> Report {
+    let client = Client::new(options.request_timeout);
+    let bar = progress_bar(lines.len());
     let mut report = Report::default();
-    for text in texts {
-        report.add(text.line, &comparer.compare(Asked::get(text.target.clone())).await);
+    for line in lines {
+        // The file's owner has its requests before them, so the report may say what exactly differs.
+        let comparer = Comparer {
+            client: client.clone(),
+            watched: Arc::clone(&line.watched),
+            keep_text: true,
+        };
+        report.add(line.number, &comparer.compare(Asked::get(line.target.clone())).await);
         bar.set_message(report.difference_count().to_string());
         bar.inc(1);
     }
@@ -119,23 +162,31 @@ fn progress_bar(length: usize) -> ProgressBar {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_line_is_a_text_without_escapes_and_empty_lines_are_skipped() {
-        let of = |content: &[u8]| -> Vec<(usize, String)> {
-            let texts = lines(content).unwrap().into_iter();
-            texts.map(|text| (text.line, text.target.to_string())).collect()
-        };
-        let text = |line, text: &str| (line, format!("/qrcode?text={text}"));
-        assert_eq!(
-            of(b"a\\n\n\r\n b \r\n\xff"),
-            [text(1, "a%5Cn"), text(3, "%20b%20"), text(4, "%FF")]
-        );
-        assert_eq!(of(b"\n\n"), []);
+    fn routes() -> Vec<Arc<Watched>> {
+        let side = "http://127.0.0.1:1".parse().unwrap();
+        let route = route::Route::parse("report", "path = \"/report\"").unwrap();
+        vec![Arc::new(Watched::of(route, &side, &side).unwrap())]
     }
 
     #[test]
-    fn a_line_too_long_for_a_request_is_named() {
-        let error = lines(&[b"a\n".as_slice(), &[b' '; 30_000]].concat()).unwrap_err();
-        assert!(format!("{error:#}").starts_with("line 2 is too long"), "{error:#}");
+    fn each_line_is_a_path_and_query_and_the_others_are_named() {
+        let of = |content: &[u8]| -> Vec<(usize, String)> {
+            let lines = lines(content, &routes()).unwrap().into_iter();
+            lines.map(|line| (line.number, line.target.to_string())).collect()
+        };
+        let line = |number, target: &str| (number, target.to_owned());
+        assert_eq!(
+            of(b"/report?a=%20\n\n# a remark\r\n/report\r\n"),
+            [line(1, "/report?a=%20"), line(4, "/report")]
+        );
+        assert_eq!(of(b"\n\n"), []);
+        for (content, problem) in [
+            ("/report\nreport", "line 2: \"report\": must be a path"),
+            ("/other", "line 1: \"/other\" is of no route; the paths are /report"),
+            ("/report?a b", "line 1: \"/report?a b\" is no path"),
+        ] {
+            let error = format!("{:#}", lines(content.as_bytes(), &routes()).unwrap_err());
+            assert!(error.starts_with(problem), "{error}");
+        }
     }
 }

@@ -8,9 +8,8 @@ use serde::Serialize;
 
 use crate::client::Reply;
 use crate::comparison::Comparison;
-use crate::picture::Seen;
 use crate::record::Record;
-use crate::verdict::{Kind, Outcome};
+use crate::verdict::Outcome;
 
 /// How many differences are listed; all are counted.
 const MAX_LISTED: usize = 100;
@@ -18,7 +17,7 @@ const MAX_LISTED: usize = 100;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     outcomes: BTreeMap<&'static str, usize>,
-    kinds: BTreeMap<&'static str, usize>,
+    kinds: BTreeMap<String, usize>,
     new: Answers,
     old: Answers,
     differences: Vec<Difference>,
@@ -50,19 +49,19 @@ struct Figures {
 
 #[derive(Serialize)]
 struct Summary<'a> {
-    texts: usize,
+    requests: usize,
     results: BTreeMap<&'static str, usize>,
-    kinds: BTreeMap<&'static str, usize>,
+    kinds: BTreeMap<String, usize>,
     new: Figures,
     old: Figures,
     differences: &'a [Difference],
 }
 
 impl Answers {
-    fn add(&mut self, reply: &Reply<Seen>) {
-        if let Ok(seen) = &reply.outcome {
+    fn add(&mut self, reply: &Reply) {
+        if let Ok(answer) = &reply.outcome {
             self.seconds.push(reply.elapsed.as_secs_f64());
-            self.bytes += seen.body.len();
+            self.bytes += answer.body.len();
         }
     }
 
@@ -85,20 +84,19 @@ impl Answers {
 
 impl Report {
     pub(crate) fn add(&mut self, line: usize, comparison: &Comparison) {
-        let verdict = comparison.verdict;
+        let verdict = &comparison.verdict;
         *self.outcomes.entry(verdict.outcome.as_str()).or_default() += 1;
-        if let Some(kind) = verdict.kind {
-            *self.kinds.entry(kind.as_str()).or_default() += 1;
+        if let Some(kind) = &verdict.kind {
+            *self.kinds.entry(kind.0.to_string()).or_default() += 1;
         }
-        self.new.add(&comparison.new);
-        self.old.add(&comparison.old);
+        self.new.add(&comparison.new.reply);
+        self.old.add(&comparison.old.reply);
         if verdict.outcome != Outcome::Match && self.differences.len() < MAX_LISTED {
-            // Without the text: the line number leads to it.
-            self.differences.push(Difference { line, record: Record::of(comparison, false) });
+            self.differences.push(Difference { line, record: Record::of(comparison, true) });
         }
     }
 
-    fn texts(&self) -> usize {
+    fn requests(&self) -> usize {
         self.outcomes.values().sum()
     }
 
@@ -107,7 +105,7 @@ impl Report {
     }
 
     pub(crate) fn difference_count(&self) -> usize {
-        self.texts() - self.count(Outcome::Match)
+        self.requests() - self.count(Outcome::Match)
     }
 
     pub(crate) fn all_match(&self) -> bool {
@@ -126,11 +124,9 @@ impl Report {
 
     fn summary(&self) -> Summary<'_> {
         Summary {
-            texts: self.texts(),
+            requests: self.requests(),
             results: Outcome::ALL.map(|o| (o.as_str(), self.count(o))).into(),
-            kinds: Kind::ALL
-                .map(|k| (k.as_str(), self.kinds.get(k.as_str()).copied().unwrap_or_default()))
-                .into(),
+            kinds: self.kinds.clone(),
             new: self.new.figures(),
             old: self.old.figures(),
             differences: &self.differences,
@@ -150,14 +146,11 @@ impl fmt::Display for Report {
         writeln!(f, "        answers    p50 ms    p99 ms  mean bytes")?;
         write_row(f, "new", self.new.figures())?;
         write_row(f, "old", self.old.figures())?;
-        let counts = |counts: &BTreeMap<&str, usize>| {
-            counts
-                .iter()
-                .map(|(name, count)| format!("{count} {name}"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        write!(f, "{} texts: {}", self.texts(), counts(&self.outcomes))?;
+        fn counts(counts: &BTreeMap<impl fmt::Display, usize>) -> String {
+            let counts = counts.iter().map(|(name, count)| format!("{count} {name}"));
+            counts.collect::<Vec<_>>().join(", ")
+        }
+        write!(f, "{} requests: {}", self.requests(), counts(&self.outcomes))?;
         if !self.kinds.is_empty() {
             write!(f, " ({})", counts(&self.kinds))?;
         }

@@ -148,6 +148,7 @@ pub(crate) fn error(status: u16, body: &str) -> Vec<u8> {
 pub(crate) fn command(environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shadow"));
     command.env_clear().env("SHADOW_MAX_PER_SECOND", "1000");
+    command.env("SHADOW_ROUTES", concat!(env!("CARGO_MANIFEST_DIR"), "/../routes"));
     command.env("SHADOW_ADDR", "127.0.0.1:0").env("SHADOW_ADMIN_ADDR", "127.0.0.1:0");
     command.envs(environment.iter().copied());
     command
@@ -162,7 +163,8 @@ pub(crate) fn start(new: &str, old: &str, environment: &[(&str, &str)]) -> Servi
 /// Sends a request to the shadow as the proxy does.
 pub(crate) fn mirror(shadow: &Service, method: &str, target: &str, id: &str) {
     let request = format!(
-        "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: {id}\r\nConnection: close\r\n\r\n"
+        "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: {id}\r\nX-Route-Name: qrcode\r\n\
+         Connection: close\r\n\r\n"
     );
     let answer = exchange(shadow.addr, &request);
     assert!(answer.starts_with("HTTP/1.1 204 "), "{target}: {answer}");
@@ -177,9 +179,14 @@ pub(crate) fn metric(shadow: &Service, name: &str) -> f64 {
 
 /// The number of comparisons, whatever their result.
 pub(crate) fn compared(shadow: &Service) -> f64 {
-    ["match", "mismatch", "new_error", "old_error", "timeout"]
+    ["match", "mismatch", "new_error", "old_error", "timeout", "unjudged", "skipped"]
         .iter()
-        .map(|result| metric(shadow, &format!("shadow_comparisons_total{{result=\"{result}\"}}")))
+        .map(|result| {
+            metric(
+                shadow,
+                &format!("shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}"),
+            )
+        })
         .sum()
 }
 

@@ -1,0 +1,431 @@
+//! One route file, and a folder of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path as FilePath;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use judge::JudgeSettings;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::key::Key;
+use crate::path::{Methods, Path};
+use crate::share::Share;
+use crate::units::{BaseUrl, Size, Time};
+
+/// Headers that are compared unless a file says otherwise.
+const COMPARED: [&str; 2] = ["content-type", "location"];
+
+/// What a route file says. Only `path` must be there.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "A route to carve out")]
+pub struct RouteFile {
+    /// The path: /report for this one alone, /img/* for everything below.
+    #[schemars(with = "String")]
+    pub path: Path,
+    /// The methods that are carved out, or ["any"]; the old side answers the others.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub methods: Methods,
+    /// What a share is a share of: request, client, query, parameter:NAME, header:NAME or cookie:NAME.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub key: Key,
+    /// What "the same" means: bytes, text, json, qr, image, or a program of your own.
+    #[serde(default = "bytes")]
+    pub judge: JudgeSettings,
+    /// Headers of answers that are compared; content-type and location by default.
+    #[serde(default)]
+    pub compare_headers: Option<Vec<String>>,
+    /// Headers that are not compared after all.
+    #[serde(default)]
+    pub ignore_headers: Vec<String>,
+    /// Which side answers where the other one fails.
+    #[serde(default)]
+    pub fallback: Fallback,
+    /// How many requests at once may fall back to a side, so that a failing side does not take the
+    /// other one with it. Beyond that, clients get 502.
+    #[serde(default = "fallback_limit")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub fallback_limit: u32,
+    /// What becomes of a request's body: by default none if the methods are GET and HEAD, else
+    /// buffered.
+    #[serde(default)]
+    pub body: Option<Body>,
+    /// Longest body that is taken; clients get 413 beyond it.
+    #[serde(default = "max_body")]
+    #[schemars(with = "String")]
+    pub max_body: Size,
+    /// The side that is replaced.
+    #[serde(default)]
+    pub old: Side,
+    /// The side that takes over.
+    #[serde(default)]
+    pub new: Side,
+    /// The new side's share before anybody has moved it, in percent.
+    #[serde(default = "no_share")]
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    pub share: Share,
+    /// What the shadow is sent.
+    #[serde(default)]
+    pub shadow: Shadow,
+    /// The gates of a ramp, by name: changes to the standard ones, and new ones. The file
+    /// proxy/ramp/gates.toml explains the keys; `off = true` leaves a standard gate out.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
+    pub gates: BTreeMap<String, toml::Table>,
+}
+
+/// Which side answers where the other one fails: refuses or drops the connection, is too slow, or
+/// answers 502, 503 or 504.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fallback {
+    /// The client gets the failure.
+    None,
+    /// The old side answers where the new one fails.
+    NewToOld,
+    /// And the new side answers where the old one cannot be reached.
+    #[default]
+    Both,
+}
+
+/// What becomes of a request's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Body {
+    /// It is dropped.
+    None,
+    /// nginx reads all of it before it asks a side, so that a second side can be asked.
+    Buffered,
+}
+
+/// A side of a route.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Side {
+    /// What screens call it, such as Node or Rust.
+    #[schemars(length(max = 30))]
+    pub name: Option<String>,
+    /// Where it is: http://HOST:PORT. By default it is the side of all routes.
+    #[schemars(with = "Option<String>")]
+    pub url: Option<BaseUrl>,
+    /// How long connecting may take.
+    #[schemars(with = "String")]
+    pub connect_timeout: Time,
+    /// How long it may be silent before and during an answer.
+    #[schemars(with = "String")]
+    pub timeout: Time,
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Side {
+            name: None,
+            url: None,
+            connect_timeout: Time(Duration::from_secs(1)),
+            timeout: Time(Duration::from_secs(30)),
+        }
+    }
+}
+
+/// What the shadow is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Shadow {
+    /// The share of the requests that the shadow gets at first, in percent; `ramp set --mirror`
+    /// changes it.
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    pub percent: Share,
+    /// The methods that may be asked twice.
+    pub methods: Vec<String>,
+    /// The request's headers that both sides get with it. A route for people who have logged in needs
+    /// their cookie.
+    pub send_headers: Vec<String>,
+}
+
+impl Default for Shadow {
+    fn default() -> Self {
+        Shadow {
+            percent: Share::percent(10).unwrap_or(Share::NONE),
+            methods: vec!["GET".to_owned(), "HEAD".to_owned()],
+            send_headers: vec!["accept".to_owned(), "accept-language".to_owned()],
+        }
+    }
+}
+
+fn bytes() -> JudgeSettings {
+    JudgeSettings::Bytes
+}
+
+fn no_share() -> Share {
+    Share::NONE
+}
+
+fn fallback_limit() -> u32 {
+    64
+}
+
+fn max_body() -> Size {
+    Size(16 << 10)
+}
+
+/// A route: its file, and its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// The file's name without `.toml`; also the label `route` of metrics.
+    pub name: String,
+    /// What the file says.
+    pub file: RouteFile,
+    /// The file's text.
+    pub text: String,
+}
+
+impl Route {
+    /// Reads one file.
+    ///
+    /// # Errors
+    /// One line that names the file, the line and the field, and says what was meant.
+    pub fn read(file: &FilePath) -> anyhow::Result<Self> {
+        let shown = file.display();
+        let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let text = fs::read_to_string(file).with_context(|| shown.to_string())?;
+        Route::parse(name, &text).with_context(|| shown.to_string())
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// One line that names the line and the field, and says what was meant.
+    pub fn parse(name: &str, text: &str) -> anyhow::Result<Self> {
+        let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        ensure!(
+            name.starts_with(|c: char| c.is_ascii_lowercase())
+                && name.len() <= 32
+                && name.bytes().all(is_part),
+            "a route is named as its file, and {name:?} is no name: a-z, 0-9 and hyphens, at most 32"
+        );
+        ensure!(
+            !["admin", "none", "other"].contains(&name),
+            "{name:?}: metrics call other requests so; choose another name for the route"
+        );
+        let file: RouteFile = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let route = Route { name: name.to_owned(), file, text: text.to_owned() };
+        route.check()?;
+        Ok(route)
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        let file = &self.file;
+        ensure!(
+            (1..=10_000).contains(&file.fallback_limit),
+            "fallback_limit: {}: must be 1 to 10000",
+            file.fallback_limit
+        );
+        for (side, which) in [(&file.old, "old"), (&file.new, "new")] {
+            if let Some(name) = &side.name {
+                let plain = |c: char| c.is_alphanumeric() || " .+#-".contains(c);
+                ensure!(
+                    (1..=30).contains(&name.chars().count()) && name.chars().all(plain),
+                    "{which}.name: {name:?}: letters, digits, spaces and .+#-, at most 30"
+                );
+            }
+        }
+        for header in file
+            .compare_headers
+            .iter()
+            .flatten()
+            .chain(&file.ignore_headers)
+            .chain(&file.shadow.send_headers)
+        {
+            let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+            ensure!(
+                !header.is_empty() && header.bytes().all(is_token),
+                "{header:?} is no header's name"
+            );
+        }
+        for method in &file.shadow.methods {
+            ensure!(
+                file.methods.include(method),
+                "shadow.methods: {method:?} is not among the route's methods"
+            );
+        }
+        let drops = self.body() == Body::None;
+        let writes = file.shadow.methods.iter().any(|method| method != "GET" && method != "HEAD");
+        ensure!(
+            !(drops && writes),
+            "shadow.methods: with body = \"none\" only GET and HEAD can be asked twice"
+        );
+        Ok(())
+    }
+
+    /// The name in nginx' variables, which have no hyphens.
+    pub fn variable(&self) -> String {
+        self.name.replace('-', "_")
+    }
+
+    /// What becomes of a request's body.
+    pub fn body(&self) -> Body {
+        self.file.body.unwrap_or(match &self.file.methods {
+            Methods::Only(methods) if methods.iter().all(|m| m == "GET" || m == "HEAD") => {
+                Body::None
+            }
+            _ => Body::Buffered,
+        })
+    }
+
+    /// The headers of answers that are compared, in small letters.
+    pub fn compared_headers(&self) -> Vec<String> {
+        let ignored = |name: &String| {
+            self.file.ignore_headers.iter().any(|other| other.eq_ignore_ascii_case(name))
+        };
+        let chosen = self.file.compare_headers.clone();
+        let chosen = chosen.unwrap_or_else(|| COMPARED.map(str::to_owned).to_vec());
+        let mut headers: Vec<String> =
+            chosen.iter().map(|name| name.to_ascii_lowercase()).filter(|h| !ignored(h)).collect();
+        headers.sort();
+        headers.dedup();
+        headers
+    }
+}
+
+/// Reads every `*.toml` of a folder, sorted by name.
+///
+/// # Errors
+/// The first file that is invalid, two files for one path, or a folder without a route.
+pub fn load(folder: &FilePath) -> anyhow::Result<Vec<Route>> {
+    let shown = folder.display();
+    let entries = fs::read_dir(folder).with_context(|| shown.to_string())?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| shown.to_string())?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    ensure!(!files.is_empty(), "{shown} has no route file (NAME.toml)");
+    let mut routes: Vec<Route> = Vec::new();
+    for file in &files {
+        let route = Route::read(file)?;
+        for other in &routes {
+            if other.file.path == route.file.path {
+                bail!(
+                    "{} and {}.toml have the same path, {}",
+                    file.display(),
+                    other.name,
+                    route.file.path
+                );
+            }
+            ensure!(
+                other.variable() != route.variable(),
+                "{} and {}.toml differ only in hyphens",
+                file.display(),
+                other.name
+            );
+        }
+        routes.push(route);
+    }
+    Ok(routes)
+}
+
+/// The JSON Schema of a route file, for editors.
+///
+/// # Errors
+/// None in practice: the schema is JSON.
+pub fn schema() -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&schemars::schema_for!(RouteFile))? + "\n")
+}
+
+fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let start = error.span().map(|span| span.start);
+    let line = start.map(|at| 1 + text[..at].matches('\n').count());
+    // A value's error names the value; the field is what its line begins with.
+    let field =
+        line.and_then(|line| text.lines().nth(line - 1)).and_then(|line| line.split_once('='));
+    let field = field.map_or(String::new(), |(field, _)| format!("{}: ", field.trim()));
+    let message = error.message().replace('\n', ": ");
+    let field = if message.contains("field `") { String::new() } else { field };
+    let line = line.map_or(String::new(), |line| format!("line {line}: "));
+    anyhow::anyhow!("{line}{field}{message}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_is_a_path() {
+        let route = Route::parse("report", "path = \"/report\"").expect("valid");
+        assert_eq!(route.file.share, Share::NONE);
+        assert_eq!(route.file.key, Key::Request);
+        assert_eq!(route.body(), Body::None);
+        assert_eq!(route.compared_headers(), ["content-type", "location"]);
+        assert_eq!(route.file.judge, JudgeSettings::Bytes);
+    }
+
+    #[test]
+    fn a_mistake_is_one_line_that_names_line_and_field() {
+        for (text, problem) in [
+            ("", "missing field `path`"),
+            ("path = \"report\"", "line 1: path: \"report\": a path begins with /"),
+            ("path = \"/*\"", "line 1: path: \"/*\": this is the whole app"),
+            ("path = \"/a\"\npth = 1", "line 2: unknown field `pth`, expected one of `path`"),
+            ("path = \"/a\"\nkey = \"cookie\"", "line 2: key: \"cookie\": must be request, client"),
+            (
+                "path = \"/a\"\nmethods = [\"get\"]",
+                "line 2: methods: \"get\": methods are in capitals",
+            ),
+            (
+                "path = \"/a\"\njudge = \"jsn\"",
+                "line 2: judge: unknown variant `jsn`, expected one of",
+            ),
+            ("path = \"/a\"\nfallback = \"yes\"", "line 2: fallback: unknown variant `yes`"),
+            ("path = \"/a\"\nfallback_limit = 0", "fallback_limit: 0: must be 1 to 10000"),
+            (
+                "path = \"/a\"\nmax_body = \"1g\"",
+                "line 2: max_body: \"1g\": must be a size such as",
+            ),
+            ("path = \"/a\"\nshare = 101", "line 2: share: \"101\": must be 0 to 100 percent"),
+            (
+                "path = \"/a\"\n[new]\nurl = \"x:1\"",
+                "line 3: url: \"x:1\": must be http://HOST:PORT",
+            ),
+            (
+                "path = \"/a\"\n[new]\ntimeout = \"3\"",
+                "line 3: timeout: \"3\": must be a time such",
+            ),
+            ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": letters, digits"),
+            ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is no header's name"),
+            ("path = \"/a\"\n[shadow]\nmethods = [\"POST\"]", "\"POST\" is not among the route's"),
+            ("path = ", "line 1"),
+        ] {
+            let error = format!("{:#}", Route::parse("report", text).expect_err(text));
+            assert!(error.contains(problem) && error.lines().count() == 1, "{text}: {error}");
+        }
+        for name in ["", "Report", "1st", "a_b", "other", "admin", "a b"] {
+            assert!(Route::parse(name, "path = \"/a\"").is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_has_one_route_per_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect(name);
+        let error = |folder: &FilePath| format!("{:#}", load(folder).expect_err("no routes"));
+        assert!(error(folder.path()).contains("has no route file (NAME.toml)"));
+        write("b.toml", "path = \"/b\"");
+        write("a.toml", "path = \"/a/*\"");
+        write("README.md", "no route");
+        let names: Vec<String> =
+            load(folder.path()).expect("valid").into_iter().map(|route| route.name).collect();
+        assert_eq!(names, ["a", "b"]);
+        write("c.toml", "path = \"/b\"");
+        assert!(error(folder.path()).contains("c.toml and b.toml have the same path, /b"));
+        write("c.toml", "path = \"/c\"\nkey = \"\"");
+        assert!(error(folder.path()).contains("c.toml: line 2: key: \"\""));
+    }
+}

@@ -1,0 +1,124 @@
+//! The key: what a share is a share of.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::bail;
+use serde::{Deserialize, Serialize};
+
+/// The value that nginx hashes to choose a side. Requests with the same value go to the same side.
+///
+/// The address of the client stands in for a parameter, header or cookie that a request lacks.
+/// Otherwise all such requests would share the empty value and move at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Key {
+    /// `request`: each request by itself, at random.
+    #[default]
+    Request,
+    /// `client`: the client's address.
+    Client,
+    /// `query`: the whole query.
+    Query,
+    /// `parameter:NAME`: one parameter of the query.
+    Parameter(String),
+    /// `header:NAME`.
+    Header(String),
+    /// `cookie:NAME`.
+    Cookie(String),
+}
+
+const WANTED: &str = "must be request, client, query, parameter:NAME, header:NAME or cookie:NAME \
+                      (a name has letters, digits and _; a header's also -)";
+
+impl FromStr for Key {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let is_part =
+            |b: u8, hyphen: bool| b.is_ascii_alphanumeric() || b == b'_' || (hyphen && b == b'-');
+        // nginx' variables allow no hyphen: $arg_NAME, $cookie_NAME. It writes a header's as _.
+        let is_name = |name: &str, hyphen| {
+            (1..=64).contains(&name.len()) && name.bytes().all(|b| is_part(b, hyphen))
+        };
+        Ok(match text.split_once(':') {
+            None if text == "request" => Key::Request,
+            None if text == "client" => Key::Client,
+            None if text == "query" => Key::Query,
+            Some(("parameter", name)) if is_name(name, false) => Key::Parameter(name.to_owned()),
+            Some(("header", name)) if is_name(name, true) => Key::Header(name.to_owned()),
+            Some(("cookie", name)) if is_name(name, false) => Key::Cookie(name.to_owned()),
+            _ => bail!("{text:?}: {WANTED}"),
+        })
+    }
+}
+
+impl Key {
+    /// The variable of nginx that has the value.
+    pub fn variable(&self) -> String {
+        match self {
+            Key::Request => "request_id".to_owned(),
+            Key::Client => "remote_addr".to_owned(),
+            Key::Query => "args".to_owned(),
+            Key::Parameter(name) => format!("arg_{name}"),
+            Key::Header(name) => format!("http_{}", name.to_ascii_lowercase().replace('-', "_")),
+            Key::Cookie(name) => format!("cookie_{name}"),
+        }
+    }
+
+    /// Whether a request may lack the value.
+    pub fn may_be_missing(&self) -> bool {
+        matches!(self, Key::Parameter(_) | Key::Header(_) | Key::Cookie(_))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Request => f.write_str("request"),
+            Key::Client => f.write_str("client"),
+            Key::Query => f.write_str("query"),
+            Key::Parameter(name) => write!(f, "parameter:{name}"),
+            Key::Header(name) => write!(f, "header:{name}"),
+            Key::Cookie(name) => write!(f, "cookie:{name}"),
+        }
+    }
+}
+
+impl From<Key> for String {
+    fn from(key: Key) -> String {
+        key.to_string()
+    }
+}
+
+impl TryFrom<String> for Key {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> anyhow::Result<Self> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_displays_as_the_text_it_was_parsed_from() {
+        for (text, variable) in [
+            ("request", "request_id"),
+            ("client", "remote_addr"),
+            ("query", "args"),
+            ("parameter:text", "arg_text"),
+            ("header:X-User-Id", "http_x_user_id"),
+            ("cookie:A_1", "cookie_A_1"),
+        ] {
+            let key = text.parse::<Key>().expect(text);
+            assert_eq!((key.to_string(), key.variable()), (text.to_owned(), variable.to_owned()));
+        }
+        for text in ["", "text", "$args", "cookie:", "cookie:a-b", "cookie:a\"b", "header:a b"] {
+            let error = text.parse::<Key>().expect_err(text).to_string();
+            assert!(error.contains(&format!("{text:?}")), "{error}");
+        }
+    }
+}

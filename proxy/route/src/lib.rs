@@ -1,0 +1,17 @@
+//! Route files: which path is carved out, between which two sides, and what "the same" means.
+//!
+//! [`Route`] is one file, [`load`] reads a folder of them, and [`render`] makes of them what nginx
+//! includes.
+
+mod file;
+mod key;
+mod path;
+pub mod render;
+mod share;
+mod units;
+
+pub use file::{Body, Fallback, Route, RouteFile, Shadow, Side, load, schema};
+pub use key::Key;
+pub use path::{Methods, Path};
+pub use share::Share;
+pub use units::{BaseUrl, Size, Time};

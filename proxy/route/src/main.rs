@@ -1,0 +1,112 @@
+//! `routes`: checks route files and renders what nginx includes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::{Args, Parser, Subcommand};
+use route::BaseUrl;
+use route::render::{self, Upstreams};
+
+/// Checks route files, and renders what nginx includes
+#[derive(Parser, Debug)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Check every file of a folder
+    Check {
+        /// The folder of NAME.toml
+        #[arg(default_value = "proxy/routes", value_name = "FOLDER")]
+        routes: PathBuf,
+    },
+    /// Write what nginx includes
+    Render(Render),
+    /// Write the JSON Schema of a route file
+    Schema {
+        /// The file to write
+        file: PathBuf,
+        /// Write nothing; fail if the file would change
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+#[derive(Args, Debug)]
+struct Render {
+    /// The folder of NAME.toml
+    #[arg(long, default_value = "proxy/routes", value_name = "FOLDER")]
+    routes: PathBuf,
+    /// The folder to write to
+    #[arg(long, value_name = "FOLDER")]
+    to: PathBuf,
+    /// Only this file
+    #[arg(long, value_name = "FILE")]
+    only: Option<String>,
+    /// Write nothing; fail if a file would change
+    #[arg(long)]
+    check: bool,
+    /// The app: the old side of the routes, and of every other path
+    #[arg(long, default_value = "http://127.0.0.1:3000", value_name = "URL")]
+    old: BaseUrl,
+    /// The new side of the routes
+    #[arg(long, default_value = "http://127.0.0.1:42069", value_name = "URL")]
+    new: BaseUrl,
+    /// The shadow
+    #[arg(long, default_value = "http://127.0.0.1:42080", value_name = "URL")]
+    shadow: BaseUrl,
+    /// Prometheus
+    #[arg(long, default_value = "http://127.0.0.1:9090", value_name = "URL")]
+    prometheus: BaseUrl,
+}
+
+fn main() -> ExitCode {
+    match run(service_kit::arguments::parse::<Arguments>().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("routes: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Check { routes } => {
+            for route in route::load(&routes)? {
+                println!("{:<20} {}", route.name, route.file.path);
+            }
+            Ok(())
+        }
+        Command::Schema { file, check } => place(&file, &route::schema()?, check),
+        Command::Render(render) => render.run(),
+    }
+}
+
+impl Render {
+    fn run(self) -> anyhow::Result<()> {
+        let Render { routes, to, only, check, old, new, shadow, prometheus } = self;
+        let routes = route::load(&routes)?;
+        let mut files = render::all(&routes, &Upstreams { old, new, shadow, prometheus });
+        if let Some(only) = only {
+            files.retain(|(name, _)| *name == only);
+            ensure!(!files.is_empty(), "--only {only}: there is no such file");
+        }
+        files.iter().try_for_each(|(name, text)| place(&to.join(name), text, check))
+    }
+}
+
+/// Writes a file if its text changes; with `check`, fails instead.
+fn place(file: &Path, text: &str, check: bool) -> anyhow::Result<()> {
+    let shown = file.display();
+    if fs::read_to_string(file).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    ensure!(!check, "{shown} is not what the route files say; make routes writes it");
+    fs::write(file, text).with_context(|| shown.to_string())
+}

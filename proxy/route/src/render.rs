@@ -1,0 +1,295 @@
+//! What nginx includes: text made from route files and addresses alone.
+//!
+//! | file | place in nginx.conf | content |
+//! | --- | --- | --- |
+//! | `upstreams.conf` | http | where the sides, the shadow and Prometheus are |
+//! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
+//! | `paths.conf` | http, in the map `$route` | the routes' names in the access log |
+//! | `locations.conf` | the public server | the way of a request |
+//! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/routes.json` |
+//!
+//! `ramp` writes `routes/NAME/split.conf`, which has `$NAME_split`, `$NAME_sampled` and `$NAME_state`.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use crate::file::{Body, Fallback, Route, Side};
+use crate::path::Path;
+use crate::units::BaseUrl;
+
+/// Where the sides of all routes are, and what else nginx asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstreams {
+    /// The app. It answers every path that no route has.
+    pub old: BaseUrl,
+    /// The new side of the routes that do not name one of their own.
+    pub new: BaseUrl,
+    /// The shadow.
+    pub shadow: BaseUrl,
+    /// Prometheus.
+    pub prometheus: BaseUrl,
+}
+
+const HEAD: &str = "# Written by `make routes` from the route files. Changes here are lost.\n";
+
+/// Every file's name and text.
+pub fn all(routes: &[Route], upstreams: &Upstreams) -> Vec<(&'static str, String)> {
+    vec![
+        ("upstreams.conf", self::upstreams(routes, upstreams)),
+        ("routes.conf", maps(routes)),
+        ("paths.conf", paths(routes)),
+        ("locations.conf", locations(routes)),
+        ("routes-admin.conf", admin(routes)),
+    ]
+}
+
+const UPSTREAMS: &str = "#
+# nginx closes idle connections after 30 s, before the sides do (65 s in legacy-node, 75 s in
+# qr-service). Otherwise a request could use a connection that is closing. keepalive_requests ends each
+# connection after some seconds of load: a Service of Kubernetes balances connections, so a new pod gets
+# its share.
+#
+# After three failures, nginx sends a new side no requests for some seconds, then tries it with one
+# request, so only a few clients wait for the timeout of a server that is down or hangs. nginx ignores
+# max_fails in a group of one; the second member, marked `down`, makes it count. The zone makes all
+# workers count together.
+";
+
+fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
+    let mut text = format!("{HEAD}{UPSTREAMS}");
+    trial(&mut text, "new", &upstreams.new, "5s", 64);
+    group(&mut text, "old", "", upstreams.old.authority(), "", 64);
+    trial(&mut text, "shadow", &upstreams.shadow, "10s", 16);
+    let _ = write!(
+        text,
+        "\nupstream prometheus {{\n    server {};\n}}\n",
+        upstreams.prometheus.authority()
+    );
+    for route in routes {
+        let (name, file) = (route.variable(), &route.file);
+        let _ = write!(text, "\n# {}\n", route.name);
+        if let Some(url) = &file.new.url {
+            trial(&mut text, &format!("{name}_new"), url, "5s", 64);
+        }
+        if let Some(url) = &file.old.url {
+            group(&mut text, &format!("{name}_old"), "", url.authority(), "", 64);
+        }
+        // Groups of their own, since nginx counts connections by group.
+        let limit = format!(" max_conns={}", file.fallback_limit);
+        let mut bounded = |name: String, url: &BaseUrl| {
+            let zone = format!("    zone {name} 64k;\n");
+            group(&mut text, &name, &zone, url.authority(), &limit, 16);
+        };
+        if file.fallback != Fallback::None {
+            bounded(format!("{name}_fallback"), file.old.url.as_ref().unwrap_or(&upstreams.old));
+        }
+        if file.fallback == Fallback::Both {
+            bounded(format!("{name}_rescue"), file.new.url.as_ref().unwrap_or(&upstreams.new));
+        }
+    }
+    text
+}
+
+/// A group of a server that may be down or hang.
+fn trial(text: &mut String, name: &str, url: &BaseUrl, pause: &str, idle: u32) {
+    let at = url.authority();
+    let zone = format!("    zone {name} 64k;\n");
+    let settings = format!(" max_fails=3 fail_timeout={pause};\n    server {at} down");
+    group(text, name, &zone, at, &settings, idle);
+}
+
+fn group(text: &mut String, name: &str, zone: &str, at: &str, settings: &str, idle: u32) {
+    let _ = write!(
+        text,
+        "\nupstream {name} {{\n{zone}    server {at}{settings};\n    keepalive {idle};\n    \
+         keepalive_timeout 30s;\n    keepalive_requests 10000;\n}}\n"
+    );
+}
+
+const MAPS: &str = "#
+# $NAME_here: whether a request is of the route, by its method and its path as the client wrote it. nginx
+# decodes a path before it matches locations but forwards it as it came, and /%71rcode or //qrcode is
+# another path for the app.
+# $NAME_arm: the side that a request is assigned to, by its header X-Route-Arm, else by the split. Regular
+# expressions, since plain strings in a map ignore case and would match NEW too.
+# $NAME_mirrored: whether the shadow gets it too, whichever side answers the client.
+";
+
+fn maps(routes: &[Route]) -> String {
+    let mut text = format!("{HEAD}{MAPS}");
+    for route in routes {
+        let (name, file) = (route.variable(), &route.file);
+        let (methods, path) = (file.methods.pattern(), file.path.pattern());
+        let twice = file.shadow.methods.join("|");
+        let _ = write!(
+            text,
+            "\n# --- {}: {}\n\
+             map \"$request_method $request_uri\" ${name}_here {{\n    default 0;\n    \
+             \"~^{methods} {path}\" 1;\n}}\n\
+             map \"${name}_here $http_x_route_arm\" ${name}_arm {{\n    default \"\";\n    \
+             \"~^1 new$\" new;\n    \"~^1 old$\" old;\n    \"~^1 \" ${name}_split;\n}}\n\
+             map \"${name}_here${name}_sampled $request_method\" ${name}_mirrored {{\n    \
+             default 0;\n    \"~^11 ({twice})$\" 1;\n}}\n",
+            route.name, file.path
+        );
+    }
+    text
+}
+
+fn paths(routes: &[Route]) -> String {
+    let mut text = HEAD.to_owned();
+    for route in routes {
+        let path = &route.file.path;
+        let pattern = match path {
+            Path::Exact(_) => path.pattern().replace(r"(\?|$)", "$"),
+            Path::Prefix(_) => path.pattern(),
+        };
+        let _ = writeln!(text, "\"~^{pattern}\" \"{path}\";");
+    }
+    text
+}
+
+const LOCATIONS: &str = "#
+# $carved is the route's name, $arm the assigned side, $side who answers. 598 and 599 lead to named
+# locations; no server sends them. The error log would have request lines with their queries, so it is
+# off. The access log has the upstream, status and times of every try.
+#
+# Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits
+# for it. So the shadow answers before it compares, the timeouts are short, and a shadow that fails a few
+# times gets a pause.
+";
+
+fn locations(routes: &[Route]) -> String {
+    let mut text = format!("{HEAD}{LOCATIONS}");
+    for route in routes {
+        let _ = write!(text, "\n# --- {}: {}\n\n", route.name, route.file.path);
+        text += &location(route);
+        if let Path::Prefix(path) = &route.file.path {
+            let bare = path.trim_end_matches('/');
+            let is_bare = |other: &Route| other.file.path == Path::Exact(bare.to_owned());
+            if !routes.iter().any(is_bare) {
+                // nginx itself would answer this path with a redirect to the one with the slash.
+                let _ = write!(
+                    text,
+                    "\nlocation = {bare} {{\n    error_page 502 504 @page_unavailable;\n    \
+                     set $side old;\n    proxy_pass http://old;\n}}\n"
+                );
+            }
+        }
+    }
+    text
+}
+
+fn location(route: &Route) -> String {
+    let (name, file) = (route.variable(), &route.file);
+    let matching = match &file.path {
+        Path::Exact(path) => format!("= {path}"),
+        Path::Prefix(path) => format!("^~ {path}"),
+    };
+    let (body, mirrored_body) = match route.body() {
+        Body::None => ("    proxy_set_body \"\";\n", "off"),
+        Body::Buffered => ("", "on"),
+    };
+    let mirror =
+        format!("    mirror /.mirror/{}; mirror_request_body {mirrored_body};\n", route.name);
+    let to = |side: &Side, group: &str| {
+        format!(
+            "    proxy_connect_timeout {};\n    proxy_send_timeout {time};\n    \
+             proxy_read_timeout {time};\n{body}    proxy_pass http://{group};\n",
+            side.connect_timeout,
+            time = side.timeout
+        )
+    };
+    let own = |side: &Side, which: &str| match side.url {
+        Some(_) => format!("{name}_{which}"),
+        None => which.to_owned(),
+    };
+    let quiet = "    error_log stderr emerg;\n";
+    let gone = "    error_page 502 504 @unavailable;\n";
+    // A 503 for overload falls back too.
+    let falls_back =
+        format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
+    let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
+    let failed_new = if file.fallback == Fallback::None { gone } else { &falls_back };
+    let failed_old = if file.fallback == Fallback::Both { &rescued } else { gone };
+
+    let mut text = format!(
+        "location {matching} {{\n{quiet}    client_max_body_size {};\n    \
+         error_page 598 = @rest;\n    error_page 599 = @{name}_old;\n    \
+         if (${name}_arm = \"\") {{\n        return 598;\n    }}\n    \
+         set $carved {};\n    set $arm ${name}_arm;\n    \
+         if ($arm = old) {{\n        return 599;\n    }}\n    \
+         set $side new;\n{mirror}{failed_new}{}}}\n\n",
+        file.max_body,
+        route.name,
+        to(&file.new, &own(&file.new, "new"))
+    );
+    let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
+        let _ = write!(
+            text,
+            "location @{name}_{which} {{\n{quiet}    set $side {side};\n{mirror}{failed}{to}}}\n\n"
+        );
+    };
+    named("old", "old", &mirror, failed_old, to(&file.old, &own(&file.old, "old")));
+    if file.fallback != Fallback::None {
+        named("fallback", "fallback", "", gone, to(&file.old, &format!("{name}_fallback")));
+    }
+    if file.fallback == Fallback::Both {
+        named("rescue", "rescue", "", gone, to(&file.new, &format!("{name}_rescue")));
+    }
+    let _ = write!(
+        text,
+        "location = /.mirror/{} {{\n    internal;\n{quiet}    if (${name}_mirrored = 0) {{\n        \
+         return 204;\n    }}\n    proxy_connect_timeout 100ms;\n    proxy_send_timeout 100ms;\n    \
+         proxy_read_timeout 100ms;\n{body}    proxy_pass http://shadow$request_uri;\n}}\n",
+        route.name
+    );
+    text
+}
+
+fn admin(routes: &[Route]) -> String {
+    let mut text = format!(
+        "{HEAD}#\n# The splits that this worker serves, as ramp wrote them; `ramp` polls them to see when a \
+         change is in\n# force.\n"
+    );
+    let all: Vec<String> = routes
+        .iter()
+        .map(|route| format!("\"{}\":${}_state", route.name, route.variable()))
+        .collect();
+    let _ = write!(
+        text,
+        "\nlocation = /split {{\n    default_type application/json;\n    return 200 '{{{}}}\\n';\n}}\n",
+        all.join(",")
+    );
+    for route in routes {
+        let _ = write!(
+            text,
+            "\nlocation = /split/{} {{\n    default_type application/json;\n    \
+             return 200 \"${}_state\\n\";\n}}\n",
+            route.name,
+            route.variable()
+        );
+    }
+    // No character of these needs escaping: names and paths are checked.
+    let listed: Vec<String> = routes.iter().map(|route| for_screens(route).to_string()).collect();
+    let _ = write!(
+        text,
+        "\n# For screens: the routes, and what people call their sides.\n\
+         location = /routes.json {{\n    default_type application/json;\n    \
+         add_header Cache-Control no-cache;\n    return 200 '[{}]\\n';\n}}\n",
+        listed.join(",").replace('\'', "\\'")
+    );
+    text
+}
+
+/// What screens show of a route.
+fn for_screens(route: &Route) -> serde_json::Value {
+    let called = |side: &Side, which: &str| side.name.clone().unwrap_or_else(|| which.to_owned());
+    json!({
+        "name": route.name,
+        "path": route.file.path.to_string(),
+        "old": called(&route.file.old, "old"),
+        "new": called(&route.file.new, "new"),
+    })
+}

@@ -1,0 +1,178 @@
+//! Times, sizes and addresses as route files write them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde::{Deserialize, Serialize};
+
+/// Makes a type of text usable in a file.
+macro_rules! as_text {
+    ($name:ident) => {
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = anyhow::Error;
+
+            fn try_from(text: String) -> anyhow::Result<Self> {
+                text.parse()
+            }
+        }
+    };
+}
+
+/// A time from 1 ms to an hour, such as `1s` or `250ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Time(pub Duration);
+
+as_text!(Time);
+
+impl FromStr for Time {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let problem = || format!("{text:?}: must be a time such as 1s or 250ms, up to 1h");
+        let time = humantime::parse_duration(text).ok().with_context(problem)?;
+        let fits = time >= Duration::from_millis(1) && time <= Duration::from_secs(3600);
+        ensure!(fits && time.subsec_nanos() % 1_000_000 == 0, problem());
+        Ok(Time(time))
+    }
+}
+
+impl fmt::Display for Time {
+    /// In the units of nginx.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.subsec_millis() {
+            0 => write!(f, "{}s", self.0.as_secs()),
+            _ => write!(f, "{}ms", self.0.as_millis()),
+        }
+    }
+}
+
+/// A size in bytes such as `16k` or `2m`; k is 1024 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Size(pub u64);
+
+as_text!(Size);
+
+impl FromStr for Size {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let problem = || format!("{text:?}: must be a size such as 16k or 2m, up to 1024m");
+        let (digits, unit) = match text.split_at_checked(text.len().saturating_sub(1)) {
+            Some((digits, "k")) => (digits, 1 << 10),
+            Some((digits, "m")) => (digits, 1 << 20),
+            _ => (text, 1),
+        };
+        let number: u64 = digits.parse().ok().with_context(problem)?;
+        let bytes = number.checked_mul(unit).with_context(problem)?;
+        ensure!((1..=1 << 30).contains(&bytes), problem());
+        Ok(Size(bytes))
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes if bytes % (1 << 20) == 0 => write!(f, "{}m", bytes >> 20),
+            bytes if bytes % (1 << 10) == 0 => write!(f, "{}k", bytes >> 10),
+            bytes => write!(f, "{bytes}"),
+        }
+    }
+}
+
+/// The address of a side: `http://HOST:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct BaseUrl(String);
+
+as_text!(BaseUrl);
+
+impl BaseUrl {
+    /// HOST:PORT.
+    pub fn authority(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for BaseUrl {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let problem = || format!("{text:?}: must be http://HOST:PORT");
+        let authority = text.strip_prefix("http://").with_context(problem)?;
+        let authority = authority.strip_suffix('/').unwrap_or(authority);
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => (host, port),
+            _ => (authority, "80"),
+        };
+        let number: u16 = port.parse().ok().with_context(problem)?;
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_host = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'.' || b == b'_';
+        let valid = match inner {
+            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => !host.is_empty() && host.bytes().all(is_host),
+        };
+        ensure!(valid && number > 0, problem());
+        Ok(BaseUrl(format!("{host}:{number}")))
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_unit_is_refused_and_quoted() {
+        for text in ["", "1", "0s", "2h", "1us", "s"] {
+            let error = text.parse::<Time>().expect_err(text).to_string();
+            assert!(error.contains(&format!("{text:?}")), "{error}");
+        }
+        for text in ["", "k", "0", "-1", "1g", "2048m", "é"] {
+            let error = text.parse::<Size>().expect_err(text).to_string();
+            assert!(error.contains(&format!("{text:?}")), "{error}");
+        }
+        for text in [
+            "",
+            "x:1",
+            "https://x:1",
+            "http://",
+            "http://x/a",
+            "http://x:99999",
+            "http://x;y",
+            "http://a@b",
+            "http://[::1",
+        ] {
+            let error = text.parse::<BaseUrl>().expect_err(text).to_string();
+            assert!(error.contains(&format!("{text:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn units_are_written_as_nginx_reads_them() {
+        assert_eq!("1500ms".parse::<Time>().expect("a time").to_string(), "1500ms");
+        assert_eq!("16k".parse::<Size>().expect("a size").to_string(), "16k");
+        for (text, authority) in [
+            ("http://127.0.0.1:3000/", "127.0.0.1:3000"),
+            ("http://app", "app:80"),
+            ("http://[::1]:80", "[::1]:80"),
+            ("http://[::1]", "[::1]:80"),
+        ] {
+            assert_eq!(text.parse::<BaseUrl>().expect(text).authority(), authority);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The routes that are compared: which sides, which judge.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+use http::{HeaderName, Request};
+use judge::Judge;
+use route::Route;
+
+use crate::base_url::BaseUrl;
+
+/// Set by nginx on a mirrored request.
+const ROUTE_NAME: &str = "x-route-name";
+
+/// A route with what is needed to compare its sides.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) route: Route,
+    pub(crate) judge: Judge,
+    pub(crate) new: BaseUrl,
+    pub(crate) old: BaseUrl,
+    /// The request's headers that both sides get.
+    pub(crate) sent_headers: Vec<HeaderName>,
+}
+
+impl Watched {
+    /// `new` and `old` are the sides of routes that do not name their own.
+    pub(crate) fn of(route: Route, new: &BaseUrl, old: &BaseUrl) -> anyhow::Result<Self> {
+        let named = |names: Vec<String>| -> anyhow::Result<Vec<HeaderName>> {
+            names.iter().map(|name| Ok(name.parse()?)).collect()
+        };
+        let own = |url: &Option<route::BaseUrl>, default: &BaseUrl| -> anyhow::Result<BaseUrl> {
+            match url {
+                Some(url) => url.to_string().parse().map_err(anyhow::Error::msg),
+                None => Ok(default.clone()),
+            }
+        };
+        Ok(Watched {
+            judge: Judge::new(&route.file.judge, named(route.compared_headers())?)
+                .with_context(|| format!("{}.toml", route.name))?,
+            new: own(&route.file.new.url, new)?,
+            old: own(&route.file.old.url, old)?,
+            sent_headers: named(route.file.shadow.send_headers.clone())?,
+            route,
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.route.name
+    }
+}
+
+/// Every route of a folder.
+pub(crate) fn load(
+    folder: &Path,
+    new: &BaseUrl,
+    old: &BaseUrl,
+) -> anyhow::Result<Vec<Arc<Watched>>> {
+    let routes = route::load(folder)?.into_iter();
+    routes.map(|route| Watched::of(route, new, old).map(Arc::new)).collect()
+}
+
+/// A request's route: the one that nginx names, or else the one of its path.
+pub(crate) fn find<'a, B>(
+    routes: &'a [Arc<Watched>],
+    request: &Request<B>,
+) -> Option<&'a Arc<Watched>> {
+    match request.headers().get(ROUTE_NAME) {
+        Some(name) => routes.iter().find(|one| one.name().as_bytes() == name.as_bytes()),
+        None => {
+            let path = request.uri().path();
+            routes.iter().find(|one| one.route.file.path.matches(path))
+        }
+    }
+}
