@@ -1,6 +1,6 @@
 //! `edge` reads the access log of the nginx beside it and serves metrics per route and side.
 //!
-//! [`follow`] reads the log on a thread of its own, [`line`] parses it, [`counts`] counts it.
+//! [`follow`] reads the log on a thread of its own, [`mod@line`] parses it, [`counts`] counts it.
 //! [`status`] asks nginx how many requests it has counted, and [`loss`] compares. [`progress`] is what
 //! these share with [`metrics`]; [`position`] keeps it over a restart.
 
