@@ -5,18 +5,19 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
-use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http::uri::{PathAndQuery, Scheme};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use route::BaseUrl;
 use serde::Serialize;
 use service_kit::label_value;
 use tokio::time::timeout;
 
 use crate::asked::{Asked, REQUEST_ID, SHADOW_MARK};
-use crate::base_url::BaseUrl;
 
 /// Longest body that is read: two of them are held for each comparison under way.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
@@ -141,11 +142,17 @@ impl Client {
     }
 }
 
+/// The URL of a path and query on a side.
+fn url(base: &BaseUrl, target: PathAndQuery) -> Result<Uri, http::Error> {
+    let uri = Uri::builder().scheme(Scheme::HTTP).authority(base.authority());
+    uri.path_and_query(target).build()
+}
+
 /// The mirrored request, with this side's host and the shadow's mark.
 fn request_to(base: &BaseUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, http::Error> {
     let mut request = Request::builder()
         .method(asked.method.clone())
-        .uri(base.join(asked.target.clone())?)
+        .uri(url(base, asked.target.clone())?)
         .header(USER_AGENT, AGENT)
         .header(SHADOW_MARK, HeaderValue::from_static("1"));
     if let Some(id) = &asked.request_id {

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand};
+use route::BaseUrl;
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::{Serving, Timeouts};
 
-use crate::base_url::BaseUrl;
 use crate::offline;
 use crate::queue::Pace;
 use crate::routes::{self, Watched};

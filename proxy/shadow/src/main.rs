@@ -6,7 +6,6 @@
 
 mod app;
 mod asked;
-mod base_url;
 mod client;
 mod comparison;
 mod config;

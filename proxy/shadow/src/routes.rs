@@ -6,9 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use http::{HeaderName, Request};
 use judge::Judge;
-use route::Route;
-
-use crate::base_url::BaseUrl;
+use route::{BaseUrl, Route};
 
 /// Set by nginx on a mirrored request.
 const ROUTE_NAME: &str = "x-route-name";
@@ -30,17 +28,11 @@ impl Watched {
         let named = |names: Vec<String>| -> anyhow::Result<Vec<HeaderName>> {
             names.iter().map(|name| Ok(name.parse()?)).collect()
         };
-        let own = |url: &Option<route::BaseUrl>, default: &BaseUrl| -> anyhow::Result<BaseUrl> {
-            match url {
-                Some(url) => url.to_string().parse().map_err(anyhow::Error::msg),
-                None => Ok(default.clone()),
-            }
-        };
         Ok(Watched {
             judge: Judge::new(&route.file.judge, named(route.compared_headers())?)
                 .with_context(|| format!("{}.toml", route.name))?,
-            new: own(&route.file.new.url, new)?,
-            old: own(&route.file.old.url, old)?,
+            new: route.file.new.url.as_ref().unwrap_or(new).clone(),
+            old: route.file.old.url.as_ref().unwrap_or(old).clone(),
             sent_headers: named(route.file.shadow.send_headers.clone())?,
             route,
         })

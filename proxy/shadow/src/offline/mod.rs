@@ -11,10 +11,10 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use http::uri::PathAndQuery;
 use indicatif::{ProgressBar, ProgressStyle};
+use route::BaseUrl;
 use service_kit::arguments::timeout;
 
 use crate::asked::Asked;
-use crate::base_url::BaseUrl;
 use crate::client::Client;
 use crate::comparison::Comparer;
 use crate::routes::{self, Watched};
