@@ -23,6 +23,8 @@ routes=target/debug/routes
 $$routes render --to proxy $(CHECK)
 $$routes render --to deploy/k8s/base/proxy --only upstreams.conf $(CHECK) --old http://legacy-node:3000 \
 	--new http://qr-service:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090
+$$routes render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/own-app $(CHECK) \
+	--old http://old.my-app:80 --new http://new.my-app:80 --shadow http://shadow:42080 --prometheus http://prometheus:9090
 $$routes schema $(CHECK) proxy/routes/route.schema.json
 endef
 
@@ -43,7 +45,7 @@ endef
 
 up: ## start everything; ROUTES=folder OLD=http://host:port NEW=...: only the edge, around two servers of yours
 	@$(SETUP) run
-	$(CARGO) build --profile plain --no-default-features -p qr-service -p shadow -p edge -p ramp -p stack
+	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service) -p shadow -p edge -p ramp -p stack
 	$(STACK) up $(if $(ROUTES),--routes '$(ROUTES)') $(if $(OLD),--old-url '$(OLD)') $(if $(NEW),--new-url '$(NEW)')
 
 down: ## stop everything; data stays
