@@ -177,24 +177,22 @@ impl Guide {
         let fails = block.prints.iter().any(|line| line.starts_with("make: ***"));
         let mut missing: Vec<&String> =
             block.prints.iter().filter(|line| line.trim() != "...").collect();
-        let mut code = None;
+        let expected = if fails { "2" } else { "0" };
+        let mut ended = false;
         let deadline = Instant::now() + PATIENCE;
-        while code.is_none() || !missing.is_empty() {
+        while !ended || !missing.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(line) = self.lines.recv_timeout(left) else {
                 let printed = self.printed.join("\n");
-                panic!(
-                    "{commands}\ndid not print {missing:#?}\nin time (exit code {code:?}):\n{printed}"
-                );
+                panic!("{commands}\ndid not print {missing:#?}\nin time:\n{printed}");
             };
-            if let Some(number) = line.strip_prefix(END) {
-                code = Some(number.to_owned());
-            }
             missing.retain(|wanted| !is_printed(wanted, std::slice::from_ref(&line)));
+            if let Some(code) = line.strip_prefix(END) {
+                assert_eq!(code, expected, "{commands}\n{}", self.printed.join("\n"));
+                ended = true;
+            }
             self.printed.push(line);
         }
-        let expected = if fails { "2" } else { "0" };
-        assert_eq!(code.as_deref(), Some(expected), "{commands}\n{}", self.printed.join("\n"));
     }
 }
 
