@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use support::prometheus::{Measured, Traffic};
-use support::{Place, Process, eventually, stderr, stdout};
+use support::{Place, Process, eventually, routes, stderr, stdout};
 
 /// The built-in gates, with an overlap for steps of seconds.
 fn gates(place: &Place) -> PathBuf {
@@ -114,6 +114,41 @@ fn a_mismatch_rolls_back_at_once() {
     assert_eq!(place.share(), "2.50");
     assert_eq!(events(&place)[1..], ["started 2.5", "moved 5.0", "failed 5.0", "rolled_back 2.5"]);
     says(&place, "rolled_back");
+}
+
+#[test]
+fn a_run_that_is_rolled_back_leaves_the_other_route_alone() {
+    let place = Place::with(&routes());
+    place.succeeds(&["set", "25", "--route", "report"]);
+    let measured = measured(&place);
+    // Over a new connection each: a reload closes idle ones.
+    let sides = || -> Vec<String> {
+        let answers = (0..100).map(|key| place.get(&format!("/report/a?n={key}")));
+        answers.map(|(status, side)| format!("{status} {side}")).collect()
+    };
+    let before = sides();
+    let new = before.iter().filter(|answer| *answer == "200 new").count();
+    assert!((10..45).contains(&new) && before.iter().all(|answer| answer.starts_with("200")));
+
+    let args = run_args(&place, "1s");
+    let mut command = place.ramp(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    command.env("RAMP_ROUTE", "qrcode").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = Process(command.spawn().unwrap());
+    let mut rounds = 0;
+    while process.0.try_wait().unwrap().is_none() {
+        assert_eq!(sides(), before, "the same keys on the same side, and none failed");
+        rounds += 1;
+        if place.served().share_percent.to_string() == "25" {
+            measured.set(Traffic { mismatches: 3.0, ..Traffic::FINE });
+        }
+    }
+    let (code, said) = code(&output(process));
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("rolled back: mismatches (") && rounds > 2, "{rounds} rounds: {said}");
+    assert_eq!((place.share_of("qrcode"), place.share_of("report")), ("0".into(), "25".into()));
+    let figures = place.read("ramp.prom");
+    assert!(figures.contains("ramp_phase{route=\"qrcode\",phase=\"rolled_back\"} 1"), "{figures}");
+    assert!(figures.contains("ramp_share_percent{route=\"report\"} 25.0"), "{figures}");
 }
 
 fn output(mut process: Process) -> Output {
