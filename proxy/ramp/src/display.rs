@@ -57,7 +57,8 @@ impl Display {
 fn block(state: &State, left: Duration, judgement: &Judgement) -> String {
     let (step, steps) = (state.step + 1, state.plan.steps.len());
     let left = match left.as_secs_f64().ceil() {
-        0.0 => "waiting for missing data".to_owned(),
+        0.0 if judgement.verdict == Verdict::Inconclusive => "waiting for missing data".to_owned(),
+        0.0 => "its time is over".to_owned(),
         seconds => format!("{}:{:02} left", (seconds / 60.0).floor(), seconds % 60.0),
     };
     let phase = state.phase.as_str();
