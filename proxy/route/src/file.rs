@@ -43,9 +43,10 @@ pub struct RouteFile {
     /// Headers that are not compared after all.
     #[serde(default)]
     pub ignore_headers: Vec<String>,
-    /// Which side answers where the other one fails.
+    /// Which side answers where the other one fails: by default both if the methods are GET and HEAD,
+    /// else none, since a request that changes something may have done so before it failed.
     #[serde(default)]
-    pub fallback: Fallback,
+    pub fallback: Option<Fallback>,
     /// How many requests at once may fall back to a side, so that a failing side does not take the
     /// other one with it. Beyond that, clients get 502.
     #[serde(default = "fallback_limit")]
@@ -81,7 +82,7 @@ pub struct RouteFile {
 
 /// Which side answers where the other one fails: refuses or drops the connection, is too slow, or
 /// answers 502, 503 or 504.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fallback {
     /// The client gets the failure.
@@ -89,7 +90,6 @@ pub enum Fallback {
     /// The old side answers where the new one fails.
     NewToOld,
     /// And the new side answers where the old one cannot be reached.
-    #[default]
     Both,
 }
 
@@ -140,8 +140,8 @@ pub struct Shadow {
     /// changes it.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub percent: Share,
-    /// The methods that may be asked twice.
-    pub methods: Vec<String>,
+    /// The methods that may be asked twice: by default GET and HEAD, as far as the route has them.
+    pub methods: Option<Vec<String>>,
     /// The request's headers that both sides get with it. A route for people who have logged in needs
     /// their cookie.
     pub send_headers: Vec<String>,
@@ -151,7 +151,7 @@ impl Default for Shadow {
     fn default() -> Self {
         Shadow {
             percent: Share::percent(10).unwrap_or(Share::NONE),
-            methods: vec!["GET".to_owned(), "HEAD".to_owned()],
+            methods: None,
             send_headers: vec!["accept".to_owned(), "accept-language".to_owned()],
         }
     }
@@ -247,14 +247,15 @@ impl Route {
                 "{header:?} is no header's name"
             );
         }
-        for method in &file.shadow.methods {
+        for method in file.shadow.methods.iter().flatten() {
             ensure!(
                 file.methods.include(method),
                 "shadow.methods: {method:?} is not among the route's methods"
             );
         }
         let drops = self.body() == Body::None;
-        let writes = file.shadow.methods.iter().any(|method| method != "GET" && method != "HEAD");
+        let twice = self.asked_twice();
+        let writes = twice.iter().any(|method| method != "GET" && method != "HEAD");
         ensure!(
             !(drops && writes),
             "shadow.methods: with body = \"none\" only GET and HEAD can be asked twice"
@@ -269,12 +270,31 @@ impl Route {
 
     /// What becomes of a request's body.
     pub fn body(&self) -> Body {
-        self.file.body.unwrap_or(match &self.file.methods {
-            Methods::Only(methods) if methods.iter().all(|m| m == "GET" || m == "HEAD") => {
-                Body::None
+        let default = if self.only_reads() { Body::None } else { Body::Buffered };
+        self.file.body.unwrap_or(default)
+    }
+
+    /// Which side answers where the other one fails.
+    pub fn fallback(&self) -> Fallback {
+        let default = if self.only_reads() { Fallback::Both } else { Fallback::None };
+        self.file.fallback.unwrap_or(default)
+    }
+
+    /// The methods that the shadow may ask twice.
+    pub fn asked_twice(&self) -> Vec<String> {
+        let safe = ["GET", "HEAD"].into_iter().filter(|method| self.file.methods.include(method));
+        let default = || safe.map(str::to_owned).collect();
+        self.file.shadow.methods.clone().unwrap_or_else(default)
+    }
+
+    /// Whether only requests are carved out that change nothing.
+    fn only_reads(&self) -> bool {
+        match &self.file.methods {
+            Methods::Only(methods) => {
+                methods.iter().all(|method| method == "GET" || method == "HEAD")
             }
-            _ => Body::Buffered,
-        })
+            Methods::Any => false,
+        }
     }
 
     /// The headers of answers that are compared, in small letters.
@@ -362,7 +382,10 @@ mod tests {
         let route = Route::parse("report", "path = \"/report\"").expect("valid");
         assert_eq!(route.file.share, Share::NONE);
         assert_eq!(route.file.key, Key::Request);
-        assert_eq!(route.body(), Body::None);
+        assert_eq!((route.body(), route.fallback()), (Body::None, Fallback::Both));
+        let writes =
+            Route::parse("order", "path = \"/order\"\nmethods = [\"POST\"]").expect("valid");
+        assert_eq!((writes.body(), writes.fallback()), (Body::Buffered, Fallback::None));
         assert_eq!(route.compared_headers(), ["content-type", "location"]);
         assert_eq!(route.file.judge, JudgeSettings::Bytes);
     }

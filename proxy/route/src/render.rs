@@ -81,10 +81,10 @@ fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
             let zone = format!("    zone {name} 64k;\n");
             group(&mut text, &name, &zone, url.authority(), &limit, 16);
         };
-        if file.fallback != Fallback::None {
+        if route.fallback() != Fallback::None {
             bounded(format!("{name}_fallback"), file.old.url.as_ref().unwrap_or(&upstreams.old));
         }
-        if file.fallback == Fallback::Both {
+        if route.fallback() == Fallback::Both {
             bounded(format!("{name}_rescue"), file.new.url.as_ref().unwrap_or(&upstreams.new));
         }
     }
@@ -121,7 +121,7 @@ fn maps(routes: &[Route]) -> String {
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
         let (methods, path) = (file.methods.pattern(), file.path.pattern());
-        let twice = file.shadow.methods.join("|");
+        let twice = route.asked_twice().join("|");
         let _ = write!(
             text,
             "\n# --- {}: {}\n\
@@ -211,8 +211,8 @@ fn location(route: &Route) -> String {
     let falls_back =
         format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
     let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
-    let failed_new = if file.fallback == Fallback::None { gone } else { &falls_back };
-    let failed_old = if file.fallback == Fallback::Both { &rescued } else { gone };
+    let failed_new = if route.fallback() == Fallback::None { gone } else { &falls_back };
+    let failed_old = if route.fallback() == Fallback::Both { &rescued } else { gone };
 
     let mut text = format!(
         "location {matching} {{\n{quiet}    client_max_body_size {};\n    \
@@ -232,10 +232,10 @@ fn location(route: &Route) -> String {
         );
     };
     named("old", "old", &mirror, failed_old, to(&file.old, &own(&file.old, "old")));
-    if file.fallback != Fallback::None {
+    if route.fallback() != Fallback::None {
         named("fallback", "fallback", "", gone, to(&file.old, &format!("{name}_fallback")));
     }
-    if file.fallback == Fallback::Both {
+    if route.fallback() == Fallback::Both {
         named("rescue", "rescue", "", gone, to(&file.new, &format!("{name}_rescue")));
     }
     let _ = write!(
