@@ -63,7 +63,7 @@ struct Metrics {
     gate_limit: Family<OfGate, Number>,
 }
 
-/// Writes the metrics of every route's split and, if there was one, of its last run. All of it is in the
+/// Writes the metrics of every route's split and, if nobody has set the share since, of its last run. All of it is in the
 /// routes' own files, so whichever run writes last writes the same.
 pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     let metrics = Metrics::default();
@@ -71,7 +71,7 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
         let dir = route_dir(nginx_dir, &route);
         let Ok(split) = current(&dir) else { continue }; // another process writes it right now
         metrics.add_split(&route, &split);
-        let run = State::load(&dir)?.filter(|run| run.phase != Phase::Superseded);
+        let run = State::load(&dir)?.filter(|run| !run.is_past);
         if let Some(run) = run {
             metrics.add_run(&route, &run);
         }

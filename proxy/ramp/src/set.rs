@@ -39,11 +39,14 @@ pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::
     record(&nginx.route_dir(), &decision)?;
     let mut superseded = None;
     if wanted.share.is_some()
-        && let Some(mut state) = State::load_unfinished(&nginx.route_dir())?
+        && let Some(mut state) = State::load(&nginx.route_dir())?
     {
-        superseded = Some(state.clone());
-        state.phase = Phase::Superseded;
-        state.reason = format!("{share_percent}% was set by hand");
+        if state.phase.is_unfinished() {
+            superseded = Some(state.clone());
+            state.phase = Phase::Superseded;
+            state.reason = format!("{share_percent}% was set by hand");
+        }
+        state.is_past = true;
         state.save(&nginx.route_dir())?;
     }
     metrics::write(&nginx.dir)?;

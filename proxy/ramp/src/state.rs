@@ -91,6 +91,9 @@ pub struct State {
     pub reason: String,
     /// The last judgement of the step.
     pub judgement: Option<Judgement>,
+    /// Whether somebody has set the share by hand since the run ended.
+    #[serde(default)]
+    pub is_past: bool,
 }
 
 impl State {

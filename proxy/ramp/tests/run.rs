@@ -149,6 +149,9 @@ fn a_run_that_is_rolled_back_leaves_the_other_route_alone() {
     let figures = place.read("ramp.prom");
     assert!(figures.contains("ramp_phase{route=\"qrcode\",phase=\"rolled_back\"} 1"), "{figures}");
     assert!(figures.contains("ramp_share_percent{route=\"report\"} 25.0"), "{figures}");
+    // An alert on a run that was rolled back ends when somebody sets the share.
+    place.succeeds(&["set", "7", "--route", "qrcode"]);
+    assert!(!place.read("ramp.prom").contains("ramp_phase"), "{}", place.read("ramp.prom"));
 }
 
 fn output(mut process: Process) -> Output {
