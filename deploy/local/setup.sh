@@ -34,8 +34,10 @@ wants() {
 # Python) and the package.
 packages_by_purpose='
 run nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
-run prometheus-nginx-exporter=prometheus-nginx-exporter
-load wrk=wrk cc=build-essential pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
+run prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compiler
+run /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
+load wrk=wrk cc=build-essential protoc=protobuf-compiler pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
+load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 fuzz c++=build-essential cmake=cmake
 manifests python3:ensurepip=python3-venv go=golang-go
 all chromium=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck valgrind=valgrind
