@@ -61,6 +61,9 @@ split: $(STACK) ## send PERCENT=25 of a route to the new side; ROUTE=name where 
 	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25 [ROUTE=name]" >&2; exit 2; }
 	$(STACK) split $(if $(ROUTE),--route '$(ROUTE)') $(PERCENT)
 
+stop: $(STACK) ## send every new request of a route to the old side at once, whatever hangs; ROUTE=name REASON=why
+	@$(STACK) stop $(if $(ROUTE),--route '$(ROUTE)') $(if $(REASON),--reason '$(REASON)')
+
 ramp: $(STACK) ## move it step by step, with gates and rollback: ARGS='--steps 1,5,25 --hold 60s', or ARGS=status
 	@$(if $(ROUTE),export RAMP_ROUTE='$(ROUTE)')
 	export RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
@@ -196,5 +199,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split ramp compare routes setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split stop ramp compare routes setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
 	instructions bench bench-http ladder ladder-readme chaos load help

@@ -30,7 +30,8 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
         .filter(|(program, _)| !is_on_path(program))
         .map(|(program, package)| format!("{program} (install {package})"))
         .collect();
-    let mut programs = vec![(&settings.shadow, "shadow"), (&settings.edge, "edge")];
+    let mut programs =
+        vec![(&settings.shadow, "shadow"), (&settings.edge, "edge"), (&settings.ramp, "ramp")];
     if settings.sides.is_none() {
         programs.push((&settings.qr_service, "qr-service"));
         if !is_on_path("node") {

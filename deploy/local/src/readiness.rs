@@ -26,6 +26,7 @@ pub fn url(settings: &Settings, part: Part) -> String {
         Part::Shadow => format!("http://{}/readyz", at.shadow_admin),
         Part::Nginx => format!("http://{}/livez", at.proxy_admin),
         Part::Edge => format!("http://{}/readyz", at.edge),
+        Part::Watch => format!("http://{}/ramp/metrics", at.proxy_admin),
         Part::NginxExporter => format!("http://{}/metrics", at.nginx_exporter),
         Part::Prometheus => format!("http://{}/prometheus/-/ready", at.prometheus),
     }

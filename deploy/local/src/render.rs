@@ -73,6 +73,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
     ramp::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
+    ramp::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     write(&supervisord_conf(settings), &supervisord_text(settings, &routes, &upstreams)?)
 }
 
@@ -171,6 +172,7 @@ fn supervisord_text(
         ("qr_service_program", escaped(&settings.qr_service)),
         ("shadow_program", escaped(&settings.shadow)),
         ("edge_program", escaped(&settings.edge)),
+        ("ramp_program", escaped(&settings.ramp)),
         ("routes", escaped(&settings.routes)),
         ("route_names", names.join(",")),
         ("old_url", upstreams.old.to_string()),
@@ -237,10 +239,7 @@ fn socket(settings: &Settings) -> PathBuf {
     if here.as_os_str().len() <= 80 {
         return here;
     }
-    let hash = here.to_string_lossy().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    PathBuf::from(format!("/tmp/qr-stack-{hash:016x}.sock"))
+    PathBuf::from(format!("/tmp/qr-stack-{:016x}.sock", settings.hash()))
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

@@ -23,25 +23,28 @@ pub enum Part {
     Edge,
     /// Compares both sides.
     Shadow,
+    /// Sends ramps back whose process is gone.
+    Watch,
     /// Prometheus.
     Prometheus,
 }
 
 impl Part {
     /// Every part, in the order in which readiness is checked.
-    pub const ALL: [Part; 7] = [
+    pub const ALL: [Part; 8] = [
         Part::QrService,
         Part::LegacyNode,
         Part::Shadow,
         Part::Nginx,
         Part::NginxExporter,
         Part::Edge,
+        Part::Watch,
         Part::Prometheus,
     ];
 
     /// The parts around two servers that already run.
-    pub const AROUND: [Part; 5] =
-        [Part::Shadow, Part::Nginx, Part::NginxExporter, Part::Edge, Part::Prometheus];
+    pub const AROUND: [Part; 6] =
+        [Part::Shadow, Part::Nginx, Part::NginxExporter, Part::Edge, Part::Watch, Part::Prometheus];
 
     /// supervisord's name of the part: GROUP:NAME, as in `supervisord.conf`.
     pub fn supervised_name(self) -> &'static str {
@@ -52,6 +55,7 @@ impl Part {
             Part::Nginx => "edge:nginx",
             Part::NginxExporter => "edge:nginx-exporter",
             Part::Edge => "edge:edge",
+            Part::Watch => "edge:ramp-watch",
             Part::Prometheus => "backends:prometheus",
         }
     }
@@ -166,6 +170,8 @@ pub struct Settings {
     pub shadow: PathBuf,
     /// edge's binary.
     pub edge: PathBuf,
+    /// ramp's binary.
+    pub ramp: PathBuf,
 }
 
 /// Two servers that already run.
@@ -191,6 +197,19 @@ impl Settings {
     /// nginx' prefix, with its configuration.
     pub fn nginx_dir(&self) -> PathBuf {
         self.run_dir.join("nginx")
+    }
+
+    /// Where the stops of routes lie: in memory, where the system has such a folder for everybody.
+    pub fn stops_dir(&self) -> Option<PathBuf> {
+        let memory = Path::new("/dev/shm");
+        memory.is_dir().then(|| memory.join(format!("ramp-stops-{:016x}", self.hash())))
+    }
+
+    /// A hash of the run folder's path (FNV-1a), for names outside it.
+    pub(crate) fn hash(&self) -> u64 {
+        self.run_dir.to_string_lossy().bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        })
     }
 
     /// nginx and one of its routes, as `ramp` addresses them.

@@ -104,6 +104,7 @@ impl Stack {
             qr_service: qr_service.to_owned(),
             shadow: beside(qr_service, "shadow"),
             edge: beside(qr_service, "edge"),
+            ramp: beside(qr_service, "ramp"),
         };
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
@@ -219,6 +220,9 @@ impl Drop for Stack {
         if let Some(keeper) = self.keeper.take() {
             // The thread only waits for supervisord and cannot panic.
             let _ = keeper.join();
+        }
+        if let Some(stops) = self.settings.stops_dir() {
+            let _ = fs::remove_dir_all(stops);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Keeps one nginx at the cluster's split: `ramp follow`.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +12,16 @@ use anyhow::Context;
 use crate::change;
 use crate::cluster::Cluster;
 use crate::metrics;
-use crate::nginx::{At, Nginx, prepared};
+use crate::nginx::{At, Nginx, prepared, route_dir};
+use crate::pulse::{self, Told};
 use crate::split::{self, Split};
+use crate::stop;
+use crate::watch::watch;
 
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
+/// The time between two looks for stops.
+const STOPS: Duration = Duration::from_millis(400);
 /// How long to wait before the same refused split is tried again.
 const RETRY: Duration = Duration::from_secs(30);
 
@@ -46,8 +52,68 @@ pub fn follow(
         followers.push(Follower { nginx, cluster, refused: None, reported: String::new() });
     }
     metrics::write(dir)?;
+    let names: Vec<String> =
+        followers.iter().map(|follower| follower.nginx.route.clone()).collect();
+    thread::scope(|scope| {
+        // Apart from the splits, whose reloads take seconds.
+        scope.spawn(|| follow_stops(dir, &names, cluster, interrupted));
+        scope.spawn(|| {
+            let nginx = |route: &str| {
+                let (dir, route) = (dir.to_owned(), route.to_owned());
+                Nginx { dir, route, at: At::Cluster(cluster.clone()) }
+            };
+            watch(dir, nginx, interrupted)
+        });
+        follow_splits(&mut followers, every, interrupted);
+    });
+    Ok(())
+}
+
+/// Makes and removes the files that stop routes, as the cluster says. While it does not answer, they stay.
+fn follow_stops(dir: &Path, routes: &[String], cluster: &Cluster, interrupted: &AtomicBool) {
+    let mut reported = String::new();
+    let mut heard: BTreeMap<String, String> = BTreeMap::new();
     while !interrupted.load(Ordering::Relaxed) {
-        for follower in &mut followers {
+        let stops = cluster.stops(routes);
+        let outcome = stops.and_then(|stops| {
+            for (route, stop) in stops {
+                if stop::is_here(dir, route) != stop.is_some() {
+                    stop::put(dir, route, stop.is_some())?;
+                    let now = stop.map_or("no longer stopped".to_owned(), |stop| {
+                        format!("stopped: {}", stop.reason)
+                    });
+                    eprintln!("{route} is {now}.");
+                    metrics::write(dir)?;
+                }
+            }
+            for (route, told) in cluster.told(routes)? {
+                if heard.get(&route) != Some(&told) {
+                    hear(&route_dir(dir, &route), &told)?;
+                    heard.insert(route, told);
+                }
+            }
+            Ok(())
+        });
+        let problem = outcome.err().map_or(String::new(), |error| format!("{error:#}"));
+        if !problem.is_empty() && problem != reported {
+            eprintln!("ramp: stops: {problem}");
+        }
+        reported = problem;
+        thread::sleep(STOPS);
+    }
+}
+
+/// Keeps what a run says, for the metrics of this proxy and for its watcher.
+fn hear(route_dir: &Path, told: &str) -> anyhow::Result<()> {
+    let told: Told = serde_json::from_str(told)?;
+    told.state.save(route_dir)?;
+    pulse::beat(route_dir)?;
+    Ok(())
+}
+
+fn follow_splits(followers: &mut [Follower<'_>], every: Duration, interrupted: &AtomicBool) {
+    while !interrupted.load(Ordering::Relaxed) {
+        for follower in &mut *followers {
             follower.look(interrupted);
         }
         let next = Instant::now() + every;
@@ -55,7 +121,6 @@ pub fn follow(
             thread::sleep(LOOK);
         }
     }
-    Ok(())
 }
 
 struct Follower<'a> {

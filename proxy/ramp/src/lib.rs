@@ -8,10 +8,11 @@
 //! 1. `files`, `http`, `lock`
 //! 2. `split`, `prometheus`, `gates`
 //! 3. `cluster`, `judge`
-//! 4. `nginx`, `state`, `log`
+//! 4. `nginx`, `state`, `log`, `pulse`
 //! 5. `metrics`, `display`
 //! 6. `change`
-//! 7. `set`, `follow`, `run`
+//! 7. `stop`
+//! 8. `set`, `watch`, `follow`, `run`
 
 mod change;
 pub mod cluster;
@@ -26,10 +27,13 @@ mod log;
 mod metrics;
 mod nginx;
 mod prometheus;
+mod pulse;
 pub mod run;
 mod set;
 mod split;
 pub mod state;
+mod stop;
+mod watch;
 
 pub use change::{copy, keep_route, pending, prepare, route_of, take};
 pub use display::lines;
@@ -41,3 +45,5 @@ pub use prometheus::Prometheus;
 pub use route::{Key, Route, Share};
 pub use set::{Changed, set};
 pub use split::{Split, Wanted, current};
+pub use stop::{Stop, clear, in_force, keep as keep_stop, prepare as prepare_stops, stop};
+pub use watch::watch;

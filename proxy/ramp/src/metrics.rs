@@ -11,11 +11,11 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::files;
 use crate::judge::{Judgement, Verdict};
 use crate::nginx::{prepared, route_dir};
 use crate::split::{Split, current};
 use crate::state::{Phase, State};
+use crate::{files, pulse, stop};
 
 type Number = Gauge<f64, AtomicU64>;
 
@@ -56,6 +56,9 @@ struct Metrics {
     step: Family<OfRoute, Number>,
     steps: Family<OfRoute, Number>,
     start_share: Family<OfRoute, Number>,
+    active: Family<OfRoute, Gauge>,
+    heartbeat: Family<OfRoute, Number>,
+    stopped: Family<OfRoute, Gauge>,
     phase: Family<OfPhase, Gauge>,
     verdict: Family<OfVerdict, Gauge>,
     gate_verdict: Family<OfGateVerdict, Gauge>,
@@ -71,6 +74,12 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
         let dir = route_dir(nginx_dir, &route);
         let Ok(split) = current(&dir) else { continue }; // another process writes it right now
         metrics.add_split(&route, &split);
+        let of = OfRoute { route: route.clone() };
+        metrics.stopped.get_or_create(&of).set(stop::is_here(nginx_dir, &route).into());
+        metrics.active.get_or_create(&of).set(0);
+        if let Some(beat) = pulse::last(&dir) {
+            metrics.heartbeat.get_or_create(&of).set(since_1970(beat));
+        }
         let run = State::load(&dir)?.filter(|run| !run.is_past);
         if let Some(run) = run {
             metrics.add_run(&route, &run);
@@ -81,21 +90,30 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     files::replace(&nginx_dir.join("ramp.prom"), &text)
 }
 
+fn since_1970(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
 impl Metrics {
     fn registry(self) -> Registry {
         let mut registry = Registry::default();
         registry.register("ramp_share_percent", "The new side's share", self.share);
         let help = "The mirrored share of the route's requests";
         registry.register("ramp_mirror_share_percent", help, self.mirror_share);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let updated = Number::default();
-        updated.set(now.as_secs_f64());
+        updated.set(since_1970(SystemTime::now()));
         let help = "Time at which this was written";
         registry.register("ramp_updated_timestamp_seconds", help, updated);
         registry.register("ramp_step", "The number of the step, from 1", self.step);
         registry.register("ramp_steps", "The number of steps", self.steps);
         let help = "The share that a rollback returns to";
         registry.register("ramp_start_share_percent", help, self.start_share);
+        let help = "1 while a run is unfinished, whether it has a process or not";
+        registry.register("ramp_run_active", help, self.active);
+        let help = "The last heartbeat of a run's process";
+        registry.register("ramp_heartbeat_timestamp_seconds", help, self.heartbeat);
+        let help = "1 while the route is stopped";
+        registry.register("ramp_stopped", help, self.stopped);
         registry.register("ramp_phase", "1 for the phase of the run", self.phase);
         registry.register("ramp_verdict", "1 for the last verdict on the step", self.verdict);
         let help = "1 for the last verdict of the gate";
@@ -118,6 +136,7 @@ impl Metrics {
         self.step.get_or_create(&of).set(count(run.step + 1));
         self.steps.get_or_create(&of).set(count(run.plan.steps.len()));
         self.start_share.get_or_create(&of).set(run.start_share.into());
+        self.active.get_or_create(&of).set(run.phase.is_unfinished().into());
         for (phase, name) in Phase::NAMES {
             let of = OfPhase { route: route.to_owned(), phase: name };
             self.phase.get_or_create(&of).set((phase == run.phase).into());

@@ -141,6 +141,15 @@ pub(crate) fn served(admin: SocketAddr, route: &str) -> anyhow::Result<Split> {
     Split::from_json(&body).with_context(|| format!("{url} answers {body:?}, which is no split"))
 }
 
+/// Whether an nginx has stopped a route, asked at its admin listener over a new connection.
+pub(crate) fn is_stopped(admin: SocketAddr, route: &str) -> anyhow::Result<bool> {
+    let url = format!("http://{admin}/stop/{route}");
+    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
+        .with_context(|| format!("nginx does not answer at {admin}"))?;
+    ensure!(status == 200, "{url} answers {status}");
+    Ok(body.trim() == "stopped")
+}
+
 /// The names of the routes of an nginx.
 pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<String>> {
     let url = format!("http://{admin}/split");

@@ -47,11 +47,15 @@ pub enum Phase {
     Aborted,
     /// Somebody set the share by hand after the process had ended.
     Superseded,
+    /// The route was stopped.
+    Stopped,
+    /// The process had been silent for the route's lease, and a watcher went back to the start share.
+    Lost,
 }
 
 impl Phase {
     /// Every phase with its name in files, logs and metrics.
-    pub const NAMES: [(Phase, &'static str); 9] = [
+    pub const NAMES: [(Phase, &'static str); 11] = [
         (Phase::Holding, "holding"),
         (Phase::Paused, "paused"),
         (Phase::Inconclusive, "inconclusive"),
@@ -61,6 +65,8 @@ impl Phase {
         (Phase::RolledBack, "rolled_back"),
         (Phase::Aborted, "aborted"),
         (Phase::Superseded, "superseded"),
+        (Phase::Stopped, "stopped"),
+        (Phase::Lost, "lost"),
     ];
 
     /// The name in files, logs and metrics.
@@ -70,8 +76,26 @@ impl Phase {
 
     /// Whether the run can be resumed or aborted.
     pub fn is_unfinished(self) -> bool {
-        !matches!(self, Phase::Done | Phase::RolledBack | Phase::Aborted | Phase::Superseded)
+        matches!(
+            self,
+            Phase::Holding
+                | Phase::Paused
+                | Phase::Inconclusive
+                | Phase::Interrupted
+                | Phase::GoingBack
+        )
     }
+}
+
+/// Where a run that ends early goes back to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Back {
+    /// To the share at which it began.
+    #[default]
+    Start,
+    /// To the old side.
+    Old,
 }
 
 /// The state of a run.
@@ -121,6 +145,13 @@ impl State {
 
     pub(crate) fn save(&self, route_dir: &Path) -> anyhow::Result<()> {
         files::replace(&State::file(route_dir), &serde_json::to_string_pretty(self)?)
+    }
+
+    /// Sets the share that the run goes back to.
+    pub(crate) fn go_back_to(&mut self, back: Back) {
+        if back == Back::Old {
+            self.start_share = Share::NONE;
+        }
     }
 
     /// The share of the current step.

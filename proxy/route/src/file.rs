@@ -73,6 +73,9 @@ pub struct RouteFile {
     /// What the shadow is sent.
     #[serde(default)]
     pub shadow: Shadow,
+    /// What becomes of a run without a process.
+    #[serde(default)]
+    pub ramp: Ramp,
     /// The gates of a ramp, by name: changes to the standard ones, and new ones. The file
     /// proxy/ramp/gates.toml explains the keys; `off = true` leaves a standard gate out.
     #[serde(default)]
@@ -157,6 +160,34 @@ impl Default for Shadow {
     }
 }
 
+/// What becomes of a run that is unfinished and silent: its process was killed, hangs, or has ended
+/// without a result.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Ramp {
+    /// How long it may be silent.
+    #[schemars(with = "String")]
+    pub lease: Time,
+    /// Back to the share at which the run began, or hold, where the old side cannot bear that.
+    pub on_lost: OnLost,
+}
+
+/// What happens once a run has been silent for its lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnLost {
+    /// Back to the share at which the run began; a stop if that cannot be done.
+    Back,
+    /// The share stays, and an alert fires.
+    Hold,
+}
+
+impl Default for Ramp {
+    fn default() -> Self {
+        Ramp { lease: Time(Duration::from_secs(30)), on_lost: OnLost::Back }
+    }
+}
+
 fn bytes() -> JudgeSettings {
     JudgeSettings::Bytes
 }
@@ -224,6 +255,11 @@ impl Route {
             (1..=10_000).contains(&file.fallback_limit),
             "fallback_limit: {}: must be 1 to 10000",
             file.fallback_limit
+        );
+        ensure!(
+            file.ramp.lease.0 >= Duration::from_secs(2),
+            "ramp.lease: {}: must be 2s or more, since a run is heard each second",
+            file.ramp.lease
         );
         for (side, which) in [(&file.old, "old"), (&file.new, "new")] {
             if let Some(name) = &side.name {
@@ -408,6 +444,8 @@ mod tests {
             ),
             ("path = \"/a\"\nfallback = \"yes\"", "line 2: fallback: unknown variant `yes`"),
             ("path = \"/a\"\nfallback_limit = 0", "fallback_limit: 0: must be 1 to 10000"),
+            ("path = \"/a\"\n[ramp]\nlease = \"1s\"", "ramp.lease: 1s: must be 2s or more"),
+            ("path = \"/a\"\n[ramp]\non_lost = \"x\"", "unknown variant `x`, expected `back` or"),
             (
                 "path = \"/a\"\nmax_body = \"1g\"",
                 "line 2: max_body: \"1g\": must be a size such as",

@@ -10,7 +10,7 @@ pub mod render;
 mod share;
 mod units;
 
-pub use file::{Body, Fallback, Route, RouteFile, Shadow, Side, load, schema};
+pub use file::{Body, Fallback, OnLost, Ramp, Route, RouteFile, Shadow, Side, load, schema};
 pub use key::Key;
 pub use path::{Methods, Path};
 pub use share::Share;

@@ -6,7 +6,7 @@
 //! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
 //! | `paths.conf` | http, in the map `$route` | the routes' names in the access log |
 //! | `locations.conf` | the public server | the way of a request |
-//! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/routes.json` |
+//! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/stop/NAME`, `/routes.json` |
 //!
 //! `ramp` writes `routes/NAME/split.conf`, which has `$NAME_split`, `$NAME_sampled` and `$NAME_state`.
 
@@ -155,6 +155,9 @@ const LOCATIONS: &str = "#
 # locations; no server sends them. The error log would have request lines with their queries, so it is
 # off. The access log has the upstream, status and times of every try.
 #
+# A route is stopped while its file in the folder stop/ exists: each request then goes to the old side,
+# whatever the split or a header says. nginx looks at every request, so no reload is needed.
+#
 # Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits
 # for it. So the shadow answers before it compares, the timeouts are short, and a shadow that fails a few
 # times gets a pause.
@@ -206,6 +209,7 @@ fn location(route: &Route) -> String {
         None => which.to_owned(),
     };
     let quiet = "    error_log stderr emerg;\n";
+    let (route_name, stop) = (&route.name, stop_file(route));
     let gone = "    error_page 502 504 @unavailable;\n";
     // A 503 for overload falls back too.
     let falls_back =
@@ -218,11 +222,11 @@ fn location(route: &Route) -> String {
         "location {matching} {{\n{quiet}    client_max_body_size {};\n    \
          error_page 598 = @rest;\n    error_page 599 = @{name}_old;\n    \
          if (${name}_arm = \"\") {{\n        return 598;\n    }}\n    \
-         set $carved {};\n    set $arm ${name}_arm;\n    \
+         set $carved {route_name};\n    set $arm ${name}_arm;\n    \
+         if (-f {stop}) {{\n        set $arm old;\n    }}\n    \
          if ($arm = old) {{\n        return 599;\n    }}\n    \
          set $side new;\n{mirror}{failed_new}{}}}\n\n",
         file.max_body,
-        route.name,
         to(&file.new, &own(&file.new, "new"))
     );
     let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
@@ -236,7 +240,9 @@ fn location(route: &Route) -> String {
         named("fallback", "fallback", "", gone, to(&file.old, &format!("{name}_fallback")));
     }
     if route.fallback() == Fallback::Both {
-        named("rescue", "rescue", "", gone, to(&file.new, &format!("{name}_rescue")));
+        // While the route is stopped, its new side answers nobody.
+        let gone = format!("{gone}    if (-f {stop}) {{\n        return 502;\n    }}\n");
+        named("rescue", "rescue", "", &gone, to(&file.new, &format!("{name}_rescue")));
     }
     let _ = write!(
         text,
@@ -248,10 +254,15 @@ fn location(route: &Route) -> String {
     text
 }
 
+/// The file that stops a route while it exists. nginx' root is the folder `stop` in its prefix.
+fn stop_file(route: &Route) -> String {
+    format!("$document_root/{}", route.name)
+}
+
 fn admin(routes: &[Route]) -> String {
     let mut text = format!(
         "{HEAD}#\n# The splits that this worker serves, as ramp wrote them; `ramp` polls them to see when a \
-         change is in\n# force.\n"
+         change is in\n# force. /stop/NAME says whether the route is stopped.\n"
     );
     let all: Vec<String> = routes
         .iter()
@@ -266,9 +277,12 @@ fn admin(routes: &[Route]) -> String {
         let _ = write!(
             text,
             "\nlocation = /split/{} {{\n    default_type application/json;\n    \
-             return 200 \"${}_state\\n\";\n}}\n",
+             return 200 \"${}_state\\n\";\n}}\n\n\
+             location = /stop/{0} {{\n    if (-f {2}) {{\n        return 200 \"stopped\\n\";\n    }}\n    \
+             return 200 \"not stopped\\n\";\n}}\n",
             route.name,
-            route.variable()
+            route.variable(),
+            stop_file(route)
         );
     }
     // No character of these needs escaping: names and paths are checked.

@@ -4,12 +4,16 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use ramp::state::Back;
 use ramp::{Share, Wanted};
 use stack::supervisor::Supervisor;
 use stack::{Part, Settings, preflight, readiness, render};
 
+/// How long `down` waits for a run to go back.
+const RUN_ENDS_WITHIN: Duration = Duration::from_secs(15);
 /// Exit code of `status` unless every part is ready, as in LSB init scripts.
 const NOT_RUNNING: u8 = 3;
 
@@ -72,7 +76,14 @@ pub(super) fn down(settings: &Settings) -> anyhow::Result<ExitCode> {
     let supervisor = supervisor(settings);
     match supervisor.pid() {
         Some(_) => {
+            for route in ramp::prepared(&settings.nginx_dir()) {
+                end_run(settings, &route);
+            }
             supervisor.shutdown()?;
+            // A stop that is in force comes back with `up`.
+            if let Some(stops) = settings.stops_dir() {
+                let _ = std::fs::remove_dir_all(stops);
+            }
             println!("Stopped. Data stays in {}.", settings.data_dir().display());
         }
         None => println!("Nothing runs in {}.", settings.run_dir.display()),
@@ -132,9 +143,42 @@ pub(super) fn split(
     let runs = supervisor(settings).pid().is_some();
     ensure!(runs, "nothing runs in {}", settings.run_dir.display());
     let route = ramp::choose(ramp::prepared(&settings.nginx_dir()), route)?;
-    ramp::set(&settings.nginx(&route), &Wanted::share(share), &AtomicBool::new(false))?;
-    println!("{share}% of {route} goes to the new side.");
+    let nginx = settings.nginx(&route);
+    match ramp::set(&nginx, &Wanted::share(share), &AtomicBool::new(false))?.stopped {
+        None => println!("{share}% of {route} goes to the new side."),
+        Some(why) => println!(
+            "{route} is stopped: every new request of it goes to the old side. The share could not be set: \
+             {why}. make ramp ARGS='clear --reason WHY' ends the stop."
+        ),
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn stop(
+    settings: &Settings,
+    route: Option<&str>,
+    reason: &str,
+) -> anyhow::Result<ExitCode> {
+    let route = ramp::choose(ramp::prepared(&settings.nginx_dir()), route)?;
+    let warning = ramp::stop(&settings.nginx(&route), reason)?;
+    println!(
+        "{route} is stopped: every new request of it goes to the old side. \
+         make ramp ARGS='clear --reason WHY' ends that."
+    );
+    if let Some(warning) = warning {
+        eprintln!("stack: {warning}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends a route's run, back where it began. One that does not answer keeps its lock, and `up` names it.
+fn end_run(settings: &Settings, route: &str) {
+    let nginx = settings.nginx(route);
+    let Some(holder) = ramp::holder(&nginx.route_dir()) else { return };
+    match ramp::run::end(&nginx, Back::Start, RUN_ENDS_WITHIN) {
+        Ok(share) => println!("The run of {route} has ended; {share}% goes to the new side."),
+        Err(error) => eprintln!("stack: {route}: {error:#}; it is {holder}"),
+    }
 }
 
 pub(super) fn check(settings: &Settings) -> anyhow::Result<ExitCode> {

@@ -48,6 +48,17 @@ enum Command {
         /// 0 to 100
         percent: Share,
     },
+    /// Send every new request of a route to the old side at once
+    Stop {
+        #[command(flatten)]
+        place: Place,
+        /// The route; needed only if there are several
+        #[arg(long, value_name = "NAME")]
+        route: Option<String>,
+        /// Why, for the log and for who clears it
+        #[arg(long, default_value = "by hand", value_name = "WHY")]
+        reason: String,
+    },
     /// Ask both sides each path and query of a file, and say what differs
     Compare {
         #[command(flatten)]
@@ -136,6 +147,7 @@ impl Place {
             old_workers: self.old_workers.unwrap_or_else(processors),
             shadow: beside(&qr_service, "shadow"),
             edge: beside(&qr_service, "edge"),
+            ramp: beside(&qr_service, "ramp"),
             qr_service,
         })
     }
@@ -156,6 +168,9 @@ impl Arguments {
             }
             Command::Split { place, route, percent } => {
                 background::split(&place.settings()?, route.as_deref(), percent)
+            }
+            Command::Stop { place, route, reason } => {
+                background::stop(&place.settings()?, route.as_deref(), &reason)
             }
             Command::Compare { place, route, file } => {
                 background::compare(&place.settings()?, route.as_deref(), &file)

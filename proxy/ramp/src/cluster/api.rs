@@ -3,13 +3,37 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use serde_json::Value;
 use ureq::{Agent, Body};
 
 use crate::files;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why there is no object.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// Somebody has changed it since the version that the patch names.
+    Changed,
+    /// Anything else.
+    Otherwise(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Refused {
+    fn from(error: anyhow::Error) -> Self {
+        Refused::Otherwise(error)
+    }
+}
+
+impl From<Refused> for anyhow::Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Changed => anyhow!("the ConfigMap keeps changing"),
+            Refused::Otherwise(error) => error,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Api {
@@ -34,7 +58,7 @@ impl Api {
         Ok(Api { url: url.trim_end_matches('/').to_owned(), token, agent: config.build().into() })
     }
 
-    pub(super) fn get(&self, path: &str) -> anyhow::Result<Value> {
+    pub(super) fn get(&self, path: &str) -> Result<Value, Refused> {
         let mut request = self.agent.get(format!("{}{path}", self.url));
         if let Some(bearer) = self.bearer()? {
             request = request.header("Authorization", bearer);
@@ -43,7 +67,7 @@ impl Api {
     }
 
     /// Merges `patch` into the object and returns the result.
-    pub(super) fn patch(&self, path: &str, patch: &Value) -> anyhow::Result<Value> {
+    pub(super) fn patch(&self, path: &str, patch: &Value) -> Result<Value, Refused> {
         let mut request = self.agent.patch(format!("{}{path}", self.url));
         request = request.header("Content-Type", "application/merge-patch+json");
         if let Some(bearer) = self.bearer()? {
@@ -61,15 +85,18 @@ impl Api {
         &self,
         path: &str,
         answer: Result<ureq::http::Response<Body>, ureq::Error>,
-    ) -> anyhow::Result<Value> {
+    ) -> Result<Value, Refused> {
         let mut answer = answer.with_context(|| format!("no answer from {}", self.url))?;
         let status = answer.status().as_u16();
-        let text = answer.body_mut().read_to_string()?;
+        let text = answer.body_mut().read_to_string().context("the Kubernetes API")?;
         let object: Value = serde_json::from_str(&text).unwrap_or_default();
         match status {
             200 => Ok(object),
-            409 => bail!("somebody else has changed {path} in the meantime"),
-            _ => bail!("{path}: {status} {}", object["message"].as_str().unwrap_or(&text)),
+            409 => Err(Refused::Changed),
+            _ => {
+                let message = object["message"].as_str().unwrap_or(&text);
+                Err(anyhow!("{path}: {status} {message}").into())
+            }
         }
     }
 }

@@ -14,17 +14,32 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::files;
+use crate::pulse::Told;
 use crate::split::{self, Split};
+use crate::stop::Stop;
 
-use api::Api;
+use api::{Api, Refused};
 
 /// The key in the ConfigMap.
 fn key(route: &str) -> String {
     format!("{route}.conf")
 }
+
+/// The key of a run's state in the ConfigMap.
+fn run_key(route: &str) -> String {
+    format!("{route}.run")
+}
+
+/// The key of a stop in the ConfigMap.
+fn stop_key(route: &str) -> String {
+    format!("{route}.stop")
+}
+
+/// How often a split is written again that came between two other changes of the ConfigMap.
+const TRIES: usize = 20;
 
 /// How long a new command waits for the proxies' first answers. Network policies block its pod until
 /// their controller has seen it.
@@ -57,9 +72,9 @@ pub struct Cluster {
     api: Arc<Api>,
     path: String,
     proxies: String,
-    /// The ConfigMap's version at the last request. The API refuses to overwrite a later version,
-    /// which is somebody else's change.
-    version: Arc<Mutex<Option<String>>>,
+    /// The text of the split as this process last read or wrote it. Any other text is somebody else's
+    /// change. The rest of the ConfigMap changes all the time: runs tell their state there.
+    seen: Arc<Mutex<Option<String>>>,
 }
 
 impl Cluster {
@@ -76,7 +91,7 @@ impl Cluster {
         proxies: String,
     ) -> anyhow::Result<Self> {
         let api = Arc::new(Api::new(url, credentials)?);
-        Ok(Cluster { api, path: config_map.path, proxies, version: Arc::default() })
+        Ok(Cluster { api, path: config_map.path, proxies, seen: Arc::default() })
     }
 
     /// Writes the cluster's split of a route into a folder's `split.conf`, the copy that ramp then changes.
@@ -116,27 +131,82 @@ impl Cluster {
     /// A route's split in the ConfigMap; `None` if nobody has set one yet.
     pub(crate) fn fetch(&self, route: &str) -> anyhow::Result<Option<Split>> {
         let found = self.api.get(&self.path)?;
-        self.remember(&found);
         let key = key(route);
+        self.remember(found["data"][&key].as_str());
         let Some(text) = found["data"][&key].as_str() else { return Ok(None) };
         let split = Split::parse(text);
         split.map(Some).with_context(|| format!("{key} of {} is not written by ramp", self.path))
     }
 
-    /// Writes the split to the ConfigMap, unless somebody else has changed it since the last request.
+    /// Writes the split to the ConfigMap, unless somebody else has changed it since it was last read.
     pub(crate) fn publish(&self, route: &str, split: &Split) -> anyhow::Result<()> {
-        let version = self.version.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let patch = json!({
-            "metadata": { "resourceVersion": version },
-            "data": { key(route): split.render(route) },
-        });
-        self.remember(&self.api.patch(&self.path, &patch)?);
+        let (key, text) = (key(route), split.render(route));
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut tries = 1;
+        loop {
+            let found = self.api.get(&self.path)?;
+            let there = found["data"][&key].as_str();
+            if there != seen.as_deref() {
+                bail!("somebody else has changed the split of {route} in the meantime");
+            }
+            let patch = json!({
+                "metadata": { "resourceVersion": found["metadata"]["resourceVersion"] },
+                "data": { &key: &text },
+            });
+            match self.api.patch(&self.path, &patch) {
+                Ok(_) => break,
+                Err(Refused::Changed) if tries < TRIES => tries += 1,
+                Err(problem) => return Err(problem.into()),
+            }
+        }
+        self.remember(Some(&text));
         Ok(())
     }
 
-    fn remember(&self, found: &Value) {
-        let version = found["metadata"]["resourceVersion"].as_str().map(str::to_owned);
-        *self.version.lock().unwrap_or_else(PoisonError::into_inner) = version;
+    /// A route's stop in the ConfigMap.
+    pub(crate) fn stop(&self, route: &str) -> anyhow::Result<Option<Stop>> {
+        Ok(self.stops(&[route.to_owned()])?.into_iter().find_map(|(_, stop)| stop))
+    }
+
+    /// The stop of each of these routes.
+    pub(crate) fn stops<'a>(
+        &self,
+        routes: &'a [String],
+    ) -> anyhow::Result<Vec<(&'a str, Option<Stop>)>> {
+        let found = self.api.get(&self.path)?;
+        let stop = |route: &str| found["data"][stop_key(route)].as_str().map(Stop::read);
+        Ok(routes.iter().map(|route| (&**route, stop(route))).collect())
+    }
+
+    /// Writes or removes a route's stop, whatever else has changed in the ConfigMap.
+    pub(crate) fn publish_stop(&self, route: &str, stop: Option<&Stop>) -> anyhow::Result<()> {
+        let patch = json!({ "data": { stop_key(route): stop.map(Stop::text) } });
+        self.api.patch(&self.path, &patch)?;
+        Ok(())
+    }
+
+    /// Writes a run's state, and says whether the route is stopped.
+    pub(crate) fn tell(&self, route: &str, told: &Told) -> anyhow::Result<bool> {
+        let patch = json!({ "data": { run_key(route): serde_json::to_string(told)? } });
+        let now = self.api.patch(&self.path, &patch)?;
+        Ok(now["data"][stop_key(route)].is_string())
+    }
+
+    /// What the run of each of these routes last said, as text.
+    pub(crate) fn told(&self, routes: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+        let found = self.api.get(&self.path)?;
+        let told = |route: &String| found["data"][run_key(route)].as_str().map(str::to_owned);
+        Ok(routes.iter().filter_map(|route| Some((route.clone(), told(route)?))).collect())
+    }
+
+    /// Whether every proxy has stopped the route.
+    pub(crate) fn is_stopped(&self, route: &str) -> anyhow::Result<bool> {
+        let mut all = self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?;
+        all.try_fold(true, |so_far, proxy| Ok(so_far && split::is_stopped(proxy, route)?))
+    }
+
+    fn remember(&self, split: Option<&str>) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = split.map(str::to_owned);
     }
 
     /// The split of a route that every proxy serves; an error if they differ.

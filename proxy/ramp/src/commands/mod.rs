@@ -6,6 +6,7 @@ mod run;
 mod set;
 mod signals;
 mod status;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, the split is unchanged; 2 invalid arguments; \
     3 a gate failed, back at the start share; 4 inconclusive, the share stays; \
-    5 aborted, back at the start share; 128 and the signal's number if a signal ended it.";
+    5 aborted or stopped; 128 and the signal's number if a signal ended it.";
 
 /// Moves the traffic of a route to the new side: by hand, or step by step with gates and rollback.
 #[derive(Parser, Debug)]
@@ -31,16 +32,22 @@ enum Command {
     Status,
     /// Set the share; returns once nginx serves it
     Set(set::Set),
+    /// Send every new request to the old side at once, whatever holds the lock or hangs; until `clear`
+    Stop(stop::Stop),
+    /// End a stop; the share is 0 then
+    Clear(stop::Clear),
     /// Raise the share step by step; resumes an unfinished run
     Run(run::Run),
     /// Keep the run at its step; a gate may still roll it back
     Pause,
     /// Resume the run, with its step from the beginning; starts its process again if that has ended
     Resume(run::Pace),
-    /// Return to the run's start share and end the run
-    Abort,
+    /// End the run, back at its start share or at the old side
+    Abort(run::Abort),
     /// Before nginx starts: make the folders of its routes, with their splits
     Prepare(proxy::Prepare),
+    /// Send the runs back that have been silent for their lease; runs beside nginx
+    Watch,
     /// Keep this nginx at the cluster's splits; runs beside each proxy
     Follow(proxy::Follow),
 }
@@ -51,11 +58,14 @@ impl Arguments {
         match self.command {
             Command::Status => status::status(&place.nginx()?),
             Command::Set(set) => set.run(&place.nginx()?),
+            Command::Stop(stop) => stop.run(&place.nginx()?),
+            Command::Clear(clear) => clear.run(&place.nginx()?),
             Command::Run(run) => run.run(place, &place.nginx()?),
             Command::Pause => run::pause(&place.nginx()?),
             Command::Resume(pace) => run::resume(place, &place.nginx()?, &pace),
-            Command::Abort => run::abort(place, &place.nginx()?),
+            Command::Abort(abort) => abort.run(place, &place.nginx()?),
             Command::Prepare(prepare) => prepare.run(place),
+            Command::Watch => proxy::watch(place),
             Command::Follow(follow) => follow.run(place),
         }
     }

@@ -1,11 +1,11 @@
-//! The commands that run in the pods of the proxies: `ramp prepare` and `ramp follow`.
+//! The commands that run beside nginx: `ramp prepare`, `ramp watch` and `ramp follow`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 
-use ramp::Wanted;
+use ramp::{At, Nginx, Wanted};
 
 use super::place::Place;
 use super::signals::Signals;
@@ -18,6 +18,9 @@ pub(super) struct Prepare {
     /// was prepared before keeps its split
     #[arg(long, value_name = "FOLDER")]
     splits: Option<PathBuf>,
+    /// Where the stops lie, best in memory: a full or hung disk cannot hold up a stop then
+    #[arg(long, value_name = "FOLDER")]
+    stops: Option<PathBuf>,
 }
 
 impl Prepare {
@@ -31,6 +34,15 @@ impl Prepare {
                 self.splits.as_ref().map(|folder| folder.join(format!("{}.conf", route.name)));
             if let Some(split) = split.filter(|file| file.is_file()) {
                 ramp::copy(&split, &dir, &route.name)?;
+            }
+        }
+        ramp::prepare_stops(&dir, self.stops.as_deref())?;
+        if let Some(splits) = self.splits {
+            for route in &routes {
+                let stop = splits.join(format!("{}.stop", route.name));
+                if stop.is_file() {
+                    ramp::keep_stop(&dir, &route.name)?;
+                }
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -51,4 +63,12 @@ impl Follow {
         ramp::follow(&dir, place.admin(), &cluster, *self.every, &signals.received)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+pub(super) fn watch(place: &Place) -> anyhow::Result<ExitCode> {
+    let signals = Signals::watch()?;
+    let (dir, at) = (place.dir()?, At::Here(place.admin()));
+    let nginx = |route: &str| Nginx { dir: dir.clone(), route: route.to_owned(), at: at.clone() };
+    ramp::watch(&dir, nginx, &signals.received)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use ramp::gates::Gates;
 use ramp::run::Surroundings;
 use ramp::run::request::{self, Request};
-use ramp::state::{Phase, Plan, State};
+use ramp::state::{Back, Phase, Plan, State};
 use ramp::{Nginx, Share, Verdict, judge};
 
 use super::place::Place;
@@ -20,6 +19,8 @@ const ROLLED_BACK: u8 = 3;
 const INCONCLUSIVE: u8 = 4;
 const ABORTED: u8 = 5;
 
+/// How long a run may take to see a request: it may wait for nginx or Prometheus.
+const TAKEN_WITHIN: Duration = Duration::from_secs(40);
 /// How long an abort may take; it needs a reload of nginx.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
@@ -113,7 +114,7 @@ fn with_surroundings(
         Phase::Done => ExitCode::SUCCESS,
         Phase::RolledBack => ExitCode::from(ROLLED_BACK),
         Phase::Inconclusive => ExitCode::from(INCONCLUSIVE),
-        Phase::Aborted => ExitCode::from(ABORTED),
+        Phase::Aborted | Phase::Stopped => ExitCode::from(ABORTED),
         _ => signals.exit_code().unwrap_or(ExitCode::FAILURE),
     })
 }
@@ -159,7 +160,7 @@ pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     if !alive {
         bail!("the run has no process, so its share stays anyway ({state})");
     }
-    request::send(&nginx.route_dir(), Request::Pause)?;
+    request::send(&nginx.route_dir(), Request::Pause, TAKEN_WITHIN)?;
     println!("The run stays at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }
@@ -169,27 +170,33 @@ pub(super) fn resume(place: &Place, nginx: &Nginx, pace: &Pace) -> anyhow::Resul
     if !alive {
         return walk(place, nginx, state.plan, *pace.every);
     }
-    request::send(&nginx.route_dir(), Request::Resume)?;
+    request::send(&nginx.route_dir(), Request::Resume, TAKEN_WITHIN)?;
     println!("The run resumes at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn abort(place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
+#[derive(Args, Debug)]
+pub(super) struct Abort {
+    /// Back to 0%, wherever the run began
+    #[arg(long)]
+    to_old: bool,
+}
+
+impl Abort {
+    pub(super) fn run(self, place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
+        abort(place, nginx, if self.to_old { Back::Old } else { Back::Start })
+    }
+}
+
+fn abort(place: &Place, nginx: &Nginx, back: Back) -> anyhow::Result<ExitCode> {
     let (state, alive) = unfinished(nginx)?;
     if !alive {
-        with_surroundings(place, nginx, Duration::ZERO, ramp::run::abort)?;
+        with_surroundings(place, nginx, Duration::ZERO, |around| ramp::run::abort(around, back))?;
         return Ok(ExitCode::SUCCESS);
     }
-    request::send(&nginx.route_dir(), Request::Abort)?;
-    let deadline = Instant::now() + ENDS_WITHIN;
-    while let Some(holder) = ramp::holder(&nginx.route_dir()) {
-        if Instant::now() > deadline {
-            bail!("the run has not ended after {ENDS_WITHIN:?}: {holder}");
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    let share = ramp::current(&nginx.route_dir())?.share_percent;
-    if share != state.start_share {
+    let share = ramp::run::end(nginx, back, ENDS_WITHIN)?;
+    let wanted = if back == Back::Old { Share::NONE } else { state.start_share };
+    if share != wanted {
         bail!("the run ended at {share}%; `ramp status` shows the reason");
     }
     println!("The share is back at {share}%.");

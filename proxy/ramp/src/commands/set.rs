@@ -26,7 +26,15 @@ impl Set {
         let signals = Signals::watch()?;
         let wanted = Wanted { share: self.percent, key: self.key, mirror: self.mirror };
         match ramp::set(nginx, &wanted, &signals.received) {
-            Ok(Changed { split, superseded }) => {
+            Ok(Changed { stopped: Some(why), .. }) => {
+                println!(
+                    "{} is stopped: every new request of it goes to the old side. The share could not be \
+                     set: {why}. `ramp clear --reason WHY` ends the stop.",
+                    nginx.route
+                );
+                Ok(ExitCode::SUCCESS)
+            }
+            Ok(Changed { split, superseded, .. }) => {
                 if let Some(run) = superseded {
                     println!("This discards the unfinished run ({run}).");
                 }

@@ -3,13 +3,20 @@
 use std::process::ExitCode;
 
 use ramp::state::State;
-use ramp::{Nginx, Split};
+use ramp::{Nginx, Split, Stop};
 
 pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     let split = ramp::current(&nginx.route_dir())?;
     println!("route   {}", nginx.route);
     println!("share   {}", described(&split));
     println!("served  {}", served(nginx, &split));
+    match ramp::in_force(nginx) {
+        Ok(None) => {}
+        Ok(Some(Stop { time, reason })) => {
+            println!("stopped since {time}: {reason}; all of it goes to the old side");
+        }
+        Err(error) => println!("stopped ? {error:#}"),
+    }
     let holder = ramp::holder(&nginx.route_dir());
     if let Some(before) = ramp::pending(&nginx.route_dir()) {
         let state = if holder.is_some() { "in progress" } else { "interrupted" };

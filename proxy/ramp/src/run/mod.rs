@@ -8,19 +8,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 use crate::change::{change, route_of};
 use crate::gates::Gates;
 use crate::judge::{Judgement, Verdict, judge};
-use crate::lock::Lock;
-use crate::nginx::Nginx;
+use crate::lock::{Lock, holder};
+use crate::nginx::{At, Nginx};
 use crate::prometheus::{NoNumber, Prometheus};
+use crate::pulse::Pulse;
 use crate::split::{Wanted, current};
-use crate::state::{Phase, Plan, State};
+use crate::state::{Back, Phase, Plan, State};
+use crate::stop;
 use report::Report;
 use request::Request;
-use route::Share;
+use route::{OnLost, Share};
 
 /// How often a request or a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -49,6 +51,7 @@ pub struct Surroundings<'a> {
 /// If the run cannot start or resume, or the split cannot be changed.
 pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
+    stop::refuse(around.nginx)?;
     let gates = Gates::load(plan.gates.as_deref(), &route_of(around.nginx)?)?;
     begin::check_queries(&gates, around.prometheus)?;
     let (event, state) = match State::load_unfinished(dir)? {
@@ -56,7 +59,8 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
         None => ("started", begin::started(dir, plan)?),
     };
     request::clear(dir);
-    let mut run = Run { around, gates, state, report: Report::new(around.nginx) };
+    let (report, pulse) = (Report::new(around.nginx), Pulse::start(around.nginx));
+    let mut run = Run { around, gates, state, report, pulse };
     let going_back = run.state.phase == Phase::GoingBack;
     run.report.event(&run.state, event, None)?;
     match going_back {
@@ -65,18 +69,40 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     }
 }
 
-/// Returns an unfinished run that has no process to its start share.
+/// Ends an unfinished run that has no process, at its start share or at the old side.
 ///
 /// # Errors
 /// If there is no such run, or the split cannot be changed.
-pub fn abort(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
+pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
     // A rollback needs no gates, so their file is not even read.
     let gates = Gates { overlap: Duration::ZERO, all: Vec::new() };
-    let mut run = Run { around, gates, state, report: Report::new(around.nginx) };
+    let (report, pulse) = (Report::new(around.nginx), Pulse::start(around.nginx));
+    let mut run = Run { around, gates, state, report, pulse };
     run.state.reason = ON_REQUEST.to_owned();
+    run.state.go_back_to(back);
     run.go_back(Phase::Aborted)
+}
+
+/// Asks the process of an unfinished run to go back to its start share and end, and waits until it has.
+/// Returns the share then.
+///
+/// # Errors
+/// If it has not ended in time.
+pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Share> {
+    let dir = nginx.route_dir();
+    let deadline = Instant::now() + patience;
+    request::send(&dir, Request::Abort(back), patience)?;
+    while let Some(holder) = holder(&dir) {
+        ensure!(
+            Instant::now() < deadline,
+            "the run has not ended after {patience:?}: {holder}; `ramp stop` sends every request to \
+             the old side without it"
+        );
+        thread::sleep(LOOK);
+    }
+    Ok(current(&dir)?.share_percent)
 }
 
 /// The outcome of a step.
@@ -84,7 +110,8 @@ enum Step {
     Passed,
     Failed(Judgement),
     Inconclusive(String),
-    Aborted,
+    Aborted(Back),
+    Stopped,
     Interrupted,
 }
 
@@ -101,6 +128,7 @@ struct Run<'a> {
     gates: Gates,
     state: State,
     report: Report<'a>,
+    pulse: Pulse,
 }
 
 impl Run<'_> {
@@ -119,9 +147,17 @@ impl Run<'_> {
                     return self.go_back(Phase::RolledBack);
                 }
                 Step::Inconclusive(why) => return self.stay(Phase::Inconclusive, &why),
-                Step::Aborted => {
+                Step::Aborted(back) => {
                     self.state.reason = ON_REQUEST.to_owned();
+                    self.state.go_back_to(back);
                     return self.go_back(Phase::Aborted);
+                }
+                Step::Stopped => {
+                    let why = "the route was stopped";
+                    self.state.phase = Phase::Stopped;
+                    self.state.reason = why.to_owned();
+                    self.report.end(&self.state, Share::NONE)?;
+                    return Ok(Phase::Stopped);
                 }
                 Step::Interrupted => {
                     return self
@@ -143,9 +179,13 @@ impl Run<'_> {
     /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
     /// between, the share is this step's or the one before, and the run can resume from both.
     fn step(&mut self) -> anyhow::Result<Step> {
+        if self.is_stopped() {
+            return Ok(Step::Stopped);
+        }
         self.state.save(&self.around.nginx.route_dir())?;
         match self.move_to(self.state.share()) {
             Err(_) if self.is_interrupted() => return Ok(Step::Interrupted),
+            Err(_) if self.is_stopped() => return Ok(Step::Stopped),
             moved => moved?,
         }
         self.report.event(&self.state, "moved", None)?;
@@ -182,12 +222,16 @@ impl Run<'_> {
     fn wait(&mut self) -> anyhow::Result<Wait> {
         let next = Instant::now() + self.around.every;
         while Instant::now() < next {
+            self.pulse.alive();
             if self.is_interrupted() {
                 return Ok(Wait::End(Step::Interrupted));
             }
+            if self.is_stopped() {
+                return Ok(Wait::End(Step::Stopped));
+            }
             match request::take(&self.around.nginx.route_dir()) {
                 None => thread::sleep(LOOK),
-                Some(Request::Abort) => return Ok(Wait::End(Step::Aborted)),
+                Some(Request::Abort(back)) => return Ok(Wait::End(Step::Aborted(back))),
                 Some(Request::Pause) => {
                     self.state.phase = Phase::Paused;
                     self.state.reason = ON_REQUEST.to_owned();
@@ -225,7 +269,17 @@ impl Run<'_> {
             tries += 1;
             if tries == TRIES_TO_GO_BACK {
                 let why = &self.state.reason;
-                bail!("{why}; the rollback to {share}% failed: {error:#}");
+                let problem = format!("{why}; the rollback to {share}% failed: {error:#}");
+                if route_of(nginx)?.file.ramp.on_lost == OnLost::Hold {
+                    bail!(problem);
+                }
+                stop::stop(nginx, &problem)
+                    .with_context(|| format!("{problem}; so did the stop"))?;
+                self.state.phase = Phase::Stopped;
+                self.state.reason = problem;
+                // The disk may be full: nginx knows already.
+                let _ = self.report.end(&self.state, Share::NONE);
+                return Ok(Phase::Stopped);
             }
             thread::sleep(Duration::from_secs(1));
         }
@@ -239,6 +293,14 @@ impl Run<'_> {
         self.state.reason = why.to_owned();
         self.report.end(&self.state, current(&self.around.nginx.route_dir())?.share_percent)?;
         Ok(phase)
+    }
+
+    /// Whether the route is stopped: here its file says so, on a cluster what the heartbeat last saw.
+    fn is_stopped(&self) -> bool {
+        match self.around.nginx.at {
+            At::Here(_) => stop::is_here(&self.around.nginx.dir, &self.around.nginx.route),
+            At::Cluster(_) => self.pulse.is_stopped(),
+        }
     }
 
     fn is_interrupted(&self) -> bool {

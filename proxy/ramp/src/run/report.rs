@@ -7,7 +7,8 @@ use crate::display::Display;
 use crate::judge::Judgement;
 use crate::log::{Decision, record};
 use crate::metrics;
-use crate::nginx::Nginx;
+use crate::nginx::{At, Nginx};
+use crate::pulse::Told;
 use crate::split::current;
 use crate::state::State;
 use route::Share;
@@ -64,6 +65,11 @@ impl<'a> Report<'a> {
 
     fn save(&self, state: &State) -> anyhow::Result<()> {
         state.save(&self.dir)?;
+        if let At::Cluster(cluster) = &self.nginx.at
+            && !state.phase.is_unfinished()
+        {
+            cluster.tell(&self.nginx.route, &Told { beat: u64::MAX, state: state.clone() })?;
+        }
         metrics::write(&self.nginx.dir)
     }
 

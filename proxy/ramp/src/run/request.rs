@@ -9,9 +9,8 @@ use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
 use crate::files;
+use crate::state::Back;
 
-/// A run looks several times a second, unless it waits for nginx or Prometheus.
-const TAKEN_WITHIN: Duration = Duration::from_secs(40);
 const POLL: Duration = Duration::from_millis(50);
 
 /// A request to a run.
@@ -22,22 +21,23 @@ pub enum Request {
     Pause,
     /// Resume, with this step from its beginning.
     Resume,
-    /// Return to the start share and end.
-    Abort,
+    /// Go back and end.
+    Abort(Back),
 }
 
 fn file(route_dir: &Path) -> PathBuf {
     route_dir.join("ramp.request")
 }
 
-/// Sends a request and waits until the run has taken it.
+/// Sends a request and waits until the run has taken it. A run looks several times a second, unless it
+/// waits for nginx or Prometheus.
 ///
 /// # Errors
 /// If the run does not take it in time.
-pub fn send(route_dir: &Path, request: Request) -> anyhow::Result<()> {
+pub fn send(route_dir: &Path, request: Request, patience: Duration) -> anyhow::Result<()> {
     let file = file(route_dir);
     files::replace(&file, &serde_json::to_string(&request)?)?;
-    let deadline = Instant::now() + TAKEN_WITHIN;
+    let deadline = Instant::now() + patience;
     while file.exists() {
         if Instant::now() > deadline {
             // A later run must not find it.
@@ -51,11 +51,12 @@ pub fn send(route_dir: &Path, request: Request) -> anyhow::Result<()> {
 
 /// Takes the request that came since the last look.
 pub(crate) fn take(route_dir: &Path) -> Option<Request> {
-    let file = file(route_dir);
-    let text = fs::read_to_string(&file).ok()?;
-    // If two come at once, the later one counts.
-    let _ = fs::remove_file(&file);
-    serde_json::from_str(&text).ok()
+    // Renamed before it is read, so that one which comes meanwhile is left for the next look.
+    let taken = route_dir.join("ramp.request.taken");
+    fs::rename(file(route_dir), &taken).ok()?;
+    let text = fs::read_to_string(&taken);
+    let _ = fs::remove_file(&taken);
+    serde_json::from_str(&text.ok()?).ok()
 }
 
 /// Discards a request to an earlier run.

@@ -258,6 +258,7 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
         fs::write(dir.join(name), text).unwrap();
     }
     ramp::prepare(dir, routes, &Wanted::share(Share::NONE)).unwrap();
+    ramp::prepare_stops(dir, None).unwrap();
 }
 
 fn start_nginx(dir: &Path, conf: &str) -> Process {

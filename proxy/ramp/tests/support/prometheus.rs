@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use ramp::Prometheus;
+use rustix::process::Signal;
 
 use super::{Place, Process, eventually};
 
@@ -159,6 +160,10 @@ impl Measured {
         let mut counters = self.counters.lock().unwrap();
         counters.advance();
         counters.traffic = traffic;
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.prometheus.as_ref().unwrap().signal(signal);
     }
 
     pub(crate) fn stop_prometheus(&mut self) {
