@@ -162,6 +162,9 @@ deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_I
 instructions: ## instructions a call of the hot function, and the change since they were recorded
 	$(CARGO) run --quiet --release -p qr-bench --bin instructions -- $(if $(RECORD),--record)
 
+simulate: ## how often ramp's tests roll back equal sides, and how soon they catch worse ones; RAMPS=10000
+	$(CARGO) run --quiet --profile plain -p ramp -- simulate --ramps $(or $(RAMPS),10000)
+
 bench: ## the hot function beside its peers: a table, and target/bench/core.json
 	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
 
@@ -200,4 +203,4 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up down status logs split stop ramp compare routes setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
-	instructions bench bench-http ladder ladder-readme chaos load help
+	instructions simulate bench bench-http ladder ladder-readme chaos load help

@@ -22,9 +22,58 @@ pub struct Gates {
     /// Extends a step's window to before the step began.
     #[serde(deserialize_with = "duration")]
     pub overlap: Duration,
+    /// The probability with which a run of equal sides may be rolled back by its tests.
+    #[serde(default = "one_percent")]
+    pub alpha: f64,
+    /// The tests, in the order in which they are shown.
+    #[serde(rename = "test", default)]
+    pub tests: Vec<Test>,
     /// The gates, in the order in which they are shown.
-    #[serde(rename = "gate")]
+    #[serde(rename = "gate", default)]
     pub all: Vec<Gate>,
+}
+
+fn one_percent() -> f64 {
+    0.01
+}
+
+/// A test of evidence that the new side is worse.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// The name, as a gate's.
+    pub name: String,
+    /// The meaning of what is counted.
+    #[serde(default)]
+    pub about: String,
+    /// What is counted.
+    pub counts: Counted,
+    /// A difference that is smaller rolls nothing back, however certain: a ratio of requests or pairs.
+    pub excess: f64,
+    /// The ratio of failures above which a run is rolled back, whatever the old side does.
+    #[serde(default)]
+    pub absolute: Option<f64>,
+    /// The time above which an answer is slow: a bound of the edge's histogram.
+    #[serde(default, deserialize_with = "some_duration")]
+    pub above: Option<Duration>,
+    /// What has to be proven before the test passes: that the new side's ratio is at most this above the
+    /// old side's.
+    #[serde(default)]
+    pub proof: Option<f64>,
+}
+
+/// What a test counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Requests that a side failed, of those that were assigned to it.
+    Failures,
+    /// Requests that took long, of those that were assigned to a side.
+    Slow,
+    /// The shadow's pairs in which one side alone failed.
+    PairFailures,
+    /// The shadow's pairs in which one side alone was slow.
+    PairLatency,
 }
 
 /// One gate.
@@ -138,6 +187,11 @@ pub enum Judge {
 }
 
 impl Gates {
+    /// No gates, for who only goes back.
+    pub(crate) fn none() -> Self {
+        Gates { overlap: Duration::ZERO, alpha: one_percent(), tests: Vec::new(), all: Vec::new() }
+    }
+
     /// The gates of a route: those of a file, or the standard ones with the route file's changes.
     /// `$route` in a query stands for the route's name.
     ///
@@ -158,8 +212,10 @@ impl Gates {
             return Gates::parse(text);
         }
         let mut file: toml::Table = toml::from_str(text)?;
-        let Some(toml::Value::Array(gates)) = file.get_mut("gate") else { bail!("no gates") };
         for (name, change) in changes {
+            let key = if names(&file, "test").contains(name) { "test" } else { "gate" };
+            let all = ["test", "gate"].map(|key| names(&file, key)).concat().join(", ");
+            let Some(toml::Value::Array(gates)) = file.get_mut(key) else { bail!("no gates") };
             let named =
                 |gate: &toml::Value| gate.get("name").and_then(toml::Value::as_str) == Some(name);
             let at = gates.iter().position(named);
@@ -168,16 +224,18 @@ impl Gates {
                 None => toml::Table::from_iter([("name".to_owned(), name.clone().into())]),
             };
             if let Some(off) = change.get("off") {
-                let all: Vec<&str> =
-                    gates.iter().filter_map(|gate| gate.get("name")?.as_str()).collect();
                 ensure!(off.as_bool() == Some(true), "gates.{name}: off is true or left out");
                 ensure!(change.len() == 1, "gates.{name}: off stands alone");
-                ensure!(at.is_some(), "gates.{name}: the standard gates are {}", all.join(", "));
+                ensure!(at.is_some(), "gates.{name}: the standard gates are {all}");
                 continue;
             }
             gate.extend(change.clone());
             let gate = toml::Value::Table(gate);
-            if let Err(error) = gate.clone().try_into::<Gate>() {
+            let checked = match key {
+                "test" => gate.clone().try_into::<Test>().map(drop),
+                _ => gate.clone().try_into::<Gate>().map(drop),
+            };
+            if let Err(error) = checked {
                 bail!("gates.{name}: {}", error.message().replace('\n', ": "));
             }
             gates.insert(at.unwrap_or(gates.len()), gate);
@@ -187,15 +245,68 @@ impl Gates {
 
     fn parse(text: &str) -> anyhow::Result<Gates> {
         let gates: Gates = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
-        ensure!(!gates.all.is_empty(), "no gates: every step would pass");
-        for (number, gate) in gates.all.iter().enumerate() {
+        ensure!(
+            !gates.all.is_empty() || !gates.tests.is_empty(),
+            "no gates: every step would pass"
+        );
+        let names: Vec<&String> = gates
+            .tests
+            .iter()
+            .map(|test| &test.name)
+            .chain(gates.all.iter().map(|gate| &gate.name))
+            .collect();
+        for (number, name) in names.iter().enumerate() {
             let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-            let named = !gate.name.is_empty() && gate.name.bytes().all(is_part);
-            ensure!(named, "gate {:?}: a name consists of a-z, 0-9 and hyphens", gate.name);
-            let twice = gates.all[..number].iter().any(|other| other.name == gate.name);
-            ensure!(!twice, "gate {:?} is defined twice", gate.name);
+            let named = !name.is_empty() && name.bytes().all(is_part);
+            ensure!(named, "gate {name:?}: a name consists of a-z, 0-9 and hyphens");
+            ensure!(!names[..number].contains(name), "gate {name:?} is defined twice");
         }
+        ensure!(
+            gates.alpha > 0.0 && gates.alpha <= 0.5,
+            "alpha: {}: must be above 0 and at most 0.5",
+            gates.alpha
+        );
+        gates.tests.iter().try_for_each(Test::check)?;
         Ok(gates)
+    }
+}
+
+/// The names of a file's tests or gates.
+fn names(file: &toml::Table, key: &str) -> Vec<String> {
+    let entries = file.get(key).and_then(toml::Value::as_array).into_iter().flatten();
+    entries.filter_map(|one| Some(one.get("name")?.as_str()?.to_owned())).collect()
+}
+
+impl Test {
+    fn check(&self) -> anyhow::Result<()> {
+        let Test { name, counts, .. } = self;
+        let ratios =
+            [("excess", Some(self.excess)), ("absolute", self.absolute), ("proof", self.proof)];
+        for (key, ratio) in ratios {
+            let fits = ratio.is_none_or(|ratio| {
+                (0.0..1.0).contains(&ratio) && (key == "excess" || ratio > 0.0)
+            });
+            ensure!(fits, "test {name:?}: {key} is a ratio, above 0 and below 1");
+        }
+        ensure!(
+            (*counts == Counted::Slow) == self.above.is_some(),
+            "test {name:?}: `above` belongs to the counts \"slow\", and only there"
+        );
+        ensure!(
+            *counts == Counted::Failures || self.absolute.is_none(),
+            "test {name:?}: `absolute` belongs to the counts \"failures\""
+        );
+        if let Some(above) = self.above {
+            let bounds = service_kit::DURATION_BUCKETS;
+            let seconds = above.as_secs_f64();
+            let all: Vec<String> = bounds.iter().map(|bound| format!("{bound}")).collect();
+            ensure!(
+                bounds.contains(&seconds),
+                "test {name:?}: above: {seconds} is no bound of the edge's histogram: {}",
+                all.join(", ")
+            );
+        }
+        Ok(())
     }
 }
 
@@ -209,6 +320,10 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
     parse_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
+fn some_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    duration(from).map(Some)
+}
+
 fn parse_duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| format!("{text:?}: {error}"))
 }
@@ -220,7 +335,7 @@ mod tests {
     #[test]
     fn the_default_gates_are_valid() {
         let gates = Gates::load(None, &route("")).expect("valid");
-        assert!(gates.all.len() >= 8);
+        assert!(gates.all.len() >= 5 && gates.tests.len() == 4);
         assert!(gates.all.iter().all(|gate| !gate.query.contains("$route")));
     }
 
@@ -231,17 +346,24 @@ mod tests {
     #[test]
     fn a_route_file_changes_adds_and_leaves_out_gates() {
         let gates = route(
-            "[gates.p99-seconds]\nmargin = 0.5\n[gates.fallbacks]\noff = true\n\
+            "[gates.failures]\nexcess = 0.5\n[gates.comparisons]\nlimit = 7\n\
+             [gates.mismatches]\noff = true\n[gates.slow]\noff = true\n\
              [gates.mine]\nquery = \"a{route='$route'}\"\ncompare = \"<\"\nlimit = 1\n",
         );
-        let gates = Gates::load(None, &gates).expect("valid").all;
-        let named = |name: &str| gates.iter().find(|gate| gate.name == name);
-        assert!(named("p99-seconds").is_some_and(|gate| gate.margin == 0.5));
-        assert!(named("fallbacks").is_none() && named("mine").is_some());
+        let gates = Gates::load(None, &gates).expect("valid");
+        let named = |name: &str| gates.all.iter().find(|gate| gate.name == name);
+        assert!(named("comparisons").is_some_and(|gate| matches!(gate.limit, Limit::Number(7.0))));
+        assert!(named("mismatches").is_none() && named("mine").is_some());
+        let test = |name: &str| gates.tests.iter().find(|test| test.name == name);
+        assert!(test("failures").is_some_and(|test| test.excess == 0.5) && test("slow").is_none());
         for (text, problem) in [
             ("[gates.mine]\nlimit = 1\n", "report.toml: gates.mine: missing field `query`"),
-            ("[gates.p99-seconds]\nmargins = 1\n", "gates.p99-seconds: unknown field `margins`"),
-            ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are"),
+            ("[gates.failures]\nmargin = 1\n", "gates.failures: unknown field `margin`"),
+            ("[gates.comparisons]\nlimits = 1\n", "gates.comparisons: unknown field `limits`"),
+            ("[gates.failures]\nproof = 2.0\n", "test \"failures\": proof is a ratio"),
+            ("[gates.slow]\nabove = \"200ms\"\n", "above: 0.2 is no bound of the edge's histogram"),
+            ("[gates.pair-latency]\nabsolute = 0.1\n", "`absolute` belongs to the counts"),
+            ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are failures, slow,"),
         ] {
             let error = format!("{:#}", Gates::load(None, &route(text)).expect_err(text));
             assert!(error.contains(problem) && error.lines().count() == 1, "{error}");

@@ -5,8 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::gates::{Gate, Gates, Judge, Limit, Otherwise, Window};
+use route::Key;
+
+use crate::gates::{Gate, Gates, Judge, Limit, Otherwise, Test, Window};
 use crate::prometheus::{NoNumber, Prometheus};
+use crate::samples::Sampler;
+use crate::split::Split;
+use crate::trial::{Assigned, Trial};
 
 /// The result of one gate, or of all gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +55,24 @@ pub struct Reading {
     /// The reason if there is no value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub problem: String,
+    /// For a test: what was counted, and what is missing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl Reading {
+    /// A reading without a value.
+    pub(crate) fn without(gate: &str, problem: impl Into<String>) -> Self {
+        Reading {
+            gate: gate.to_owned(),
+            verdict: Verdict::Inconclusive,
+            value: None,
+            compare: String::new(),
+            limit: None,
+            problem: problem.into(),
+            detail: String::new(),
+        }
+    }
 }
 
 impl fmt::Display for Reading {
@@ -58,6 +81,10 @@ impl fmt::Display for Reading {
             return f.write_str(&self.problem);
         }
         let number = |number: Option<f64>| number.map_or("?".to_owned(), short);
+        if !self.detail.is_empty() {
+            let (value, limit) = (number(self.value), number(self.limit));
+            return write!(f, "{}; evidence {value}, worse from {limit} on", self.detail);
+        }
         write!(f, "{}, must be {} {}", number(self.value), self.compare, number(self.limit))
     }
 }
@@ -86,6 +113,19 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// The verdict of all readings.
+    pub(crate) fn of(readings: Vec<Reading>) -> Self {
+        let has = |verdict| readings.iter().any(|reading| reading.verdict == verdict);
+        let verdict = [Verdict::Fail, Verdict::Inconclusive].into_iter().find(|&v| has(v));
+        Judgement { verdict: verdict.unwrap_or(Verdict::Pass), readings }
+    }
+
+    /// With the readings of tests before those of gates.
+    pub(crate) fn with(self, mut tests: Vec<Reading>) -> Self {
+        tests.extend(self.readings);
+        Judgement::of(tests)
+    }
+
     /// Lists the gates with this verdict and their readings in one line.
     pub fn named(&self, verdict: Verdict) -> String {
         let readings = self.readings.iter().filter(|reading| reading.verdict == verdict);
@@ -93,6 +133,37 @@ impl Judgement {
             readings.map(|reading| format!("{} ({reading})", reading.gate)).collect();
         named.join(", ")
     }
+}
+
+/// How a split assigns requests.
+pub(crate) fn assigned(split: &Split) -> Assigned {
+    if split.key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey }
+}
+
+/// Judges the time just past, as if a step of it ended now.
+pub fn judge_past(
+    gates: &Gates,
+    prometheus: &Prometheus,
+    route: &str,
+    split: &Split,
+    past: Duration,
+) -> Judgement {
+    let judgement = judge(gates, prometheus, past, true);
+    let mut trial = Trial::new(gates, 1);
+    let readings = match Sampler::new(route, gates).past(prometheus, past + gates.overlap) {
+        Ok(intervals) => {
+            trial.pass(past);
+            for interval in &intervals {
+                trial.add(interval, assigned(split));
+            }
+            trial.readings(gates)
+        }
+        Err(problem) => {
+            let without = |test: &Test| Reading::without(&test.name, problem.to_string());
+            gates.tests.iter().map(without).collect()
+        }
+    };
+    judgement.with(readings)
 }
 
 /// The value and the limit of a gate.
@@ -162,11 +233,10 @@ fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
             compare: gate.compare.operator.to_owned(),
             limit: figures.as_ref().ok().map(|(_, limit)| *limit),
             problem: figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),
+            detail: String::new(),
         })
         .collect();
-    let has = |verdict| readings.iter().any(|reading| reading.verdict == verdict);
-    let verdict = [Verdict::Fail, Verdict::Inconclusive].into_iter().find(|&v| has(v));
-    Judgement { verdict: verdict.unwrap_or(Verdict::Pass), readings }
+    Judgement::of(readings)
 }
 
 #[cfg(test)]

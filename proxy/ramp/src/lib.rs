@@ -6,8 +6,8 @@
 //! A module uses only modules from the lines above its own, from the bottom up:
 //!
 //! 1. `files`, `http`, `lock`
-//! 2. `split`, `prometheus`, `gates`
-//! 3. `cluster`, `judge`
+//! 2. `split`, `prometheus`, `gates`, `evidence`
+//! 3. `cluster`, `judge`, `trial`, `samples`
 //! 4. `nginx`, `state`, `log`, `pulse`
 //! 5. `metrics`, `display`
 //! 6. `change`
@@ -17,6 +17,7 @@
 mod change;
 pub mod cluster;
 mod display;
+pub mod evidence;
 mod files;
 mod follow;
 pub mod gates;
@@ -29,10 +30,13 @@ mod nginx;
 mod prometheus;
 mod pulse;
 pub mod run;
+mod samples;
 mod set;
+pub mod simulate;
 mod split;
 pub mod state;
 mod stop;
+pub mod trial;
 mod watch;
 
 pub use change::{copy, keep_route, pending, prepare, route_of, take};

@@ -1,9 +1,10 @@
 //! A client for Prometheus that gives one number per query.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::http;
 
@@ -49,8 +50,36 @@ struct Answer {
 enum Data {
     Scalar((f64, String)),
     Vector(Vec<Sample>),
-    Matrix(serde::de::IgnoredAny),
+    Matrix(Vec<Series>),
     String(serde::de::IgnoredAny),
+}
+
+/// The samples of a series, as (seconds since 1970, value).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Series {
+    #[serde(rename = "metric")]
+    pub(crate) labels: BTreeMap<String, String>,
+    #[serde(rename = "values", deserialize_with = "as_numbers")]
+    pub(crate) samples: Vec<(f64, f64)>,
+}
+
+impl Series {
+    /// The value of a label; empty if there is none.
+    pub(crate) fn label(&self, name: &str) -> &str {
+        self.labels.get(name).map_or("", String::as_str)
+    }
+
+    /// All labels, as one text.
+    pub(crate) fn name(&self) -> String {
+        let labels = self.labels.iter().map(|(name, value)| format!("{name}={value:?}"));
+        labels.collect::<Vec<_>>().join(",")
+    }
+}
+
+fn as_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, f64)>, D::Error> {
+    let samples: Vec<(f64, String)> = Vec::deserialize(from)?;
+    let number = |(time, text): (f64, String)| Some((time, text.parse().ok()?));
+    Ok(samples.into_iter().filter_map(number).collect())
 }
 
 #[derive(Deserialize)]
@@ -64,6 +93,21 @@ impl Prometheus {
     /// # Errors
     /// The reason why there is no number.
     pub fn number(&self, query: &str) -> Result<f64, NoNumber> {
+        self.data(query).and_then(number_of)
+    }
+
+    /// The samples of a range, such as `up[1m]`.
+    ///
+    /// # Errors
+    /// The reason why there are none.
+    pub(crate) fn samples(&self, query: &str) -> Result<Vec<Series>, NoNumber> {
+        match self.data(query)? {
+            Data::Matrix(series) => Ok(series),
+            _ => Err(NoNumber::Refused("gives no range of samples".to_owned())),
+        }
+    }
+
+    fn data(&self, query: &str) -> Result<Data, NoNumber> {
         let url = format!("{}/api/v1/query", self.url.trim_end_matches('/'));
         let away = |problem: String| NoNumber::Away(format!("Prometheus at {url}: {problem}"));
         let (status, body) = http::get_with(&url, &[("query", query)], TIMEOUT)
@@ -72,7 +116,7 @@ impl Prometheus {
         let answer: Answer =
             serde_json::from_str(&body).map_err(|_| away(format!("answers {status}")))?;
         match answer.data {
-            Some(data) if status == 200 => number_of(data),
+            Some(data) if status == 200 => Ok(data),
             _ if status >= 500 => Err(away(answer.error)),
             _ => Err(NoNumber::Refused(answer.error.replace('\n', " "))),
         }

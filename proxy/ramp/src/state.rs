@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files;
 use crate::judge::Judgement;
+use crate::trial::Trial;
 use route::Share;
 
 /// The settings of a run.
@@ -115,6 +116,9 @@ pub struct State {
     pub reason: String,
     /// The last judgement of the step.
     pub judgement: Option<Judgement>,
+    /// The evidence of the run so far.
+    #[serde(default)]
+    pub trial: Option<Trial>,
     /// Whether somebody has set the share by hand since the run ended.
     #[serde(default)]
     pub is_past: bool,

@@ -11,6 +11,7 @@ mod comparison;
 mod config;
 mod metrics;
 mod offline;
+mod pairs;
 mod queue;
 mod record;
 mod routes;

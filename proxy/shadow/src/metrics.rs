@@ -3,6 +3,8 @@
 //! | metric | labels |
 //! | --- | --- |
 //! | `shadow_comparisons_total` | route, result |
+//! | `shadow_pairs_total` | route |
+//! | `shadow_discordant_total` | route, event; worse: the side that had it alone |
 //! | `shadow_mismatches_total` | route, kind |
 //! | `shadow_failures_total` | route, side, reason |
 //! | `shadow_response_seconds`, `shadow_response_bytes` | route, side |
@@ -15,8 +17,9 @@
 //! Every series exists from the start, because `rate` misses the first increment of a new one. Times
 //! and sizes are those of answers; failures are only counted.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
@@ -30,6 +33,7 @@ use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, enc
 
 use crate::client::Reason;
 use crate::comparison::Comparison;
+use crate::pairs::{Event, Thresholds};
 use crate::routes::Watched;
 use crate::side::Side;
 use crate::verdict::Outcome;
@@ -60,6 +64,13 @@ struct OfSide {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfEvent {
+    route: Name,
+    event: Event,
+    worse: Side,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfFailure {
     route: Name,
     side: Side,
@@ -71,6 +82,9 @@ pub(crate) struct Metrics {
     comparisons: Family<OfResult, Counter>,
     mismatches: Family<OfKind, Counter>,
     failures: Family<OfFailure, Counter>,
+    pairs: Family<OfRoute, Counter>,
+    discordant: Family<OfEvent, Counter>,
+    thresholds: Mutex<HashMap<Name, Thresholds>>,
     seconds: Family<OfSide, Histogram>,
     bytes: Family<OfSide, Histogram>,
     dropped: Family<OfRoute, Counter>,
@@ -85,6 +99,9 @@ impl Metrics {
             comparisons: Family::default(),
             mismatches: Family::default(),
             failures: Family::default(),
+            pairs: Family::default(),
+            discordant: Family::default(),
+            thresholds: Mutex::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             bytes: Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS)),
             dropped: Family::default(),
@@ -117,6 +134,12 @@ impl Metrics {
             "Requests without an answer, by reason",
             self.failures.clone(),
         );
+        registry.register("pairs", "Requests that both sides were asked", self.pairs.clone());
+        registry.register(
+            "discordant",
+            "Pairs in which one side alone failed, or was slower than a quantile of the old side's times",
+            self.discordant.clone(),
+        );
         registry.register_with_unit(
             "response",
             "Time from sending a request to the last byte of its answer",
@@ -146,6 +169,10 @@ impl Metrics {
         let route: Name = Arc::from(watched.name());
         let route = || Arc::clone(&route);
         drop(self.dropped.get_or_create(&OfRoute { route: route() }));
+        drop(self.pairs.get_or_create(&OfRoute { route: route() }));
+        for (event, worse) in Event::ALL.into_iter().flat_map(|e| Side::ALL.map(|side| (e, side))) {
+            drop(self.discordant.get_or_create(&OfEvent { route: route(), event, worse }));
+        }
         for result in Outcome::ALL {
             drop(self.comparisons.get_or_create(&OfResult { route: route(), result }));
         }
@@ -170,6 +197,12 @@ impl Metrics {
         let route = || Arc::clone(&comparison.route);
         let result = comparison.verdict.outcome;
         self.comparisons.get_or_create(&OfResult { route: route(), result }).inc();
+        self.pairs.get_or_create(&OfRoute { route: route() }).inc();
+        let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
+        for (event, worse) in thresholds.entry(route()).or_default().discordant(comparison) {
+            self.discordant.get_or_create(&OfEvent { route: route(), event, worse }).inc();
+        }
+        drop(thresholds);
         if let Some(kind) = &comparison.verdict.kind {
             let kind = kind.0.to_string();
             self.mismatches.get_or_create(&OfKind { route: route(), kind }).inc();

@@ -9,12 +9,7 @@ use prometheus_client::registry::Registry;
 
 pub use super::process_metrics::ProcessCollector;
 
-/// Bounds of all durations, in seconds. They begin at 50 µs: the libraries' defaults begin at 5 ms and
-/// would hide the whole difference between the two sides. The legacy app has the same buckets.
-pub const DURATION_BUCKETS: [f64; 15] = [
-    0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
-    2.5,
-];
+pub use crate::DURATION_BUCKETS;
 /// Bounds of a picture's size, in bytes.
 pub const SIZE_BUCKETS: [f64; 7] = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 

@@ -5,6 +5,7 @@ mod proxy;
 mod run;
 mod set;
 mod signals;
+mod simulate;
 mod status;
 mod stop;
 
@@ -44,6 +45,9 @@ enum Command {
     Resume(run::Pace),
     /// End the run, back at its start share or at the old side
     Abort(run::Abort),
+    /// How often the tests would roll back equal sides, and how soon they catch worse ones: thousands of
+    /// ramps on made-up counts
+    Simulate(simulate::Simulate),
     /// Before nginx starts: make the folders of its routes, with their splits
     Prepare(proxy::Prepare),
     /// Send the runs back that have been silent for their lease; runs beside nginx
@@ -64,6 +68,7 @@ impl Arguments {
             Command::Pause => run::pause(&place.nginx()?),
             Command::Resume(pace) => run::resume(place, &place.nginx()?, &pace),
             Command::Abort(abort) => abort.run(place, &place.nginx()?),
+            Command::Simulate(simulate) => simulate.run(),
             Command::Prepare(prepare) => prepare.run(place),
             Command::Watch => proxy::watch(place),
             Command::Follow(follow) => follow.run(place),

@@ -121,8 +121,10 @@ fn with_surroundings(
 
 fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitCode> {
     let gates = Gates::load(plan.gates.as_deref(), &ramp::route_of(nginx)?)?;
-    let share = ramp::current(&nginx.route_dir())?.share_percent;
-    let judgement = judge::judge(&gates, &place.prometheus(), plan.hold, true);
+    let split = ramp::current(&nginx.route_dir())?;
+    let share = split.share_percent;
+    let judgement =
+        judge::judge_past(&gates, &place.prometheus(), &nginx.route, &split, plan.hold);
     let hold = humantime::format_duration(plan.hold);
     println!("dry run: {share}% on the new side, judged by the last {hold}; nothing moves");
     print!("{}", ramp::lines(&judgement));

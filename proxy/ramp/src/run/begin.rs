@@ -43,6 +43,7 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
         phase: Phase::Holding,
         reason: String::new(),
         judgement: None,
+        trial: None,
         is_past: false,
     })
 }

@@ -11,15 +11,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 
 use crate::change::{change, route_of};
-use crate::gates::Gates;
-use crate::judge::{Judgement, Verdict, judge};
+use crate::gates::{Gates, Test};
+use crate::judge::{Judgement, Reading, Verdict, assigned, judge};
 use crate::lock::{Lock, holder};
 use crate::nginx::{At, Nginx};
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::pulse::Pulse;
+use crate::samples::Sampler;
 use crate::split::{Wanted, current};
 use crate::state::{Back, Phase, Plan, State};
 use crate::stop;
+use crate::trial::Trial;
 use report::Report;
 use request::Request;
 use route::{OnLost, Share};
@@ -59,8 +61,7 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
         None => ("started", begin::started(dir, plan)?),
     };
     request::clear(dir);
-    let (report, pulse) = (Report::new(around.nginx), Pulse::start(around.nginx));
-    let mut run = Run { around, gates, state, report, pulse };
+    let mut run = Run::new(around, gates, state);
     let going_back = run.state.phase == Phase::GoingBack;
     run.report.event(&run.state, event, None)?;
     match going_back {
@@ -77,9 +78,7 @@ pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
     // A rollback needs no gates, so their file is not even read.
-    let gates = Gates { overlap: Duration::ZERO, all: Vec::new() };
-    let (report, pulse) = (Report::new(around.nginx), Pulse::start(around.nginx));
-    let mut run = Run { around, gates, state, report, pulse };
+    let mut run = Run::new(around, Gates::none(), state);
     run.state.reason = ON_REQUEST.to_owned();
     run.state.go_back_to(back);
     run.go_back(Phase::Aborted)
@@ -129,9 +128,26 @@ struct Run<'a> {
     state: State,
     report: Report<'a>,
     pulse: Pulse,
+    sampler: Sampler,
+    /// When the new side was last asked, as far as Prometheus has said.
+    last_growth: Instant,
+    last_judged: Instant,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(around: &'a Surroundings<'a>, gates: Gates, state: State) -> Self {
+        Run {
+            around,
+            report: Report::new(around.nginx),
+            pulse: Pulse::start(around.nginx),
+            sampler: Sampler::new(&around.nginx.route, &gates),
+            gates,
+            state,
+            last_growth: Instant::now(),
+            last_judged: Instant::now(),
+        }
+    }
+
     fn climb(&mut self) -> anyhow::Result<Phase> {
         if self.state.step == 0
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
@@ -173,7 +189,38 @@ impl Run<'_> {
                 return Ok(Phase::Done);
             }
             self.state.step += 1;
+            if let Some(trial) = &mut self.state.trial {
+                trial.next_step();
+            }
         }
+    }
+
+    /// Judges the step by its gates and by the evidence of the run so far.
+    fn judge(&mut self, step: Duration, at_the_end: bool) -> anyhow::Result<Judgement> {
+        let judgement = judge(&self.gates, self.around.prometheus, step, at_the_end);
+        let steps = self.state.plan.steps.len();
+        let trial = self.state.trial.get_or_insert_with(|| Trial::new(&self.gates, steps));
+        let assigned = assigned(&current(&self.around.nginx.route_dir())?);
+        let readings = match self.sampler.take(self.around.prometheus) {
+            Ok(intervals) => {
+                let before = trial.asked();
+                let length = self.last_judged.elapsed();
+                self.last_judged = Instant::now();
+                trial.pass(length);
+                for interval in &intervals {
+                    trial.add(interval, assigned);
+                }
+                if trial.asked() > before {
+                    self.last_growth = Instant::now();
+                }
+                trial.readings(&self.gates)
+            }
+            Err(problem) => {
+                let without = |test: &Test| Reading::without(&test.name, problem.to_string());
+                self.gates.tests.iter().map(without).collect()
+            }
+        };
+        Ok(judgement.with(readings))
     }
 
     /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
@@ -198,14 +245,19 @@ impl Run<'_> {
         let mut began = Instant::now();
         loop {
             let elapsed = began.elapsed();
-            let judgement = judge(&self.gates, self.around.prometheus, elapsed, elapsed >= hold);
+            let judgement = self.judge(elapsed, elapsed >= hold)?;
             self.state.judgement = Some(judgement.clone());
             self.report.judgement(&self.state, hold.saturating_sub(elapsed))?;
             match judgement.verdict {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
                 _ if self.state.phase == Phase::Paused => {}
                 Verdict::Pass if elapsed >= hold => return Ok(Step::Passed),
-                Verdict::Inconclusive if elapsed >= hold + patience => {
+                // A proof may take its time as long as there are requests to prove by.
+                Verdict::Inconclusive
+                    if elapsed >= hold + patience
+                        && (self.is_missing_data(&judgement)
+                            || self.last_growth.elapsed() >= patience) =>
+                {
                     return Ok(Step::Inconclusive(judgement.named(Verdict::Inconclusive)));
                 }
                 _ => {}
@@ -216,6 +268,12 @@ impl Run<'_> {
                 Wait::End(step) => return Ok(step),
             }
         }
+    }
+
+    /// Whether a gate waits for data, or a test has none; not only for more of it.
+    fn is_missing_data(&self, judgement: &Judgement) -> bool {
+        let waits = |reading: &&Reading| reading.verdict == Verdict::Inconclusive;
+        judgement.readings.iter().filter(waits).any(|reading| reading.detail.is_empty())
     }
 
     /// Waits until the next judgement, a request or a signal.

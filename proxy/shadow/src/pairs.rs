@@ -1,0 +1,127 @@
+//! Pairs of answers as evidence: which side failed, or was slow, where the other was not.
+//!
+//! If the sides are equal, each is the worse one of such a pair as often as the other, since both get the
+//! same request at the same time in random order. `ramp` tests that.
+//!
+//! Slow means longer than a threshold. The thresholds are the old side's p50, p90, p95, p99 and twice its
+//! p99. They come from earlier pairs alone, so what a pair measures never moves its own threshold.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use service_kit::label_value;
+
+use crate::client::Reply;
+use crate::comparison::Comparison;
+use crate::side::Side;
+
+/// Answers of the old side that thresholds are taken from.
+const REMEMBERED: usize = 1000;
+/// Pairs between two looks at them; there are no thresholds before the first.
+const RENEWED_EACH: usize = 100;
+
+/// What can happen to one side of a pair alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Event {
+    /// No answer, or a status of 500 and more.
+    Failure,
+    /// Slower than the old side's median.
+    P50,
+    /// Slower than nine tenths of the old side's answers.
+    P90,
+    /// Slower than 95 of 100.
+    P95,
+    /// Slower than 99 of 100.
+    P99,
+    /// Slower than twice that.
+    TwiceP99,
+}
+
+impl Event {
+    pub(crate) const ALL: [Event; 6] =
+        [Event::Failure, Event::P50, Event::P90, Event::P95, Event::P99, Event::TwiceP99];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Event::Failure => "failure",
+            Event::P50 => "p50",
+            Event::P90 => "p90",
+            Event::P95 => "p95",
+            Event::P99 => "p99",
+            Event::TwiceP99 => "twice_p99",
+        }
+    }
+}
+
+label_value!(Event);
+
+/// The thresholds of a route.
+#[derive(Debug, Default)]
+pub(crate) struct Thresholds {
+    recent: VecDeque<Duration>,
+    since_renewed: usize,
+    current: Option<[Duration; 5]>,
+}
+
+impl Thresholds {
+    /// The events that only one side of the pair had, each with that side; then remembers the old side's
+    /// time.
+    pub(crate) fn discordant(&mut self, comparison: &Comparison) -> Vec<(Event, Side)> {
+        let (new, old) = (comparison.reply(Side::New), comparison.reply(Side::Old));
+        let mut found = Vec::new();
+        let mut check = |event, new: bool, old: bool| match (new, old) {
+            (true, false) => found.push((event, Side::New)),
+            (false, true) => found.push((event, Side::Old)),
+            _ => {}
+        };
+        check(Event::Failure, has_failed(new), has_failed(old));
+        if let Some(thresholds) = &self.current {
+            for (event, threshold) in Event::ALL[1..].iter().zip(thresholds) {
+                check(*event, new.elapsed > *threshold, old.elapsed > *threshold);
+            }
+        }
+        self.remember(old.elapsed);
+        found
+    }
+
+    fn remember(&mut self, old: Duration) {
+        if self.recent.len() == REMEMBERED {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(old);
+        self.since_renewed += 1;
+        if self.since_renewed < RENEWED_EACH {
+            return;
+        }
+        self.since_renewed = 0;
+        let mut sorted: Vec<Duration> = self.recent.iter().copied().collect();
+        sorted.sort_unstable();
+        let at = |hundredths: usize| sorted[(sorted.len() - 1) * hundredths / 100];
+        self.current = Some([at(50), at(90), at(95), at(99), 2 * at(99)]);
+    }
+}
+
+fn has_failed(reply: &Reply) -> bool {
+    reply.outcome.as_ref().map_or(true, |answer| answer.status.is_server_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_quantiles_of_earlier_answers() {
+        let mut thresholds = Thresholds::default();
+        for ms in 1..100 {
+            thresholds.remember(Duration::from_millis(ms));
+            assert_eq!(thresholds.current, None);
+        }
+        thresholds.remember(Duration::from_millis(100));
+        assert_eq!(thresholds.current, Some([50, 90, 95, 99, 198].map(Duration::from_millis)));
+        for _ in 0..REMEMBERED {
+            thresholds.remember(Duration::from_millis(7));
+        }
+        assert_eq!(thresholds.current, Some([7, 7, 7, 7, 14].map(Duration::from_millis)));
+        assert_eq!(thresholds.recent.len(), REMEMBERED);
+    }
+}
