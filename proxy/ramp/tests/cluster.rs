@@ -242,6 +242,19 @@ fn a_new_proxy_starts_with_the_clusters_split_and_no_other_text() {
 }
 
 #[test]
+fn proxies_that_were_prepared_alike_agree() {
+    let place = Place::new();
+    let first_split = |prefix: &str| {
+        let dir = place.beside(prefix);
+        let args = ["prepare", concat!(env!("CARGO_MANIFEST_DIR"), "/../routes")];
+        let output = place.ramp(&args).env("RAMP_NGINX_DIR", &dir).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        ramp::current(&ramp::route_dir(&dir, "qrcode")).unwrap()
+    };
+    assert_eq!(first_split("a"), first_split("b"));
+}
+
+#[test]
 fn an_unavailable_or_refusing_api_is_named() {
     let (place, api) = (Place::new(), Api::start());
     let output = from_elsewhere(&place, &api, &["status", "--split-config-map", "qr/other"]);
