@@ -3,8 +3,9 @@
 import json
 import subprocess
 import time
+from urllib.parse import urlencode
 
-from pods import NAMESPACE, OHA, PROXY, job, with_policies
+from pods import NAMESPACE, OHA, OWN_NAMESPACE, PROXY, job, with_policies
 
 POLL_SECONDS = 0.5
 
@@ -14,11 +15,12 @@ class Failed(Exception):
 
 
 class Cluster:
-    """kubectl, and the kustomization under test."""
+    """kubectl, the kustomization under test, and the one around two Services of one's own."""
 
-    def __init__(self, command, kustomization):
+    def __init__(self, command, kustomization, own_app=None):
         self.command = command
-        self.kustomization = str(kustomization)
+        self.kustomization = kustomization
+        self.own_app = own_app
 
     # --- kubectl -------------------------------------------------------------------------------------
 
@@ -37,9 +39,9 @@ class Cluster:
     def get(self, *arguments):
         return json.loads(self.kubectl("get", *arguments, "-o", "json"))
 
-    def apply(self):
-        """Applies the kustomization and returns kubectl's warnings."""
-        done = self.run("apply", "-k", self.kustomization)
+    def apply(self, kustomization=None):
+        """Applies a kustomization, by default the one under test, and returns kubectl's warnings."""
+        done = self.run("apply", "-k", kustomization or self.kustomization)
         if done.returncode:
             raise Failed(f"apply: {done.stderr.strip()}")
         return [line for line in done.stderr.splitlines() if line.strip()]
@@ -72,12 +74,19 @@ class Cluster:
     def address_of(self, pod):
         return self.get("pod", pod)["status"]["podIP"]
 
-    def shares_served(self):
-        """Returns the set of shares that the ready proxies report."""
+    def shares_served(self, route="qrcode"):
+        """Returns the set of a route's shares that the ready proxies report."""
         shares = set()
         for pod in self.pods(PROXY):
-            shares.add(f"{self.ask(pod, 8081, 'split/qrcode')['share_percent']:g}")
+            shares.add(f"{self.ask(pod, 8081, f'split/{route}')['share_percent']:g}")
         return shares
+
+    def measure(self, expression):
+        """Returns the one number that Prometheus has for an expression, or None."""
+        pod = self.pods("app.kubernetes.io/name=prometheus")[0]
+        query = urlencode({"query": expression})
+        results = self.ask(pod, 9090, f"prometheus/api/v1/query?{query}")["data"]["result"]
+        return float(results[0]["value"][1]) if results else None
 
     def ask(self, pod, port, path):
         """Returns a pod's JSON answer, fetched through the Kubernetes API."""
@@ -235,13 +244,14 @@ class Cluster:
         done = self.run("diff", "-k", self.kustomization)
         self.expect(done.returncode == 0, f"diff:\n{done.stdout}{done.stderr}")
 
-    def refuse_existing_namespace(self):
-        """Refuses a cluster that already has the namespace, because the test deletes it at the end."""
-        done = self.run("get", "namespace", NAMESPACE, "--ignore-not-found", "-o", "name")
-        if done.returncode:
-            raise SystemExit(f"deploy-test: {done.stderr.strip()}")
-        if done.stdout.strip():
-            raise SystemExit(f"deploy-test: the cluster already has a namespace {NAMESPACE}")
+    def refuse_existing_namespaces(self):
+        """Refuses a cluster that already has one of the namespaces, because the test deletes them."""
+        for name in (NAMESPACE, OWN_NAMESPACE):
+            done = self.run("get", "namespace", name, "--ignore-not-found", "-o", "name")
+            if done.returncode:
+                raise SystemExit(f"deploy-test: {done.stderr.strip()}")
+            if done.stdout.strip():
+                raise SystemExit(f"deploy-test: the cluster already has a namespace {name}")
 
     def expect_nothing_left(self):
         kinds = "namespaces,priorityclasses,clusterroles,clusterrolebindings,persistentvolumes"

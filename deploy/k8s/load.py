@@ -17,18 +17,20 @@ class Load:
     or reload nginx pass kept=False, and each request opens its own connection.
     """
 
-    def __init__(self, cluster, rate=100, connections=16, kept=True):
+    # Random texts, so that nothing is cached. oha reads the URL as a regular expression, so the host in
+    # it has no dot.
+    QRCODE = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
+
+    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE):
         self.cluster = cluster
+        self.url = url
         self.options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
         if not kept:
             self.options.append("--disable-keepalive")
         self.summary = ""
 
     def __enter__(self):
-        # Random texts, so that nothing is cached. oha reads the URL as a regular expression, so the host
-        # in it has no dot.
-        url = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
-        self.cluster.start(client("load", OHA, [*self.options, "--rand-regex-url", url]))
+        self.cluster.start(client("load", OHA, [*self.options, "--rand-regex-url", self.url]))
         self.cluster.kubectl("wait", "--for=condition=Ready", "pod/load", "--timeout=30s")
         command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", "pod/load"]
         self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -3,6 +3,8 @@
 from check import workspace_version
 
 NAMESPACE = "qr"
+# Where overlays/own-app expects two Services of one's own.
+OWN_NAMESPACE = "my-app"
 OHA = f"localhost/oha:{workspace_version()}"
 QR_SERVICE = "app.kubernetes.io/name=qr-service"
 PROXY = "app.kubernetes.io/name=proxy"

@@ -15,11 +15,12 @@ from check import DEPLOY, TOOLS
 from cluster import Cluster, Failed
 
 
-def main():
+def main(given=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kubectl", default="kubectl", help="the command that reaches the cluster")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help="ramp's arguments, for example: set 25")
-    arguments = parser.parse_args()
+    # Not argparse.REMAINDER, which would hand the `--` before them to ramp.
+    parser.add_argument("words", nargs="*", help="after --, ramp's arguments, for example: set 25")
+    arguments = parser.parse_args(given)
     cluster = Cluster(arguments.kubectl.split(), DEPLOY / "k8s/ramp")
     try:
         return ramp(cluster, arguments.words)

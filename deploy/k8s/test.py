@@ -6,6 +6,7 @@ that clients, which are pods inside the cluster, notice nothing. At the end it d
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ from cluster import Cluster, Failed
 from faults import FAULTS
 from load import Load
 from mistakes import MISTAKES
+from own_app import a_route_of_ones_own_passes_the_gates
+from pods import PROXY
 from ramp import ramp
 
 TOP = Path(__file__).resolve().parents[2]
@@ -42,20 +45,24 @@ def main():
     parser.add_argument("--only", metavar="WORD", help="run only faults with this in their name")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        kustomization = kustomization_without(arguments.without, Path(folder))
-        cluster = Cluster(arguments.kubectl.split(), kustomization)
-        cluster.refuse_existing_namespace()
+        kustomizations = [
+            kustomization_without(arguments.without, target, Path(folder, name))
+            for name, target in [("deploy", DEPLOY), ("own-app", DEPLOY / "k8s/overlays/own-app")]
+        ]
+        cluster = Cluster(arguments.kubectl.split(), *kustomizations)
+        cluster.refuse_existing_namespaces()
         if arguments.load_image:
             for name in IMAGES:
                 subprocess.run([*arguments.load_image.split(), f"localhost/{name}:{VERSION}"], check=True)
         return run(cluster, arguments.only)
 
 
-def kustomization_without(deployments, folder):
-    """Returns a folder to apply: deploy/, or a kustomization in `folder` that removes Deployments."""
+def kustomization_without(deployments, target, folder):
+    """Returns a folder to apply: `target`, or a kustomization in `folder` that removes Deployments."""
     if not deployments:
-        return DEPLOY
-    text = "resources: [../../deploy]\npatches:\n"
+        return target
+    folder.mkdir()
+    text = f"resources: [{os.path.relpath(target, folder)}]\npatches:\n"
     for name in deployments:
         text += (
             f"  - target: {{ kind: Deployment, name: {name} }}\n"
@@ -113,6 +120,20 @@ def the_contract_holds_inside(cluster):
     return log.strip().splitlines()[-1]
 
 
+def prometheus_has_the_requests_of_the_route(cluster):
+    # What the contract has sent, counted by the container edge of each proxy.
+    requests = cluster.wait_for(
+        "the requests on the new side",
+        lambda: cluster.measure('sum(edge_requests_total{route="qrcode",side="new"})'),
+    )
+    lost = cluster.measure("sum(edge_lost_total)")
+    cluster.expect(lost == 0, f"{lost} requests are not counted")
+    cluster.wait_for("every part to answer Prometheus", lambda: cluster.measure("min(up)"))
+    proxies, edges = len(cluster.pods(PROXY)), cluster.measure('count(up{job="edge"})')
+    cluster.expect(edges == proxies, f"{proxies} proxies, but {edges} edges")
+    return f"{requests:.0f} requests, counted by {edges:.0f} edges"
+
+
 def grafana_serves_the_provisioned_dashboard(cluster):
     if not cluster.has("deployment", "grafana"):
         return "left out"
@@ -158,10 +179,16 @@ def deleting_leaves_nothing(cluster):
     cluster.expect_nothing_left()
 
 
-OPTIONAL = [*FAULTS, *MISTAKES, memory_stays_within_the_limits]
+OPTIONAL = [
+    *FAULTS,
+    *MISTAKES,
+    memory_stays_within_the_limits,
+    a_route_of_ones_own_passes_the_gates,
+]
 CHECKS = [
     everything_is_ready_within_a_minute,
     the_contract_holds_inside,
+    prometheus_has_the_requests_of_the_route,
     grafana_serves_the_provisioned_dashboard,
     *OPTIONAL,
     a_second_apply_changes_nothing,

@@ -91,11 +91,14 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
         let lock = Lock::take(&dir)?;
         repair(&dir, &lock)?;
         let there = current(&dir).ok();
-        let split = there.clone().unwrap_or_else(|| Split::first(route)).with(wanted);
-        let same = there.is_some_and(|there| {
-            Split { generation: there.generation.clone(), ..split.clone() } == there
-        });
-        if !same {
+        let before = there.clone().unwrap_or_else(|| Split::first(route));
+        // A new generation alone is no change. Each proxy of a cluster prepares its own files, and all
+        // must agree as long as nobody has set a split.
+        let mut split = before.with(wanted);
+        if (Split { generation: before.generation.clone(), ..split.clone() }) == before {
+            split = before;
+        }
+        if there.as_ref() != Some(&split) {
             files::replace(&split::path(&dir), &split.render(&route.name))?;
         }
     }

@@ -12,7 +12,7 @@ use route::{Key, Route, Share};
 
 use crate::{files, http};
 
-const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The values in a route's `split.conf`. The admin listener of nginx serves them as JSON at
 /// `/split/NAME`, which shows when a change is in force.

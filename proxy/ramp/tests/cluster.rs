@@ -8,6 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -122,8 +123,7 @@ fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
     let mut command = place.ramp(args);
     command
         .env("RAMP_KUBERNETES_URL", format!("http://{}", api.address))
-        .env("RAMP_PROXIES", place.at.admin.to_string())
-        .env("RAMP_ROUTES", concat!(env!("CARGO_MANIFEST_DIR"), "/../routes"));
+        .env("RAMP_PROXIES", place.at.admin.to_string());
     command
 }
 
@@ -178,6 +178,18 @@ fn without_a_split_in_the_cluster_status_shows_what_the_proxies_serve() {
         said.contains("share   0% of parameter:text") && said.contains("served  the same"),
         "{said}"
     );
+}
+
+#[test]
+fn a_command_has_the_route_file_of_the_proxies() {
+    let (place, api) = (Place::new(), Api::start());
+    let output = from_elsewhere(&place, &api, &["status"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let read = |folder: &Path| {
+        std::fs::read_to_string(ramp::route_dir(folder, "qrcode").join("route.toml"))
+    };
+    let theirs = read(&place.nginx().dir).unwrap();
+    assert_eq!(read(&place.beside("elsewhere")).unwrap(), theirs);
 }
 
 #[test]
@@ -255,6 +267,19 @@ fn a_new_proxy_starts_with_the_clusters_split_and_no_other_text() {
         .unwrap();
     let (output, _) = prepare("c");
     assert!(stderr(&output).contains("qrcode.conf is not written by ramp"), "{}", stderr(&output));
+}
+
+#[test]
+fn proxies_that_were_prepared_alike_agree() {
+    let place = Place::new();
+    let first_split = |prefix: &str| {
+        let dir = place.beside(prefix);
+        let args = ["prepare", concat!(env!("CARGO_MANIFEST_DIR"), "/../routes")];
+        let output = place.ramp(&args).env("RAMP_NGINX_DIR", &dir).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        ramp::current(&ramp::route_dir(&dir, "qrcode")).unwrap()
+    };
+    assert_eq!(first_split("a"), first_split("b"));
 }
 
 #[test]

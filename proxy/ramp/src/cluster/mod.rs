@@ -13,13 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
+use route::Route;
 use serde_json::json;
 
-use crate::files;
 use crate::pulse::Told;
-use crate::split::{self, Split};
+use crate::split::{self, ADMIN_TIMEOUT, Split};
 use crate::stop::Stop;
+use crate::{files, http};
 
 use api::{Api, Refused};
 
@@ -113,12 +114,7 @@ impl Cluster {
     /// # Errors
     /// If no proxy answers in time.
     pub fn routes(&self) -> anyhow::Result<Vec<String>> {
-        let ask = || {
-            let mut proxies =
-                self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?;
-            let first = proxies.next();
-            split::routes(first.with_context(|| format!("{} resolves to no proxy", self.proxies))?)
-        };
+        let ask = || split::routes(self.first_proxy()?);
         let deadline = Instant::now() + LET_IN_TIMEOUT;
         loop {
             match ask() {
@@ -126,6 +122,23 @@ impl Cluster {
                 answer => return answer,
             }
         }
+    }
+
+    /// A route's file, as a proxy has it.
+    ///
+    /// # Errors
+    /// If the proxy does not answer with a route file.
+    pub fn route(&self, name: &str) -> anyhow::Result<Route> {
+        let url = format!("http://{}/routes/{name}/route.toml", self.first_proxy()?);
+        let (status, text) =
+            http::get(&url, ADMIN_TIMEOUT).with_context(|| format!("no answer from {url}"))?;
+        ensure!(status == 200, "{url} answers {status}");
+        Route::parse(name, &text).context(url)
+    }
+
+    fn first_proxy(&self) -> anyhow::Result<SocketAddr> {
+        let mut all = self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?;
+        all.next().with_context(|| format!("{} resolves to no proxy", self.proxies))
     }
 
     /// A route's split in the ConfigMap; `None` if nobody has set one yet.

@@ -6,16 +6,13 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use ramp::cluster::{Cluster, ConfigMap};
-use ramp::{At, Nginx, Prometheus, Route};
+use ramp::{At, Nginx, Prometheus};
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct Place {
     /// The route to move; needed only if there are several
     #[arg(long, env = "RAMP_ROUTE", value_name = "NAME", global = true)]
     route: Option<String>,
-    /// On a cluster, the folder of route files, for their gates
-    #[arg(long, env = "RAMP_ROUTES", value_name = "FOLDER", global = true)]
-    routes: Option<PathBuf>,
     /// nginx' prefix: its configuration and the files that ramp writes
     #[arg(
         long,
@@ -106,9 +103,7 @@ impl Place {
             let route = ramp::choose(cluster.routes()?, self.route.as_deref())?;
             let route_dir = ramp::route_dir(&dir, &route);
             cluster.copy_to(&route_dir, &route)?;
-            let folder =
-                self.routes.as_ref().context("RAMP_ROUTES: which folder of route files?")?;
-            ramp::keep_route(&route_dir, &Route::read(&folder.join(format!("{route}.toml")))?)?;
+            ramp::keep_route(&route_dir, &cluster.route(&route)?)?;
             return Ok(Nginx { dir, route, at: At::Cluster(cluster) });
         }
         let there = dir.join("nginx.conf").is_file();

@@ -1,0 +1,75 @@
+"""overlays/own-app, in front of two small servers in a namespace of their own."""
+
+import json
+
+from check import workspace_version
+from load import Load
+from pods import OWN_NAMESPACE, PROXY, pod_spec
+from ramp import main as deploy_ramp
+from ramp import ramp
+
+NODE = f"localhost/legacy-node:{workspace_version()}"
+# Answers a report that has the server's name where the route file excuses a difference.
+PROGRAM = """
+const [name, delay_ms] = process.argv.slice(1);
+const body = JSON.stringify({ total: 42, generated_at: name });
+const server = require("node:http").createServer((request, response) => {
+    response.setHeader("content-type", "application/json");
+    setTimeout(() => response.end(body), Number(delay_ms));
+});
+server.keepAliveTimeout = 65_000;
+server.listen(8080);
+"""
+
+
+def a_route_of_ones_own_passes_the_gates(cluster):
+    run_kubectl(cluster, "apply", "-f", "-", given=json.dumps(servers()))
+    try:
+        run_kubectl(cluster, "-n", OWN_NAMESPACE, "wait", "--for=condition=Ready", "pod", "--all")
+        cluster.apply(cluster.own_app)
+        cluster.wait_until_ready()
+        cluster.wait_until_none_terminates()
+        served = {percent: served_by(cluster, percent) for percent in ("100", "0")}
+        expected = {"100": {"new"}, "0": {"old"}}
+        cluster.expect(served == expected, f"the servers that answer at each share: {served}")
+        with Load(cluster, kept=False, url="http://proxy/report\\?year=[0-9]{4}") as load:
+            run = ["run", "--route=report", "--steps=50,100", "--hold=30s", "--patience=90s"]
+            code = ramp(cluster, run)
+        shares = cluster.shares_served("report")
+        cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
+    finally:
+        run_kubectl(cluster, "delete", "namespace", OWN_NAMESPACE)
+    cluster.restore()
+    return load.summary
+
+
+def served_by(cluster, percent):
+    """Moves the route and returns the names of the servers that then answer."""
+    words = ["--route=report", "set", percent]
+    code = deploy_ramp(["--kubectl", " ".join(cluster.command), "--", *words])
+    cluster.expect(code == 0, f"make deploy-ramp ARGS='{' '.join(words)}' fails")
+    return {cluster.ask(pod, 8080, "report?year=2024")["generated_at"] for pod in cluster.pods(PROXY)}
+
+
+def run_kubectl(cluster, *arguments, given=None):
+    """Runs kubectl outside the namespace of the parts."""
+    done = cluster.run(*arguments, given=given)
+    cluster.expect(done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
+
+
+def servers():
+    """The two servers, as Services that listen where the overlay expects them."""
+    labels = {"app.kubernetes.io/part-of": "qr"}
+    metadata = {"name": OWN_NAMESPACE, "labels": labels}
+    items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}]
+    # The old server is so slow that the gates on latency pass on a busy machine too.
+    for name, delay_ms in (("old", "50"), ("new", "0")):
+        spec = pod_spec(name, NODE, ["-e", PROGRAM, name, delay_ms], memory="128Mi")
+        spec["containers"][0]["command"] = ["node"]
+        metadata = {"name": name, "namespace": OWN_NAMESPACE, "labels": {"app": name}}
+        ports = {"selector": {"app": name}, "ports": [{"port": 80, "targetPort": 8080}]}
+        items += [
+            {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec},
+            {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": ports},
+        ]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
