@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anstream::{eprintln, println};
 use clap::Parser;
 use contract::{Case, Options, Target, case, run};
 

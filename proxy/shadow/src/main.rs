@@ -21,6 +21,7 @@ mod verdict;
 use std::fmt;
 use std::process::ExitCode;
 
+use anstream::eprintln;
 use anyhow::Context;
 use config::{Arguments, Task};
 use service_kit::arguments::USAGE;

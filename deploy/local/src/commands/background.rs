@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
+use anstream::println;
 use anyhow::{Context, ensure};
 use ramp::{Share, Wanted};
 use stack::supervisor::Supervisor;

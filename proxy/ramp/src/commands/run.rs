@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anstream::{print, println};
 use anyhow::{Context, bail};
 use clap::Args;
 use ramp::gates::Gates;
