@@ -44,7 +44,7 @@ endef
 ##@ The stack on this machine
 
 up: ## start everything; ROUTES=folder OLD=http://host:port NEW=...: only the edge, around two servers of yours
-	@$(SETUP) run
+	@$(SETUP) $(if $(OLD),around,run)
 	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service) -p shadow -p edge -p ramp -p stack
 	$(STACK) up $(if $(ROUTES),--routes '$(ROUTES)') $(if $(OLD),--old-url '$(OLD)') $(if $(NEW),--new-url '$(NEW)')
 

@@ -23,13 +23,15 @@ pub use wire::Target;
 pub struct Options {
     /// The service runs with `QR_ENGINE=reference`: do not check size and modules.
     pub reference_engine: bool,
+    /// The names that `X-Served-By` may have; if there are none, the header is not checked.
+    pub served_by: Vec<String>,
     /// Cases under way at once, at least 1.
     pub concurrency: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { reference_engine: false, concurrency: 8 }
+        Options { reference_engine: false, served_by: Vec::new(), concurrency: 8 }
     }
 }
 
@@ -43,7 +45,7 @@ pub fn run(target: &Target, cases: &[Case], options: &Options) -> Report {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(i) else { break };
-                    let outcome = check::check(target, case, options.reference_engine);
+                    let outcome = check::check(target, case, options);
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(outcome);
                 }
             });

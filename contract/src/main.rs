@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anstream::{eprintln, println};
 use clap::Parser;
 use contract::{Case, Options, Target, case, run};
 
@@ -24,6 +25,9 @@ struct Arguments {
     /// QR_ENGINE of the service; with "reference", size and modules are not checked
     #[arg(long, default_value = "default", value_parser = ["default", "reference"])]
     engine: String,
+    /// X-Served-By must be this, or one of these [default: it is not checked]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    served_by: Vec<String>,
     /// Cases under way at once
     #[arg(long, default_value_t = 8, value_name = "COUNT")]
     concurrency: usize,
@@ -49,7 +53,8 @@ fn check(arguments: &Arguments) -> anyhow::Result<bool> {
     }
     let target = Target::new(arguments.base.as_deref().unwrap_or_default())?;
     let reference_engine = arguments.engine == "reference";
-    let options = Options { reference_engine, concurrency: arguments.concurrency };
+    let served_by = arguments.served_by.clone();
+    let options = Options { reference_engine, served_by, concurrency: arguments.concurrency };
     let report = run(&target, &cases, &options);
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&report)?);

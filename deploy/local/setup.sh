@@ -3,6 +3,7 @@
 # what to install. Does nothing where nothing is missing.
 #
 #     deploy/local/setup.sh run        to start the stack: make up
+#     deploy/local/setup.sh around     to start it around two servers of yours: make up OLD=... NEW=...
 #     deploy/local/setup.sh load       to put load on it: make load, bench-http, ladder, chaos
 #     deploy/local/setup.sh wasm       to build the Wasm modules: make rungs
 #     deploy/local/setup.sh fuzz       make fuzz
@@ -12,18 +13,20 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|load|wasm|fuzz|manifests|all ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|load|wasm|fuzz|manifests|all ..." >&2
     exit 2
 }
 
 [ $# -gt 0 ] || usage
 for purpose in "$@"; do
     case "$purpose" in
-    run | load | wasm | fuzz | manifests | all) ;;
+    run | around | load | wasm | fuzz | manifests | all) ;;
     *) usage ;;
     esac
 done
 purposes=" $* "
+# The whole stack is our two servers and what starts around them.
+[[ "$purposes" != *" run "* ]] || purposes+="around "
 
 # wants PURPOSE
 wants() {
@@ -33,9 +36,9 @@ wants() {
 # Each line is a purpose, then pairs of what a Debian package brings (a command, a file, or a module of
 # Python) and the package.
 packages_by_purpose='
-run nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
-run prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compiler
-run /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
+around nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
+around prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compiler
+around /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 load wrk=wrk cc=build-essential protoc=protobuf-compiler pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
 load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 fuzz c++=build-essential cmake=cmake
@@ -190,10 +193,8 @@ install_kubernetes_tools() {
 
 install_packages
 check_toolchains
-if wants run; then
-    install_node_packages legacy-node
-    install_node_packages dashboards/live
-fi
+if wants run; then install_node_packages legacy-node; fi
+if wants around; then install_node_packages dashboards/live; fi
 # TLS by the system's OpenSSL: the default's own takes a minute to compile.
 if wants load; then install_cargo_tool oha --no-default-features --features native-tls; fi
 if wants fuzz; then install_cargo_tool cargo-fuzz; fi

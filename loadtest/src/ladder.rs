@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anstream::eprintln;
 use anyhow::{Context, ensure};
 use serde::Serialize;
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anstream::eprintln;
 use anyhow::Context;
 use serde::Serialize;
 

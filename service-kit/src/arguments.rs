@@ -7,6 +7,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anstream::eprintln;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser};
 

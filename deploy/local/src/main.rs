@@ -4,14 +4,18 @@ mod commands;
 
 use std::process::ExitCode;
 
+use anstream::eprintln;
+
 fn main() -> ExitCode {
-    match service_kit::arguments::parse::<commands::Arguments>().run() {
+    let arguments = service_kit::arguments::parse::<commands::Arguments>();
+    let failure = arguments.failure();
+    match arguments.run() {
         Ok(code) => code,
         Err(error) => {
             for line in format!("{error:#}").lines() {
                 eprintln!("stack: {line}");
             }
-            ExitCode::FAILURE
+            failure
         }
     }
 }

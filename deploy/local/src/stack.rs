@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
+use anstream::eprintln;
 use anyhow::{Context, ensure};
 use clap::Args;
 use ramp::{Key, Share, Wanted};

@@ -122,6 +122,13 @@ fn a_taken_port_is_named_with_who_holds_it_and_nothing_is_started() {
 }
 
 #[test]
+fn compare_without_a_stack_is_no_difference() {
+    let output = Place::new().run(&["compare", "requests.txt"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nothing was started"), "{}", stderr(&output));
+}
+
+#[test]
 fn two_parts_cannot_share_an_address() {
     let mut place = Place::new();
     place.addresses.new = place.addresses.old;

@@ -4,8 +4,18 @@
 
 mod support;
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
 use contract::{Options, Target, case, run};
 use stack::Share;
+
+/// The answer must name one of these servers.
+fn by(names: &[&str]) -> Options {
+    let served_by = names.iter().map(|&name| name.to_owned()).collect();
+    Options { served_by, ..Options::default() }
+}
 
 fn check(base: &str, options: &Options) {
     let cases = case::all().unwrap();
@@ -16,13 +26,54 @@ fn check(base: &str, options: &Options) {
 #[test]
 fn the_contract_holds_for_each_side_and_for_the_proxy_at_every_split() {
     let stack = support::start(&stack::Options::default());
-    let options = Options::default();
-    check(&format!("http://{}", stack.settings().addresses.new), &options);
-    check(&format!("http://{}", stack.settings().addresses.old), &options);
-    for percent in [100, 50, 0] {
+    let at = &stack.settings().addresses;
+    check(&format!("http://{}", at.new), &by(&["qr-service"]));
+    check(&format!("http://{}", at.old), &by(&["legacy-node"]));
+    for (percent, served_by) in [
+        (100, &["qr-service"] as &[_]),
+        (50, &["qr-service", "legacy-node"]),
+        (0, &["legacy-node"]),
+    ] {
         stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
-        check(&stack.url(), &options);
+        check(&stack.url(), &by(served_by));
     }
+    for name in [None, Some("somebody-else")] {
+        let stranger = format!("http://{}", stranger(at.new, name));
+        check(&stranger, &Options::default());
+        let cases = case::all().unwrap();
+        let asked = run(&Target::new(&stranger).unwrap(), &cases, &by(&["qr-service"]));
+        assert!(asked.counts().1 > cases.len() / 2, "{name:?} is not qr-service: {asked}");
+    }
+}
+
+/// A server that answers as the one at `addr` does, byte for byte, but has another name or none.
+fn stranger(addr: SocketAddr, name: Option<&'static str>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = listener.local_addr().unwrap();
+    // Ends with the test.
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A client that went away is no failure.
+            thread::spawn(move || answer(stream, addr, name));
+        }
+    });
+    here
+}
+
+fn answer(mut client: TcpStream, addr: SocketAddr, name: Option<&str>) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(addr)?;
+    let (mut asks, mut asked) = (client.try_clone()?, server.try_clone()?);
+    thread::spawn(move || std::io::copy(&mut asks, &mut asked));
+    let mut answer = Vec::new();
+    server.read_to_end(&mut answer)?;
+    let line = b"x-served-by: qr-service\r\n";
+    if let Some(at) = answer.windows(line.len()).position(|bytes| bytes.eq_ignore_ascii_case(line))
+    {
+        let renamed = name.map_or_else(String::new, |name| format!("X-Served-By: {name}\r\n"));
+        answer.splice(at..at + line.len(), renamed.into_bytes());
+    }
+    client.write_all(&answer)?;
+    client.shutdown(std::net::Shutdown::Both)
 }
 
 #[test]
@@ -32,7 +83,7 @@ fn the_reference_engine_and_a_cluster_keep_the_contract() {
         old_workers: 2,
         ..stack::Options::default()
     });
-    let options = Options { reference_engine: true, ..Options::default() };
+    let options = Options { reference_engine: true, ..by(&["qr-service"]) };
     check(&format!("http://{}", stack.settings().addresses.new), &options);
-    check(&format!("http://{}", stack.settings().addresses.old), &Options::default());
+    check(&format!("http://{}", stack.settings().addresses.old), &by(&["legacy-node"]));
 }

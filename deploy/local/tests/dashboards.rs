@@ -1,5 +1,6 @@
 //! Asks a real Prometheus every query of the screens while both sides serve.
 
+#![allow(clippy::print_stdout, reason = "cargo test reads it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/prometheus.rs"]

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_yaml_ng::Value;
+use stack::Part;
 use stack::settings::repository;
 
 /// Files whose names end with `end`: those under version control, and new ones.
@@ -113,4 +115,64 @@ fn every_alert_has_a_runbook_and_a_test_and_every_runbook_an_alert() {
     let names = written.iter().map(|file| file.strip_prefix(repository()).unwrap());
     let names: BTreeSet<String> = names.map(|name| name.display().to_string()).collect();
     assert_eq!(names, runbooks);
+}
+
+/// The names of all objects of a kind that kustomize renders; it adds no prefix.
+fn objects(kind: &str) -> BTreeSet<String> {
+    let mut manifests = files(".yaml");
+    let folder = repository().join("deploy/k8s");
+    manifests.retain(|file| file.starts_with(&folder));
+    manifests.retain(|file| !file.starts_with(folder.join("components")));
+    let mut names = BTreeSet::new();
+    for file in manifests {
+        let text = fs::read_to_string(&file).unwrap();
+        for object in text.split("\n---\n") {
+            let object: Value = serde_yaml_ng::from_str(object).unwrap();
+            if object["kind"] == *kind {
+                names.insert(object["metadata"]["name"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// The word after `start`; nothing for a place to fill in, such as NAME.
+fn words_after<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let words = text.split(start).skip(1).map(|rest| rest.split(|c| !is_part(c)).next().unwrap());
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+#[test]
+fn every_object_and_part_that_a_document_names_exists() {
+    let mut seen = BTreeSet::new();
+    for (kind, names) in
+        ["Deployment", "StatefulSet", "Job", "Service"].map(|kind| (kind, objects(kind)))
+    {
+        // With the space: `qr-service/` is a folder.
+        let start = format!(" {}/", kind.to_ascii_lowercase());
+        for file in files(".md") {
+            let text = fs::read_to_string(&file).unwrap();
+            for word in words_after(&text, &start) {
+                assert!(names.contains(word), "{}: there is no{start}{word}", file.display());
+                seen.insert(format!("{}{word}", start.trim_start()));
+            }
+        }
+    }
+    // Else the words that are looked for are no longer the ones that documents have.
+    assert!(seen.contains("deployment/proxy") && seen.contains("job/ramp"), "{seen:?}");
+
+    let parts = Part::ALL.map(Part::name);
+    let runbooks = repository().join("docs/runbooks");
+    for file in files(".md") {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut named = words_after(&text, "PART=");
+        if file.starts_with(&runbooks) {
+            named.extend(words_after(&text, "backends:"));
+            named.extend(words_after(&text, "edge:"));
+        }
+        for part in named {
+            assert!(parts.contains(&part), "{}: there is no part {part}", file.display());
+        }
+    }
 }

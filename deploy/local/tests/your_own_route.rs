@@ -13,6 +13,7 @@
 //! - Steps are held for 5 s and wait up to a minute for data. In so short a time one stall of the
 //!   machine is the 99th percentile, so that gate has a margin.
 
+#![allow(clippy::print_stderr, reason = "cargo test reads it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anstream::println;
 use anyhow::{Context, bail};
 use clap::Parser;
 use loadtest::chaos::{FAULTS, Fault, Plan, Seen, play};

@@ -7,6 +7,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::load::{Load, closed};

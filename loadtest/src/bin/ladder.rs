@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anstream::println;
 use anyhow::{Context, bail, ensure};
 use clap::{Parser, Subcommand};
 use loadtest::ladder::{Plan, climb};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;

@@ -17,6 +17,7 @@ mod status;
 
 use std::process::ExitCode;
 
+use anstream::eprintln;
 use anyhow::Context;
 use config::{Arguments, Config};
 

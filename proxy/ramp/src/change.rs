@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anstream::eprintln;
 use anyhow::{Context, ensure};
 
 use route::Route;

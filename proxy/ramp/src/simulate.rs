@@ -154,7 +154,8 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Outcome { scenario, ramps, rolled_back, until } = self;
         let percent = 100.0 * *rolled_back as f64 / *ramps as f64;
-        let share = scenario.share.map_or("1, 5, 25, 50%".to_owned(), |s| format!("{}%", s * 100.0));
+        let share =
+            scenario.share.map_or("1, 5, 25, 50%".to_owned(), |s| format!("{}%", s * 100.0));
         let failing = 100.0 * scenario.failing;
         write!(f, "| {} | {failing}% | {share} | ", scenario.name)?;
         let quantile = |hundredths: usize| match until.len() {

@@ -72,7 +72,7 @@ enum Bet {
     Failures(Groups),
     Slow(Groups),
     PairFailures(Pairs),
-    Slower([Pairs; 5]),
+    Slower(Box<[Pairs; 5]>),
     /// Failures beyond an absolute limit.
     Above(Counts, f64),
 }
@@ -83,7 +83,7 @@ impl Bet {
             Counted::Failures => Bet::Failures(Groups::default()),
             Counted::Slow => Bet::Slow(Groups::default()),
             Counted::PairFailures => Bet::PairFailures(Pairs::default()),
-            Counted::PairLatency => Bet::Slower(Default::default()),
+            Counted::PairLatency => Bet::Slower(Box::default()),
         }
     }
 
@@ -126,7 +126,7 @@ impl Bet {
         match self {
             Bet::Failures(groups) | Bet::Slow(groups) => groups.log_e(),
             Bet::PairFailures(pairs) => pairs.log_e(),
-            Bet::Slower(all) => log_e_of_any(&all.map(|pairs| pairs.log_e())),
+            Bet::Slower(all) => log_e_of_any(&(**all).map(|pairs| pairs.log_e())),
             Bet::Above(counts, limit) => log_e_above(*counts, *limit),
         }
     }
@@ -231,10 +231,8 @@ impl Trial {
             evidence.step.add(interval, assigned);
         }
         let Interval { new, old, pairs, failed, .. } = interval;
-        self.asked.add(Counts {
-            requests: new.requests + pairs,
-            events: new.failures + failed.new,
-        });
+        self.asked
+            .add(Counts { requests: new.requests + pairs, events: new.failures + failed.new });
         self.old.add(Counts { requests: old.requests, events: old.failures });
         self.pairs += pairs;
     }
@@ -320,7 +318,10 @@ impl Trial {
             }
             Counted::Failures | Counted::Slow => format!("new {}, old {}", of(new), of(old)),
             Counted::PairFailures | Counted::PairLatency => {
-                format!("of {} pairs, new alone {}, old alone {}", new.requests, new.events, old.events)
+                format!(
+                    "of {} pairs, new alone {}, old alone {}",
+                    new.requests, new.events, old.events
+                )
             }
         }
     }
@@ -334,7 +335,10 @@ impl Trial {
                 return None;
             }
             let more = requests_for_proof(all, proof, PROOF_ALPHA)? - self.pairs;
-            return Some(format!("needs about {more:.0} more pairs{}", self.wait(more, self.pairs)));
+            return Some(format!(
+                "needs about {more:.0} more pairs{}",
+                self.wait(more, self.pairs)
+            ));
         }
         // What the old side fails too is no fault of the new one.
         let limit = self.old.rate() + proof;
@@ -344,7 +348,10 @@ impl Trial {
         Some(match requests_for_proof(self.asked, limit, PROOF_ALPHA) {
             Some(needed) => {
                 let more = needed - self.asked.requests;
-                format!("needs about {more:.0} more requests{}", self.wait(more, self.asked.requests))
+                format!(
+                    "needs about {more:.0} more requests{}",
+                    self.wait(more, self.asked.requests)
+                )
             }
             None => format!(
                 "fails {:.2}%, which no number of requests proves to be at most {:.2}%",

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use anstream::eprintln;
 use anyhow::Context;
 use route::{OnLost, Share};
 

@@ -145,8 +145,8 @@ pub struct Shadow {
     pub percent: Share,
     /// The methods that may be asked twice: by default GET and HEAD, as far as the route has them.
     pub methods: Option<Vec<String>>,
-    /// The request's headers that both sides get with it. A route for people who have logged in needs
-    /// their cookie.
+    /// The request's headers that both sides get with it; a body's content-type and content-encoding go
+    /// with it anyway. A route for people who have logged in needs their cookie.
     pub send_headers: Vec<String>,
 }
 
@@ -323,6 +323,19 @@ impl Route {
         self.file.shadow.methods.clone().unwrap_or_else(default)
     }
 
+    /// The request's headers that the shadow sends to both sides.
+    pub fn sent_headers(&self) -> Vec<String> {
+        let mut headers = self.file.shadow.send_headers.clone();
+        if self.body() == Body::Buffered {
+            // Without these, a side cannot read the body.
+            headers.extend(["content-type", "content-encoding"].map(str::to_owned));
+        }
+        headers.iter_mut().for_each(|name| name.make_ascii_lowercase());
+        headers.sort();
+        headers.dedup();
+        headers
+    }
+
     /// Whether only requests are carved out that change nothing.
     fn only_reads(&self) -> bool {
         match &self.file.methods {
@@ -422,6 +435,8 @@ mod tests {
         let writes =
             Route::parse("order", "path = \"/order\"\nmethods = [\"POST\"]").expect("valid");
         assert_eq!((writes.body(), writes.fallback()), (Body::Buffered, Fallback::None));
+        assert_eq!(route.sent_headers(), ["accept", "accept-language"]);
+        assert_eq!(writes.sent_headers()[2..], ["content-encoding", "content-type"]);
         assert_eq!(route.compared_headers(), ["content-type", "location"]);
         assert_eq!(route.file.judge, JudgeSettings::Bytes);
     }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::{Args, Parser, Subcommand};
 use route::BaseUrl;

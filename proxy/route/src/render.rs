@@ -218,24 +218,26 @@ fn location(route: &Route) -> String {
     let failed_new = if route.fallback() == Fallback::None { gone } else { &falls_back };
     let failed_old = if route.fallback() == Fallback::Both { &rescued } else { gone };
 
+    // Wherever a body may be read or sent on: else the server's limit counts there.
+    let limit = format!("    client_max_body_size {};\n", file.max_body);
     let mut text = format!(
-        "location {matching} {{\n{quiet}    client_max_body_size {};\n    \
+        "location {matching} {{\n{quiet}{limit}    \
          error_page 598 = @rest;\n    error_page 599 = @{name}_old;\n    \
          if (${name}_arm = \"\") {{\n        return 598;\n    }}\n    \
          set $carved {route_name};\n    set $arm ${name}_arm;\n    \
          if (-f {stop}) {{\n        set $arm old;\n    }}\n    \
          if ($arm = old) {{\n        return 599;\n    }}\n    \
          set $side new;\n{mirror}{failed_new}{}}}\n\n",
-        file.max_body,
         to(&file.new, &own(&file.new, "new"))
     );
+    let mirrored_old = format!("{limit}{mirror}");
     let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
         let _ = write!(
             text,
             "location @{name}_{which} {{\n{quiet}    set $side {side};\n{mirror}{failed}{to}}}\n\n"
         );
     };
-    named("old", "old", &mirror, failed_old, to(&file.old, &own(&file.old, "old")));
+    named("old", "old", &mirrored_old, failed_old, to(&file.old, &own(&file.old, "old")));
     if route.fallback() != Fallback::None {
         named("fallback", "fallback", "", gone, to(&file.old, &format!("{name}_fallback")));
     }
@@ -246,7 +248,7 @@ fn location(route: &Route) -> String {
     }
     let _ = write!(
         text,
-        "location = /.mirror/{} {{\n    internal;\n{quiet}    if (${name}_mirrored = 0) {{\n        \
+        "location = /.mirror/{} {{\n    internal;\n{quiet}{limit}    if (${name}_mirrored = 0) {{\n        \
          return 204;\n    }}\n    proxy_connect_timeout 100ms;\n    proxy_send_timeout 100ms;\n    \
          proxy_read_timeout 100ms;\n{body}    proxy_pass http://shadow$request_uri;\n}}\n",
         route.name

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http_body::Body as _;
 
 use route::Body;
 
@@ -37,14 +38,23 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
     let Some(mut asked) = Asked::of(&request, &watched.sent_headers) else {
         return StatusCode::NO_CONTENT;
     };
-    if watched.route.body() == Body::Buffered {
-        let longest = usize::try_from(watched.route.file.max_body.0).unwrap_or(usize::MAX);
+    let longest = match watched.route.body() {
+        Body::None => 0,
+        Body::Buffered => usize::try_from(watched.route.file.max_body.0).unwrap_or(usize::MAX),
+    };
+    // nginx announces the length, also of a body that it got in chunks.
+    let announced =
+        request.body().size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
+    let Some(room) = queue.room_for(announced.unwrap_or(longest).min(longest), watched) else {
+        return StatusCode::NO_CONTENT;
+    };
+    if longest > 0 {
         match to_bytes(request.into_body(), longest).await {
             Ok(body) => asked.body = body,
             Err(_) => return StatusCode::NO_CONTENT, // nginx went away in the middle
         }
     }
-    queue.put(Queued { asked, watched: Arc::clone(watched) });
+    queue.put(Queued { asked, watched: Arc::clone(watched), room });
     StatusCode::NO_CONTENT
 }
 

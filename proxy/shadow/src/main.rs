@@ -22,6 +22,7 @@ mod verdict;
 use std::fmt;
 use std::process::ExitCode;
 
+use anstream::eprintln;
 use anyhow::Context;
 use config::{Arguments, Task};
 use service_kit::arguments::USAGE;
@@ -31,7 +32,9 @@ fn main() -> ExitCode {
         Ok(Task::Service(config)) => runtime(config.pace.concurrency)
             .and_then(|runtime| runtime.block_on(service::run(*config)))
             .map(|()| ExitCode::SUCCESS),
-        Ok(Task::Compare(options)) => compare(&options),
+        Ok(Task::Compare(options)) => {
+            return compare(&options).unwrap_or_else(|error| fail(offline::TROUBLE, &error));
+        }
         Err(error) => return fail(USAGE, &error),
     };
     outcome.unwrap_or_else(|error| fail(1, &error))
@@ -53,13 +56,10 @@ fn runtime(concurrency: usize) -> anyhow::Result<tokio::runtime::Runtime> {
         .context("cannot start the runtime")
 }
 
-/// Exits with 0 if all answers match, with 1 if any differ, with 2 if there is nothing to compare.
+/// Compares, prints the report, and returns its exit code.
 fn compare(options: &offline::Options) -> anyhow::Result<ExitCode> {
-    let lines = match options.read() {
-        Ok(lines) => lines,
-        Err(error) => return Ok(fail(USAGE, &error)),
-    };
+    let lines = options.read()?;
     let report = runtime(1)?.block_on(offline::compare(options, &lines));
     report.print(options.json)?;
-    Ok(if report.all_match() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(ExitCode::from(report.exit_code()))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -12,10 +13,15 @@ use crate::asked::Asked;
 use crate::metrics::Metrics;
 use crate::routes::Watched;
 
+/// What the bodies of all requests that wait or are under way may take: the queue has places for a hundred,
+/// a route's longest body may be 1 GiB, and on a cluster the whole process may take 64 MiB.
+const MAX_BODIES_BYTES: usize = 16 << 20;
+
 /// The queue's entrance.
 #[derive(Clone)]
 pub(crate) struct Queue {
     sender: Sender<Queued>,
+    bytes: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
 
@@ -23,7 +29,12 @@ pub(crate) struct Queue {
 pub(crate) struct Queued {
     pub(crate) asked: Asked,
     pub(crate) watched: Arc<Watched>,
+    /// Held until both sides have been asked.
+    pub(crate) room: Room,
 }
+
+/// Room for the body of one request.
+pub(crate) struct Room(#[allow(dead_code, reason = "ends with the request")] OwnedSemaphorePermit);
 
 /// The queue's exit. It ends when every [`Queue`] is dropped and no request is left.
 pub(crate) struct Waiting {
@@ -44,10 +55,22 @@ pub(crate) struct Pace {
 pub(crate) fn queue(length: usize, metrics: &Arc<Metrics>) -> (Queue, Waiting) {
     let (sender, receiver) = channel(length);
     let metrics = || Arc::clone(metrics);
-    (Queue { sender, metrics: metrics() }, Waiting { receiver, metrics: metrics() })
+    let bytes = Arc::new(Semaphore::new(MAX_BODIES_BYTES));
+    (Queue { sender, bytes, metrics: metrics() }, Waiting { receiver, metrics: metrics() })
 }
 
 impl Queue {
+    /// Room for a body of so many bytes; counts the request as dropped if there is none.
+    pub(crate) fn room_for(&self, body_bytes: usize, watched: &Watched) -> Option<Room> {
+        let bytes = u32::try_from(body_bytes).ok();
+        let room =
+            bytes.and_then(|bytes| Arc::clone(&self.bytes).try_acquire_many_owned(bytes).ok());
+        if room.is_none() {
+            self.metrics.drop_one(watched.name());
+        }
+        room.map(Room)
+    }
+
     /// Queues a request; drops and counts it if the queue is full.
     pub(crate) fn put(&self, queued: Queued) {
         // Counted first: afterwards, a worker might take the request out before it is counted.

@@ -33,7 +33,7 @@ impl Watched {
                 .with_context(|| format!("{}.toml", route.name))?,
             new: route.file.new.url.as_ref().unwrap_or(new).clone(),
             old: route.file.old.url.as_ref().unwrap_or(old).clone(),
-            sent_headers: named(route.file.shadow.send_headers.clone())?,
+            sent_headers: named(route.sent_headers())?,
             route,
         })
     }

@@ -68,7 +68,7 @@ struct Worker {
 impl Worker {
     /// Compares, counts, and keeps and logs the result if it is no match. The log never has the text.
     async fn compare(self: Arc<Self>, queued: Queued) {
-        let Queued { asked, watched } = queued;
+        let Queued { asked, watched, room: _room } = queued;
         let (client, keep_text) = (self.client.clone(), self.keep_text);
         let comparison = Comparer { client, watched, keep_text }.compare(asked).await;
         self.metrics.observe(&comparison);

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::fs::File;
 use std::io::Write as _;
 use std::process::{Output, Stdio};
 
@@ -99,6 +100,30 @@ fn wrong_usage_exits_2_with_one_line() {
     let output = command(&[]).args(missing).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere"));
+}
+
+#[test]
+fn a_failure_of_its_own_exits_2_and_is_no_difference() {
+    // The report cannot be written.
+    let (new, old) = (Fake::correct(), Fake::correct());
+    let mut command = command(&[]);
+    command.args(["compare", "--file", "-", "--new", &new.url(), "--old", &old.url()]);
+    let (lines, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"/qrcode?text=a\n").unwrap();
+    drop(writer);
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let output = command.stdin(lines).stdout(full).stderr(Stdio::piped()).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+
+    // The judge is a program that dies.
+    let routes = tempfile::tempdir().unwrap();
+    let judge = "path = \"/qrcode\"\njudge = { kind = \"exec\", command = [\"false\"] }\n";
+    std::fs::write(routes.path().join("qrcode.toml"), judge).unwrap();
+    let folder = routes.path().to_str().unwrap();
+    let output = compare(&new.url(), &old.url(), b"a\n", &["--routes", folder]);
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+    assert!(printed(&output).ends_with("1 requests: 1 unjudged\n"), "{}", printed(&output));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use anstream::println;
 use anyhow::Context;
 use clap::Parser;
 use qr_bench::inputs::INPUTS;

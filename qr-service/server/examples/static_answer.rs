@@ -1,6 +1,7 @@
 //! A plain axum server that answers `/qrcode` with constant 420 bytes: the upper bound that
 //! benchmarks compare the service with. Its argument is the address to listen on.
 
+use anstream::println;
 use axum::Router;
 use axum::routing::get;
 use http::header::CONTENT_TYPE;

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use anstream::eprintln;
 use anyhow::Context;
 use service_kit::{Admin, Listeners, arguments, shutdown_signal, telemetry};
 use tokio::runtime::Builder;

@@ -1,5 +1,6 @@
 //! Under load, memory, the number of series and the size of a scrape stay bounded.
 
+#![allow(clippy::print_stdout, reason = "cargo test reads it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use ramp::state::Back;
 use ramp::{Share, Wanted};

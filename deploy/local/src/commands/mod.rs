@@ -59,7 +59,8 @@ enum Command {
         #[arg(long, default_value = "by hand", value_name = "WHY")]
         reason: String,
     },
-    /// Ask both sides each path and query of a file, and say what differs
+    /// Ask both sides each path and query of a file, and say what differs; exits with 0 if nothing
+    /// does, with 1 if something does, with 2 if not all was compared
     Compare {
         #[command(flatten)]
         place: Place,
@@ -157,7 +158,18 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Exit code of `compare` where nothing was compared, as of `shadow compare`: 1 means a difference.
+const NOT_COMPARED: u8 = 2;
+
 impl Arguments {
+    /// The exit code if the command fails.
+    pub(crate) fn failure(&self) -> ExitCode {
+        match self.command {
+            Command::Compare { .. } => ExitCode::from(NOT_COMPARED),
+            _ => ExitCode::FAILURE,
+        }
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Up(place) => background::up(&place.settings()?),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anstream::{print, println};
 use anyhow::{Context, bail};
 use clap::Args;
 use ramp::gates::Gates;
@@ -123,8 +124,7 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitC
     let gates = Gates::load(plan.gates.as_deref(), &ramp::route_of(nginx)?)?;
     let split = ramp::current(&nginx.route_dir())?;
     let share = split.share_percent;
-    let judgement =
-        judge::judge_past(&gates, &place.prometheus(), &nginx.route, &split, plan.hold);
+    let judgement = judge::judge_past(&gates, &place.prometheus(), &nginx.route, &split, plan.hold);
     let hold = humantime::format_duration(plan.hold);
     println!("dry run: {share}% on the new side, judged by the last {hold}; nothing moves");
     print!("{}", ramp::lines(&judgement));

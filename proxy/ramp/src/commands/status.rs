@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anstream::{print, println};
 use ramp::state::State;
 use ramp::{Nginx, Split, Stop};
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anstream::{eprintln, println};
 use clap::Args;
 use ramp::Nginx;
 

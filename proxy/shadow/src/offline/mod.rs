@@ -24,7 +24,14 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  all answers match
   1  an answer differs or is missing
-  2  wrong usage, or nothing to compare";
+  2  nothing differs that was compared, but not all was: wrong usage, nothing to compare, a judge that
+     failed, or another failure of this program's own";
+
+/// Exit code if a difference was found.
+const DIFFERS: u8 = 1;
+/// Exit code if no difference was found, but perhaps only because not all was compared. diff, cmp and
+/// grep have the same.
+pub(crate) const TROUBLE: u8 = 2;
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = EXIT_CODES)]

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::{DIFFERS, TROUBLE};
 use crate::client::Reply;
 use crate::comparison::Comparison;
 use crate::record::Record;
@@ -108,8 +109,17 @@ impl Report {
         self.requests() - self.count(Outcome::Match)
     }
 
-    pub(crate) fn all_match(&self) -> bool {
-        self.difference_count() == 0
+    /// 0, [`DIFFERS`] or [`TROUBLE`]. A pair that the judge chose to skip is neither.
+    pub(crate) fn exit_code(&self) -> u8 {
+        let [matches, skipped, unjudged] = [Outcome::Match, Outcome::Skipped, Outcome::Unjudged]
+            .map(|outcome| self.count(outcome));
+        if self.requests() > matches + skipped + unjudged {
+            DIFFERS
+        } else if unjudged > 0 || matches == 0 {
+            TROUBLE
+        } else {
+            0
+        }
     }
 
     pub(crate) fn print(&self, json: bool) -> anyhow::Result<()> {
@@ -171,6 +181,25 @@ fn write_row(f: &mut fmt::Formatter<'_>, side: &str, figures: Figures) -> fmt::R
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_of_the_judge_is_no_difference_and_no_match() {
+        let code = |outcomes: &[Outcome]| {
+            let mut report = Report::default();
+            for outcome in outcomes {
+                *report.outcomes.entry(outcome.as_str()).or_default() += 1;
+            }
+            report.exit_code()
+        };
+        assert_eq!(code(&[Outcome::Match, Outcome::Match]), 0);
+        assert_eq!(code(&[Outcome::Match, Outcome::Skipped]), 0);
+        for differs in [Outcome::Mismatch, Outcome::NewError, Outcome::OldError, Outcome::Timeout] {
+            assert_eq!(code(&[Outcome::Match, differs]), DIFFERS);
+            assert_eq!(code(&[Outcome::Unjudged, differs, Outcome::Skipped]), DIFFERS);
+        }
+        assert_eq!(code(&[Outcome::Match, Outcome::Unjudged]), TROUBLE);
+        assert_eq!(code(&[Outcome::Skipped]), TROUBLE, "nothing was compared");
+    }
 
     #[test]
     fn a_percentile_is_one_of_the_measured_times() {

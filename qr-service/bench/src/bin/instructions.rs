@@ -8,6 +8,7 @@ use std::fs;
 use std::hint::black_box;
 use std::process::Command;
 
+use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use qr_bench::inputs::INPUTS;

@@ -9,6 +9,7 @@ mod svg;
 
 use std::process::ExitCode;
 
+use anstream::eprintln;
 use options::{Options, Task};
 
 fn main() -> ExitCode {
