@@ -111,8 +111,8 @@ const MAPS: &str = "#
 # $NAME_here: whether a request is of the route, by its method and its path as the client wrote it. nginx
 # decodes a path before it matches locations but forwards it as it came, and /%71rcode or //qrcode is
 # another path for the app.
-# $NAME_arm: the side that a request is assigned to, by its header X-Route-Arm, else by the split. Regular
-# expressions, since plain strings in a map ignore case and would match NEW too.
+# $NAME_arm: the side that a request is assigned to: the one that it may choose ($chosen_arm), else by the
+# split.
 # $NAME_mirrored: whether the shadow gets it too, whichever side answers the client.
 ";
 
@@ -127,7 +127,7 @@ fn maps(routes: &[Route]) -> String {
             "\n# --- {}: {}\n\
              map \"$request_method $request_uri\" ${name}_here {{\n    default 0;\n    \
              \"~^{methods} {path}\" 1;\n}}\n\
-             map \"${name}_here $http_x_route_arm\" ${name}_arm {{\n    default \"\";\n    \
+             map \"${name}_here $chosen_arm\" ${name}_arm {{\n    default \"\";\n    \
              \"~^1 new$\" new;\n    \"~^1 old$\" old;\n    \"~^1 \" ${name}_split;\n}}\n\
              map \"${name}_here${name}_sampled $request_method\" ${name}_mirrored {{\n    \
              default 0;\n    \"~^11 ({twice})$\" 1;\n}}\n",
