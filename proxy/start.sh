@@ -18,4 +18,4 @@ fi
 # A container that restarts in its pod keeps its splits. A new pod loads those of the cluster that are
 # set, before it serves.
 RAMP_NGINX_DIR=$prefix ramp prepare /etc/routes --splits /etc/split
-exec nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"
+exec edge pipe nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"

@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -184,6 +186,29 @@ fn moving_the_split_under_load_loses_no_request() {
         }
     });
     assert!(asked_again <= 16, "{asked_again}");
+}
+
+#[test]
+fn a_supervisord_that_reads_no_log_stops_no_client_of_nginx() {
+    const REQUESTS: usize = 2000; // nginx' lines of 150 of them fill a pipe
+    let stack = start(&Options::default());
+    let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
+    let supervisor = Pid::from_raw(supervisor.unwrap().trim().parse().unwrap()).unwrap();
+    // nginx itself answers these: the sides' logs have pipes of their own.
+    let ask = || {
+        let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        let request = "TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map(|_| answer)
+    };
+    kill_process(supervisor, Signal::STOP).unwrap();
+    let answers: Vec<_> = (0..REQUESTS).map(|_| ask()).take_while(Result::is_ok).collect();
+    kill_process(supervisor, Signal::CONT).unwrap();
+    assert_eq!(answers.len(), REQUESTS, "then nginx hung");
+    assert!(answers.iter().flatten().all(|answer| answer.starts_with("HTTP/1.1 405 ")));
+    log_lines(stack.settings(), Part::Nginx, "\"method\":\"TRACE\"", REQUESTS);
 }
 
 #[test]
