@@ -25,6 +25,7 @@ fn play(name: &str) {
         fault: Duration::from_secs(8),
         storm: 1000.0,
         slow: 10_000,
+        slack: 3.0,
         qr_service: qr_service(),
     };
     let report = (part.play)(&plan).unwrap();

@@ -48,7 +48,7 @@ fn old_side_hangs(plan: &Plan) -> anyhow::Result<Report> {
     signal(&workers, Signal::CONT)?;
     let samples = running.finish()?.concat();
 
-    let mut report = Report::default();
+    let mut report = Report::of(plan);
     report.some("requests", samples.len());
     report.none("not 200", samples.iter().filter(|sample| sample.status != 200).count());
     report.below("slowest", quantile(&samples, 1.0), Duration::from_secs(4));
@@ -83,7 +83,7 @@ fn app_hangs(plan: &Plan) -> anyhow::Result<Report> {
     signal(&workers, Signal::CONT)?;
     let samples = running.finish()?.concat();
 
-    let mut report = Report::default();
+    let mut report = Report::of(plan);
     report.below("slowest page", quantile(&samples, 1.0), page_timeout + Duration::from_secs(2));
     let given_up = stopped + page_timeout + Duration::from_secs(1);
     let late = || samples.iter().filter(|sample| sample.due > given_up && sample.due < ended);
@@ -96,65 +96,82 @@ fn app_hangs(plan: &Plan) -> anyhow::Result<Report> {
     Ok(report)
 }
 
+/// A way in which the new side is gone.
+struct Gone {
+    name: &'static str,
+    begin: fn(&Stack) -> anyhow::Result<()>,
+    end: fn(&Stack) -> anyhow::Result<()>,
+}
+
+const GONE: [Gone; 2] = [
+    Gone {
+        name: "hangs",
+        begin: |stack| stack.signal_part(Program::QrService, Signal::STOP),
+        end: |stack| stack.signal_part(Program::QrService, Signal::CONT),
+    },
+    Gone {
+        name: "away",
+        begin: |stack| {
+            stack.signal_part(Program::QrService, Signal::KILL)?;
+            stack.stop_part(Program::QrService)
+        },
+        end: |stack| stack.start_part(Program::QrService),
+    },
+];
+
 /// The new side hangs, and then is away, under more requests than the app can answer. The app's pages
 /// and links have to stay quick.
 fn new_side_gone(plan: &Plan) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 1)?;
     let link = make_link(&stack)?;
-    let faults: [(&str, fn(&Stack) -> anyhow::Result<()>, fn(&Stack) -> anyhow::Result<()>); 2] = [
-        (
-            "hangs",
-            |stack| stack.signal_part(Program::QrService, Signal::STOP),
-            |stack| stack.signal_part(Program::QrService, Signal::CONT),
-        ),
-        (
-            "away",
-            |stack| {
-                stack.signal_part(Program::QrService, Signal::KILL)?;
-                stack.stop_part(Program::QrService)
-            },
-            |stack| stack.start_part(Program::QrService),
-        ),
-    ];
-    let mut report = Report::default();
-    for (name, begin, end) in faults {
-        let link = link.clone();
-        let flows =
-            vec![
-                Flow::new(plan.storm, path_of_text),
-                Flow::new(10.0, |_| "/".to_owned()),
-                Flow::new(10.0, move |number| {
-                    if number % 2 == 0 { link.clone() } else { "/api/links".to_owned() }
-                }),
-            ];
-        let lasts = WARM_UP + plan.fault + RECOVERED + AFTER;
-        let running = open_loop::start(address(&stack), flows, lasts)?;
-        thread::sleep(WARM_UP);
-        let began = Instant::now();
-        begin(&stack)?;
-        let ended = began + plan.fault;
-        thread::sleep(ended - Instant::now());
-        end(&stack)?;
-        let ended = Instant::now();
-        let [route, pages, links] =
-            <[Vec<Sample>; 3]>::try_from(running.finish()?).ok().context("not three flows")?;
-        storm_report(&mut report, name, &route, (began, ended));
-        for (what, samples) in [("pages", &pages), ("links", &links)] {
-            let during = || samples.iter().filter(|sample| sample.due > began);
-            let wrong = during().filter(|sample| ![200, 302].contains(&sample.status)).count();
-            report.none(&format!("{name}: {what} that failed"), wrong);
-            let p99 = quantile(during(), 0.99);
-            report.below(&format!("{name}: p99 of {what}"), p99, Duration::from_millis(500));
-        }
-    }
+    let mut report = Report::of(plan);
+    GONE.iter().try_for_each(|gone| storm(&mut report, plan, &stack, gone, &link))?;
     Ok(report)
+}
+
+fn storm(
+    report: &mut Report,
+    plan: &Plan,
+    stack: &Stack,
+    gone: &Gone,
+    link: &str,
+) -> anyhow::Result<()> {
+    let link = link.to_owned();
+    let links = move |number| if number % 2 == 0 { link.clone() } else { "/api/links".to_owned() };
+    let flows = vec![
+        Flow::new(plan.storm, path_of_text),
+        Flow::new(10.0, |_| "/".to_owned()),
+        Flow::new(10.0, links),
+    ];
+    let lasts = WARM_UP + plan.fault + RECOVERED + AFTER;
+    let running = open_loop::start(address(stack), flows, lasts)?;
+    thread::sleep(WARM_UP);
+    let began = Instant::now();
+    (gone.begin)(stack)?;
+    thread::sleep(plan.fault.saturating_sub(began.elapsed()));
+    let ended = Instant::now();
+    (gone.end)(stack)?;
+    let returned = Instant::now();
+    let samples = running.finish()?;
+    let [route, pages, links] =
+        <[Vec<Sample>; 3]>::try_from(samples).ok().context("not three flows")?;
+    storm_report(report, gone.name, &route, [began, ended, returned]);
+    for (what, samples) in [("pages", &pages), ("links", &links)] {
+        let name = gone.name;
+        let during = || samples.iter().filter(|sample| sample.due > began);
+        let wrong = during().filter(|sample| ![200, 302].contains(&sample.status)).count();
+        report.none(&format!("{name}: {what} that failed"), wrong);
+        let p99 = quantile(during(), 0.99);
+        report.below(&format!("{name}: p99 of {what}"), p99, Duration::from_millis(500));
+    }
+    Ok(())
 }
 
 fn storm_report(
     report: &mut Report,
     name: &str,
     route: &[Sample],
-    (began, ended): (Instant, Instant),
+    [began, ended, returned]: [Instant; 3],
 ) {
     let odd = route.iter().filter(|sample| ![200, 503].contains(&sample.status)).count();
     report.none(&format!("{name}: neither 200 nor 503"), odd);
@@ -174,7 +191,7 @@ fn storm_report(
     let slowest = quantile(route, 1.0);
     report.below(&format!("{name}: slowest of the route"), slowest, Duration::from_secs(6));
     let last = route.iter().filter(|sample| sample.status != 200).map(|sample| sample.due).max();
-    let back = last.map_or(Duration::ZERO, |last| last.saturating_duration_since(ended));
+    let back = last.map_or(Duration::ZERO, |last| last.saturating_duration_since(returned));
     report.below(&format!("{name}: last refusal after its return"), back, RECOVERED);
 }
 
@@ -199,7 +216,7 @@ fn slow_clients(plan: &Plan) -> anyhow::Result<Report> {
     let samples = running.finish()?.concat();
     slow.stop()?;
 
-    let mut report = Report::default();
+    let mut report = Report::of(plan);
     report.figure("slow connections, at least", fewest as f64);
     if fewest < plan.slow / 2 {
         report.complaints.push(format!("only {fewest} slow connections"));
