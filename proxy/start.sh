@@ -6,6 +6,8 @@ set -eu
 prefix=/run/proxy
 cp -L /etc/proxy/*.conf "$prefix"
 mkdir -p "$prefix/edge"
+# One worker per core of the node would be many, each with memory for all its connections.
+sed -i "s/^worker_processes auto;/worker_processes ${NGINX_WORKERS:-4};/" "$prefix/nginx.conf"
 # Since 1.27.4, nginx can keep idle connections open for a while when it reloads or stops, so it still
 # answers requests that are on their way.
 version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
@@ -16,4 +18,4 @@ fi
 # A container that restarts in its pod keeps its splits. A new pod loads those of the cluster that are
 # set, before it serves.
 RAMP_NGINX_DIR=$prefix ramp prepare /etc/routes --splits /etc/split
-exec nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"
+exec edge pipe nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"

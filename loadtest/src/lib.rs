@@ -13,6 +13,7 @@ pub mod chaos;
 pub mod check;
 pub mod ladder;
 pub mod load;
+pub mod overload;
 pub mod report;
 pub mod rows;
 pub mod sampling;

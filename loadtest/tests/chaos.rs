@@ -8,7 +8,9 @@ use std::process::Command;
 fn clients_notice_no_fault_and_ramp_rolls_wrong_pictures_back() {
     let out = tempfile::tempdir().unwrap();
     let mut chaos = Command::new(env!("CARGO_BIN_EXE_chaos"));
-    chaos.args(["--quick", "--rate", "30", "--out"]).arg(out.path().join("chaos.json"));
+    chaos
+        .args(["--quick", "--faults-only", "--rate", "30", "--out"])
+        .arg(out.path().join("chaos.json"));
     let output = chaos.output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));

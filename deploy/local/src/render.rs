@@ -34,7 +34,9 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let metrics =
         |name: &str| (format!("dashboards/prometheus/{name}"), format!("prometheus/{name}"));
     let place = |names, changes: &[(&str, String)]| write_changed(settings, names, changes);
-    place(file("nginx.conf"), &[])?;
+    for name in ["nginx.conf", "clients.conf", "page-errors.conf"] {
+        place(file(name), &[])?;
+    }
     place(file("listen.conf"), &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
     place(file("listen-admin.conf"), &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
     let routes = route::load(&settings.routes)?;

@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +13,7 @@ use std::time::{Duration, Instant};
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
 use stack::{Options, Part, Share, Stack, http};
-use support::{EndsLoad, client, eventually, get, start};
+use support::{EndsLoad, client, eventually, get, log_lines, post_json, start};
 
 /// Sends requests over several connections while `meanwhile` runs, and panics at the first answer that
 /// is not the right picture. `meanwhile` can ask how many qr-service and legacy-node served. Returns
@@ -145,6 +147,16 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let hostile = get(&url, &[("X-Request-Id", "<script>alert(1)</script>")]);
     assert!(!hostile.text().contains("<script>"), "{}", hostile.text());
 
+    // However the route's path is written, no log has the query of a request that failed.
+    for path in ["/qrcode/?text=secret", "//qrcode?text=secret", "/%71rcode?text=secret"] {
+        assert_eq!(get(&format!("{url}{path}"), &[("Referer", "http://a/?secret")]).status, 502);
+    }
+    let large = post_json(&format!("{url}/qrcode/?text=secret"), &"a".repeat(20_000));
+    assert_eq!(large.status, 413);
+    log_lines(stack.settings(), Part::Nginx, "\"status\":413", 1);
+    let log = std::fs::read_to_string(stack.settings().log_of(Part::Nginx)).unwrap();
+    assert!(!log.contains("secret"), "{log}");
+
     let api = get(&format!("{url}/api/links"), &[]);
     assert_eq!(api.status, 502);
     let error: serde_json::Value = serde_json::from_slice(&api.body).unwrap();
@@ -155,9 +167,11 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     assert_eq!((none.status, none.text().as_str()), (502, "service unavailable, try again"));
     assert_eq!(none.header("cache-control"), "no-store");
 
+    // nginx tries a server that failed again after some seconds.
     stack.start_part(Part::LegacyNode).unwrap();
-    assert_eq!(get(&url, &[]).status, 200);
-    assert_eq!(get(&format!("{url}/qrcode?text=a"), &[]).served_by(), "legacy-node");
+    assert!(eventually(Duration::from_secs(10), || get(&url, &[]).status == 200));
+    let by_old = || get(&format!("{url}/qrcode?text=a"), &[]).served_by() == "legacy-node";
+    assert!(eventually(Duration::from_secs(10), by_old));
 }
 
 #[test]
@@ -172,6 +186,29 @@ fn moving_the_split_under_load_loses_no_request() {
         }
     });
     assert!(asked_again <= 16, "{asked_again}");
+}
+
+#[test]
+fn a_supervisord_that_reads_no_log_stops_no_client_of_nginx() {
+    const REQUESTS: usize = 2000; // nginx' lines of 150 of them fill a pipe
+    let stack = start(&Options::default());
+    let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
+    let supervisor = Pid::from_raw(supervisor.unwrap().trim().parse().unwrap()).unwrap();
+    // nginx itself answers these: the sides' logs have pipes of their own.
+    let ask = || {
+        let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        let request = "TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map(|_| answer)
+    };
+    kill_process(supervisor, Signal::STOP).unwrap();
+    let answers: Vec<_> = (0..REQUESTS).map(|_| ask()).take_while(Result::is_ok).collect();
+    kill_process(supervisor, Signal::CONT).unwrap();
+    assert_eq!(answers.len(), REQUESTS, "then nginx hung");
+    assert!(answers.iter().flatten().all(|answer| answer.starts_with("HTTP/1.1 405 ")));
+    log_lines(stack.settings(), Part::Nginx, "\"method\":\"TRACE\"", REQUESTS);
 }
 
 #[test]

@@ -8,7 +8,9 @@ use anstream::println;
 use anyhow::{Context, bail};
 use clap::Parser;
 use loadtest::chaos::{FAULTS, Fault, Plan, Seen, play};
+use loadtest::overload::{self, PARTS, Part, Report};
 use loadtest::{exit_code, write_json};
+use serde::Serialize;
 use stack::stack::P99_MARGIN_OF_SHORT_STEPS_SECONDS;
 
 /// Starts a stack, plays faults on it under load, and prints what clients saw.
@@ -25,6 +27,9 @@ struct Arguments {
     /// Only faults whose name contains this
     #[arg(long)]
     only: Option<String>,
+    /// Only the faults under a steady load, without overload and slow clients
+    #[arg(long)]
+    faults_only: bool,
     /// File of the figures
     #[arg(long, default_value = "target/chaos/chaos.json")]
     out: PathBuf,
@@ -34,27 +39,73 @@ fn main() -> ExitCode {
     exit_code("chaos", run(&service_kit::arguments::parse()))
 }
 
+/// The figures of a run.
+#[derive(Default, Serialize)]
+struct Figures {
+    faults: Vec<Seen>,
+    overload: Vec<Overload>,
+}
+
+/// The figures of a part of [`PARTS`].
+#[derive(Serialize)]
+struct Overload {
+    part: &'static str,
+    #[serde(flatten)]
+    report: Report,
+}
+
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let faults = faults(arguments.only.as_deref())?;
-    println!(
-        "{:<36} {:>8} {:>7} {:>6} {:>11} {:>9}  served by",
-        "", "requests", "not 200", "failed", "asked again", "slowest"
-    );
-    let all = play(&faults, &plan(arguments)?, print)?;
-    write_json(&arguments.out, &all)?;
+    let (faults, parts) = chosen(arguments.only.as_deref())?;
+    let plan = plan(arguments)?;
+    let mut figures = Figures::default();
+    if !faults.is_empty() {
+        println!(
+            "{:<36} {:>8} {:>7} {:>6} {:>11} {:>9}  served by",
+            "", "requests", "not 200", "failed", "asked again", "slowest"
+        );
+        figures.faults = play(&faults, &plan, print)?;
+    }
+    let overload = overload::Plan {
+        fault: Duration::from_secs(if arguments.quick { 8 } else { 15 }),
+        storm: 1000.0,
+        slow: 10_000,
+        slack: 1.0,
+        qr_service: plan.programs.join("qr-service"),
+    };
+    let parts = if arguments.faults_only { Vec::new() } else { parts };
+    for part in parts {
+        println!("\n{}", part.name);
+        let report = (part.play)(&overload).context(part.name)?;
+        print_report(&report);
+        figures.overload.push(Overload { part: part.name, report });
+    }
+    write_json(&arguments.out, &figures)?;
     println!("\n{}", arguments.out.display());
-    let well = all.iter().all(|seen| seen.complaints.is_empty());
+    let well = figures.faults.iter().all(|seen| seen.complaints.is_empty())
+        && figures.overload.iter().all(|part| part.report.complaints.is_empty());
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn faults(only: Option<&str>) -> anyhow::Result<Vec<&'static Fault>> {
-    let wanted = |fault: &&Fault| only.is_none_or(|part| fault.name.contains(part));
-    let faults: Vec<&Fault> = FAULTS.iter().filter(wanted).collect();
-    if faults.is_empty() {
-        let names = FAULTS.map(|fault| fault.name).join("; ");
-        bail!("--only {:?}: the faults are {names}", only.unwrap_or_default());
+/// The faults and the parts whose name contains `only`.
+fn chosen(only: Option<&str>) -> anyhow::Result<(Vec<&'static Fault>, Vec<&'static Part>)> {
+    let wanted = |name: &str| only.is_none_or(|part| name.contains(part));
+    let faults: Vec<&Fault> = FAULTS.iter().filter(|fault| wanted(fault.name)).collect();
+    let parts: Vec<&Part> = PARTS.iter().filter(|part| wanted(part.name)).collect();
+    if faults.is_empty() && parts.is_empty() {
+        let names = FAULTS.iter().map(|fault| fault.name);
+        let names: Vec<&str> = names.chain(PARTS.iter().map(|part| part.name)).collect();
+        bail!("--only {:?}: the faults are {}", only.unwrap_or_default(), names.join("; "));
     }
-    Ok(faults)
+    Ok((faults, parts))
+}
+
+fn print_report(report: &Report) {
+    for (name, value) in &report.figures {
+        println!("    {name:<56} {value:>10.1}");
+    }
+    for complaint in &report.complaints {
+        println!("    wrong: {complaint}");
+    }
 }
 
 fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {

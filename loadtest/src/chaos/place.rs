@@ -86,7 +86,12 @@ impl Place {
         let master = self.stack.pid_of(Part::Nginx)?.as_raw_nonzero();
         let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children"))?;
         let pid = |text: &str| text.parse().ok().and_then(Pid::from_raw);
-        Ok(children.split_whitespace().filter_map(pid).collect())
+        // Another child copies the log.
+        let is_nginx = |child: &&str| {
+            fs::read_to_string(format!("/proc/{child}/comm"))
+                .is_ok_and(|name| name.trim() == "nginx")
+        };
+        Ok(children.split_whitespace().filter(is_nginx).filter_map(pid).collect())
     }
 
     /// Deploys qr-service, with or without faults.

@@ -3,6 +3,8 @@
 //! [`follow`] reads the log on a thread of its own, [`mod@line`] parses it, [`counts`] counts it.
 //! [`status`] asks nginx how many requests it has counted, and [`loss`] compares. [`progress`] is what
 //! these share with [`metrics`]; [`position`] keeps it over a restart.
+//!
+//! `edge pipe PROGRAM` is another program in the same file: [`pipe`].
 
 mod config;
 mod counts;
@@ -10,6 +12,7 @@ mod follow;
 mod line;
 mod loss;
 mod metrics;
+mod pipe;
 mod position;
 mod progress;
 mod service;
@@ -22,13 +25,12 @@ use anyhow::Context;
 use config::{Arguments, Config};
 
 fn main() -> ExitCode {
-    let config = Config::from(service_kit::arguments::parse::<Arguments>());
-    let outcome = tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(1) // looks up the status' host name
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")
-        .and_then(|runtime| runtime.block_on(service::run(config)));
+    let mut arguments = std::env::args_os().skip(1);
+    let outcome = match arguments.next() {
+        Some(first) if first == "pipe" => Err(pipe::run(arguments)),
+        Some(first) if first == pipe::COPY => pipe::copy(),
+        _ => serve(),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -36,4 +38,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn serve() -> anyhow::Result<()> {
+    let config = Config::from(service_kit::arguments::parse::<Arguments>());
+    tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1) // looks up the status' host name
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+        .and_then(|runtime| runtime.block_on(service::run(config)))
 }

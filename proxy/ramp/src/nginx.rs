@@ -115,7 +115,7 @@ impl Nginx {
             return Ok(Reloading { old_workers: Vec::new() });
         }
         let master = self.master()?;
-        let old_workers = children(master.as_raw_pid());
+        let old_workers = workers(master.as_raw_pid());
         kill_process(master, Signal::HUP).context("the reload signal to nginx failed")?;
         Ok(Reloading { old_workers })
     }
@@ -160,10 +160,12 @@ impl Reloading {
     }
 }
 
-fn children(pid: i32) -> Vec<i32> {
-    let main_thread = Process::new(pid).and_then(|process| process.task_main_thread());
+/// The master's children, but for the one that copies its log (`edge pipe`).
+fn workers(master: i32) -> Vec<i32> {
+    let main_thread = Process::new(master).and_then(|process| process.task_main_thread());
     let children = main_thread.and_then(|thread| thread.children()).unwrap_or_default();
-    children.into_iter().map(u32::cast_signed).collect()
+    let children = children.into_iter().map(u32::cast_signed);
+    children.filter(|&child| title(child).starts_with("nginx")).collect()
 }
 
 /// A worker that only finishes its requests says so in its title.

@@ -161,7 +161,7 @@ fn stops_at_random_moments(tries: u32) {
         assert!(matches!(code, Some(5 | 4) | None), "attempt {attempt}: {code:?}");
         place.succeeds(&["clear", "--reason", "again"]);
     }
-    println!("{tries} stops, the slowest after {slowest:?}");
+    anstream::println!("{tries} stops, the slowest after {slowest:?}");
 }
 
 #[test]

@@ -47,11 +47,16 @@ pub struct RouteFile {
     /// else none, since a request that changes something may have done so before it failed.
     #[serde(default)]
     pub fallback: Option<Fallback>,
-    /// How many requests at once may fall back to a side, so that a failing side does not take the
-    /// other one with it. Beyond that, clients get 502.
+    /// How many requests at once the old side answers for the new one, so that a failing new side does
+    /// not take the app with it. Beyond that, clients get 503 at once.
     #[serde(default = "fallback_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub fallback_limit: u32,
+    /// How many requests at once the new side answers for the old one. Beyond that, clients get 503 at
+    /// once.
+    #[serde(default = "rescue_limit")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub rescue_limit: u32,
     /// What becomes of a request's body: by default none if the methods are GET and HEAD, else
     /// buffered.
     #[serde(default)]
@@ -130,7 +135,7 @@ impl Default for Side {
             name: None,
             url: None,
             connect_timeout: Time(Duration::from_secs(1)),
-            timeout: Time(Duration::from_secs(30)),
+            timeout: Time(Duration::from_secs(10)),
         }
     }
 }
@@ -196,7 +201,13 @@ fn no_share() -> Share {
     Share::NONE
 }
 
+/// What one process of Node bears beside its pages: they wait behind so many pictures, some 70 ms. Fewer
+/// would refuse clients whenever the process pauses: at 60 requests per second, 16 are a quarter second.
 fn fallback_limit() -> u32 {
+    16
+}
+
+fn rescue_limit() -> u32 {
     64
 }
 
@@ -252,15 +263,15 @@ impl Route {
     fn check(&self) -> anyhow::Result<()> {
         let file = &self.file;
         ensure!(
-            (1..=10_000).contains(&file.fallback_limit),
-            "fallback_limit: {}: must be 1 to 10000",
-            file.fallback_limit
-        );
-        ensure!(
             file.ramp.lease.0 >= Duration::from_secs(2),
             "ramp.lease: {}: must be 2s or more, since a run is heard each second",
             file.ramp.lease
         );
+        for (limit, which) in
+            [(file.fallback_limit, "fallback_limit"), (file.rescue_limit, "rescue_limit")]
+        {
+            ensure!((1..=10_000).contains(&limit), "{which}: {limit}: must be 1 to 10000");
+        }
         for (side, which) in [(&file.old, "old"), (&file.new, "new")] {
             if let Some(name) = &side.name {
                 let plain = |c: char| c.is_alphanumeric() || " .+#-".contains(c);

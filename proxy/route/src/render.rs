@@ -50,17 +50,27 @@ const UPSTREAMS: &str = "#
 # connection after some seconds of load: a Service of Kubernetes balances connections, so a new pod gets
 # its share.
 #
-# After three failures, nginx sends a new side no requests for some seconds, then tries it with one
-# request, so only a few clients wait for the timeout of a server that is down or hangs. nginx ignores
-# max_fails in a group of one; the second member, marked `down`, makes it count. The zone makes all
+# Passive health: after three failures of a listing, nginx sends its server no requests for some seconds,
+# then tries it with one, so only a few clients wait for the timeout of a server that is down or hangs.
+# Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request
+# that failed on a stale kept connection is repeated at the other listing (nginx.conf). A route has groups
+# of its own: one that hangs takes neither the pages nor the other routes with it. The zone makes all
 # workers count together.
 ";
 
+/// Idle connections that each worker keeps to a side.
+const KEPT: u32 = 64;
+/// How long a side of a route gets no requests after failures. The other side answers meanwhile.
+const ROUTE_PAUSE: &str = "5s";
+/// The same for the app's pages, which nobody else can answer: they are back soon after the app.
+const APP_PAUSE: &str = "2s";
+const SHADOW_PAUSE: &str = "10s";
+
 fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
     let mut text = format!("{HEAD}{UPSTREAMS}");
-    trial(&mut text, "new", &upstreams.new, "5s", 64);
-    group(&mut text, "old", "", upstreams.old.authority(), "", 64);
-    trial(&mut text, "shadow", &upstreams.shadow, "10s", 16);
+    watched(&mut text, "new", &upstreams.new, ROUTE_PAUSE, KEPT);
+    watched(&mut text, "old", &upstreams.old, APP_PAUSE, KEPT);
+    watched(&mut text, "shadow", &upstreams.shadow, SHADOW_PAUSE, 16);
     let _ = write!(
         text,
         "\nupstream prometheus {{\n    server {};\n}}\n",
@@ -69,40 +79,39 @@ fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
         let _ = write!(text, "\n# {}\n", route.name);
-        if let Some(url) = &file.new.url {
-            trial(&mut text, &format!("{name}_new"), url, "5s", 64);
+        let old = file.old.url.as_ref().unwrap_or(&upstreams.old);
+        let new = file.new.url.as_ref().unwrap_or(&upstreams.new);
+        if file.new.url.is_some() {
+            watched(&mut text, &format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
         }
-        if let Some(url) = &file.old.url {
-            group(&mut text, &format!("{name}_old"), "", url.authority(), "", 64);
-        }
-        // Groups of their own, since nginx counts connections by group.
-        let limit = format!(" max_conns={}", file.fallback_limit);
-        let mut bounded = |name: String, url: &BaseUrl| {
-            let zone = format!("    zone {name} 64k;\n");
-            group(&mut text, &name, &zone, url.authority(), &limit, 16);
-        };
+        watched(&mut text, &format!("{name}_old"), old, ROUTE_PAUSE, KEPT);
         if route.fallback() != Fallback::None {
-            bounded(format!("{name}_fallback"), file.old.url.as_ref().unwrap_or(&upstreams.old));
+            bounded(&mut text, &format!("{name}_fallback"), old, file.fallback_limit);
         }
         if route.fallback() == Fallback::Both {
-            bounded(format!("{name}_rescue"), file.new.url.as_ref().unwrap_or(&upstreams.new));
+            bounded(&mut text, &format!("{name}_rescue"), new, file.rescue_limit);
         }
     }
     text
 }
 
 /// A group of a server that may be down or hang.
-fn trial(text: &mut String, name: &str, url: &BaseUrl, pause: &str, idle: u32) {
-    let at = url.authority();
-    let zone = format!("    zone {name} 64k;\n");
-    let settings = format!(" max_fails=3 fail_timeout={pause};\n    server {at} down");
-    group(text, name, &zone, at, &settings, idle);
+fn watched(text: &mut String, name: &str, url: &BaseUrl, pause: &str, kept: u32) {
+    let listing = format!("    server {} max_fails=3 fail_timeout={pause};\n", url.authority());
+    group(text, name, &listing.repeat(2), kept);
 }
 
-fn group(text: &mut String, name: &str, zone: &str, at: &str, settings: &str, idle: u32) {
+/// A group that takes so many requests at once and refuses all beyond. nginx counts connections by
+/// group.
+fn bounded(text: &mut String, name: &str, url: &BaseUrl, limit: u32) {
+    let listing = format!("    server {} max_conns={limit};\n", url.authority());
+    group(text, name, &listing, 16);
+}
+
+fn group(text: &mut String, name: &str, servers: &str, kept: u32) {
     let _ = write!(
         text,
-        "\nupstream {name} {{\n{zone}    server {at}{settings};\n    keepalive {idle};\n    \
+        "\nupstream {name} {{\n    zone {name} 64k;\n{servers}    keepalive {kept};\n    \
          keepalive_timeout 30s;\n    keepalive_requests 10000;\n}}\n"
     );
 }
@@ -111,8 +120,8 @@ const MAPS: &str = "#
 # $NAME_here: whether a request is of the route, by its method and its path as the client wrote it. nginx
 # decodes a path before it matches locations but forwards it as it came, and /%71rcode or //qrcode is
 # another path for the app.
-# $NAME_arm: the side that a request is assigned to, by its header X-Route-Arm, else by the split. Regular
-# expressions, since plain strings in a map ignore case and would match NEW too.
+# $NAME_arm: the side that a request is assigned to: the one that it may choose ($chosen_arm), else by the
+# split.
 # $NAME_mirrored: whether the shadow gets it too, whichever side answers the client.
 ";
 
@@ -127,7 +136,7 @@ fn maps(routes: &[Route]) -> String {
             "\n# --- {}: {}\n\
              map \"$request_method $request_uri\" ${name}_here {{\n    default 0;\n    \
              \"~^{methods} {path}\" 1;\n}}\n\
-             map \"${name}_here $http_x_route_arm\" ${name}_arm {{\n    default \"\";\n    \
+             map \"${name}_here $chosen_arm\" ${name}_arm {{\n    default \"\";\n    \
              \"~^1 new$\" new;\n    \"~^1 old$\" old;\n    \"~^1 \" ${name}_split;\n}}\n\
              map \"${name}_here${name}_sampled $request_method\" ${name}_mirrored {{\n    \
              default 0;\n    \"~^11 ({twice})$\" 1;\n}}\n",
@@ -152,8 +161,8 @@ fn paths(routes: &[Route]) -> String {
 
 const LOCATIONS: &str = "#
 # $carved is the route's name, $arm the assigned side, $side who answers. 598 and 599 lead to named
-# locations; no server sends them. The error log would have request lines with their queries, so it is
-# off. The access log has the upstream, status and times of every try.
+# locations, and 597 is nginx' own limit (nginx.conf); no server sends them. So a limit is never taken for
+# a 503 of the new side, which falls back.
 #
 # A route is stopped while its file in the folder stop/ exists: each request then goes to the old side,
 # whatever the split or a header says. nginx looks at every request, so no reload is needed.
@@ -175,7 +184,7 @@ fn locations(routes: &[Route]) -> String {
                 // nginx itself would answer this path with a redirect to the one with the slash.
                 let _ = write!(
                     text,
-                    "\nlocation = {bare} {{\n    error_page 502 504 @page_unavailable;\n    \
+                    "\nlocation = {bare} {{\n    include page-errors.conf;\n    \
                      set $side old;\n    proxy_pass http://old;\n}}\n"
                 );
             }
@@ -204,13 +213,10 @@ fn location(route: &Route) -> String {
             time = side.timeout
         )
     };
-    let own = |side: &Side, which: &str| match side.url {
-        Some(_) => format!("{name}_{which}"),
-        None => which.to_owned(),
-    };
-    let quiet = "    error_log stderr emerg;\n";
+    let new = file.new.url.as_ref().map_or("new".to_owned(), |_| format!("{name}_new"));
+    let too_many = "    error_page 597 = @too_many;\n";
+    let gone = "    error_page 502 504 = @unavailable;\n";
     let (route_name, stop) = (&route.name, stop_file(route));
-    let gone = "    error_page 502 504 @unavailable;\n";
     // A 503 for overload falls back too.
     let falls_back =
         format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
@@ -221,23 +227,23 @@ fn location(route: &Route) -> String {
     // Wherever a body may be read or sent on: else the server's limit counts there.
     let limit = format!("    client_max_body_size {};\n", file.max_body);
     let mut text = format!(
-        "location {matching} {{\n{quiet}{limit}    \
+        "location {matching} {{\n{limit}{too_many}    \
          error_page 598 = @rest;\n    error_page 599 = @{name}_old;\n    \
          if (${name}_arm = \"\") {{\n        return 598;\n    }}\n    \
          set $carved {route_name};\n    set $arm ${name}_arm;\n    \
          if (-f {stop}) {{\n        set $arm old;\n    }}\n    \
          if ($arm = old) {{\n        return 599;\n    }}\n    \
          set $side new;\n{mirror}{failed_new}{}}}\n\n",
-        to(&file.new, &own(&file.new, "new"))
+        to(&file.new, &new)
     );
     let mirrored_old = format!("{limit}{mirror}");
     let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
         let _ = write!(
             text,
-            "location @{name}_{which} {{\n{quiet}    set $side {side};\n{mirror}{failed}{to}}}\n\n"
+            "location @{name}_{which} {{\n    set $side {side};\n{mirror}{too_many}{failed}{to}}}\n\n"
         );
     };
-    named("old", "old", &mirrored_old, failed_old, to(&file.old, &own(&file.old, "old")));
+    named("old", "old", &mirrored_old, failed_old, to(&file.old, &format!("{name}_old")));
     if route.fallback() != Fallback::None {
         named("fallback", "fallback", "", gone, to(&file.old, &format!("{name}_fallback")));
     }
@@ -248,7 +254,7 @@ fn location(route: &Route) -> String {
     }
     let _ = write!(
         text,
-        "location = /.mirror/{} {{\n    internal;\n{quiet}{limit}    if (${name}_mirrored = 0) {{\n        \
+        "location = /.mirror/{} {{\n    internal;\n{limit}    if (${name}_mirrored = 0) {{\n        \
          return 204;\n    }}\n    proxy_connect_timeout 100ms;\n    proxy_send_timeout 100ms;\n    \
          proxy_read_timeout 100ms;\n{body}    proxy_pass http://shadow$request_uri;\n}}\n",
         route.name

@@ -38,7 +38,9 @@ fn nginx_accepts_every_setting() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let proxy = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    for name in ["nginx.conf", "listen.conf", "listen-admin.conf"] {
+    for name in
+        ["nginx.conf", "listen.conf", "listen-admin.conf", "clients.conf", "page-errors.conf"]
+    {
         fs::copy(format!("{proxy}/{name}"), at(name)).unwrap();
     }
     for name in ["app-paths.conf", "app-locations.conf"] {

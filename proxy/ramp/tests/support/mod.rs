@@ -238,9 +238,15 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
     let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let addresses =
         [("127.0.0.1:8080;", format!("{};", at.proxy)), ("127.0.0.1:8081", at.admin.to_string())];
-    for file in
-        ["nginx.conf", "listen.conf", "listen-admin.conf", "app-paths.conf", "app-locations.conf"]
-    {
+    for file in [
+        "nginx.conf",
+        "listen.conf",
+        "listen-admin.conf",
+        "clients.conf",
+        "page-errors.conf",
+        "app-paths.conf",
+        "app-locations.conf",
+    ] {
         let mut text = fs::read_to_string(source.join(file)).unwrap();
         for (default, address) in &addresses {
             text = text.replace(default, address);

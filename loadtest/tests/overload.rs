@@ -1,0 +1,56 @@
+//! Short days that go wrong; `make chaos` has longer ones.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use loadtest::overload::{PARTS, Plan};
+
+fn qr_service() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let file = test.parent().and_then(Path::parent).unwrap().join("qr-service");
+    assert!(file.is_file(), "{}: cargo build --workspace --all-targets first", file.display());
+    file
+}
+
+/// Each part has the machine to itself.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn play(name: &str) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let part = PARTS.iter().find(|part| part.name == name).unwrap();
+    let plan = Plan {
+        fault: Duration::from_secs(8),
+        storm: 1000.0,
+        slow: 10_000,
+        slack: 3.0,
+        qr_service: qr_service(),
+    };
+    let report = (part.play)(&plan).unwrap();
+    for (name, value) in &report.figures {
+        anstream::println!("{name}: {value:.1}");
+    }
+    assert!(report.complaints.is_empty(), "{:#?}", report.complaints);
+}
+
+#[test]
+fn a_hung_old_side_is_rescued_as_fast_as_a_dead_one() {
+    play("old side hangs");
+}
+
+#[test]
+fn pages_of_a_hung_app_fail_at_once() {
+    play("app hangs: pages");
+}
+
+#[test]
+fn a_new_side_that_is_gone_leaves_the_apps_pages_alone() {
+    play("new side gone in a storm");
+}
+
+#[test]
+fn ten_thousand_slow_clients_delay_nobody() {
+    play("slow clients");
+}

@@ -1,0 +1,218 @@
+//! `edge pipe PROGRAM`: the program with its output led through a process that always reads it.
+//!
+//! A pipe holds 64 kB. If its reader stalls, be it supervisord or a container runtime, the next write to
+//! it blocks, and with it one of nginx' workers and all its clients. [`copy`] stands between: it keeps up
+//! to twice [`MAX_WAITING_BYTES`] for a reader that stalls, leaves out lines beyond that, and says how
+//! many.
+//!
+//! The program replaces this process, so signals and exit codes are its own. The copying process is its
+//! child, ends when nobody can write any more, and has a process group of its own, so that a signal to
+//! the program's group does not end it first.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read, Write};
+use std::mem::take;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+
+/// The first argument of a process that copies.
+pub(crate) const COPY: &str = "pipe-copy";
+
+/// Bytes that wait for the writer.
+const MAX_WAITING_BYTES: usize = 4 << 20;
+/// Bytes without a newline that may still become a line. A line of nginx' log has at most some 10 kB.
+const MAX_LINE_BYTES: usize = 64 << 10;
+/// How long the reader may take for the rest when the program has ended.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Becomes the program. Returns only if that fails.
+pub(crate) fn run(mut program: impl Iterator<Item = OsString>) -> anyhow::Error {
+    let Some(name) = program.next() else {
+        return anyhow::anyhow!("usage: edge pipe PROGRAM [ARGUMENTS]");
+    };
+    let outputs = match copier() {
+        Ok(output) => output.try_clone().map(|twin| (output, twin)).context("a pipe"),
+        Err(error) => Err(error),
+    };
+    match outputs {
+        Ok((stdout, stderr)) => {
+            let error = Command::new(&name).args(program).stdout(stdout).stderr(stderr).exec();
+            anyhow::Error::new(error).context(name.display().to_string())
+        }
+        Err(error) => error,
+    }
+}
+
+/// Starts a process that copies; the end of the pipe that it reads.
+fn copier() -> anyhow::Result<OwnedFd> {
+    let mut command = Command::new(std::env::current_exe().context("this program")?);
+    command.arg(COPY).stdin(Stdio::piped()).process_group(0);
+    let child = command.spawn().context(COPY)?;
+    Ok(child.stdin.context("the copying process has no stdin")?.into())
+}
+
+/// Copies stdin to stdout, and never keeps stdin waiting.
+///
+/// # Errors
+/// If stdin cannot be read.
+pub(crate) fn copy() -> anyhow::Result<()> {
+    let shared = Arc::new(Shared::default());
+    let writers = Arc::clone(&shared);
+    let writer = thread::Builder::new().name("writer".to_owned());
+    writer.spawn(move || write(&writers, io::stdout())).context("cannot start a thread")?;
+    let outcome = read(&shared, io::stdin());
+    shared.change(|waiting| waiting.is_over = true);
+    let waiting = shared.lock();
+    let is_busy = |waiting: &mut Waiting| !waiting.is_written;
+    drop(shared.changed.wait_timeout_while(waiting, FLUSH_TIMEOUT, is_busy));
+    outcome
+}
+
+/// What both threads share.
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+/// What the writer has still to write.
+#[derive(Default)]
+struct Waiting {
+    /// Whole lines.
+    bytes: Vec<u8>,
+    /// Lines that were left out after them.
+    dropped: u64,
+    /// Nothing more comes.
+    is_over: bool,
+    /// All is written.
+    is_written: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Waiting)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+}
+
+impl Waiting {
+    /// Takes whole lines, or leaves them out if there is no room. Once one is left out, so are the next
+    /// until the writer has said so: lines stay in order.
+    fn push(&mut self, lines: &[u8]) {
+        if self.dropped == 0 && self.bytes.len() + lines.len() <= MAX_WAITING_BYTES {
+            self.bytes.extend_from_slice(lines);
+        } else {
+            self.dropped += lines.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        }
+    }
+}
+
+fn read(shared: &Shared, mut from: impl Read) -> anyhow::Result<()> {
+    let mut part = vec![0; MAX_LINE_BYTES];
+    let mut line = Vec::new();
+    loop {
+        let length = match from.read(&mut part) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error).context("stdin"),
+        };
+        line.extend_from_slice(&part[..length]);
+        if line.len() > MAX_LINE_BYTES && !line.contains(&b'\n') {
+            line.push(b'\n');
+        }
+        let Some(last) = line.iter().rposition(|&byte| byte == b'\n') else { continue };
+        shared.change(|waiting| waiting.push(&line[..=last]));
+        line.drain(..=last);
+    }
+    if !line.is_empty() {
+        line.push(b'\n');
+        shared.change(|waiting| waiting.push(&line));
+    }
+    Ok(())
+}
+
+fn write(shared: &Shared, mut to: impl Write) {
+    loop {
+        let idle = |waiting: &mut Waiting| {
+            waiting.bytes.is_empty() && waiting.dropped == 0 && !waiting.is_over
+        };
+        let waiting = shared.changed.wait_while(shared.lock(), idle);
+        let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+        let (mut bytes, dropped) = (take(&mut waiting.bytes), take(&mut waiting.dropped));
+        let is_last = waiting.is_over;
+        drop(waiting);
+        if dropped > 0 {
+            bytes.extend_from_slice(notice(dropped).as_bytes());
+        }
+        // If the reader is gone, lines are left out for good.
+        let _ = to.write_all(&bytes).and_then(|()| to.flush());
+        if is_last {
+            shared.change(|waiting| waiting.is_written = true);
+            return;
+        }
+    }
+}
+
+/// In the form of the other lines of the logs.
+fn notice(dropped: u64) -> String {
+    let time = humantime::format_rfc3339_millis(SystemTime::now());
+    format!(
+        "{{\"time\":\"{time}\",\"level\":\"warn\",\"msg\":\"lines left out, since nobody read them\",\
+         \"service\":\"edge\",\"lines\":{dropped}}}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(shared: &Shared) -> (Vec<u8>, u64) {
+        let mut waiting = shared.lock();
+        (take(&mut waiting.bytes), take(&mut waiting.dropped))
+    }
+
+    #[test]
+    fn lines_are_passed_on_whole() {
+        let shared = Shared::default();
+        let parts = (&b"one\ntw"[..]).chain(&b"o\n"[..]).chain(&b"rest"[..]);
+        read(&shared, parts).unwrap();
+        assert_eq!(waiting(&shared), (b"one\ntwo\nrest\n".to_vec(), 0));
+    }
+
+    #[test]
+    fn lines_that_nobody_reads_are_left_out_and_counted() {
+        let shared = Shared::default();
+        let line = [&[b'a'; 1023][..], b"\n"].concat();
+        let lines = line.repeat(2 * MAX_WAITING_BYTES / 1024);
+        read(&shared, &lines[..]).unwrap();
+        let (bytes, dropped) = waiting(&shared);
+        assert!(bytes.len() <= MAX_WAITING_BYTES && bytes.len() > MAX_WAITING_BYTES / 2);
+        assert!(bytes.ends_with(b"a\n"));
+        assert_eq!(bytes.len() as u64 / 1024 + dropped, lines.len() as u64 / 1024);
+    }
+
+    #[test]
+    fn what_was_left_out_is_said_after_what_was_not() {
+        let shared = Shared::default();
+        shared.change(|waiting| {
+            *waiting =
+                Waiting { bytes: b"a\n".to_vec(), dropped: 3, is_over: true, is_written: false };
+        });
+        let mut written = Vec::new();
+        write(&shared, &mut written);
+        let text = String::from_utf8(written).unwrap();
+        assert!(text.starts_with("a\n{\"time\":\"2") && text.ends_with("\"lines\":3}\n"), "{text}");
+        assert!(shared.lock().is_written);
+    }
+}

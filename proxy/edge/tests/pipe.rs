@@ -1,0 +1,106 @@
+//! `edge pipe` around a real nginx.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use service_kit::testing::eventually;
+use tempfile::TempDir;
+
+const CONFIGURATION: &str = r#"
+daemon off;
+pid nginx.pid;
+error_log stderr error;
+worker_processes 1;
+events { worker_connections 64; }
+http {
+    log_format long "request $uri $http_x_long";
+    access_log /dev/stdout long;
+    keepalive_requests 1000000;
+    client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+    server { listen ADDR; location / { return 204; } }
+}
+"#;
+
+fn pipe(folder: &TempDir, configuration: &str) -> Command {
+    fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+    command.args(["pipe", "nginx", "-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path());
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+}
+
+fn folder() -> TempDir {
+    let readable = Permissions::from_mode(0o755);
+    tempfile::Builder::new().permissions(readable).tempdir().unwrap()
+}
+
+/// Sends one request after the other on one connection; the longest wait for an answer.
+fn ask(addr: SocketAddr, count: usize) -> Duration {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let request = format!("GET / HTTP/1.1\r\nHost: a\r\nX-Long: {}\r\n\r\n", "a".repeat(900));
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut longest = Duration::ZERO;
+    for number in 0..count {
+        let asked = Instant::now();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            assert!(reader.read_line(&mut line).unwrap() > 0, "closed after {number}");
+        }
+        longest = longest.max(asked.elapsed());
+    }
+    longest
+}
+
+#[test]
+fn a_log_that_nobody_reads_delays_no_client() {
+    const REQUESTS: usize = 20_000; // 18 MB of lines
+    let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let folder = folder();
+    let mut nginx =
+        pipe(&folder, &CONFIGURATION.replace("ADDR", &addr.to_string())).spawn().unwrap();
+    eventually("nginx listens", || TcpStream::connect(addr).is_ok());
+    let longest = ask(addr, REQUESTS);
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
+
+    let mut log = nginx.stdout.take().unwrap();
+    let pid = nginx.id().to_string();
+    let quit = Command::new("kill").args(["-s", "QUIT", &pid]).status().unwrap();
+    assert!(quit.success());
+    let mut text = String::new();
+    log.read_to_string(&mut text).unwrap();
+    assert!(nginx.wait().unwrap().success());
+    let (lines, notices): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.starts_with("request /"));
+    assert!(lines.iter().all(|line| line.ends_with(" -") || line.ends_with("aaa")));
+    let left_out: Vec<usize> = notices
+        .iter()
+        .filter_map(|line| line.split("\"lines\":").nth(1)?.trim_end_matches('}').parse().ok())
+        .collect();
+    assert_eq!(left_out.len(), notices.len(), "{notices:?}");
+    assert!(lines.len() > 4000, "the first ones waited: {}", lines.len());
+    assert_eq!(lines.len() + left_out.iter().sum::<usize>(), REQUESTS);
+}
+
+#[test]
+fn the_programs_messages_and_exit_code_are_passed_on() {
+    let folder = folder();
+    let output = pipe(&folder, "nonsense;").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("unknown directive \"nonsense\""), "{said}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+    let output = command.args(["pipe", "/no/such"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(said.contains("/no/such"), "{said}");
+}
