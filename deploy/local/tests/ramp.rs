@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use stack::stack::P99_MARGIN_OF_SHORT_STEPS_SECONDS;
 use stack::{Options, Part, Share, Stack};
 use support::{EndsLoad, built, eventually, get, qr_service};
 
@@ -22,7 +21,7 @@ fn start(qr_service: &std::path::Path) -> Stack {
 /// Runs `ramp run` under load and panics if a request fails. `patience` is how long a step waits for
 /// data after `hold`; on a busy machine it comes late.
 fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
-    let gates = stack.gates_with_p99_margin(P99_MARGIN_OF_SHORT_STEPS_SECONDS).unwrap();
+    let gates = stack.gates_for_short_steps().unwrap();
     // The shadow compares ten answers per second, so a hundred would take ten seconds per step.
     let text = std::fs::read_to_string(&gates).unwrap();
     std::fs::write(&gates, text.replace("limit = 100", "limit = 20")).unwrap();

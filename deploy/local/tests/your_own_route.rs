@@ -163,9 +163,10 @@ impl Guide {
             commands = commands.replace(port, &address.port().to_string());
         }
         let timeout = "new.timeout = \"3s\"\n";
-        commands
-            .replace("--hold 30s", "--hold 5s --patience 60s")
-            .replace(timeout, &format!("{timeout}gates.p99-seconds.margin = 2.5\n"))
+        commands.replace("--hold 30s", "--hold 5s --patience 60s").replace(
+            timeout,
+            &format!("{timeout}gates.failures.proof = 0.05\ngates.pair-failures.proof = 0.2\n"),
+        )
     }
 
     /// Runs a block's commands and waits until all that the guide says is printed.

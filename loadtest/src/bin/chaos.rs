@@ -11,7 +11,6 @@ use loadtest::chaos::{FAULTS, Fault, Plan, Seen, play};
 use loadtest::overload::{self, PARTS, Part, Report};
 use loadtest::{exit_code, write_json};
 use serde::Serialize;
-use stack::stack::P99_MARGIN_OF_SHORT_STEPS_SECONDS;
 
 /// Starts a stack, plays faults on it under load, and prints what clients saw.
 #[derive(Parser)]
@@ -119,7 +118,7 @@ fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {
         restarts: if quick { 1 } else { 3 },
         stopped: seconds(10, 3),
         steps: if quick { "100" } else { "5,25,50,100" },
-        p99_margin_seconds: if quick { P99_MARGIN_OF_SHORT_STEPS_SECONDS } else { 0.0 },
+        has_short_steps: quick,
         hold: seconds(30, 20),
         programs,
     })

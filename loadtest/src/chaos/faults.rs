@@ -96,10 +96,12 @@ fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
 /// Starts `ramp run` with `steps`.
 fn ramp(place: &Place, steps: &str) -> anyhow::Result<Child> {
     let hold = format!("{}s", place.plan.hold.as_secs());
-    let gates = place.stack.gates_with_p99_margin(place.plan.p99_margin_seconds)?;
     let mut run = place.ramp();
-    run.args(["run", "--steps", steps, "--hold", &hold, "--every", "1s", "--gates"]);
-    run.arg(gates).stdout(Stdio::piped()).spawn().context("ramp")
+    run.args(["run", "--steps", steps, "--hold", &hold, "--every", "1s"]);
+    if place.plan.has_short_steps {
+        run.arg("--gates").arg(place.stack.gates_for_short_steps()?);
+    }
+    run.stdout(Stdio::piped()).spawn().context("ramp")
 }
 
 /// Deploys a release that draws other texts while ramp holds its first step. ramp has to return to the

@@ -25,8 +25,8 @@ pub struct Plan {
     pub stopped: Duration,
     /// The steps of the healthy ramp, in percent.
     pub steps: &'static str,
-    /// Margin of the p99 gate.
-    pub p99_margin_seconds: f64,
+    /// Whether the steps are too short for the standard proofs.
+    pub has_short_steps: bool,
     /// How long each step of the ramp is held.
     pub hold: Duration,
     /// Folder of the programs: qr-service, its example with faults, shadow and ramp.

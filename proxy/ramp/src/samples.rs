@@ -100,8 +100,13 @@ fn add(interval: &mut Interval, series: &Series, more: f64, fast: f64) {
         "edge_requests_total" => {
             arm.requests += more;
             let helped = if of_new { "fallback" } else { "rescue" };
-            if series.label("side") == helped || series.label("code") == "5xx" {
+            let (was_helped, is_5xx) =
+                (series.label("side") == helped, series.label("code") == "5xx");
+            if was_helped || is_5xx {
                 arm.failures += more;
+            }
+            if was_helped && !is_5xx {
+                arm.helped += more;
             }
         }
         // Slow are all but those in the bucket.
@@ -170,7 +175,8 @@ mod tests {
         assert_eq!((found[0].new.requests, found[0].new.failures), (30.0, 0.0));
         assert_eq!((found[0].old.requests, found[0].old.failures), (1.0, 1.0));
         assert_eq!(found[0].old.slow, 9.0 - 3.0);
-        assert_eq!((found[1].new.requests, found[1].new.failures), (12.0, 2.0));
+        let new = found[1].new;
+        assert_eq!((new.requests, new.failures, new.helped), (12.0, 2.0, 2.0));
         assert_eq!((found[2].new.requests, found[2].new.failures), (7.0, 0.0));
         // The same samples again are no news: a Prometheus that stands still proves nothing.
         assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(4.0, 7.0)])]), []);

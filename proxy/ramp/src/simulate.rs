@@ -268,14 +268,21 @@ impl Ramp {
         let n = self.binomial(REQUESTS, share);
         let m = REQUESTS - n;
         let any = |a: f64, b: f64| a + b - a * b;
+        // The old side helps, unless the key fails there too.
+        let alone = (failing + s.more_failing) * (1.0 - failing) * (1.0 - bad_of_new);
+        let helped = self.binomial(n, alone);
         let new = Arm {
             requests: f64::from(n),
-            failures: f64::from(self.binomial(n, any(failing + s.more_failing, bad_of_new))),
+            failures: f64::from(
+                helped + self.binomial(n - helped, any(failing * failing, bad_of_new)),
+            ),
+            helped: f64::from(helped),
             slow: f64::from(self.binomial(n, slow + s.more_slow)),
         };
         let old = Arm {
             requests: f64::from(m),
             failures: f64::from(self.binomial(m, any(failing, bad_of_old))),
+            helped: 0.0,
             slow: f64::from(self.binomial(m, slow)),
         };
         let mut interval = Interval { new, old, ..Interval::default() };

@@ -28,6 +28,8 @@ pub struct Arm {
     pub requests: f64,
     /// Those that it failed, though the other side may have answered then.
     pub failures: f64,
+    /// Those of them that the other side did answer, and not with a failure of its own.
+    pub helped: f64,
     /// Those whose answer took longer than the test allows.
     pub slow: f64,
 }
@@ -61,8 +63,8 @@ pub struct Interval {
 pub enum Assigned {
     /// Each request by itself: two groups of requests can be compared.
     ByRequest,
-    /// By a key that comes again: a key that always fails would count as its side's fault, so only pairs
-    /// compare the sides.
+    /// By a key that comes again. A key that always fails would count as its side's fault, so of the new
+    /// side only those failures count that the old side then helped with, and times only in pairs.
     ByKey,
 }
 
@@ -107,7 +109,8 @@ impl Bet {
             Bet::Slow(groups) if assigned == Assigned::ByRequest => {
                 groups.add(of(new, new.slow), of(old, old.slow));
             }
-            Bet::Failures(_) | Bet::Slow(_) => {}
+            Bet::Failures(groups) => groups.add(of(new, new.helped), of(old, old.failures)),
+            Bet::Slow(_) => {}
             Bet::PairFailures(all) => all.add(pairs, failed.new, failed.old),
             Bet::Slower(all) => {
                 for (all, alone) in all.iter_mut().zip(slower) {
@@ -310,16 +313,19 @@ impl Trial {
     fn counted(&self, test: &Test, evidence: &Evidence) -> String {
         let (new, old) = evidence.whole.counts();
         let of = |counts: Counts| {
-            format!("{} of {} ({:.2}%)", counts.events, counts.requests, 100.0 * counts.rate())
+            format!(
+                "{:.0} of {:.0} ({:.2}%)",
+                counts.events,
+                counts.requests,
+                100.0 * counts.rate()
+            )
         };
         match test.counts {
-            Counted::Failures | Counted::Slow if self.is_by_key => {
-                format!("the key assigns, so pairs compare; failed {}", of(self.asked))
-            }
+            Counted::Slow if self.is_by_key => "the split is by key, so pairs compare".to_owned(),
             Counted::Failures | Counted::Slow => format!("new {}, old {}", of(new), of(old)),
             Counted::PairFailures | Counted::PairLatency => {
                 format!(
-                    "of {} pairs, new alone {}, old alone {}",
+                    "of {:.0} pairs, new alone {:.0}, old alone {:.0}",
                     new.requests, new.events, old.events
                 )
             }

@@ -27,6 +27,10 @@ pub(crate) struct Traffic {
     pub(crate) old: f64,
     pub(crate) old_errors: f64,
     pub(crate) fallbacks: f64,
+    /// Pairs in which the new side alone failed.
+    pub(crate) new_alone: f64,
+    /// Pairs in which the new side alone was slower than the old side's p99.
+    pub(crate) slower: f64,
     pub(crate) new_seconds: f64,
     pub(crate) old_seconds: f64,
     /// The job that fails its scrapes.
@@ -43,6 +47,8 @@ impl Traffic {
         old: 400.0,
         old_errors: 0.0,
         fallbacks: 0.0,
+        new_alone: 0.0,
+        slower: 0.0,
         new_seconds: 0.0003,
         old_seconds: 0.004,
         down: "",
@@ -81,6 +87,13 @@ impl Counters {
                 format!("shadow shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}");
             self.add(name, rate * seconds);
         }
+        self.add("shadow shadow_pairs_total{route=\"qrcode\"}".to_owned(), compared * seconds);
+        for (event, rate) in [("failure", t.new_alone), ("p99", t.slower)] {
+            for (worse, rate) in [("new", rate), ("old", 0.0)] {
+                let labels = format!("route=\"qrcode\",event=\"{event}\",worse=\"{worse}\"");
+                self.add(format!("shadow shadow_discordant_total{{{labels}}}"), rate * seconds);
+            }
+        }
         // As in the edge, every series is there from the start.
         for (arm, side, code, rate) in [
             ("new", "new", "2xx", t.new),
@@ -91,6 +104,16 @@ impl Counters {
         ] {
             let labels = format!("route=\"qrcode\",arm=\"{arm}\",side=\"{side}\",code=\"{code}\"");
             self.add(format!("edge edge_requests_total{{{labels}}}"), rate * seconds);
+        }
+        for (arm, all) in
+            [("new", t.new + t.new_errors + t.fallbacks), ("old", t.old + t.old_errors)]
+        {
+            let labels = format!("route=\"qrcode\",arm=\"{arm}\"");
+            self.add(format!("edge edge_request_seconds_count{{{labels}}}"), all * seconds);
+            self.add(
+                format!("edge edge_request_seconds_bucket{{{labels},le=\"0.25\"}}"),
+                all * seconds,
+            );
         }
         let all = t.new + t.new_errors + t.fallbacks + t.old + t.old_errors;
         self.add("edge edge_nginx_requests_total".to_owned(), all * seconds);
