@@ -17,7 +17,6 @@ use crate::nginx::{At, Nginx};
 use crate::state::State;
 
 const EVERY: Duration = Duration::from_secs(1);
-const EVERY_IN_CLUSTER: Duration = Duration::from_secs(5);
 /// A run whose main thread has done nothing for so long hangs. On a cluster, a change and the way back
 /// from it may each take a minute.
 const HANGS_AFTER: Duration = Duration::from_secs(150);
@@ -109,10 +108,6 @@ impl Shared {
     }
 
     fn beat(&self, nginx: &Nginx) {
-        let every = match nginx.at {
-            At::Here(_) => EVERY,
-            At::Cluster(_) => EVERY_IN_CLUSTER,
-        };
         let dir = nginx.route_dir();
         let mut count = 0;
         while !self.is_over.load(Ordering::Relaxed) {
@@ -127,7 +122,7 @@ impl Shared {
                     self.is_stopped.store(is_stopped, Ordering::Relaxed);
                 }
             }
-            thread::sleep(every);
+            thread::sleep(EVERY);
         }
     }
 }

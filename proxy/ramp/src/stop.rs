@@ -46,7 +46,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    fn now(reason: &str) -> Self {
+    pub(crate) fn now(reason: &str) -> Self {
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         Stop { time, reason: reason.to_owned() }
     }

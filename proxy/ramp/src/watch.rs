@@ -14,7 +14,8 @@ use route::{OnLost, Share};
 
 use crate::change::{change, route_of, take};
 use crate::log::{Decision, record};
-use crate::nginx::{Nginx, prepared};
+use crate::nginx::{At, Nginx, prepared};
+use crate::pulse::Told;
 use crate::split::{Wanted, current};
 use crate::state::{Phase, State};
 use crate::{metrics, pulse, stop};
@@ -101,8 +102,18 @@ impl Heard {
 }
 
 /// Back to where the run began. If that cannot be done, since its process holds the lock or nginx cannot
-/// reload, the route is stopped.
+/// reload, the route is stopped. On a cluster it is stopped in any case: each proxy has a watcher, and a
+/// stop is the same whoever says it.
 fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
+    if let At::Cluster(cluster) = &nginx.at {
+        let Some(mut state) = State::load_unfinished(&nginx.route_dir())? else { return Ok(()) };
+        cluster.publish_stop(&nginx.route, Some(&stop::Stop::now(why)))?;
+        state.phase = Phase::Lost;
+        why.clone_into(&mut state.reason);
+        cluster.tell(&nginx.route, &Told { beat: u64::MAX, state })?;
+        eprintln!("ramp: {}: {why}; it is stopped", nginx.route);
+        return Ok(());
+    }
     match back_to_start(nginx, why) {
         Ok(share) => {
             eprintln!("ramp: {}: {why}; {share}% goes to the new side again", nginx.route);

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use ramp::{Share, Split, Wanted};
+use ramp::{Route, Share, Split, Wanted};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use support::{Place, Process, eventually, routes, stderr, stdout};
@@ -210,6 +210,58 @@ fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
     let args = ["status", "--proxies", &address.to_string()];
     let output = from_elsewhere(&place, &api, &args);
     assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_cluster_stops_a_route_by_hand_or_when_its_run_is_silent() {
+    let text = format!("{}\n[ramp]\nlease = \"4s\"\n", routes()[0].text);
+    let (place, api) = (Place::with(&[Route::parse("qrcode", &text).unwrap()]), Api::start());
+    let _follower = follow(&place, &api);
+    let stopped = || {
+        let (_, body) = ramp::http::get(
+            &format!("http://{}/stop/qrcode", place.at.admin),
+            Duration::from_secs(5),
+        )
+        .unwrap();
+        body == "stopped\n"
+    };
+    let said = |args: &[&str]| {
+        let output = from_elsewhere(&place, &api, args);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    assert!(eventually(|| place.served().share_percent.to_string() == "0"));
+    assert!(said(&["stop", "--reason", "odd"]).contains("qrcode is stopped") && stopped());
+    assert!(said(&["status"]).contains(": odd; all of it goes to the old side"));
+    said(&["clear", "--reason", "even"]);
+    assert!(eventually(|| !stopped()));
+
+    // kubectl can do it too, and its words are the reason.
+    let set = |value: &str| {
+        let mut object = api.object.lock().unwrap();
+        object.data.insert("qrcode.stop".to_owned(), value.to_owned());
+    };
+    set("by kubectl");
+    assert!(eventually(stopped));
+    assert!(said(&["status"]).contains("by kubectl"));
+    said(&["clear", "--reason", "even"]);
+
+    // A run that is killed; its state is in the proxy's metrics.
+    let measured = support::prometheus::Measured::start(&place);
+    measured.set(support::prometheus::Traffic::FINE);
+    measured.wait_until_scraped(&place);
+    let mut run = in_cluster(&place, &api, &["run", "--steps", "50", "--hold", "60s"]);
+    let folder = place.beside("elsewhere");
+    run.env("RAMP_NGINX_DIR", folder).env("RAMP_TARGET", "kubernetes");
+    let run = Process(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let metrics = || place.read("ramp.prom");
+    assert!(eventually(|| metrics().contains("ramp_run_active{route=\"qrcode\"} 1")));
+    thread::sleep(Duration::from_secs(5));
+    assert!(!stopped(), "a run that is alive goes on");
+    run.signal(Signal::KILL);
+    assert!(eventually(stopped));
+    let lost = "ramp_phase{route=\"qrcode\",phase=\"lost\"} 1";
+    assert!(eventually(|| metrics().contains(lost)), "{}", metrics());
 }
 
 #[test]
