@@ -170,14 +170,14 @@ bench: ## the hot function beside its peers: a table, and target/bench/core.json
 
 bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
 	@$(SETUP) run load
-	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p loadtest --bins)
+	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p ramp -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	target/measure/http
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@$(SETUP) run load
 	$(MAKE) rungs
-	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p loadtest --bins)
+	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p ramp -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 

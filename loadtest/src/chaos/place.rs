@@ -135,7 +135,7 @@ impl Release {
         let release = Release { folder: tempfile::tempdir()?, programs: programs.to_owned() };
         release.install(false)?;
         // The stack looks for these beside qr-service.
-        for name in ["shadow", "edge"] {
+        for name in ["shadow", "edge", "ramp"] {
             std::os::unix::fs::symlink(programs.join(name), release.folder.path().join(name))?;
         }
         Ok(release)

@@ -115,7 +115,9 @@ impl Nginx {
             return Ok(Reloading { old_workers: Vec::new() });
         }
         let master = self.master()?;
-        let old_workers = workers(master.as_raw_pid());
+        let old_workers = workers(master.as_raw_pid()).context(
+            "nginx' workers cannot be seen in /proc, so nobody could tell when a reload is over",
+        )?;
         kill_process(master, Signal::HUP).context("the reload signal to nginx failed")?;
         Ok(Reloading { old_workers })
     }
@@ -161,11 +163,10 @@ impl Reloading {
 }
 
 /// The master's children, but for the one that copies its log (`edge pipe`).
-fn workers(master: i32) -> Vec<i32> {
-    let main_thread = Process::new(master).and_then(|process| process.task_main_thread());
-    let children = main_thread.and_then(|thread| thread.children()).unwrap_or_default();
+fn workers(master: i32) -> anyhow::Result<Vec<i32>> {
+    let children = Process::new(master)?.task_main_thread()?.children()?;
     let children = children.into_iter().map(u32::cast_signed);
-    children.filter(|&child| title(child).starts_with("nginx")).collect()
+    Ok(children.filter(|&child| title(child).starts_with("nginx")).collect())
 }
 
 /// A worker that only finishes its requests says so in its title.

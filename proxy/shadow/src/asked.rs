@@ -24,25 +24,29 @@ pub(crate) struct Asked {
     pub(crate) body: Bytes,
 }
 
+fn copied(value: &HeaderValue) -> Option<HeaderValue> {
+    HeaderValue::from_bytes(value.as_bytes()).ok()
+}
+
 impl Asked {
     /// The request to send again; `None` if a shadow sent `request`, or if it has no path (CONNECT).
     pub(crate) fn of<B>(request: &Request<B>, sent: &[HeaderName]) -> Option<Self> {
         if request.method() == Method::CONNECT || request.headers().contains_key(SHADOW_MARK) {
             return None;
         }
-        // Copied: the request's target is a slice of the connection's buffer and keeps all of it.
+        // Copied, as the headers are: they are slices of the connection's buffer, and keep all of it.
         let target = request.uri().path_and_query()?.as_str();
         Some(Asked {
             method: request.method().clone(),
             target: PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(target.as_bytes()))
                 .ok()?,
-            request_id: request.headers().get(REQUEST_ID).cloned(),
+            request_id: request.headers().get(REQUEST_ID).and_then(copied),
             headers: sent
                 .iter()
                 .flat_map(|name| {
                     request.headers().get_all(name).iter().map(move |value| (name, value))
                 })
-                .map(|(name, value)| (name.clone(), value.clone()))
+                .filter_map(|(name, value)| Some((name.clone(), copied(value)?)))
                 .collect(),
             body: Bytes::new(),
         })

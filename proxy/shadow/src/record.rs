@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +19,8 @@ const MAX_KEPT: usize = 100;
 const MAX_SHOWN_BYTES: usize = 200;
 
 /// A comparison as it may be shown. Queries and bodies are personal, so they are shown as length and
-/// SHA-256 unless the operator chose to keep them.
+/// digest unless the operator chose to keep them. The digest is SHA-256 after a salt that this process
+/// made at its start: equal texts have equal digests, but nobody can try a guess.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Record {
     /// Start of the comparison, RFC 3339.
@@ -42,11 +44,11 @@ pub(crate) struct Record {
     old: Shown,
 }
 
-/// Length and hash of bytes, and the bytes themselves if texts are kept.
+/// Length and digest of bytes, and the bytes themselves if texts are kept.
 #[derive(Clone, Debug, Serialize)]
 struct Digested {
     bytes: usize,
-    sha256: String,
+    digest: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
@@ -120,11 +122,23 @@ impl fmt::Display for Shown {
     }
 }
 
+/// 32 random bytes, the same as long as this process runs.
+fn salt() -> [u8; 32] {
+    static SALT: LazyLock<[u8; 32]> = LazyLock::new(|| {
+        // Keyed by the system's random numbers.
+        let keys = [(); 4].map(|()| RandomState::new().hash_one(0).to_ne_bytes());
+        let mut salt = [0; 32];
+        salt.copy_from_slice(&keys.concat());
+        salt
+    });
+    *SALT
+}
+
 impl Digested {
     fn of(bytes: &[u8], keep: bool) -> Self {
         Digested {
             bytes: bytes.len(),
-            sha256: format!("{:x}", Sha256::digest(bytes)),
+            digest: format!("{:x}", Sha256::new_with_prefix(salt()).chain_update(bytes).finalize()),
             content: keep.then(|| String::from_utf8_lossy(bytes).into_owned()),
         }
     }

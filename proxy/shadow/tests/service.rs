@@ -186,7 +186,12 @@ fn the_text_is_shown_only_with_keep_text() {
         let mismatches = get(shadow.admin_addr, "/mismatches");
         assert_eq!(mismatches.contains("sesame"), shown, "{mismatches}");
         let record = &kept(&shadow)["mismatches"][0];
-        assert_eq!(record["target"]["sha256"], sesame);
+        let digest = record["target"]["digest"].as_str().unwrap();
+        assert_eq!(digest.len(), 64);
+        assert_ne!(digest, sesame, "a guess could be tried");
+        mirror(&shadow, "GET", "/qrcode?text=open-sesame", "id-2");
+        eventually("another mismatch", || compared(&shadow) == 2.0);
+        assert_eq!(kept(&shadow)["mismatches"][0]["target"]["digest"], digest, "the same text");
         assert_eq!(
             (&record["target"]["bytes"], &record["new"]["body"]["bytes"]),
             (&24.into(), &14.into())
