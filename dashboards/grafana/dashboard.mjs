@@ -282,6 +282,10 @@ const parts = [
   }),
 ];
 
+const share = (when = '') => `max by (route) (ramp_share_percent{${ROUTE}} ${when})`;
+/** The share as a label, because the text of a mark can show only labels. */
+const shareAs = (label, when) => `count_values by (route) ("${label}", ${share(when)})`;
+
 export const dashboard = {
   uid: 'old-against-new',
   title: 'Routes: old against new',
@@ -314,8 +318,8 @@ export const dashboard = {
     list: [
       mark(
         'Split moved',
-        `max by (route) (changes(ramp_share_percent{${ROUTE}}[30s])) > 0`,
-        '{{route}}: split moved',
+        `${shareAs('to')} * on (route) group_left (from) ${shareAs('from', 'offset 30s')} and on (route) ${share()} != ${share('offset 30s')}`,
+        '{{route}}: {{from}} % to {{to}} %',
       ),
     ],
   },

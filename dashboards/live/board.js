@@ -16,12 +16,14 @@ export class Board {
    */
   constructor(queries, route, isOnly) {
     const specs = filled(queries, route);
-    this.exprs = { detailed: specs.detailed.expr, scraped: specs.scraped.expr };
+    const { detailed, scraped, share } = specs;
+    this.exprs = { detailed: detailed.expr, scraped: scraped.expr, share: share.expr };
     this.ratios = specs.ratios.map(
       (spec) => new Ratio(spec, filled('$old', route), filled('$new', route)),
     );
     this.charts = specs.charts.map((spec) => new Chart(spec));
-    this.state = new State(specs, { name: route.name, newSide: filled('$new', route), isOnly });
+    const [oldSide, newSide] = ['$old', '$new'].map((side) => filled(side, route));
+    this.state = new State(specs.ramp.expr, { name: route.name, oldSide, newSide, isOnly });
     say(document.getElementById('path'), route.path);
     say(document.getElementById('sides'), titleOf(route));
     document.title = `${route.path}: ${titleOf(route)}`;
@@ -40,10 +42,14 @@ export class Board {
 
   /** Queries everything; the charts only if there are points that they have not drawn. */
   async refresh(now, grid, signal) {
-    const detailed = await samples(this.exprs.detailed, signal);
+    const [detailed, share] = await Promise.all([
+      samples(this.exprs.detailed, signal),
+      samples(this.exprs.share, signal),
+    ]);
     this.showDetails(detailed.length > 0);
-    const ratios = this.ratios.filter(isShown).map((ratio) => ratio.refresh(signal));
-    const all = [...ratios, this.state.refresh(now, signal)];
+    const served = share[0]?.value ?? null;
+    const ratios = this.ratios.filter(isShown).map((ratio) => ratio.refresh(served, signal));
+    const all = [...ratios, this.state.refresh(now, served, signal)];
     if (grid.start !== this.drawn?.start || grid.end !== this.drawn.end) {
       all.push(this.refreshCharts(grid, signal));
     }

@@ -2,6 +2,7 @@
 import { Board } from './board.js';
 import { rangeControl, routeControl, themeControl } from './controls.js';
 import { gridFor } from './grid.js';
+import { load } from './load.js';
 import { say } from './parts.js';
 import { time, Unreachable } from './prometheus.js';
 import { timeOf } from './units.js';
@@ -10,7 +11,7 @@ const REFRESH_MS = 5000;
 const notice = document.getElementById('notice');
 const updated = document.getElementById('updated');
 
-const [queries, routes] = await Promise.all(['queries.json', 'routes.json'].map(load));
+const [queries, routes] = await loadAll('queries.json', 'routes.json');
 const route = routeControl(routes, () => {
   board.remove();
   board = boardOf(route.chosen());
@@ -30,8 +31,15 @@ document.addEventListener('visibilitychange', () => {
 });
 start();
 
-async function load(file) {
-  return (await fetch(file, { cache: 'no-cache' })).json();
+function loadAll(...files) {
+  const problems = new Map();
+  const report = (file) => (problem) => {
+    if (problem === null) problems.delete(file);
+    else problems.set(file, problem);
+    notice.hidden = problems.size === 0;
+    say(notice, [...problems.values()].join(' '));
+  };
+  return Promise.all(files.map((file) => load(file, report(file))));
 }
 
 function boardOf(chosen) {

@@ -2,11 +2,26 @@ import { copyOf, partsOf, say } from './parts.js';
 import { samples } from './prometheus.js';
 import { digits, withUnit } from './units.js';
 
+/** A side with a smaller percentage of the clients' requests is idle. */
+const LEAST_PERCENT = 0.5;
+
+/**
+ * Names the side that no client asks; null if both serve.
+ * @param {number | null} served the new side's percentage of clients' requests; null without requests
+ * @param {[string, string]} names of the old and of the new side
+ */
+export function idleSide(served, [oldName, newName]) {
+  if (served === null) return `${oldName} and ${newName}`;
+  if (served < LEAST_PERCENT) return newName;
+  return served > 100 - LEAST_PERCENT ? oldName : null;
+}
+
 /** One of the large numbers: how many times as much the old side uses. */
 export class Ratio {
   /** `oldName` and `newName` are what the page calls the sides. */
   constructor(spec, oldName, newName) {
     this.spec = spec;
+    this.names = [oldName, newName];
     this.element = copyOf('ratio-template');
     this.element.id = `ratio-${spec.id}`;
     this.parts = partsOf(this.element);
@@ -16,17 +31,20 @@ export class Ratio {
     say(this.parts.newName, newName);
   }
 
-  async refresh(signal) {
+  /** What a whole server uses says nothing about one that is idle. The shadow asks both sides the same. */
+  async refresh(served, signal) {
     const { expr, sides } = this.spec;
     const [ratio, both] = await Promise.all([samples(expr, signal), samples(sides.expr, signal)]);
     const side = (name) => both.find(({ metric }) => metric.side === name)?.value;
-    this.show(ratio[0]?.value ?? null, side('old') ?? null, side('new') ?? null);
+    const idle = this.spec.detail ? idleSide(served, this.names) : null;
+    this.show(ratio[0]?.value ?? null, side('old') ?? null, side('new') ?? null, idle);
   }
 
-  show(ratio, oldValue, newValue) {
+  show(ratio, oldValue, newValue, idle) {
     const { unit } = this.spec;
-    say(this.parts.number, ratio === null ? 'No data yet' : digits(ratio, true));
-    this.element.classList.toggle('unknown', ratio === null);
+    const nothing = ratio === null ? 'No data yet' : idle && `No traffic on ${idle}`;
+    say(this.parts.number, nothing ?? digits(ratio, true));
+    this.element.classList.toggle('unknown', nothing !== null);
     say(this.parts.old, withUnit(oldValue, unit, true));
     say(this.parts.new, withUnit(newValue, unit, true));
   }

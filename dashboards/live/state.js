@@ -1,86 +1,110 @@
-/** The three cards below the numbers: the split, the ramp that moves it, the alerts. */
+/** The state of the route: a stop in force, and the cards of the split, of the ramp that moves it, and of the alerts. */
 import { make, partsOf, say } from './parts.js';
 import { alerts, samples } from './prometheus.js';
-import { ageOf, digits } from './units.js';
+import { byVerdict, commandFor, gateSays, runSays, stepSays } from './run.js';
+import { ageOf, digits, timeOf } from './units.js';
 
-/** The phases of a run, by their `ramp_phase` label. */
-const PHASES = {
-  holding: 'Under way',
-  paused: 'Paused',
-  inconclusive: 'Paused: too little data to judge',
-  interrupted: 'Interrupted',
-  going_back: 'Rolling back',
-  done: 'Done: every step has passed',
-  rolled_back: 'Rolled back',
-  aborted: 'Aborted',
-  superseded: 'Ended: someone set the split by hand',
-};
-const VERDICTS = { pass: 'passes', fail: 'fails', inconclusive: 'is undecided' };
+/** ramp and its watcher write their metrics every few seconds. */
+const STALE_AFTER_SECONDS = 60;
 
 export class State {
   /**
    * Clears what the cards said of another route.
-   * @param {{ name: string, newSide: string, isOnly: boolean }} route its name, what the page calls its new
-   * side, and whether nginx has no other route
+   * @param {string} expr the query of all metrics of ramp
+   * @param {{ name: string, oldSide: string, newSide: string, isOnly: boolean }} route its name, what the
+   * page calls its sides, and whether nginx has no other route
    */
-  constructor({ ramp, share }, route) {
-    this.exprs = { ramp: ramp.expr, share: share.expr };
+  constructor(expr, route) {
+    this.expr = expr;
     this.route = route;
+    this.stop = document.getElementById('stop');
     this.split = partsOf(document.getElementById('split'));
     this.ramp = partsOf(document.getElementById('ramp'));
     this.alerts = partsOf(document.getElementById('alerts'));
     for (const part of [this.split.asked, this.ramp.phase]) say(part, '–');
+    this.stop.hidden = true;
     this.split.bar.style.width = 0;
     say(this.split.real, 'Waiting for the first answer.');
-    say(this.ramp.verdict, '');
+    for (const part of ['verdict', 'next', 'stale']) say(this.ramp[part], '');
     this.ramp.gates.replaceChildren();
   }
 
-  async refresh(now, signal) {
-    const [ramp, share, raised] = await Promise.all([
-      samples(this.exprs.ramp, signal),
-      samples(this.exprs.share, signal),
-      alerts(signal),
-    ]);
+  /** `served` is the percentage of clients' requests that the new side answered; null without requests. */
+  async refresh(now, served, signal) {
+    const [ramp, raised] = await Promise.all([samples(this.expr, signal), alerts(signal)]);
     const figures = new Figures(ramp);
-    this.showSplit(figures, share[0]?.value ?? null);
+    this.showStop(figures, now);
+    this.showSplit(figures, served);
     this.showRamp(figures, now);
     this.showAlerts(raised, now);
   }
 
-  showSplit(figures, real) {
-    const asked = figures.number('ramp_share_percent');
+  showStop(figures, now) {
+    const isStopped = isStoppedBy(figures);
+    this.stop.hidden = !isStopped;
+    if (!isStopped) return write(this.stop, []);
+    // 0 where this nginx does not stop the route; others may.
+    const times = figures.of('ramp_stopped_since_timestamp_seconds').map(({ value }) => value);
+    const since = Math.max(0, ...times);
+    const age = since === 0 ? '' : ` since ${timeOf(since)} (${ageOf(Math.max(now - since, 0))})`;
+    write(this.stop, [
+      `${this.route.name} is stopped${age}: every new request goes to ${this.route.oldSide}, and no run and no share is accepted. To end that: `,
+      make('code', {}, commandFor(this.route, 'clear --reason WHY')),
+    ]);
+  }
+
+  showSplit(figures, served) {
     const { split } = this;
-    say(split.asked, asked === null ? 'No data yet' : `${digits(asked)}% to ${this.route.newSide}`);
-    split.bar.style.width = `${asked ?? 0}%`;
+    const set = figures.number('ramp_share_percent');
+    const isStopped = isStoppedBy(figures);
+    const words = isStopped ? 'Stopped' : `${digits(set ?? 0)}% to ${this.route.newSide}`;
+    say(split.asked, set === null ? 'No data yet' : words);
+    split.asked.classList.toggle('bad', isStopped);
+    split.bar.style.width = `${isStopped ? 0 : (set ?? 0)}%`;
     const mirrored = figures.number('ramp_mirror_share_percent');
     const compared = mirrored === null ? '' : ` Mirrored: ${digits(mirrored)}%.`;
-    const served =
-      real === null
+    const real =
+      served === null
         ? 'No traffic in the last minute.'
-        : `In the last minute ${this.route.newSide} served ${percent(real)}%.`;
-    say(split.real, served + compared);
+        : `In the last minute ${this.route.newSide} served ${percent(served)}%.`;
+    say(split.real, real + compared);
   }
 
   showRamp(figures, now) {
-    const { ramp } = this;
+    const { ramp, route } = this;
     const phase = figures.chosen('ramp_phase', 'phase');
+    const updated = figures.number('ramp_updated_timestamp_seconds');
+    const age = updated === null ? 0 : now - updated;
+    const stale = `These numbers are ${ageOf(age)} old: nothing watches the run.`;
+    say(ramp.stale, age > STALE_AFTER_SECONDS ? stale : '');
     // ramp drops its phase when someone sets the share by hand.
     if (phase === null) {
       say(ramp.phase, 'No run');
-      const order = this.route.isOnly ? 'make ramp' : `make ramp ROUTE=${this.route.name}`;
-      say(ramp.verdict, `${order} moves the traffic in steps.`);
+      ramp.phase.classList.remove('bad');
+      say(ramp.verdict, '');
+      const says = [make('code', {}, commandFor(route)), ' moves the traffic in steps.'];
+      write(ramp.next, isStoppedBy(figures) ? [] : says);
       ramp.gates.replaceChildren();
       return;
     }
-    const step = `Step ${figures.number('ramp_step')} of ${figures.number('ramp_steps')}`;
-    const verdict = figures.chosen('ramp_verdict', 'verdict');
-    const updated = figures.number('ramp_updated_timestamp_seconds');
-    const age = updated === null ? '' : `, as of ${ageOf(Math.max(now - updated, 0))} ago`;
-    say(ramp.phase, PHASES[phase] ?? phase);
-    const judged = verdict === null ? 'not judged yet' : (VERDICTS[verdict] ?? verdict);
-    say(ramp.verdict, `${step} ${judged}${age}.`);
-    ramp.gates.replaceChildren(...gatesOf(figures));
+    const beat = figures.number('ramp_heartbeat_timestamp_seconds');
+    const silent = beat === null ? null : now - beat;
+    const { headline, text, isBad, orders } = runSays(phase, silent, isStoppedBy(figures));
+    say(ramp.phase, headline);
+    ramp.phase.classList.toggle('bad', isBad);
+    const [step, steps] = ['ramp_step', 'ramp_steps'].map((name) => figures.number(name));
+    say(ramp.verdict, stepSays(step, steps, figures.chosen('ramp_verdict', 'verdict')));
+    const all = orders.map(([args, effect], i) => [
+      i === 0 ? ' ' : '; ',
+      make('code', {}, commandFor(route, args)),
+      ` ${effect}`,
+    ]);
+    write(ramp.next, [text, ...all.flat(), all.length === 0 ? '' : '.']);
+    ramp.gates.replaceChildren(
+      ...byVerdict(gatesOf(figures)).map((gate) =>
+        make('li', { className: gate.verdict }, gateSays(gate)),
+      ),
+    );
   }
 
   showAlerts(raised, now) {
@@ -114,19 +138,28 @@ class Figures {
   }
 }
 
-/** The gates that did not pass, with their values. */
+/** Whether any nginx stops the route. */
+function isStoppedBy(figures) {
+  return figures.of('ramp_stopped').some(({ value }) => value === 1);
+}
+
+/** Each gate with its verdict, value and limit. */
 function gatesOf(figures) {
   const judged = figures.of('ramp_gate_verdict').filter(({ value }) => value === 1);
   const figure = (name, gate) =>
     figures.of(name).find(({ metric }) => metric.gate === gate)?.value ?? null;
-  return judged
-    .filter(({ metric }) => metric.verdict !== 'pass')
-    .map(({ metric: { gate, verdict } }) => {
-      const [value, limit] = [figure('ramp_gate_value', gate), figure('ramp_gate_limit', gate)];
-      const numbers = value === null ? '' : `: ${digits(value)}`;
-      const bound = value === null || limit === null ? '' : ` (limit ${digits(limit)})`;
-      return make('li', {}, `${gate} ${VERDICTS[verdict] ?? verdict}${numbers}${bound}`);
-    });
+  return judged.map(({ metric: { gate, verdict } }) => ({
+    gate,
+    verdict,
+    value: figure('ramp_gate_value', gate),
+    limit: figure('ramp_gate_limit', gate),
+  }));
+}
+
+/** Writes texts and elements only if the text changed, because screen readers read out every write. */
+function write(element, children) {
+  const text = children.map((child) => child.textContent ?? child).join('');
+  if (element.textContent !== text) element.replaceChildren(...children);
 }
 
 function alertItem({ labels, annotations, activeAt }, now) {

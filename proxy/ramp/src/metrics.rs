@@ -59,6 +59,7 @@ struct Metrics {
     active: Family<OfRoute, Gauge>,
     heartbeat: Family<OfRoute, Number>,
     stopped: Family<OfRoute, Gauge>,
+    stopped_since: Family<OfRoute, Number>,
     phase: Family<OfPhase, Gauge>,
     verdict: Family<OfVerdict, Gauge>,
     gate_verdict: Family<OfGateVerdict, Gauge>,
@@ -76,6 +77,8 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
         metrics.add_split(&route, &split);
         let of = OfRoute { route: route.clone() };
         metrics.stopped.get_or_create(&of).set(stop::is_here(nginx_dir, &route).into());
+        let since = stop::since(nginx_dir, &route).map_or(0.0, since_1970);
+        metrics.stopped_since.get_or_create(&of).set(since);
         metrics.active.get_or_create(&of).set(0);
         if let Some(beat) = pulse::last(&dir) {
             metrics.heartbeat.get_or_create(&of).set(since_1970(beat));
@@ -114,6 +117,8 @@ impl Metrics {
         registry.register("ramp_heartbeat_timestamp_seconds", help, self.heartbeat);
         let help = "1 while the route is stopped";
         registry.register("ramp_stopped", help, self.stopped);
+        let help = "Since when the route has been stopped; 0 if it is not";
+        registry.register("ramp_stopped_since_timestamp_seconds", help, self.stopped_since);
         registry.register("ramp_phase", "1 for the phase of the run", self.phase);
         registry.register("ramp_verdict", "1 for the last verdict on the step", self.verdict);
         let help = "1 for the last verdict of the gate";

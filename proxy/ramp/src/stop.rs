@@ -83,6 +83,14 @@ pub(crate) fn is_here(nginx_dir: &Path, route: &str) -> bool {
     file(nginx_dir, route).exists()
 }
 
+/// Since when this nginx has been stopped; `None` if it is not. A file in memory is younger than its stop
+/// after a restart, so the one on disk counts where it is there.
+pub(crate) fn since(nginx_dir: &Path, route: &str) -> Option<SystemTime> {
+    let modified = |file: PathBuf| file.metadata().and_then(|metadata| metadata.modified()).ok();
+    let here = modified(file(nginx_dir, route))?;
+    Some(modified(kept_file(&route_dir(nginx_dir, route))).unwrap_or(here))
+}
+
 /// The stop that is in force; `None` if there is none.
 ///
 /// # Errors

@@ -117,5 +117,5 @@ fn trust(config: Configuration, authority: &Path) -> anyhow::Result<Configuratio
 
 #[cfg(not(feature = "tls"))]
 fn trust(_: Configuration, _: &Path) -> anyhow::Result<Configuration> {
-    bail!("the Kubernetes API speaks TLS, and this ramp was built without its feature tls")
+    anyhow::bail!("the Kubernetes API speaks TLS, and this ramp was built without its feature tls")
 }

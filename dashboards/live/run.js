@@ -1,0 +1,101 @@
+/** What the page says of a run: what its phase means, what to type then, and what its gates say. */
+import { ageOf, digits } from './units.js';
+
+/** A live process beats every 5 s or oftener, and Prometheus scrapes as often. */
+const SILENT_AFTER_SECONDS = 30;
+/** The tests of evidence: they fail once their value reaches the limit. */
+const TESTS = new Set(['failures', 'slow', 'pair-failures', 'pair-latency']);
+const VERDICTS = { fail: 'fails', inconclusive: 'is undecided', pass: 'passes' };
+
+const GO_ON = ['', 'goes on with this step'];
+const BEGIN_AGAIN = ['', 'begins a new run'];
+const GO_BACK = ['abort', 'goes back to where the run began'];
+const SAY_WHY = ['status', 'says why'];
+const NO_PROCESS = 'Its share stays for now, and no gate is judged.';
+const WENT_BACK = 'The traffic is back where the run began.';
+
+/** By the `ramp_phase` label: the headline, a sentence, and the arguments of `make ramp` with their effect. */
+const PHASES = {
+  holding: ['Under way', '', []],
+  paused: [
+    'Paused',
+    'The share stays; a failed gate still takes it back.',
+    [['resume', 'goes on'], GO_BACK],
+  ],
+  going_back: ['Going back', '', []],
+  inconclusive: ['Ended: too little data to judge', NO_PROCESS, [SAY_WHY, GO_ON, GO_BACK]],
+  interrupted: ['Ended by a signal', NO_PROCESS, [GO_ON, GO_BACK]],
+  lost: ['Lost: its process fell silent', WENT_BACK, [SAY_WHY, BEGIN_AGAIN]],
+  stopped: ['Ended: the route was stopped', '', [SAY_WHY, BEGIN_AGAIN]],
+  rolled_back: ['Rolled back', WENT_BACK, [SAY_WHY, BEGIN_AGAIN]],
+  aborted: ['Aborted', WENT_BACK, [BEGIN_AGAIN]],
+  superseded: ['Ended: someone set the split by hand', '', [BEGIN_AGAIN]],
+  done: ['Done: every step has passed', '', []],
+};
+const HAVE_A_PROCESS = new Set(['holding', 'paused', 'going_back']);
+
+/**
+ * The command for a route.
+ * @param {{ name: string, isOnly: boolean }} route whether nginx has no other route
+ * @param {string} [args] of ramp; none for `ramp run`
+ */
+export function commandFor({ name, isOnly }, args = '') {
+  const quoted = /\s/.test(args) ? `'${args}'` : args;
+  return `make ramp${isOnly ? '' : ` ROUTE=${name}`}${args === '' ? '' : ` ARGS=${quoted}`}`;
+}
+
+/**
+ * @param {string} phase
+ * @param {number | null} silentSeconds since the last heartbeat
+ * @param {boolean} isStopped whether the route is stopped now
+ * @returns {{ headline: string, text: string, isBad: boolean, orders: [string, string][] }} `orders` are
+ * arguments of ramp and what they do
+ */
+export function runSays(phase, silentSeconds, isStopped) {
+  const [headline, text, orders] = PHASES[phase] ?? [phase, '', [SAY_WHY]];
+  const isBad = ['inconclusive', 'interrupted', 'lost', 'rolled_back', 'stopped'].includes(phase);
+  // No run may begin before the stop is cleared; the notice says how.
+  if (isStopped) {
+    return { headline, text, isBad, orders: orders.filter(([args]) => args === 'status') };
+  }
+  if (
+    HAVE_A_PROCESS.has(phase) &&
+    (silentSeconds === null || silentSeconds > SILENT_AFTER_SECONDS)
+  ) {
+    const since = silentSeconds === null ? '' : ` for ${ageOf(silentSeconds)}`;
+    return {
+      headline: 'Silent: its process may be dead',
+      text: `No heartbeat${since}. ${NO_PROCESS}`,
+      isBad: true,
+      orders: [SAY_WHY, GO_ON, GO_BACK],
+    };
+  }
+  return { headline, text, isBad, orders };
+}
+
+/** What the verdict of a step is called. */
+export function stepSays(step, steps, verdict) {
+  const judged = verdict === null ? 'is not judged yet' : (VERDICTS[verdict] ?? verdict);
+  return `Step ${step} of ${steps} ${judged}.`;
+}
+
+/** What a gate says: its verdict, and how far it is from its limit. */
+export function gateSays({ gate, verdict, value, limit }) {
+  const judged = `${gate} ${VERDICTS[verdict] ?? verdict}`;
+  if (value === null) return judged;
+  if (limit === null) return `${judged}: ${digits(value)}`;
+  if (!TESTS.has(gate)) return `${judged}: ${digits(value)} (limit ${digits(limit)})`;
+  return `${judged}: evidence ${evidence(value)}, rolls back at ${digits(limit)}`;
+}
+
+/** Evidence grows and shrinks by factors. */
+function evidence(value) {
+  if (value < 0.01) return 'below 0.01';
+  return value >= 1e6 ? 'above a million' : digits(value);
+}
+
+/** Sorts gates: those that fail first, then the undecided. */
+export function byVerdict(gates) {
+  const order = Object.keys(VERDICTS);
+  return gates.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
+}

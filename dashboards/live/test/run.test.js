@@ -1,0 +1,127 @@
+/** What the page says of runs, gates and idle sides, and how it loads its files. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { load } from '../load.js';
+import { idleSide } from '../ratio.js';
+import { byVerdict, commandFor, gateSays, runSays, stepSays } from '../run.js';
+
+const says = (phase, { silent = 1, isStopped = false } = {}) => runSays(phase, silent, isStopped);
+const ordersOf = (phase, given) => says(phase, given).orders.map(([args]) => args);
+
+describe('a run', () => {
+  it('has words for every phase of ramp', () => {
+    const source = readFileSync(
+      new URL('../../../proxy/ramp/src/state.rs', import.meta.url),
+      'utf8',
+    );
+    const phases = [...source.matchAll(/\(Phase::\w+, "(\w+)"\)/g)].map(([, name]) => name);
+    assert.ok(phases.length >= 11, `${phases}`);
+    for (const phase of phases) assert.notEqual(says(phase).headline, phase);
+  });
+
+  it('that ended early does not read as if it went on, and says what to type', () => {
+    const { headline, text, isBad } = says('inconclusive');
+    assert.equal(headline, 'Ended: too little data to judge');
+    assert.match(text, /no gate is judged/);
+    assert.ok(isBad);
+    assert.deepEqual(ordersOf('inconclusive'), ['status', '', 'abort']);
+    assert.deepEqual(ordersOf('interrupted'), ['', 'abort']);
+    assert.deepEqual(ordersOf('lost'), ['status', '']);
+    assert.deepEqual(ordersOf('rolled_back'), ['status', '']);
+    assert.deepEqual(ordersOf('aborted'), ['']);
+    assert.deepEqual(ordersOf('done'), []);
+  });
+
+  it('without a heartbeat is silent, unless it has ended', () => {
+    assert.equal(says('holding', { silent: 12 }).headline, 'Under way');
+    const { headline, text } = says('holding', { silent: 45 });
+    assert.equal(headline, 'Silent: its process may be dead');
+    assert.match(text, /^No heartbeat for 45 s\./);
+    assert.equal(says('going_back', { silent: null }).headline, headline);
+    assert.equal(says('done', { silent: 9000 }).headline, 'Done: every step has passed');
+  });
+
+  it('cannot go on or begin while the route is stopped', () => {
+    for (const phase of ['stopped', 'inconclusive', 'holding', 'lost']) {
+      assert.ok(!ordersOf(phase, { isStopped: true }).includes(''), phase);
+    }
+    assert.deepEqual(ordersOf('stopped'), ['status', '']);
+  });
+
+  it('is moved by commands that name the route only where there are several', () => {
+    const [alone, one] = [true, false].map((isOnly) => ({ name: 'prices', isOnly }));
+    assert.equal(commandFor(alone), 'make ramp');
+    assert.equal(commandFor(one, 'status'), 'make ramp ROUTE=prices ARGS=status');
+    assert.equal(commandFor(alone, 'clear --reason WHY'), "make ramp ARGS='clear --reason WHY'");
+  });
+
+  it('says how its step is judged', () => {
+    assert.equal(stepSays(2, 5, null), 'Step 2 of 5 is not judged yet.');
+    assert.equal(stepSays(2, 5, 'inconclusive'), 'Step 2 of 5 is undecided.');
+  });
+});
+
+describe('a gate', () => {
+  for (const [gate, verdict, value, limit, text] of [
+    ['requests', 'pass', 12_345, 100, 'requests passes: 12,345 (limit 100)'],
+    ['mismatches', 'fail', 3, 0, 'mismatches fails: 3 (limit 0)'],
+    ['comparisons', 'inconclusive', null, null, 'comparisons is undecided'],
+    ['failures', 'pass', 0.37, 500, 'failures passes: evidence 0.37, rolls back at 500'],
+    ['slow', 'pass', 1e-9, 500, 'slow passes: evidence below 0.01, rolls back at 500'],
+    ['slow', 'fail', 1e300, 500, 'slow fails: evidence above a million, rolls back at 500'],
+  ]) {
+    it(`says ${text}`, () => assert.equal(gateSays({ gate, verdict, value, limit }), text));
+  }
+
+  it('comes first if it fails, and last if it passes', () => {
+    const gates = ['pass', 'inconclusive', 'fail', 'pass'].map((verdict) => ({ verdict }));
+    assert.deepEqual(
+      byVerdict(gates).map(({ verdict }) => verdict),
+      ['fail', 'inconclusive', 'pass', 'pass'],
+    );
+  });
+
+  it('that is a test is known by its name', () => {
+    const gates = readFileSync(new URL('../../../proxy/ramp/gates.toml', import.meta.url), 'utf8');
+    const tests = [...gates.matchAll(/\[\[test\]\]\nname = "([^"]+)"/g)].map(([, name]) => name);
+    assert.equal(tests.length, 4);
+    for (const gate of tests) {
+      assert.match(gateSays({ gate, verdict: 'pass', value: 1, limit: 9 }), /evidence/);
+    }
+  });
+});
+
+describe('a comparison', () => {
+  it('names the side that no client asks', () => {
+    const sides = ['Left', 'Right'];
+    assert.equal(idleSide(0, sides), 'Right');
+    assert.equal(idleSide(100, sides), 'Left');
+    assert.equal(idleSide(null, sides), 'Left and Right');
+    for (const served of [1, 50, 99]) assert.equal(idleSide(served, sides), null);
+  });
+});
+
+describe('files of the page itself', () => {
+  it('are asked for again until the server answers, and the reader sees why', async () => {
+    const answers = [
+      () => Promise.reject(new Error('The operation timed out')),
+      () => ({ ok: false, status: 502 }),
+      () => ({ ok: true, json: () => ({ ratios: [] }) }),
+    ];
+    const said = [];
+    const by = {
+      ask: async (file, { signal }) => {
+        assert.equal(file, 'queries.json');
+        assert.ok(signal instanceof AbortSignal, 'a server that hangs is not waited for');
+        return answers.shift()();
+      },
+      pause: async () => {},
+    };
+    const content = await load('queries.json', (problem) => said.push(problem), by);
+    assert.deepEqual(content, { ratios: [] });
+    assert.match(said[0], /^The page cannot load queries\.json: The operation timed out\. Trying/);
+    assert.match(said[1], /HTTP 502/);
+    assert.equal(said.at(-1), null);
+  });
+});
