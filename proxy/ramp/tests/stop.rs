@@ -105,9 +105,7 @@ fn a_stopped_route_is_not_rescued_by_its_new_side() {
     let rescue = locations.split("location @qrcode_rescue").nth(1).unwrap();
     assert!(rescue.split("proxy_pass").next().unwrap().contains("if (-f $document_root/qrcode)"));
     // The old side of this configuration is gone.
-    let upstreams = place
-        .read("upstreams.conf")
-        .replace(&format!("server {};", place.at.old), "server 127.0.0.1:9;");
+    let upstreams = place.read("upstreams.conf").replace(&place.at.old.to_string(), "127.0.0.1:9");
     fs::write(place.file("upstreams.conf"), upstreams).unwrap();
     place.succeeds(&["set", "--mirror", "0"]);
     assert_eq!(place.get("/qrcode?text=a").0, 502);
