@@ -131,8 +131,9 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
 	$(MAKE) deploy-check
 
-contract: ## check any server against the contract: URL=http://127.0.0.1:8080
-	@$(CARGO) run --quiet --profile plain -p contract -- $(or $(URL),http://127.0.0.1:8080)
+contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder for another route
+	@$(CARGO) run --quiet --profile plain -p contract -- $(or $(URL),http://127.0.0.1:8080) \
+		$(if $(CASES),--cases '$(CASES)')
 
 ##@ On a cluster
 

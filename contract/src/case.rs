@@ -1,8 +1,9 @@
 //! The cases, as `cases/schema.json` describes them.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::Deserialize;
 
 /// A request and its expected answer.
@@ -14,6 +15,9 @@ pub struct Case {
     /// Explains the case if the name does not.
     #[serde(default)]
     pub why: String,
+    /// The path, of a route that is not `/qrcode`: only what `expect` names is checked then.
+    #[serde(default)]
+    pub path: Option<String>,
     /// Request method.
     #[serde(default = "get")]
     pub method: String,
@@ -49,6 +53,12 @@ pub struct Expect {
     /// The whole body, if the contract defines it.
     #[serde(default)]
     pub error: Option<String>,
+    /// The whole body, of a case with a path.
+    #[serde(default)]
+    pub body: Option<Text>,
+    /// Headers of the answer, of a case with a path.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
     /// Where the answer's `X-Request-Id` comes from.
     #[serde(default)]
     pub request_id: Option<RequestId>,
@@ -113,7 +123,33 @@ pub const FILES: [(&str, &str); 4] = [
     ("http.json", include_str!("../cases/qrcode/http.json")),
 ];
 
-/// All cases.
+/// The cases in a folder's `*.json`, of any route.
+///
+/// # Errors
+/// Names the file that is invalid, and the line; a case without a path; a folder without cases.
+pub fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
+    let shown = folder.display();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
+        .with_context(|| shown.to_string())?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    let mut cases: Vec<Case> = Vec::new();
+    for file in &files {
+        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let of_file: Vec<Case> =
+            serde_json::from_str(&text).with_context(|| file.display().to_string())?;
+        for case in &of_file {
+            let has_path = case.path.as_ref().is_some_and(|path| path.starts_with('/'));
+            ensure!(has_path, "{}: {}: a path begins with /", file.display(), case.name);
+        }
+        cases.extend(of_file);
+    }
+    ensure!(!cases.is_empty(), "{shown} has no cases (*.json)");
+    Ok(cases)
+}
+
+/// All cases of `/qrcode`.
 ///
 /// # Errors
 /// Names the file that is invalid, and the line.

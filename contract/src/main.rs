@@ -1,18 +1,23 @@
-//! `contract http://host:port` checks a server against the contract of GET /qrcode.
+//! `contract http://host:port` checks a server against the contract of GET /qrcode, or against the cases
+//! of another route.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstream::{eprintln, println};
 use clap::Parser;
 use contract::{Case, Options, Target, case, run};
 
-/// Checks a server against the contract of GET /qrcode
+/// Checks a server against the contract of GET /qrcode, or against the cases of another route
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
     /// The server, as http://host:port
     #[arg(required_unless_present = "list")]
     base: Option<String>,
+    /// Run the cases of another route: the *.json of a folder
+    #[arg(long, value_name = "FOLDER")]
+    cases: Option<PathBuf>,
     /// Run only the cases whose name contains this
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
@@ -65,7 +70,10 @@ fn check(arguments: &Arguments) -> anyhow::Result<bool> {
 }
 
 fn chosen(arguments: &Arguments) -> anyhow::Result<Vec<Case>> {
-    let mut cases = case::all()?;
+    let mut cases = match &arguments.cases {
+        Some(folder) => case::read(folder)?,
+        None => case::all()?,
+    };
     if let Some(only) = &arguments.only {
         cases.retain(|case| case.name.contains(only.as_str()));
         anyhow::ensure!(!cases.is_empty(), "no case's name contains {only:?}; --list prints them");

@@ -71,17 +71,18 @@ impl Target {
         }
     }
 
-    /// Sends a request for `/qrcode` byte for byte on a new connection, and reads the answer.
+    /// Sends a request byte for byte on a new connection, and reads the answer.
     pub(crate) fn send(
         &self,
         method: &str,
+        path: &str,
         query: Option<&str>,
         headers: &[(String, String)],
         body: &str,
     ) -> anyhow::Result<Answer> {
         let query = query.map(|query| format!("?{query}")).unwrap_or_default();
         let mut request =
-            format!("{method} /qrcode{query} HTTP/1.1\r\nHost: {self}\r\nConnection: close\r\n");
+            format!("{method} {path}{query} HTTP/1.1\r\nHost: {self}\r\nConnection: close\r\n");
         for (name, value) in headers {
             request += &format!("{name}: {value}\r\n");
         }

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use contract::case::{self, FILES};
 use contract::decode::{Pixels, decode_pixels};
@@ -20,6 +22,42 @@ fn every_file_of_cases_matches_the_schema() {
             panic!("{name} at {}: {error}", error.instance_path);
         }
     }
+}
+
+#[test]
+fn cases_of_another_route_check_what_they_name() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/report");
+    let file = std::fs::read_to_string(folder.join("cases/report.json")).unwrap();
+    let schema = serde_json::from_str(include_str!("../cases/schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    schema.validate(&serde_json::from_str(&file).unwrap()).unwrap();
+
+    let cases = case::read(&folder.join("cases")).unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut python = Command::new("python3");
+    python.arg(folder.join("old.py")).arg(port.to_string()).stdout(Stdio::piped());
+    let mut app = python.spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(app.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let target = Target::new(&format!("http://127.0.0.1:{port}")).unwrap();
+    let right = run(&target, &cases, &Options::default());
+    let mut wrong = cases.clone();
+    wrong[0].expect.headers.insert("content-type".to_owned(), "image/png".to_owned());
+    wrong[1].expect.status = vec![204];
+    wrong[2].expect.body = serde_json::from_str("\"another\"").unwrap();
+    let wrong = run(&target, &wrong, &Options::default());
+    app.kill().unwrap();
+    app.wait().unwrap();
+    assert_eq!(right.counts(), (5, 0), "{right}");
+    assert_eq!(wrong.counts(), (2, 3), "{wrong}");
+
+    let empty = tempfile::tempdir().unwrap();
+    let error = |folder: &Path| format!("{:#}", case::read(folder).unwrap_err());
+    assert!(error(empty.path()).contains("has no cases (*.json)"));
+    std::fs::write(empty.path().join("a.json"), r#"[{"name":"a","expect":{"status":[200]}}]"#)
+        .unwrap();
+    assert!(error(empty.path()).contains("a.json: a: a path begins with /"));
+    assert!(error(&folder.join("nowhere")).contains("nowhere"));
 }
 
 #[test]
