@@ -186,7 +186,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         (Traffic { new_errors: 90.0, ..fine }, 3, "would roll back: failures ("),
         (Traffic { new_alone: 20.0, ..fine }, 3, "would roll back: pair-failures ("),
         (Traffic { slower: 40.0, ..fine }, 3, "would roll back: pair-latency ("),
-        (Traffic { new: 101.0, matches: 30.0, ..fine }, 4, "needs about"),
+        (Traffic { matches: 8.0, ..fine }, 4, "more pairs"),
         (Traffic { down: "shadow", ..fine }, 4, "would wait: parts-up (1, must be == 2)"),
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
     ] {
