@@ -187,7 +187,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         (Traffic { new_alone: 20.0, ..fine }, 3, "would roll back: pair-failures ("),
         (Traffic { slower: 40.0, ..fine }, 3, "would roll back: pair-latency ("),
         (Traffic { matches: 8.0, ..fine }, 4, "more pairs"),
-        (Traffic { down: "shadow", ..fine }, 4, "would wait: parts-up (1, must be == 2)"),
+        (Traffic { down: "shadow", ..fine }, 4, "parts-up (1, must be == 2)"),
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
     ] {
         measured.set(traffic);
