@@ -75,22 +75,23 @@ fn follow_stops(dir: &Path, routes: &[String], cluster: &Cluster, interrupted: &
     let mut reported = String::new();
     let mut heard: BTreeMap<String, String> = BTreeMap::new();
     while !interrupted.load(Ordering::Relaxed) {
-        let stops = cluster.stops(routes);
-        let outcome = stops.and_then(|stops| {
-            for (route, stop) in stops {
+        let said = cluster.stops_and_runs(routes);
+        let outcome = said.and_then(|said| {
+            // Every stop comes before any run, whose text may be no run.
+            for (route, stop, _) in &said {
                 if stop::is_here(dir, route) != stop.is_some() {
                     stop::put(dir, route, stop.is_some())?;
-                    let now = stop.map_or("no longer stopped".to_owned(), |stop| {
+                    let now = stop.as_ref().map_or("no longer stopped".to_owned(), |stop| {
                         format!("stopped: {}", stop.reason)
                     });
                     eprintln!("{route} is {now}.");
                     metrics::write(dir)?;
                 }
             }
-            for (route, told) in cluster.told(routes)? {
-                if heard.get(&route) != Some(&told) {
-                    hear(&route_dir(dir, &route), &told)?;
-                    heard.insert(route, told);
+            for (route, _, told) in said {
+                if let Some(told) = told.filter(|told| heard.get(route) != Some(told)) {
+                    hear(&route_dir(dir, route), &told)?;
+                    heard.insert(route.to_owned(), told);
                 }
             }
             Ok(())

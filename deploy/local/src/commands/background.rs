@@ -184,6 +184,9 @@ fn end_run(settings: &Settings, route: &str) {
 
 pub(super) fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
     check_and_render(settings)?;
+    if let Some(stops) = settings.stops_dir().filter(|_| supervisor(settings).pid().is_none()) {
+        let _ = std::fs::remove_dir_all(stops);
+    }
     println!("The configuration in {} is valid.", settings.run_dir.display());
     Ok(ExitCode::SUCCESS)
 }

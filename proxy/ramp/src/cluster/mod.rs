@@ -178,17 +178,22 @@ impl Cluster {
 
     /// A route's stop in the ConfigMap.
     pub(crate) fn stop(&self, route: &str) -> anyhow::Result<Option<Stop>> {
-        Ok(self.stops(&[route.to_owned()])?.into_iter().find_map(|(_, stop)| stop))
+        let routes = [route.to_owned()];
+        Ok(self.stops_and_runs(&routes)?.into_iter().find_map(|(_, stop, _)| stop))
     }
 
-    /// The stop of each of these routes.
-    pub(crate) fn stops<'a>(
+    /// Of each of these routes: its stop, and what its run last said, as text.
+    pub(crate) fn stops_and_runs<'a>(
         &self,
         routes: &'a [String],
-    ) -> anyhow::Result<Vec<(&'a str, Option<Stop>)>> {
+    ) -> anyhow::Result<Vec<(&'a str, Option<Stop>, Option<String>)>> {
         let found = self.api.get(&self.path)?;
-        let stop = |route: &str| found["data"][stop_key(route)].as_str().map(Stop::read);
-        Ok(routes.iter().map(|route| (&**route, stop(route))).collect())
+        let text = |key: String| found["data"][key].as_str();
+        let of_route = |route: &'a String| {
+            let run = text(run_key(route)).map(str::to_owned);
+            (&**route, text(stop_key(route)).map(Stop::read), run)
+        };
+        Ok(routes.iter().map(of_route).collect())
     }
 
     /// Writes or removes a route's stop, whatever else has changed in the ConfigMap.
@@ -203,13 +208,6 @@ impl Cluster {
         let patch = json!({ "data": { run_key(route): serde_json::to_string(told)? } });
         let now = self.api.patch(&self.path, &patch)?;
         Ok(now["data"][stop_key(route)].is_string())
-    }
-
-    /// What the run of each of these routes last said, as text.
-    pub(crate) fn told(&self, routes: &[String]) -> anyhow::Result<Vec<(String, String)>> {
-        let found = self.api.get(&self.path)?;
-        let told = |route: &String| found["data"][run_key(route)].as_str().map(str::to_owned);
-        Ok(routes.iter().filter_map(|route| Some((route.clone(), told(route)?))).collect())
     }
 
     /// Whether every proxy has stopped the route.
