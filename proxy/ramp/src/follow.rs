@@ -11,7 +11,7 @@ use anstream::eprintln;
 use anyhow::Context;
 
 use crate::change;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Said};
 use crate::metrics;
 use crate::nginx::{At, Nginx, prepared, route_dir};
 use crate::pulse::{self, Told};
@@ -78,7 +78,7 @@ fn follow_stops(dir: &Path, routes: &[String], cluster: &Cluster, interrupted: &
         let said = cluster.stops_and_runs(routes);
         let outcome = said.and_then(|said| {
             // Every stop comes before any run, whose text may be no run.
-            for (route, stop, _) in &said {
+            for Said { route, stop, .. } in &said {
                 if stop::is_here(dir, route) != stop.is_some() {
                     stop::put(dir, route, stop.is_some())?;
                     let now = stop.as_ref().map_or("no longer stopped".to_owned(), |stop| {
@@ -88,8 +88,8 @@ fn follow_stops(dir: &Path, routes: &[String], cluster: &Cluster, interrupted: &
                     metrics::write(dir)?;
                 }
             }
-            for (route, _, told) in said {
-                if let Some(told) = told.filter(|told| heard.get(route) != Some(told)) {
+            for Said { route, run, .. } in said {
+                if let Some(told) = run.filter(|told| heard.get(route) != Some(told)) {
                     hear(&route_dir(dir, route), &told)?;
                     heard.insert(route.to_owned(), told);
                 }

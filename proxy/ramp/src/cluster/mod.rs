@@ -67,6 +67,15 @@ impl FromStr for ConfigMap {
     }
 }
 
+/// What the ConfigMap says of a route, besides its split.
+#[derive(Debug)]
+pub(crate) struct Said<'a> {
+    pub(crate) route: &'a str,
+    pub(crate) stop: Option<Stop>,
+    /// What its run last said, as text.
+    pub(crate) run: Option<String>,
+}
+
 /// The proxies of a cluster.
 #[derive(Clone, Debug)]
 pub struct Cluster {
@@ -179,19 +188,16 @@ impl Cluster {
     /// A route's stop in the ConfigMap.
     pub(crate) fn stop(&self, route: &str) -> anyhow::Result<Option<Stop>> {
         let routes = [route.to_owned()];
-        Ok(self.stops_and_runs(&routes)?.into_iter().find_map(|(_, stop, _)| stop))
+        Ok(self.stops_and_runs(&routes)?.into_iter().find_map(|said| said.stop))
     }
 
-    /// Of each of these routes: its stop, and what its run last said, as text.
-    pub(crate) fn stops_and_runs<'a>(
-        &self,
-        routes: &'a [String],
-    ) -> anyhow::Result<Vec<(&'a str, Option<Stop>, Option<String>)>> {
+    /// The stop and the run of each of these routes.
+    pub(crate) fn stops_and_runs<'a>(&self, routes: &'a [String]) -> anyhow::Result<Vec<Said<'a>>> {
         let found = self.api.get(&self.path)?;
         let text = |key: String| found["data"][key].as_str();
         let of_route = |route: &'a String| {
             let run = text(run_key(route)).map(str::to_owned);
-            (&**route, text(stop_key(route)).map(Stop::read), run)
+            Said { route, stop: text(stop_key(route)).map(Stop::read), run }
         };
         Ok(routes.iter().map(of_route).collect())
     }
