@@ -85,6 +85,9 @@ fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
             watched(&mut text, &format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
         }
         watched(&mut text, &format!("{name}_old"), old, ROUTE_PAUSE, KEPT);
+        if file.old.url.is_some() {
+            watched(&mut text, &format!("{name}_stopped"), old, APP_PAUSE, KEPT);
+        }
         if route.fallback() != Fallback::None {
             bounded(&mut text, &format!("{name}_fallback"), old, file.fallback_limit);
         }
@@ -160,12 +163,13 @@ fn paths(routes: &[Route]) -> String {
 }
 
 const LOCATIONS: &str = "#
-# $carved is the route's name, $arm the assigned side, $side who answers. 598 and 599 lead to named
+# $carved is the route's name, $arm the assigned side, $side who answers. 596, 598 and 599 lead to named
 # locations, and 597 is nginx' own limit (nginx.conf); no server sends them. So a limit is never taken for
 # a 503 of the new side, which falls back.
 #
 # A route is stopped while its file in the folder stop/ exists: each request then goes to the old side,
-# whatever the split or a header says. nginx looks at every request, so no reload is needed.
+# whatever the split or a header says. nginx looks at every request, so no reload is needed. The old side
+# then gets the time that the app's pages have, since nobody else answers if it is slow.
 #
 # Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits
 # for it. So the shadow answers before it compares, the timeouts are short, and a shadow that fails a few
@@ -227,11 +231,11 @@ fn location(route: &Route) -> String {
     // Wherever a body may be read or sent on: else the server's limit counts there.
     let limit = format!("    client_max_body_size {};\n", file.max_body);
     let mut text = format!(
-        "location {matching} {{\n{limit}{too_many}    \
+        "location {matching} {{\n{limit}{too_many}    error_page 596 = @{name}_stopped;\n    \
          error_page 598 = @rest;\n    error_page 599 = @{name}_old;\n    \
          if (${name}_arm = \"\") {{\n        return 598;\n    }}\n    \
          set $carved {route_name};\n    set $arm ${name}_arm;\n    \
-         if (-f {stop}) {{\n        set $arm old;\n    }}\n    \
+         if (-f {stop}) {{\n        set $arm old;\n        return 596;\n    }}\n    \
          if ($arm = old) {{\n        return 599;\n    }}\n    \
          set $side new;\n{mirror}{failed_new}{}}}\n\n",
         to(&file.new, &new)
@@ -244,13 +248,14 @@ fn location(route: &Route) -> String {
         );
     };
     named("old", "old", &mirrored_old, failed_old, to(&file.old, &format!("{name}_old")));
+    let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
+    let patient = format!("{body}    proxy_pass http://{app};\n");
+    named("stopped", "old", &mirrored_old, gone, patient);
     if route.fallback() != Fallback::None {
         named("fallback", "fallback", "", gone, to(&file.old, &format!("{name}_fallback")));
     }
     if route.fallback() == Fallback::Both {
-        // While the route is stopped, its new side answers nobody.
-        let gone = format!("{gone}    if (-f {stop}) {{\n        return 502;\n    }}\n");
-        named("rescue", "rescue", "", &gone, to(&file.new, &format!("{name}_rescue")));
+        named("rescue", "rescue", "", gone, to(&file.new, &format!("{name}_rescue")));
     }
     let _ = write!(
         text,
