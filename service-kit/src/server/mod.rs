@@ -13,6 +13,7 @@ pub mod telemetry;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -89,6 +90,7 @@ pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpLis
 /// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the
 /// shutdown delay the service stops accepting connections. The drain timeout bounds the rest:
 /// requests in flight end, then `rest` runs.
+#[expect(clippy::async_yields_async, reason = "`serve_with` awaits the rest, within its bound")]
 pub async fn serve(
     listeners: Listeners,
     serving: &Serving,
@@ -97,14 +99,36 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
     rest: impl Future<Output = ()>,
 ) {
+    serve_with(listeners, serving, admin, shutdown, async |listener, stopped| {
+        let public =
+            Acceptor::new(listener, serving.service, serving.timeouts, serving.max_connections);
+        let open = public.run(routes, stopped).await;
+        async {
+            open.shutdown().await;
+            rest.await;
+        }
+    })
+    .await;
+}
+
+/// As [`serve`], for a service that accepts its connections itself. `accept` gets the public listener
+/// and a future that resolves when it must stop accepting. It returns what remains to be awaited, which
+/// the drain timeout bounds.
+pub async fn serve_with<Stopped, Rest>(
+    listeners: Listeners,
+    serving: &Serving,
+    admin: Admin,
+    shutdown: Stopped,
+    accept: impl AsyncFnOnce(TcpListener, Pin<Box<dyn Future<Output = ()> + '_>>) -> Rest,
+) where
+    Stopped: Future<Output = ()>,
+    Rest: Future<Output = ()>,
+{
     let readiness = admin.readiness();
-    let accept = |listener, max_connections| {
-        Acceptor::new(listener, serving.service, serving.timeouts, max_connections)
-    };
-    let admin_acceptor = accept(listeners.admin, MAX_ADMIN_CONNECTIONS);
+    let admin_acceptor =
+        Acceptor::new(listeners.admin, serving.service, serving.timeouts, MAX_ADMIN_CONNECTIONS);
     // The admin listener outlives the public one: health and metrics are served during the drain.
     let admin = tokio::spawn(admin_acceptor.run(admin.into_router(), std::future::pending()));
-    let public = accept(listeners.public, serving.max_connections);
     let stopped = async {
         shutdown.await;
         readiness.set(false);
@@ -112,12 +136,8 @@ pub async fn serve(
         tokio::time::sleep(serving.shutdown_delay).await;
     };
     readiness.set(true);
-    let open = public.run(routes, stopped).await;
-    let ended = async {
-        open.shutdown().await;
-        rest.await;
-    };
-    match timeout(serving.drain_timeout, ended).await {
+    let rest = accept(listeners.public, Box::pin(stopped)).await;
+    match timeout(serving.drain_timeout, rest).await {
         Ok(()) => tracing::info!("drained"),
         Err(_) => tracing::warn!("requests were still under way at the end of the drain timeout"),
     }
