@@ -1,0 +1,105 @@
+//! Configuration: [`Arguments`] as typed, and after checking [`Config`].
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use clap::Parser;
+use service_kit::arguments::{check_listeners, time, timeout};
+use service_kit::{Serving, Timeouts};
+
+/// Streams PUT or POST /p/KEY to GET /p/KEY; whoever comes first waits.
+#[derive(Parser, Clone, Debug)]
+#[command(version)]
+pub(crate) struct Arguments {
+    /// Public address: HTTP/1.1, and HTTP/2 without TLS
+    #[arg(long, env = "RELAY_ADDR", default_value = "127.0.0.1:42090", value_name = "IP:PORT")]
+    addr: SocketAddr,
+
+    /// Address of health and metrics; must not be reachable from outside
+    #[arg(
+        long,
+        env = "RELAY_ADMIN_ADDR",
+        default_value = "127.0.0.1:42091",
+        value_name = "IP:PORT"
+    )]
+    admin_addr: SocketAddr,
+
+    /// Threads that serve; 0 means one for each processor
+    #[arg(long, env = "RELAY_WORKER_THREADS", default_value_t = 0, value_name = "COUNT")]
+    worker_threads: usize,
+
+    /// Most connections at once; further ones are closed
+    #[arg(long, env = "RELAY_MAX_CONNECTIONS", default_value = "30000", value_name = "COUNT")]
+    max_connections: NonZeroUsize,
+
+    /// Most keys on which somebody waits; further ones are answered 503
+    #[arg(long, env = "RELAY_MAX_WAITING_KEYS", default_value = "10000", value_name = "COUNT")]
+    max_waiting_keys: NonZeroUsize,
+
+    /// Longest wait for a partner
+    #[arg(long, env = "RELAY_WAIT_TIMEOUT", default_value = "1h", value_name = "TIME", value_parser = timeout)]
+    wait_timeout: Duration,
+
+    /// Longest time in which a client may send a request's head; also the longest idle time of an
+    /// HTTP/1 connection
+    #[arg(long, env = "RELAY_HEADER_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
+    header_timeout: Duration,
+
+    /// How long to let partners in after a signal, until clients are sent elsewhere
+    #[arg(long, env = "RELAY_SHUTDOWN_DELAY", default_value = "0s", value_name = "TIME", value_parser = time)]
+    shutdown_delay: Duration,
+
+    /// Time that streams have to end after that
+    #[arg(long, env = "RELAY_DRAIN_TIMEOUT", default_value = "10m", value_name = "TIME", value_parser = time)]
+    drain_timeout: Duration,
+
+    /// Lowest level that is logged: error, warn, info, debug or trace
+    #[arg(long, env = "RELAY_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
+    log_level: tracing::Level,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) addr: SocketAddr,
+    pub(crate) admin_addr: SocketAddr,
+    /// At least 1.
+    pub(crate) worker_threads: usize,
+    pub(crate) max_waiting_keys: usize,
+    pub(crate) wait_timeout: Duration,
+    pub(crate) header_timeout: Duration,
+    pub(crate) serving: Serving,
+    pub(crate) log_level: tracing::Level,
+}
+
+impl Arguments {
+    /// Checks what concerns several values, and computes the number of threads.
+    pub(crate) fn check(self) -> Result<Config, String> {
+        check_listeners("RELAY_", self.addr, self.admin_addr)?;
+        let admin_timeout = Duration::from_secs(10);
+        Ok(Config {
+            addr: self.addr,
+            admin_addr: self.admin_addr,
+            worker_threads: match self.worker_threads {
+                0 => std::thread::available_parallelism().map_or(1, usize::from),
+                count => count,
+            },
+            max_waiting_keys: self.max_waiting_keys.get(),
+            wait_timeout: self.wait_timeout,
+            header_timeout: self.header_timeout,
+            serving: Serving {
+                service: "relay-service",
+                // Of the admin listener; streams have no such limits.
+                timeouts: Timeouts {
+                    idle: admin_timeout,
+                    header: admin_timeout,
+                    write: admin_timeout,
+                },
+                max_connections: self.max_connections.get(),
+                shutdown_delay: self.shutdown_delay,
+                drain_timeout: self.drain_timeout,
+            },
+            log_level: self.log_level,
+        })
+    }
+}

@@ -1,0 +1,19 @@
+//! `relay-service`: streams `PUT` or `POST /p/KEY` to `GET /p/KEY`; whoever comes first waits.
+//!
+//! [`run`] is the whole program. [`pairing`] and [`target`] are pure.
+
+mod accept;
+mod body;
+mod config;
+mod handler;
+mod lines;
+mod metrics;
+mod multipart;
+pub mod pairing;
+mod peer;
+mod program;
+mod reply;
+pub mod target;
+mod transfer;
+
+pub use program::run;

@@ -1,0 +1,7 @@
+//! `relay-service`, the program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    relay_service::run()
+}

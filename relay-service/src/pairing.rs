@@ -1,0 +1,290 @@
+//! Which requests belong together: a state machine without I/O.
+//!
+//! A key is free, waiting, or established. It waits while a sender, or some of its receivers, are
+//! there. As soon as the sender and all receivers are, it is established, until [`Pairing::finish`]
+//! frees it. Senders and receivers are values of the caller.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// Names somebody who waits; unique for the life of a [`Pairing`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Id(u64);
+
+/// The keys that are not free.
+#[derive(Debug)]
+pub struct Pairing<S, R> {
+    waiting: HashMap<String, Waiting<S, R>>,
+    established: HashSet<String>,
+    max_waiting: usize,
+    closing: bool,
+    next: u64,
+}
+
+#[derive(Debug)]
+struct Waiting<S, R> {
+    n: u8,
+    sender: Option<(Id, S)>,
+    receivers: Vec<(Id, R)>,
+}
+
+/// A sender and all of its receivers, in the order in which they came.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pair<S, R> {
+    /// Sends to all of `receivers`.
+    pub sender: S,
+    /// As many as the sender asked for.
+    pub receivers: Vec<R>,
+}
+
+/// Why somebody may not wait.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The key has a sender and all receivers.
+    Established,
+    /// A sender waits already.
+    AnotherSender,
+    /// Those who wait expect another number of receivers.
+    WrongNumber {
+        /// Their number.
+        expected: u8,
+        /// The number that was refused.
+        got: u8,
+    },
+    /// All receivers are there.
+    EnoughReceivers,
+    /// The limit of waiting keys is reached.
+    TooManyKeys,
+    /// No key may begin to wait any more.
+    Closing,
+}
+
+impl Refusal {
+    /// The message, for a key.
+    pub fn message(&self, key: &str) -> String {
+        Message(self, key).to_string()
+    }
+}
+
+struct Message<'a>(&'a Refusal, &'a str);
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Message(refusal, key) = self;
+        match refusal {
+            Refusal::Established => {
+                write!(out, "Connection on '{key}' has been established already.")
+            }
+            Refusal::AnotherSender => {
+                write!(out, "Another sender has been connected on '{key}'.")
+            }
+            Refusal::WrongNumber { expected, got } => {
+                write!(out, "The number of receivers should be {expected} but {got}.")
+            }
+            Refusal::EnoughReceivers => {
+                out.write_str("The number of receivers has reached limits.")
+            }
+            Refusal::TooManyKeys => out.write_str("Too many keys are waiting."),
+            Refusal::Closing => out.write_str("The relay is shutting down."),
+        }
+    }
+}
+
+/// What happens when a sender comes.
+#[derive(Debug)]
+pub enum SenderCame<S, R> {
+    /// It waits.
+    Waits {
+        /// Its name, for [`Pairing::leave`].
+        id: Id,
+        /// Receivers that were there before; `None` if the key was free.
+        connected: Option<usize>,
+    },
+    /// It was the last to come. All its receivers were there before.
+    Completes(Pair<S, R>),
+}
+
+/// What happens when a receiver comes.
+#[derive(Debug)]
+pub enum ReceiverCame<S, R> {
+    /// It waits.
+    Waits(Id),
+    /// It was the last to come.
+    Completes(Pair<S, R>),
+}
+
+impl<S, R> Pairing<S, R> {
+    /// A pairing where at most `max_waiting` keys wait at once.
+    pub fn new(max_waiting: usize) -> Self {
+        Pairing {
+            waiting: HashMap::new(),
+            established: HashSet::new(),
+            max_waiting,
+            closing: false,
+            next: 0,
+        }
+    }
+
+    /// A sender for `n` receivers comes.
+    ///
+    /// # Errors
+    /// The first refusal that applies; nothing has changed then, and the sender is dropped.
+    pub fn sender_comes(
+        &mut self,
+        key: &str,
+        n: u8,
+        sender: S,
+    ) -> Result<SenderCame<S, R>, Refusal> {
+        if self.established.contains(key) {
+            return Err(Refusal::Established);
+        }
+        let connected = match self.waiting.get(key) {
+            Some(Waiting { sender: Some(_), .. }) => return Err(Refusal::AnotherSender),
+            Some(waiting) => {
+                waiting.check(n)?;
+                Some(waiting.receivers.len())
+            }
+            None => {
+                self.check_new_key()?;
+                None
+            }
+        };
+        let id = self.new_id();
+        self.entry(key, n).sender = Some((id, sender));
+        Ok(match self.complete(key) {
+            Some(pair) => SenderCame::Completes(pair),
+            None => SenderCame::Waits { id, connected },
+        })
+    }
+
+    /// A receiver comes, one of `n`. `tell` is called with the sender, if one waits.
+    ///
+    /// # Errors
+    /// As [`Pairing::sender_comes`].
+    pub fn receiver_comes(
+        &mut self,
+        key: &str,
+        n: u8,
+        receiver: R,
+        tell: impl FnOnce(&S),
+    ) -> Result<ReceiverCame<S, R>, Refusal> {
+        if self.established.contains(key) {
+            return Err(Refusal::Established);
+        }
+        match self.waiting.get(key) {
+            Some(waiting) => {
+                waiting.check(n)?;
+                if waiting.receivers.len() >= usize::from(n) {
+                    return Err(Refusal::EnoughReceivers);
+                }
+            }
+            None => self.check_new_key()?,
+        }
+        let id = self.new_id();
+        let waiting = self.entry(key, n);
+        waiting.receivers.push((id, receiver));
+        if let Some((_, sender)) = &waiting.sender {
+            tell(sender);
+        }
+        Ok(match self.complete(key) {
+            Some(pair) => ReceiverCame::Completes(pair),
+            None => ReceiverCame::Waits(id),
+        })
+    }
+
+    /// Somebody leaves. Returns whether they waited; if not, they are part of a pair, or gone.
+    pub fn leave(&mut self, key: &str, id: Id) -> bool {
+        let Some(waiting) = self.waiting.get_mut(key) else { return false };
+        let before = waiting.len();
+        waiting.sender.take_if(|(sender, _)| *sender == id);
+        waiting.receivers.retain(|(receiver, _)| *receiver != id);
+        let left = waiting.len() < before;
+        if waiting.len() == 0 {
+            self.waiting.remove(key);
+        }
+        left
+    }
+
+    /// An established pair has ended: its key is free.
+    pub fn finish(&mut self, key: &str) {
+        self.established.remove(key);
+    }
+
+    /// From now on no free key may begin to wait; keys that wait may still be completed.
+    pub fn close(&mut self) {
+        self.closing = true;
+    }
+
+    /// Forgets all who wait, and returns their values.
+    pub fn forget_waiting(&mut self) -> (Vec<S>, Vec<R>) {
+        let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+        for (_, waiting) in self.waiting.drain() {
+            senders.extend(waiting.sender.map(|(_, sender)| sender));
+            receivers.extend(waiting.receivers.into_iter().map(|(_, receiver)| receiver));
+        }
+        (senders, receivers)
+    }
+
+    /// Whether somebody waits on the key, or a pair has it.
+    pub fn holds(&self, key: &str) -> bool {
+        self.waiting.contains_key(key) || self.established.contains(key)
+    }
+
+    /// The number of keys that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// The number of established pairs.
+    pub fn established(&self) -> usize {
+        self.established.len()
+    }
+
+    fn check_new_key(&self) -> Result<(), Refusal> {
+        if self.closing {
+            return Err(Refusal::Closing);
+        }
+        if self.waiting.len() >= self.max_waiting { Err(Refusal::TooManyKeys) } else { Ok(()) }
+    }
+
+    fn new_id(&mut self) -> Id {
+        self.next += 1;
+        Id(self.next)
+    }
+
+    fn entry(&mut self, key: &str, n: u8) -> &mut Waiting<S, R> {
+        self.waiting.entry(key.to_owned()).or_insert_with(|| Waiting {
+            n,
+            sender: None,
+            receivers: Vec::new(),
+        })
+    }
+
+    /// Establishes the pair if all are there.
+    fn complete(&mut self, key: &str) -> Option<Pair<S, R>> {
+        let waiting = self.waiting.get(key)?;
+        if waiting.sender.is_none() || waiting.receivers.len() < usize::from(waiting.n) {
+            return None;
+        }
+        let (key, Waiting { sender, receivers, .. }) = self.waiting.remove_entry(key)?;
+        let (_, sender) = sender?;
+        self.established.insert(key);
+        Some(Pair {
+            sender,
+            receivers: receivers.into_iter().map(|(_, receiver)| receiver).collect(),
+        })
+    }
+}
+
+impl<S, R> Waiting<S, R> {
+    fn len(&self) -> usize {
+        usize::from(self.sender.is_some()) + self.receivers.len()
+    }
+
+    fn check(&self, n: u8) -> Result<(), Refusal> {
+        if self.n == n {
+            return Ok(());
+        }
+        Err(Refusal::WrongNumber { expected: self.n, got: n })
+    }
+}

@@ -1,0 +1,67 @@
+//! Reads the configuration, binds, serves, and maps the outcome to an exit code.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anstream::eprintln;
+use anyhow::Context;
+use service_kit::{Admin, Listeners, arguments, serve_with, shutdown_signal, telemetry};
+use tokio::runtime::Builder;
+
+use crate::accept::Acceptor;
+use crate::config::{Arguments, Config};
+use crate::handler::Relay;
+
+/// Runs the service until a signal ends it; returns the exit code.
+pub fn run() -> ExitCode {
+    let config = match arguments::parse::<Arguments>().check() {
+        Ok(config) => config,
+        Err(error) => {
+            eprintln!("relay-service: {error}");
+            return ExitCode::from(arguments::USAGE);
+        }
+    };
+    let mut runtime = match config.worker_threads {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    runtime.worker_threads(config.worker_threads).enable_all();
+    let runtime = runtime.build().context("cannot start the runtime");
+    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(config))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("relay-service: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::async_yields_async, reason = "`serve_with` awaits the rest, within its bound")]
+async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
+    let listeners =
+        Listeners::bind((config.addr, "RELAY_ADDR"), (config.admin_addr, "RELAY_ADMIN_ADDR"))
+            .await?;
+    telemetry::init("relay-service", config.log_level)?;
+    let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
+    let shutdown = shutdown_signal()?;
+    tracing::info!(%addr, %admin_addr, "listening");
+
+    let relay = Relay::new(config.max_waiting_keys, config.wait_timeout);
+    let measured = Arc::clone(&relay);
+    let admin = Admin::new(move || measured.metrics());
+    let draining = Arc::clone(&relay);
+    // From the signal on no free key may begin to wait, so it begins on another server.
+    let shutdown = async move {
+        shutdown.await;
+        draining.close();
+    };
+    let acceptor = Acceptor::new(&relay, config.serving.max_connections, config.header_timeout);
+    serve_with(listeners, &config.serving, admin, shutdown, async |listener, stopped| {
+        let open = acceptor.run(listener, stopped).await;
+        // No partner can come any more.
+        relay.end_waits();
+        open.shutdown()
+    })
+    .await;
+    Ok(())
+}

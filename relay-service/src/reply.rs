@@ -1,0 +1,137 @@
+//! Every answer of the relay but the streams' bodies.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CONTENT_DISPOSITION,
+    CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+
+use crate::body::Body;
+use crate::pairing::Refusal;
+
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, OPTIONS");
+const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
+const PLAIN: HeaderValue = HeaderValue::from_static("text/plain");
+const TRUE: HeaderValue = HeaderValue::from_static("true");
+const X_PIPING: HeaderName = HeaderName::from_static("x-piping");
+
+/// A text, from any origin.
+pub(crate) fn text(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, PLAIN);
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
+    response
+}
+
+/// One `[ERROR]` line.
+pub(crate) fn error(status: StatusCode, message: &str) -> Response<Body> {
+    let mut response = text(Body::full(format!("[ERROR] {message}\n")));
+    *response.status_mut() = status;
+    response
+}
+
+/// A mistake of the client.
+pub(crate) fn bad_request(message: &str) -> Response<Body> {
+    error(StatusCode::BAD_REQUEST, message)
+}
+
+/// Not now; the client may come again.
+pub(crate) fn unavailable(message: &str) -> Response<Body> {
+    let mut response = error(StatusCode::SERVICE_UNAVAILABLE, message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// Somebody may not wait on `key`.
+pub(crate) fn refused(refusal: &Refusal, key: &str) -> Response<Body> {
+    match refusal {
+        Refusal::TooManyKeys | Refusal::Closing => unavailable(&refusal.message(key)),
+        _ => bad_request(&refusal.message(key)),
+    }
+}
+
+/// 405.
+pub(crate) fn method_not_allowed(method: &Method) -> Response<Body> {
+    let message = format!("Unsupported method: {method}.");
+    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, &message);
+    response.headers_mut().insert(ALLOW, METHODS);
+    response
+}
+
+/// A preflight request's answer.
+pub(crate) fn options(request: &HeaderMap) -> Response<Body> {
+    let mut response = Response::new(Body::Full(None));
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    let allowed = HeaderValue::from_static("Content-Type, Content-Disposition, X-Piping");
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    if request.get("access-control-request-private-network") == Some(&TRUE) {
+        headers.insert("access-control-allow-private-network", TRUE);
+    }
+    response
+}
+
+/// What a receiver's answer begins with. `request` are the sender's headers, `part` those of its
+/// multipart body's first part.
+pub(crate) fn receiver_headers(request: &HeaderMap, part: Option<&HeaderMap>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if part.is_none()
+        && let Some(length) = request.get(CONTENT_LENGTH)
+    {
+        headers.insert(CONTENT_LENGTH, length.clone());
+    }
+    let described = part.unwrap_or(request);
+    if let Some(content_type) = described.get(CONTENT_TYPE) {
+        headers.insert(CONTENT_TYPE, harmless(content_type));
+    }
+    if let Some(disposition) = described.get(CONTENT_DISPOSITION) {
+        headers.insert(CONTENT_DISPOSITION, disposition.clone());
+    }
+    for value in request.get_all(X_PIPING) {
+        headers.append(X_PIPING, value.clone());
+    }
+    if headers.contains_key(X_PIPING) {
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("X-Piping"));
+    }
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
+    headers.insert("x-robots-tag", HeaderValue::from_static("none"));
+    headers
+}
+
+/// No browser may show a stranger's page as one of this site: `text/html` becomes `text/plain`.
+fn harmless(content_type: &HeaderValue) -> HeaderValue {
+    const HTML: &[u8] = b"text/html";
+    let value = content_type.as_bytes().trim_ascii_start();
+    let Some((kind, rest)) = value.split_at_checked(HTML.len()) else {
+        return content_type.clone();
+    };
+    let ends = rest.trim_ascii_start().first().is_none_or(|&byte| byte == b';');
+    if !kind.eq_ignore_ascii_case(HTML) || !ends {
+        return content_type.clone();
+    }
+    HeaderValue::from_bytes(&[b"text/plain", rest].concat()).unwrap_or(PLAIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn html_becomes_plain_text_and_keeps_its_parameters() {
+        for (given, expected) in [
+            ("text/html", "text/plain"),
+            ("Text/HTML; charset=utf-8", "text/plain; charset=utf-8"),
+            ("text/html ;x", "text/plain ;x"),
+            ("text/htmlx", "text/htmlx"),
+            ("text/htm", "text/htm"),
+            ("image/png", "image/png"),
+        ] {
+            assert_eq!(harmless(&HeaderValue::from_static(given)), expected, "{given}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Reads the request target: the key, and the number of receivers.
+
+/// Most receivers of one sender.
+pub const MAX_RECEIVERS: u8 = 250;
+const PREFIX: &str = "/p/";
+
+/// The key of a path: the path as sent, without dot segments (RFC 3986, section 5.2.4; `%2e` is a
+/// dot), its percent-encoding kept. Leading slashes are one. `None` if it is not below `/p/`.
+pub fn key(path: &str) -> Option<String> {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.trim_start_matches('/').split('/').peekable();
+    while let Some(segment) = segments.next() {
+        let dots = dots(segment);
+        if dots == Some(2) {
+            kept.pop();
+        }
+        if dots.is_none() {
+            kept.push(segment);
+        } else if segments.peek().is_none() {
+            kept.push("");
+        }
+    }
+    let key = format!("/{}", kept.join("/"));
+    (key.len() > PREFIX.len() && key.starts_with(PREFIX)).then_some(key)
+}
+
+/// 1 or 2 if the segment is `.` or `..`, however its dots are written.
+fn dots(segment: &str) -> Option<usize> {
+    if segment.len() > 6 {
+        return None;
+    }
+    let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+    matches!(plain.as_str(), "." | "..").then_some(plain.len())
+}
+
+/// The number of receivers in a query: the first `n`, digits only; 1 if there is none. `None` if it
+/// is not a number, or more than [`MAX_RECEIVERS`]. 0 is left to the caller.
+pub fn count(query: &str) -> Option<u8> {
+    let Some(pair) = query.split('&').find(|pair| *pair == "n" || pair.starts_with("n=")) else {
+        return Some(1);
+    };
+    let digits = pair.get(2..).unwrap_or_default();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().filter(|&count| count <= MAX_RECEIVERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_path_without_dot_segments() {
+        for (path, expected) in [
+            ("/p/x", Some("/p/x")),
+            ("//p/x", Some("/p/x")),
+            ("/p/x/", Some("/p/x/")),
+            ("/p//x", Some("/p//x")),
+            ("/p/./x", Some("/p/x")),
+            ("/p/a/../x", Some("/p/x")),
+            ("/p/a/%2E%2e/x", Some("/p/x")),
+            ("/q/../p/x", Some("/p/x")),
+            ("/p/x/..", None),
+            ("/p/x/.", Some("/p/x/")),
+            ("/p/%2F%41", Some("/p/%2F%41")),
+            ("/p/", None),
+            ("/p", None),
+            ("/", None),
+            ("/px", None),
+            ("/p/../x", None),
+            ("/p/...", Some("/p/...")),
+        ] {
+            assert_eq!(key(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn n_is_1_to_250_in_digits() {
+        for (query, expected) in [
+            ("", Some(1)),
+            ("a=2", Some(1)),
+            ("n=1", Some(1)),
+            ("a&n=250&n=x", Some(250)),
+            ("n=007", Some(7)),
+            ("n=0", Some(0)),
+            ("n=251", None),
+            ("n=256", None),
+            ("n=99999999999999999999", None),
+            ("n", None),
+            ("n=", None),
+            ("n=-1", None),
+            ("n=+1", None),
+            ("n=1.9", None),
+            ("n=2x", None),
+            ("n=%31", None),
+        ] {
+            assert_eq!(count(query), expected, "{query}");
+        }
+    }
+}
