@@ -47,6 +47,25 @@ export const SETTINGS = [
     (text) => text || undefined,
     'file of the program, module or addon; empty: its build output',
   ),
+  setting('RELAY_ADDR', '', optionalAddress, 'listener of the relay, /p/KEY; empty: no relay'),
+  setting(
+    'RELAY_PROXY_ADDR',
+    '',
+    optionalAddress,
+    'listener of the relay for a proxy, over HTTP/2 without TLS',
+  ),
+  setting(
+    'RELAY_MAX_WAITING_KEYS',
+    '10000',
+    wholeNumber(1, 1e6),
+    'relay keys on which somebody waits; more get 503',
+  ),
+  setting(
+    'RELAY_WAIT_TIMEOUT_SECONDS',
+    '3600',
+    seconds(0.1, 86_400),
+    'longest wait for a partner at the relay',
+  ),
   setting(
     'SHUTDOWN_DELAY_SECONDS',
     '0',
@@ -94,6 +113,12 @@ export function loadConfig(args, env) {
       throw new ConfigError(`${variable}=${JSON.stringify(text)}: ${error.message}`);
     }
   }
+  if (config.workers > 1 && (config.relayAddr || config.relayProxyAddr)) {
+    const { WORKERS } = config.typed;
+    throw new ConfigError(
+      `WORKERS="${WORKERS}": the relay needs 1, so that both halves of a pair meet`,
+    );
+  }
   return config;
 }
 
@@ -134,6 +159,10 @@ function parseAddress(text) {
   const port = Number(match[3]);
   if (port > 65535) throw new Error('the port must be 0 to 65535');
   return { host: match[1] ?? match[2], port };
+}
+
+function optionalAddress(text) {
+  return text === '' ? undefined : parseAddress(text);
 }
 
 function wholeNumber(min, max) {

@@ -2,13 +2,15 @@ import { createAdminServer } from './admin.js';
 import { formatAddress } from './config.js';
 import { listen } from './http/listen.js';
 import { shutDown, stopSignal } from './lifecycle.js';
+import { startRelay } from './relay/server.js';
 import { startServing } from './serve.js';
 
 /** Runs the app in one process until a signal ends it. */
 export async function runSingle(config, logger) {
   let ready = false;
   const signalled = stopSignal();
-  const { address, metrics, stop } = await startServing(config, logger);
+  const { address, metrics, stop: stopApp } = await startServing(config, logger);
+  const relay = await startRelay(config);
   const admin = createAdminServer({
     isReady: () => ready,
     renderMetrics: () => metrics.register.metrics(),
@@ -17,12 +19,25 @@ export async function runSingle(config, logger) {
   const adminAddress = await listen(admin, config.adminAddr, 'ADMIN_ADDR');
   ready = true;
   logger.info(
-    { addr: formatAddress(address), admin_addr: formatAddress(adminAddress), workers: 1 },
+    {
+      addr: formatAddress(address),
+      admin_addr: formatAddress(adminAddress),
+      ...mapValues(relay.addresses, formatAddress),
+      workers: 1,
+    },
     'listening',
   );
 
   const markNotReady = () => {
     ready = false;
   };
+  const stop = async () => {
+    const [, inTime] = await Promise.all([stopApp(), relay.stop()]);
+    if (!inTime) logger.warn('streams were cut off at the end of the drain time');
+  };
   await shutDown({ signal: await signalled, config, logger, markNotReady, stop });
+}
+
+function mapValues(object, change) {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
 }

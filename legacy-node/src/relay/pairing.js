@@ -1,0 +1,100 @@
+/**
+ * Which requests belong together. It knows no HTTP: senders and receivers are opaque objects, and
+ * every refusal is a text.
+ */
+
+/** The limit of waiting keys is reached; nothing is wrong with the request. */
+export const TOO_MANY_KEYS = Symbol('too many waiting keys');
+
+/** No key may begin to wait any more. */
+export const CLOSING = Symbol('closing');
+
+/** @param {number} maxWaitingKeys keys on which somebody may wait at once */
+export function createPairing(maxWaitingKeys) {
+  const waiting = new Map();
+  const established = new Set();
+  let closing = false;
+  return { addSender, addReceiver, leave, finish, close, holds, sizes };
+
+  /** @returns {{refusal} | {connected: number, pair: object | undefined}} */
+  function addSender(key, n, sender) {
+    if (established.has(key)) return refuse(alreadyEstablished(key));
+    const entry = waiting.get(key);
+    if (entry?.sender) return refuse(`Another sender has been connected on '${key}'.`);
+    if (entry && entry.n !== n) return refuse(wrongNumber(entry.n, n));
+    if (!entry && closing) return refuse(CLOSING);
+    if (!entry && waiting.size >= maxWaitingKeys) return refuse(TOO_MANY_KEYS);
+    const connected = entry ? entry.receivers.length : 0;
+    enter(key, n).sender = sender;
+    return { connected: entry ? connected : undefined, pair: pairOf(key) };
+  }
+
+  /** @returns {{refusal} | {sender: object | undefined, pair: object | undefined}} */
+  function addReceiver(key, n, receiver) {
+    if (established.has(key)) return refuse(alreadyEstablished(key));
+    const entry = waiting.get(key);
+    if (entry && entry.n !== n) return refuse(wrongNumber(entry.n, n));
+    if (entry && entry.receivers.length === n) {
+      return refuse('The number of receivers has reached limits.');
+    }
+    if (!entry && closing) return refuse(CLOSING);
+    if (!entry && waiting.size >= maxWaitingKeys) return refuse(TOO_MANY_KEYS);
+    const { receivers, sender } = enter(key, n);
+    receivers.push(receiver);
+    return { sender, pair: pairOf(key) };
+  }
+
+  /** Forgets one who left while waiting. */
+  function leave(key, who) {
+    const entry = waiting.get(key);
+    if (!entry) return;
+    if (entry.sender === who) entry.sender = undefined;
+    entry.receivers = entry.receivers.filter((receiver) => receiver !== who);
+    if (!entry.sender && entry.receivers.length === 0) waiting.delete(key);
+  }
+
+  /** Frees the key of an established pair. */
+  function finish(key) {
+    established.delete(key);
+  }
+
+  /** Lets no free key begin to wait, and returns those who wait: nobody will come for them. */
+  function close() {
+    closing = true;
+    const all = [...waiting.values()];
+    return all.flatMap(({ sender, receivers }) => (sender ? [sender, ...receivers] : receivers));
+  }
+
+  function holds(key) {
+    return waiting.has(key) || established.has(key);
+  }
+
+  function sizes() {
+    return { waiting: waiting.size, established: established.size };
+  }
+
+  function enter(key, n) {
+    if (!waiting.has(key)) waiting.set(key, { n, sender: undefined, receivers: [] });
+    return waiting.get(key);
+  }
+
+  function pairOf(key) {
+    const { n, sender, receivers } = waiting.get(key);
+    if (!sender || receivers.length < n) return undefined;
+    waiting.delete(key);
+    established.add(key);
+    return { sender, receivers };
+  }
+}
+
+function refuse(refusal) {
+  return { refusal };
+}
+
+function alreadyEstablished(key) {
+  return `Connection on '${key}' has been established already.`;
+}
+
+function wrongNumber(expected, n) {
+  return `The number of receivers should be ${expected} but ${n}.`;
+}

@@ -1,0 +1,117 @@
+/** Moves a pair's bytes from the sender to its receivers, at the pace of the slowest. */
+import { cut } from './messages.js';
+import { firstPart, isMultipart } from './multipart.js';
+
+/**
+ * Runs until the body has ended, the sender has left, or the last receiver has.
+ * @param {{req, res, lines}} sender
+ * @param {{req, res}[]} receivers
+ */
+export async function transfer(sender, receivers) {
+  const { req, lines } = sender;
+  const open = new Set();
+  lines.info(`Start sending to ${receivers.length} receiver(s)!`);
+  for (const { res } of receivers) {
+    open.add(res);
+    res.once('close', () => {
+      if (isWhole(res) || !open.delete(res)) return;
+      lines.info('A receiver aborted.');
+      // Ends the loop below, wherever it waits.
+      if (open.size === 0) sender.receiversGone();
+    });
+    // The 'close' that follows tells all that matters.
+    res.on('error', () => {});
+  }
+  const gone = new Promise((resolve) => {
+    sender.receiversGone = () => resolve('gone');
+  });
+  try {
+    const source = await sourceOf(req);
+    for (const res of open) res.writeHead(200, receiverHeaders(req, source));
+    const outcome = await Promise.race([copy(source.body, open), gone]);
+    if (outcome === 'gone') return endAfterAbort(sender);
+    lines.info('Sent successfully!');
+    await Promise.race([finishAll(open), gone]);
+    if (open.size === 0) return endAfterAbort(sender);
+    lines.end('[INFO] All receiver(s) was/were received successfully.\n');
+  } catch {
+    // The sender left midway, or its body is broken: nobody may take the rest for a whole.
+    for (const res of open) {
+      open.delete(res);
+      cut(res);
+    }
+    cut(sender.res);
+  }
+}
+
+/** Whether a closed answer was sent to its end. HTTP/2 answers "finish" even if they are reset. */
+function isWhole(res) {
+  return res.writableEnded && (res.stream ? res.stream.rstCode === 0 : res.writableFinished);
+}
+
+/** The sender's bytes and the headers that describe them. */
+async function sourceOf(req) {
+  if (isMultipart(req)) return firstPart(req);
+  return { headers: req.headers, body: req, length: req.headers['content-length'] };
+}
+
+function receiverHeaders(req, { headers, length }) {
+  const type = headers['content-type'];
+  const disposition = headers['content-disposition'];
+  const piping = valuesOf(req.rawHeaders, 'x-piping');
+  return {
+    ...(length !== undefined && { 'Content-Length': length }),
+    ...(type !== undefined && { 'Content-Type': harmless(type) }),
+    ...(disposition !== undefined && { 'Content-Disposition': disposition }),
+    ...(piping.length > 0 && {
+      'X-Piping': piping,
+      'Access-Control-Expose-Headers': 'X-Piping',
+    }),
+    'Access-Control-Allow-Origin': '*',
+    'X-Robots-Tag': 'none',
+  };
+}
+
+/** No browser may show a stranger's page as one of this site. */
+function harmless(type) {
+  return type.replace(/^\s*text\/html(?=\s*(?:;|$))/i, 'text/plain');
+}
+
+function valuesOf(rawHeaders, name) {
+  const values = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i].toLowerCase() === name) values.push(rawHeaders[i + 1]);
+  }
+  return values;
+}
+
+async function copy(body, open) {
+  for await (const chunk of body) {
+    const full = [];
+    for (const res of open) if (!res.write(chunk)) full.push(drained(res));
+    if (full.length > 0) await Promise.all(full);
+  }
+}
+
+function drained(res) {
+  return new Promise((resolve) => {
+    const done = () => {
+      res.off('drain', done);
+      res.off('close', done);
+      resolve();
+    };
+    res.on('drain', done);
+    res.on('close', done);
+  });
+}
+
+function finishAll(open) {
+  const ends = [...open].map((res) => new Promise((resolve) => res.once('close', resolve).end()));
+  return Promise.all(ends);
+}
+
+function endAfterAbort({ req, res, lines }) {
+  res.once('close', () => req.destroy());
+  res.once('finish', () => (res.stream ? res.stream.close() : req.destroy()));
+  lines.end('[INFO] All receiver(s) was/were aborted halfway.\n');
+}
