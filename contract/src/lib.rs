@@ -7,6 +7,7 @@
 pub mod case;
 mod check;
 mod image;
+pub mod relay;
 pub mod report;
 mod wire;
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anstream::{eprintln, println};
 use clap::Parser;
-use contract::{Case, Options, Target, case, run};
+use contract::{Case, Options, Report, Target, case, relay, run};
 
 /// Checks a server against the contract of GET /qrcode, or against the cases of another route
 #[derive(Parser)]
@@ -18,6 +18,12 @@ struct Arguments {
     /// Run the cases of another route: the *.json of a folder
     #[arg(long, value_name = "FOLDER")]
     cases: Option<PathBuf>,
+    /// Play the relay's scenarios instead
+    #[arg(long, conflicts_with = "cases")]
+    relay: bool,
+    /// With --relay: leave out what only holds without a proxy in front
+    #[arg(long, requires = "relay")]
+    proxied: bool,
     /// Run only the cases whose name contains this
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
@@ -51,6 +57,9 @@ fn main() -> ExitCode {
 
 /// Whether all cases passed.
 fn check(arguments: &Arguments) -> anyhow::Result<bool> {
+    if arguments.relay {
+        return check_relay(arguments);
+    }
     let cases = chosen(arguments)?;
     if arguments.list {
         cases.iter().for_each(|case| println!("{}", case.name));
@@ -60,9 +69,29 @@ fn check(arguments: &Arguments) -> anyhow::Result<bool> {
     let reference_engine = arguments.engine == "reference";
     let served_by = arguments.served_by.clone();
     let options = Options { reference_engine, served_by, concurrency: arguments.concurrency };
-    let report = run(&target, &cases, &options);
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+    print(&run(&target, &cases, &options), arguments.json)
+}
+
+/// Whether all scenarios of the relay passed.
+fn check_relay(arguments: &Arguments) -> anyhow::Result<bool> {
+    let mut scenarios = relay::all()?;
+    if let Some(only) = &arguments.only {
+        scenarios.retain(|scenario| scenario.name.contains(only.as_str()));
+        anyhow::ensure!(!scenarios.is_empty(), "no scenario's name contains {only:?}");
+    }
+    if arguments.list {
+        scenarios.iter().for_each(|scenario| println!("{}", scenario.name));
+        return Ok(true);
+    }
+    let target = Target::new(arguments.base.as_deref().unwrap_or_default())?;
+    let report = relay::run(&target, &scenarios, arguments.concurrency, arguments.proxied);
+    print(&report, arguments.json)
+}
+
+/// Prints the report; returns whether nothing failed.
+fn print(report: &Report, json: bool) -> anyhow::Result<bool> {
+    if json {
+        println!("{}", serde_json::to_string_pretty(report)?);
     } else {
         println!("{report}");
     }

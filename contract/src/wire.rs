@@ -51,7 +51,7 @@ impl Target {
         Ok(target)
     }
 
-    fn connect(&self) -> anyhow::Result<TcpStream> {
+    pub(crate) fn connect(&self) -> anyhow::Result<TcpStream> {
         let host = self.host.trim_matches(['[', ']']);
         let mut error = None;
         for addr in (host, self.port).to_socket_addrs()? {

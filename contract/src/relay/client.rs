@@ -1,0 +1,343 @@
+//! One connection: sends byte for byte, and reads an answer piece by piece.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+
+use super::flood::Flood;
+use super::scenario::{End, Framing};
+
+/// Bytes that a flood sends at once.
+const PIECE: usize = 64 * 1024;
+
+pub(super) struct Client {
+    stream: TcpStream,
+    framing: Option<Framing>,
+    received: Vec<u8>,
+    body: Body,
+    flood: Option<Running>,
+    expected: Flood,
+}
+
+struct Running {
+    sent: Arc<AtomicU64>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+/// What is still to come of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Body {
+    Head,
+    Length(u64),
+    ChunkHead,
+    /// Bytes of the chunk, with the line end after it.
+    Chunk(u64),
+    UntilClose,
+    Whole,
+    Cut,
+}
+
+/// An answer's head.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+impl Client {
+    pub(super) fn new(stream: TcpStream, framing: Option<Framing>) -> Self {
+        Client {
+            stream,
+            framing,
+            received: Vec::new(),
+            body: Body::Head,
+            flood: None,
+            expected: Flood::new(),
+        }
+    }
+
+    /// Sends bytes as they are.
+    pub(super) fn send_raw(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.stream.write_all(bytes).context("sending")
+    }
+
+    /// Sends bytes of the body.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        let framed = framed(self.framing, bytes);
+        self.send_raw(&framed)
+    }
+
+    pub(super) fn end_body(&mut self) -> anyhow::Result<()> {
+        if let Some(flood) = self.flood.take() {
+            let ended = flood.thread.join();
+            ended.map_err(|_| anyhow::anyhow!("the flood's thread"))?.context("sending")?;
+        }
+        if self.framing == Some(Framing::Chunked) { self.send_raw(b"0\r\n\r\n") } else { Ok(()) }
+    }
+
+    /// Sends `total` bytes from a thread.
+    pub(super) fn flood(&mut self, total: u64) -> anyhow::Result<()> {
+        let mut stream = self.stream.try_clone()?;
+        // Whoever is slow may be so for long.
+        stream.set_write_timeout(Some(Duration::from_secs(60)))?;
+        let framing = self.framing;
+        let sent = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&sent);
+        let thread = std::thread::spawn(move || {
+            let mut flood = Flood::new();
+            let mut rest = total;
+            while rest > 0 {
+                let mut piece = vec![0; PIECE.min(usize::try_from(rest).unwrap_or(PIECE))];
+                flood.fill(&mut piece);
+                stream.write_all(&framed(framing, &piece))?;
+                rest -= piece.len() as u64;
+                count.fetch_add(piece.len() as u64, Ordering::Relaxed);
+            }
+            Ok(())
+        });
+        self.flood = Some(Running { sent, thread });
+        Ok(())
+    }
+
+    /// Waits until the flood has made no progress for a while; checks that it is not through.
+    pub(super) fn check_stall(&self, limit: u64) -> anyhow::Result<()> {
+        let flood = self.flood.as_ref().context("there is no flood")?;
+        let mut before = u64::MAX;
+        loop {
+            let now = flood.sent.load(Ordering::Relaxed);
+            ensure!(now < limit, "{now} bytes were taken; the limit is {limit}");
+            ensure!(!flood.thread.is_finished(), "the flood has ended after {now} bytes");
+            if now == before {
+                return Ok(());
+            }
+            before = now;
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+    }
+
+    pub(super) fn half_close(&self) -> anyhow::Result<()> {
+        self.stream.shutdown(Shutdown::Write).context("half-closing")
+    }
+
+    /// Closes the connection, the flood's too.
+    pub(super) fn leave(self) {
+        // Both directions: the flood's thread has a copy of the socket.
+        let _ = self.stream.shutdown(Shutdown::Both);
+        if let Some(flood) = self.flood {
+            let _ = flood.thread.join();
+        }
+    }
+
+    /// Checks that nothing comes for a while.
+    pub(super) fn check_silence(&mut self, time: Duration) -> anyhow::Result<()> {
+        let timeout = self.stream.read_timeout()?;
+        self.stream.set_read_timeout(Some(time))?;
+        let mut bytes = [0; 256];
+        let read = self.stream.read(&mut bytes);
+        self.stream.set_read_timeout(timeout)?;
+        match read {
+            Err(error) if is_timeout(&error) => Ok(()),
+            Err(error) => Err(error).context("expected silence"),
+            Ok(0) => bail!("expected silence, but the connection was closed"),
+            Ok(count) => {
+                bail!("expected silence, got {:?}", bytes[..count].escape_ascii().to_string())
+            }
+        }
+    }
+
+    /// Reads the answer's head.
+    pub(super) fn head(&mut self, is_head_request: bool) -> anyhow::Result<Answer> {
+        ensure!(self.body == Body::Head, "the head has been read already");
+        loop {
+            if let Some((answer, length)) = parse_head(&self.received)? {
+                self.received.drain(..length);
+                if answer.status / 100 == 1 {
+                    continue; // 100 Continue
+                }
+                self.body = answer.body(is_head_request)?;
+                return Ok(answer);
+            }
+            match self.receive() {
+                Ok(true) => {}
+                Ok(false) => bail!("closed without an answer"),
+                Err(error) => return Err(error).context("reading the head"),
+            }
+        }
+    }
+
+    /// The next bytes of the body, at most `limit`; empty at its end.
+    fn next(&mut self, limit: usize) -> anyhow::Result<Vec<u8>> {
+        loop {
+            self.skip_chunk_head()?;
+            let rest = match self.body {
+                Body::Head => bail!("the head has not been read"),
+                Body::Whole | Body::Cut => return Ok(Vec::new()),
+                Body::Length(rest) => usize::try_from(rest)?,
+                Body::Chunk(rest) => usize::try_from(rest.saturating_sub(2))?,
+                Body::ChunkHead => 0,
+                Body::UntilClose => usize::MAX,
+            };
+            let count = rest.min(limit).min(self.received.len());
+            if count > 0 {
+                match &mut self.body {
+                    Body::Length(rest) | Body::Chunk(rest) => *rest -= count as u64,
+                    _ => {}
+                }
+                if self.body == Body::Length(0) {
+                    self.body = Body::Whole;
+                }
+                return Ok(self.received.drain(..count).collect());
+            }
+            match self.receive() {
+                Ok(true) => {}
+                Ok(false) if self.body == Body::UntilClose => self.body = Body::Whole,
+                Err(error) if is_timeout(&error) => bail!("nothing more comes"),
+                Ok(false) | Err(_) => self.body = Body::Cut,
+            }
+        }
+    }
+
+    /// Takes the line ends and sizes between chunks, as far as they have come.
+    fn skip_chunk_head(&mut self) -> anyhow::Result<()> {
+        if let Body::Chunk(rest @ 1..=2) = self.body
+            && self.received.len() as u64 >= rest
+        {
+            self.received.drain(..usize::try_from(rest)?);
+            self.body = Body::ChunkHead;
+        }
+        if self.body != Body::ChunkHead {
+            return Ok(());
+        }
+        let size = httparse::parse_chunk_size(&self.received);
+        let httparse::Status::Complete((start, size)) =
+            size.map_err(|_| anyhow::anyhow!("a chunk has no size"))?
+        else {
+            return Ok(());
+        };
+        if size > 0 {
+            self.received.drain(..start);
+            self.body = Body::Chunk(size + 2);
+        } else if self.received[start..].starts_with(b"\r\n") {
+            self.received.drain(..start + 2);
+            self.body = Body::Whole;
+        }
+        Ok(())
+    }
+
+    /// Reads exactly `expected`.
+    pub(super) fn read(&mut self, expected: &[u8]) -> anyhow::Result<()> {
+        let mut got = Vec::new();
+        while got.len() < expected.len() {
+            let bytes = self.next(expected.len() - got.len());
+            let bytes = bytes.with_context(|| format!("after {:?}", shown(&got)))?;
+            if bytes.is_empty() {
+                break;
+            }
+            got.extend(bytes);
+        }
+        ensure!(got == expected, "expected {:?}, got {:?}", shown(expected), shown(&got));
+        Ok(())
+    }
+
+    /// Reads `total` bytes of a flood.
+    pub(super) fn read_flood(&mut self, total: u64) -> anyhow::Result<()> {
+        let mut rest = total;
+        while rest > 0 {
+            let bytes = self.next(usize::try_from(rest)?)?;
+            let done = total - rest;
+            ensure!(!bytes.is_empty(), "ended after {done} of {total} bytes");
+            let wrong = self.expected.check(&bytes);
+            ensure!(wrong.is_none(), "another byte at {}", done + wrong.unwrap_or_default() as u64);
+            rest -= bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads whatever comes, to the end. An answer without a head is cut.
+    pub(super) fn end_of_all(&mut self) -> anyhow::Result<End> {
+        while self.body == Body::Head {
+            match self.receive() {
+                Ok(true) if parse_head(&self.received)?.is_some() => drop(self.head(false)?),
+                Ok(true) => {}
+                Err(error) if is_timeout(&error) => bail!("nothing comes"),
+                Ok(false) | Err(_) => return Ok(End::Cut),
+            }
+        }
+        self.end(true)
+    }
+
+    /// Reads to the end; no more bytes may come, unless `any`.
+    pub(super) fn end(&mut self, any: bool) -> anyhow::Result<End> {
+        loop {
+            let bytes = self.next(PIECE)?;
+            if bytes.is_empty() {
+                return Ok(if self.body == Body::Whole { End::Whole } else { End::Cut });
+            }
+            ensure!(any, "expected the end, got {:?}", shown(&bytes));
+        }
+    }
+
+    /// Whether more has come; `false` at an orderly close.
+    fn receive(&mut self) -> io::Result<bool> {
+        let mut bytes = [0; PIECE];
+        let count = self.stream.read(&mut bytes)?;
+        self.received.extend_from_slice(&bytes[..count]);
+        Ok(count > 0)
+    }
+}
+
+impl Answer {
+    /// The header's values, joined by commas. `name` must be in lower case.
+    pub(super) fn header(&self, name: &str) -> Option<String> {
+        let values =
+            self.headers.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str());
+        let values: Vec<&str> = values.collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    fn body(&self, is_head_request: bool) -> anyhow::Result<Body> {
+        if is_head_request || self.status == 204 || self.status == 304 {
+            return Ok(Body::Whole);
+        }
+        if self.header("transfer-encoding").is_some() {
+            ensure!(self.header("content-length").is_none(), "both framings at once");
+            return Ok(Body::ChunkHead);
+        }
+        Ok(match self.header("content-length") {
+            Some(length) if length == "0" => Body::Whole,
+            Some(length) => Body::Length(length.parse().context("Content-Length")?),
+            None => Body::UntilClose,
+        })
+    }
+}
+
+fn parse_head(bytes: &[u8]) -> anyhow::Result<Option<(Answer, usize)>> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut response = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(length) = response.parse(bytes).context("not HTTP")? else {
+        return Ok(None);
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let headers =
+        response.headers.iter().map(|h| (h.name.to_ascii_lowercase(), text(h.value))).collect();
+    Ok(Some((Answer { status: response.code.unwrap_or_default(), headers }, length)))
+}
+
+fn framed(framing: Option<Framing>, bytes: &[u8]) -> Vec<u8> {
+    if framing != Some(Framing::Chunked) || bytes.is_empty() {
+        return bytes.to_vec();
+    }
+    [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+fn shown(bytes: &[u8]) -> String {
+    crate::report::shorten(bytes)
+}
