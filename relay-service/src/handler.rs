@@ -128,8 +128,10 @@ impl Relay {
             SenderCame::Waits { id, .. } => {
                 tokio::spawn(self.wait_and_send(key, id, sender, started));
             }
-            SenderCame::Completes(Pair { receivers, .. }) => {
-                tokio::spawn(self.send(key, sender, receivers));
+            SenderCame::Completes(pair) => {
+                // Its lines, too: an answer ends when nobody can write one any more.
+                drop(pair.sender);
+                tokio::spawn(self.send(key, sender, pair.receivers));
             }
         }
         if is_http_1_0 {

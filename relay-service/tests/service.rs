@@ -1,0 +1,147 @@
+//! Limits, drain and memory of the service, as a running process.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use service_kit::testing::{Service, connect, eventually, exchange, get};
+use support::relay_service;
+
+fn metric(service: &Service, name: &str) -> f64 {
+    let metrics = get(service.admin_addr, "/metrics");
+    let line = metrics.lines().find(|line| line.split(' ').next() == Some(name));
+    let value = line.and_then(|line| line.split(' ').nth(1));
+    value.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
+}
+
+fn waiting(service: &Service, keys: f64) -> impl FnMut() -> bool + '_ {
+    move || metric(service, "relay_waiting_keys") == keys
+}
+
+fn receive(addr: SocketAddr, key: &str) -> TcpStream {
+    let mut stream = connect(addr);
+    write!(stream, "GET /p/{key} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    stream
+}
+
+fn put(key: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "PUT /p/{key} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+}
+
+fn rest(mut stream: TcpStream) -> String {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_key_over_the_limit_is_refused_until_one_is_free() {
+    let service = relay_service(&[("RELAY_MAX_WAITING_KEYS", "2")]);
+    let first = receive(service.addr, "a");
+    let _second = receive(service.addr, "b");
+    eventually("two keys wait", waiting(&service, 2.0));
+    for answer in [get(service.addr, "/p/c"), exchange(service.addr, &put("c", "x"))] {
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("retry-after: 1\r\n"), "{answer}");
+        assert!(answer.ends_with("[ERROR] Too many keys are waiting.\n"), "{answer}");
+    }
+    // A partner is no new key.
+    assert!(exchange(service.addr, &put("b", "x")).contains("received successfully."));
+    drop(first);
+    eventually("no key waits", waiting(&service, 0.0));
+}
+
+#[test]
+fn a_wait_that_takes_too_long_ends() {
+    let service = relay_service(&[("RELAY_WAIT_TIMEOUT", "200ms")]);
+    let answer = get(service.addr, "/p/a");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.ends_with("[ERROR] No sender came in time.\n"), "{answer}");
+    let answer = exchange(service.addr, &put("a", ""));
+    assert!(answer.contains("[ERROR] No receiver came in time.\n"), "{answer}");
+    assert_eq!(metric(&service, "relay_waiting_keys"), 0.0);
+}
+
+#[test]
+fn a_waiting_sender_with_full_buffers_that_is_reset_is_forgotten() {
+    let service = relay_service(&[]);
+    let mut sender = connect(service.addr);
+    sender
+        .write_all(b"PUT /p/a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\n")
+        .unwrap();
+    eventually("it waits", waiting(&service, 1.0));
+    sender.set_nonblocking(true).unwrap();
+    let piece = vec![0; 1 << 20];
+    while sender.write(&piece).is_ok() {}
+    // Its answer's lines are unread, so closing resets the connection.
+    drop(sender);
+    eventually("it is forgotten", waiting(&service, 0.0));
+}
+
+#[test]
+fn a_drain_lets_partners_in_and_streams_end_and_refuses_new_keys() {
+    let mut service = relay_service(&[("RELAY_SHUTDOWN_DELAY", "2s")]);
+    let receiver = receive(service.addr, "a");
+    let lonely = receive(service.addr, "b");
+    eventually("both wait", waiting(&service, 2.0));
+    service.signal("TERM");
+    eventually("it is not ready", || get(service.admin_addr, "/readyz").contains(" 503 "));
+    let answer = get(service.addr, "/p/c");
+    assert!(answer.ends_with("[ERROR] The relay is shutting down.\n"), "{answer}");
+    let mut sender = connect(service.addr);
+    sender.write_all(put("a", "12345").trim_end_matches("345").as_bytes()).unwrap();
+    // The delay is over when those who wait are told.
+    let answer = rest(lonely);
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.ends_with("[ERROR] The relay is shutting down.\n"), "{answer}");
+    sender.write_all(b"345").unwrap();
+    assert!(rest(receiver).ends_with("\r\n\r\n12345"));
+    assert!(rest(sender).contains("received successfully."));
+    assert_eq!(service.wait(), Some(0));
+}
+
+#[test]
+fn a_client_that_says_nothing_is_closed() {
+    let service = relay_service(&[("RELAY_HEADER_TIMEOUT", "200ms")]);
+    assert_eq!(rest(connect(service.addr)), "");
+    let mut slow = connect(service.addr);
+    slow.write_all(b"GET /p/a HTTP/1.1\r\nhost:").unwrap();
+    let answer = rest(slow);
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[test]
+fn a_hundred_pairs_that_do_not_read_cost_little_memory() {
+    let service = relay_service(&[]);
+    let before = metric(&service, "process_resident_memory_bytes");
+    let piece = vec![0; 1 << 20];
+    let pairs: Vec<_> = (0..100)
+        .map(|number| {
+            let receiver = receive(service.addr, &number.to_string());
+            let mut sender = connect(service.addr);
+            let head = format!(
+                "PUT /p/{number} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\n"
+            );
+            sender.write_all(head.as_bytes()).unwrap();
+            sender.set_nonblocking(true).unwrap();
+            (receiver, sender)
+        })
+        .collect();
+    eventually("all are paired", || metric(&service, "relay_established_pairs") == 100.0);
+    let mut taken = 0;
+    for _ in 0..50 {
+        for (_, mut sender) in pairs.iter().map(|(receiver, sender)| (receiver, sender)) {
+            taken += sender.write(&piece).unwrap_or_default();
+        }
+    }
+    let grown = metric(&service, "process_resident_memory_bytes") - before;
+    assert!(taken > 100 << 20, "{taken} bytes were taken, too few to tell");
+    // Per pair: two connections, hyper's read buffer and four pieces of 64 KiB.
+    assert!(grown < 100.0 * 1_000_000.0, "{grown} bytes for 100 pairs");
+}

@@ -1,0 +1,84 @@
+//! Starts the two relays, for tests.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use contract::Target;
+use contract::relay::{all, run};
+use serde_json::Value;
+use service_kit::testing::Service;
+
+/// Scenarios under way at once.
+const CONCURRENCY: usize = 8;
+
+/// A running relay-service with these settings.
+pub(crate) fn relay_service(settings: &[(&str, &str)]) -> Service {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relay-service"));
+    command.env("RELAY_ADDR", "127.0.0.1:0").env("RELAY_ADMIN_ADDR", "127.0.0.1:0");
+    Service::start(command.envs(settings.iter().copied()))
+}
+
+/// The legacy app with its relay; killed when dropped.
+pub(crate) struct Legacy {
+    child: Child,
+    _data: tempfile::TempDir,
+    /// HTTP/1.1, for clients.
+    pub(crate) addr: String,
+    /// HTTP/2, for nginx.
+    pub(crate) proxy_addr: String,
+}
+
+impl Legacy {
+    pub(crate) fn start() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let mut child = Command::new("node")
+            .arg(root().join("legacy-node/src/server.js"))
+            .envs(
+                ["ADDR", "ADMIN_ADDR", "RELAY_ADDR", "RELAY_PROXY_ADDR"]
+                    .map(|name| (name, "127.0.0.1:0")),
+            )
+            .env("DATA_DIR", data.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        log.read_line(&mut line).unwrap();
+        let listening: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(listening["msg"], "listening", "{line}");
+        // The log must be read on, or the app blocks.
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        let addr = |name: &str| listening[name].as_str().unwrap().to_owned();
+        Legacy {
+            child,
+            _data: data,
+            addr: addr("relay_addr"),
+            proxy_addr: addr("relay_proxy_addr"),
+        }
+    }
+}
+
+impl Drop for Legacy {
+    fn drop(&mut self) {
+        // It may already have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Plays every scenario; returns the names of those who served. Panics if one fails.
+pub(crate) fn check_contract(addr: &str, proxied: bool) -> Vec<String> {
+    let target = Target::new(&format!("http://{addr}")).unwrap();
+    let report = run(&target, &all().unwrap(), CONCURRENCY, proxied);
+    assert_eq!(report.counts().1, 0, "{report}");
+    report.outcomes.into_iter().filter_map(|outcome| outcome.served_by).collect()
+}
