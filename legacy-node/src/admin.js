@@ -3,6 +3,7 @@
  * - `/livez`: 200 while the process runs
  * - `/readyz`: 200 when it can take traffic, 503 before that and once shutdown begins
  * - `/metrics`: Prometheus text
+ * - `/held`: 204 if somebody has the relay's key in `X-Key`, else 404
  */
 import { createServer } from 'node:http';
 import { Registry } from 'prom-client';
@@ -11,18 +12,20 @@ import { Registry } from 'prom-client';
  * @param {object} parts
  * @param {() => boolean} parts.isReady
  * @param {() => Promise<string>} parts.renderMetrics Prometheus text of the whole app
+ * @param {(key: string) => boolean} [parts.holdsKey] whether the relay has the key
  */
-export function createAdminServer({ isReady, renderMetrics, logger }) {
+export function createAdminServer({ isReady, renderMetrics, holdsKey = () => false, logger }) {
   const endpoints = {
     '/livez': () => [200, 'ok\n'],
     '/readyz': () => (isReady() ? [200, 'ready\n'] : [503, 'not ready\n']),
+    '/held': (req) => (holdsKey(req.headers['x-key']) ? [204, ''] : [404, 'not held\n']),
     '/metrics': async () => [200, await renderMetrics(), Registry.PROMETHEUS_CONTENT_TYPE],
   };
   return createServer(async (req, res) => {
     const [status, body, type] = await answer(endpoints, req, logger);
     res.writeHead(status, {
       'Content-Type': type ?? 'text/plain; charset=utf-8',
-      'Content-Length': Buffer.byteLength(body),
+      ...(status !== 204 && { 'Content-Length': Buffer.byteLength(body) }),
       'Cache-Control': 'no-store',
       ...(status === 405 && { Allow: 'GET, HEAD' }),
     });
@@ -35,7 +38,7 @@ async function answer(endpoints, req, logger) {
   if (!Object.hasOwn(endpoints, path)) return [404, 'not found\n'];
   if (req.method !== 'GET' && req.method !== 'HEAD') return [405, 'method not allowed\n'];
   try {
-    return await endpoints[path]();
+    return await endpoints[path](req);
   } catch (err) {
     logger.error({ err, path }, 'admin request failed');
     return [500, 'internal server error\n'];

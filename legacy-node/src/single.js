@@ -14,6 +14,7 @@ export async function runSingle(config, logger) {
   const admin = createAdminServer({
     isReady: () => ready,
     renderMetrics: () => metrics.register.metrics(),
+    holdsKey: relay.pairing.holds,
     logger,
   });
   const adminAddress = await listen(admin, config.adminAddr, 'ADMIN_ADDR');
