@@ -257,11 +257,16 @@ impl Client {
         Ok(())
     }
 
-    /// Reads whatever comes, to the end. An answer without a head is cut.
+    /// Reads whatever comes, to the end. An answer without a head is cut, and so is a proxy's error in its
+    /// place.
     pub(super) fn end_of_all(&mut self) -> anyhow::Result<End> {
         while self.body == Body::Head {
             match self.receive() {
-                Ok(true) if parse_head(&self.received)?.is_some() => drop(self.head(false)?),
+                Ok(true) if parse_head(&self.received)?.is_some() => {
+                    if self.head(false)?.status >= 500 {
+                        return Ok(End::Cut);
+                    }
+                }
                 Ok(true) => {}
                 Err(error) if is_timeout(&error) => bail!("nothing comes"),
                 Ok(false) | Err(_) => return Ok(End::Cut),

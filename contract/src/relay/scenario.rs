@@ -61,7 +61,7 @@ pub enum Action {
     ReadsFlood(u64),
     /// Reads on to the answer's end, which comes without any more bytes.
     Ends(End),
-    /// The rest of the answer does not matter, but it is not whole.
+    /// The rest of the answer does not matter, but it is not whole, or the error of a proxy.
     IsCut(bool),
 }
 
