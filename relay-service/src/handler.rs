@@ -46,6 +46,11 @@ impl Relay {
         self.metrics.encode(waiting, established)
     }
 
+    /// Whether somebody waits on the key, or a pair has it.
+    pub(crate) fn holds(&self, key: &str) -> bool {
+        self.pairing().holds(key)
+    }
+
     /// From now on no free key may begin to wait.
     pub(crate) fn close(&self) {
         self.pairing().close();

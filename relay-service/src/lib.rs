@@ -1,11 +1,12 @@
 //! `relay-service`: streams `PUT` or `POST /p/KEY` to `GET /p/KEY`; whoever comes first waits.
 //!
-//! [`run`] is the whole program. [`pairing`] and [`target`] are pure.
+//! [`run`] is the whole program; [`home`] is another, `relay-home`. [`pairing`] and [`target`] are pure.
 
 mod accept;
 mod body;
 mod config;
 mod handler;
+pub mod home;
 mod lines;
 mod metrics;
 mod multipart;

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use anstream::eprintln;
 use anyhow::Context;
+use axum::Router;
+use axum::routing::get;
+use http::{HeaderMap, StatusCode};
 use service_kit::{Admin, Listeners, arguments, serve_with, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 
@@ -48,7 +51,14 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
 
     let relay = Relay::new(config.max_waiting_keys, config.wait_timeout);
     let measured = Arc::clone(&relay);
-    let admin = Admin::new(move || measured.metrics());
+    let holder = Arc::clone(&relay);
+    let held = async move |headers: HeaderMap| match headers.get("x-key").map(|key| key.to_str()) {
+        Some(Ok(key)) if holder.holds(key) => StatusCode::NO_CONTENT,
+        _ => StatusCode::NOT_FOUND,
+    };
+    let admin = Admin::new(move || measured.metrics())
+        // `relay-home` asks whether somebody waits here for the other half of a pair.
+        .with(Router::new().route("/held", get(held)));
     let draining = Arc::clone(&relay);
     // From the signal on no free key may begin to wait, so it begins on another server.
     let shutdown = async move {

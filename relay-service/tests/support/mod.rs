@@ -30,6 +30,8 @@ pub(crate) struct Legacy {
     pub(crate) addr: String,
     /// HTTP/2, for nginx.
     pub(crate) proxy_addr: String,
+    /// Health and metrics.
+    pub(crate) admin_addr: String,
 }
 
 impl Legacy {
@@ -58,6 +60,7 @@ impl Legacy {
             _data: data,
             addr: addr("relay_addr"),
             proxy_addr: addr("relay_proxy_addr"),
+            admin_addr: addr("admin_addr"),
         }
     }
 }

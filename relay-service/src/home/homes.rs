@@ -1,0 +1,165 @@
+//! The decision, without I/O.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How long an answer holds. It bridges the time until the request has reached its side, which holds the
+/// key from then on.
+pub const LEASE: Duration = Duration::from_secs(10);
+/// Buckets of the hash: a share has two decimals.
+const BUCKETS: u64 = 10_000;
+
+/// Who serves a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The legacy app.
+    Old,
+    /// The new service.
+    New,
+}
+
+impl Side {
+    /// `old` or `new`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Side::Old => "old",
+            Side::New => "new",
+        }
+    }
+}
+
+/// The new side's part of the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share(u64);
+
+impl Share {
+    /// Reads a percentage such as `25` or `0.5`.
+    ///
+    /// # Errors
+    /// One line, if it is not a number from 0 to 100 with at most two decimals.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a share from 0 to 100 with at most two decimals");
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+        let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if !are_digits(whole) || !are_digits(decimals) || decimals.len() > 2 {
+            return Err(wrong());
+        }
+        let hundredths: u64 = format!("{decimals:0<2}").parse().map_err(|_| wrong())?;
+        let share = whole.parse::<u64>().map_err(|_| wrong())?.saturating_mul(100) + hundredths;
+        if share > BUCKETS { Err(wrong()) } else { Ok(Share(share)) }
+    }
+
+    /// The side of a key that nobody holds. A key that is new at a share is new at every larger one.
+    pub fn side(self, key: &str) -> Side {
+        if xxh3_64(key.as_bytes()) % BUCKETS < self.0 { Side::New } else { Side::Old }
+    }
+}
+
+/// The answers of the last moments.
+#[derive(Debug, Default)]
+pub struct Homes {
+    leases: HashMap<String, (Side, Instant)>,
+}
+
+impl Homes {
+    /// The side that was given for the key a moment ago; the moment begins anew.
+    pub fn leased(&mut self, key: &str, now: Instant) -> Option<Side> {
+        let (side, until) = self.leases.get_mut(key)?;
+        if *until <= now {
+            return None;
+        }
+        *until = now + LEASE;
+        Some(*side)
+    }
+
+    /// Gives the key to the side that holds it, else to the one of its hash. If another request has got
+    /// an answer meanwhile, that one holds.
+    pub fn give(&mut self, key: &str, held: Option<Side>, share: Share, now: Instant) -> Side {
+        if let Some(side) = self.leased(key, now) {
+            return side;
+        }
+        let side = held.unwrap_or_else(|| share.side(key));
+        self.leases.insert(key.to_owned(), (side, now + LEASE));
+        side
+    }
+
+    /// Forgets what no longer holds. Returns how many are left.
+    pub fn forget_old(&mut self, now: Instant) -> usize {
+        self.leases.retain(|_, (_, until)| *until > now);
+        if self.leases.capacity() > 4 * self.leases.len() + 1024 {
+            self.leases.shrink_to_fit();
+        }
+        self.leases.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_share_has_two_decimals() {
+        for (text, expected) in
+            [("0", 0), ("100", 10_000), ("25", 2500), ("0.5", 50), ("0.05", 5), ("99.99", 9999)]
+        {
+            assert_eq!(Share::parse(text), Ok(Share(expected)), "{text}");
+        }
+        for text in
+            ["", "-1", "101", "100.01", "1.", ".5", "0.123", "x", "1e1", "99999999999999999999"]
+        {
+            assert!(Share::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_hash_follows_the_share() {
+        let share = Share::parse("25").unwrap();
+        let new = (0..100_000).filter(|i| share.side(&format!("/p/{i}")) == Side::New).count();
+        assert!((24_000..26_000).contains(&new), "{new}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_that_is_new_stays_new_while_the_share_grows(key in ".*", a in 0..=BUCKETS, b in 0..=BUCKETS) {
+            let (small, large) = (Share(a.min(b)), Share(a.max(b)));
+            if small.side(&key) == Side::New {
+                prop_assert_eq!(large.side(&key), Side::New);
+            }
+        }
+
+        /// Whatever the share does, a key's side changes only after a whole lease without a request, and
+        /// never while a side holds it.
+        #[test]
+        fn a_key_moves_only_when_nobody_has_it(
+            events in prop::collection::vec((0..=BUCKETS, 0_u64..15_000, any::<bool>()), 1..50),
+        ) {
+            let (mut homes, mut now) = (Homes::default(), Instant::now());
+            let mut before: Option<Side> = None;
+            for (share, pause_ms, is_held) in events {
+                now += Duration::from_millis(pause_ms);
+                let held = before.filter(|_| is_held);
+                let side = homes.leased("/p/x", now).unwrap_or_else(|| homes.give("/p/x", held, Share(share), now));
+                if let Some(before) = before && (is_held || Duration::from_millis(pause_ms) < LEASE) {
+                    prop_assert_eq!(side, before);
+                }
+                before = Some(side);
+            }
+        }
+    }
+
+    #[test]
+    fn old_answers_are_forgotten() {
+        let (mut homes, now) = (Homes::default(), Instant::now());
+        let share = Share::parse("50").unwrap();
+        for i in 0..100_000 {
+            homes.give(&format!("/p/{i}"), None, share, now);
+        }
+        assert_eq!(homes.forget_old(now), 100_000);
+        assert_eq!(homes.forget_old(now + LEASE), 0);
+        assert!(homes.leases.capacity() < 2048);
+    }
+}

@@ -1,0 +1,183 @@
+//! The program: configuration, listeners, and the one route.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anstream::eprintln;
+use anyhow::Context;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use clap::Parser;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use service_kit::arguments::{self, check_listeners};
+use service_kit::metrics::{ProcessCollector, encode};
+use service_kit::{Admin, Listeners, Serving, Timeouts, serve, shutdown_signal, telemetry};
+use tokio::runtime::Builder;
+use tokio::sync::watch;
+
+use super::ask::holds;
+use super::homes::{Homes, Share, Side};
+use super::share;
+use crate::target;
+
+/// Tells nginx which side a key of the relay belongs to.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "relay-home", version)]
+struct Arguments {
+    /// Address that nginx asks
+    #[arg(long, env = "HOME_ADDR", default_value = "127.0.0.1:42092", value_name = "IP:PORT")]
+    addr: SocketAddr,
+
+    /// Address of health and metrics
+    #[arg(
+        long,
+        env = "HOME_ADMIN_ADDR",
+        default_value = "127.0.0.1:42093",
+        value_name = "IP:PORT"
+    )]
+    admin_addr: SocketAddr,
+
+    /// File with the new side's share in percent; it is read again ten times a second
+    #[arg(long, env = "HOME_SHARE_FILE", value_name = "FILE")]
+    share_file: PathBuf,
+
+    /// Admin listener of the old side, which is asked whether it holds a key
+    #[arg(
+        long,
+        env = "HOME_OLD_ADMIN_ADDR",
+        default_value = "127.0.0.1:3001",
+        value_name = "IP:PORT"
+    )]
+    old_admin_addr: SocketAddr,
+
+    /// Admin listener of the new side, likewise
+    #[arg(
+        long,
+        env = "HOME_NEW_ADMIN_ADDR",
+        default_value = "127.0.0.1:42091",
+        value_name = "IP:PORT"
+    )]
+    new_admin_addr: SocketAddr,
+}
+
+/// What every request needs.
+struct Home {
+    homes: Mutex<Homes>,
+    share: watch::Receiver<Share>,
+    old: SocketAddr,
+    new: SocketAddr,
+    asked: Counter,
+    leases: Gauge,
+}
+
+/// Runs the program until a signal ends it; returns the exit code.
+pub fn run() -> ExitCode {
+    let arguments = arguments::parse::<Arguments>();
+    let checked = check_listeners("HOME_", arguments.addr, arguments.admin_addr).and_then(|()| {
+        share::read(&arguments.share_file)
+            .map_err(|error| format!("--share-file (HOME_SHARE_FILE): {error:#}"))
+    });
+    let share = match checked {
+        Ok(share) => share,
+        Err(error) => {
+            eprintln!("relay-home: {error}");
+            return ExitCode::from(arguments::USAGE);
+        }
+    };
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.context("cannot start the runtime");
+    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(arguments, share))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("relay-home: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn bind_and_serve(arguments: Arguments, share: Share) -> anyhow::Result<()> {
+    let (addr, admin_addr) = (arguments.addr, arguments.admin_addr);
+    let listeners = Listeners::bind((addr, "HOME_ADDR"), (admin_addr, "HOME_ADMIN_ADDR")).await?;
+    telemetry::init("relay-home", tracing::Level::INFO)?;
+    let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
+    let shutdown = shutdown_signal()?;
+    tracing::info!(%addr, %admin_addr, "listening");
+
+    let (moves, share) = watch::channel(share);
+    tokio::spawn(share::follow(arguments.share_file, moves));
+    let mut registry = Registry::default();
+    let (asked, leases) = (Counter::default(), Gauge::default());
+    registry.register("home_requests", "Keys that nginx has asked for", asked.clone());
+    registry.register("home_leases", "Keys that were asked for a moment ago", leases.clone());
+    registry.register_collector(Box::new(ProcessCollector));
+    let home = Arc::new(Home {
+        homes: Mutex::default(),
+        share,
+        old: arguments.old_admin_addr,
+        new: arguments.new_admin_addr,
+        asked,
+        leases,
+    });
+    tokio::spawn(forget_old(Arc::clone(&home)));
+    let limit = Duration::from_secs(10);
+    let serving = Serving {
+        service: "relay-home",
+        // nginx closes idle connections after 30 s.
+        timeouts: Timeouts { idle: Duration::from_secs(75), header: limit, write: limit },
+        max_connections: 4096,
+        shutdown_delay: Duration::ZERO,
+        drain_timeout: limit,
+    };
+    let routes = Router::new().fallback(tell).with_state(home);
+    let admin = Admin::new(move || encode(&registry));
+    serve(listeners, &serving, routes, admin, shutdown, async {}).await;
+    Ok(())
+}
+
+/// Answers 204 with the side in `X-Home`; the request's URI is in `X-Key`.
+async fn tell(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
+    home.asked.inc();
+    let uri = headers.get("x-key").and_then(|uri| uri.to_str().ok()).unwrap_or_default();
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    // What is no key is refused by either side.
+    let side = match target::key(path) {
+        Some(key) => home.side(&key).await,
+        None => Side::Old,
+    };
+    (StatusCode::NO_CONTENT, [("x-home", side.as_str())]).into_response()
+}
+
+impl Home {
+    async fn side(&self, key: &str) -> Side {
+        if let Some(side) = self.homes().leased(key, Instant::now()) {
+            return side;
+        }
+        let (new_holds, old_holds) = tokio::join!(holds(self.new, key), holds(self.old, key));
+        let held = match (new_holds, old_holds) {
+            (true, _) => Some(Side::New),
+            (_, true) => Some(Side::Old),
+            _ => None,
+        };
+        let share = *self.share.borrow();
+        self.homes().give(key, held, share, Instant::now())
+    }
+
+    fn homes(&self) -> std::sync::MutexGuard<'_, Homes> {
+        self.homes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn forget_old(home: Arc<Home>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let left = home.homes().forget_old(Instant::now());
+        home.leases.set(left as i64);
+    }
+}
