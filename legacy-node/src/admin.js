@@ -3,7 +3,7 @@
  * - `/livez`: 200 while the process runs
  * - `/readyz`: 200 when it can take traffic, 503 before that and once shutdown begins
  * - `/metrics`: Prometheus text
- * - `/held`: 204 if somebody has the relay's key in `X-Key`, else 404
+ * - `/held`: 204 if somebody has the relay's key in `X-Key`; else 404, or 503 once shutdown begins
  */
 import { createServer } from 'node:http';
 import { Registry } from 'prom-client';
@@ -18,7 +18,10 @@ export function createAdminServer({ isReady, renderMetrics, holdsKey = () => fal
   const endpoints = {
     '/livez': () => [200, 'ok\n'],
     '/readyz': () => (isReady() ? [200, 'ready\n'] : [503, 'not ready\n']),
-    '/held': (req) => (holdsKey(req.headers['x-key']) ? [204, ''] : [404, 'not held\n']),
+    '/held': (req) => {
+      if (holdsKey(req.headers['x-key'])) return [204, ''];
+      return isReady() ? [404, 'not held\n'] : [503, 'not ready\n'];
+    },
     '/metrics': async () => [200, await renderMetrics(), Registry.PROMETHEUS_CONTENT_TYPE],
   };
   return createServer(async (req, res) => {

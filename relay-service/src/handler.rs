@@ -46,9 +46,15 @@ impl Relay {
         self.metrics.encode(waiting, established)
     }
 
-    /// Whether somebody waits on the key, or a pair has it.
-    pub(crate) fn holds(&self, key: &str) -> bool {
-        self.pairing().holds(key)
+    /// What `relay-home` is told about a key: 204 if somebody waits on it, or a pair has it; 503 if it is
+    /// free, and may not begin to wait here any more; else 404.
+    pub(crate) fn held(&self, key: &str) -> StatusCode {
+        let pairing = self.pairing();
+        match (pairing.holds(key), pairing.is_closing()) {
+            (true, _) => StatusCode::NO_CONTENT,
+            (false, true) => StatusCode::SERVICE_UNAVAILABLE,
+            (false, false) => StatusCode::NOT_FOUND,
+        }
     }
 
     /// From now on no free key may begin to wait.

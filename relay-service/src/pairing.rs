@@ -230,6 +230,11 @@ impl<S, R> Pairing<S, R> {
         self.waiting.contains_key(key) || self.established.contains(key)
     }
 
+    /// Whether [`Pairing::close`] has been called.
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
     /// The number of keys that wait.
     pub fn waiting(&self) -> usize {
         self.waiting.len()

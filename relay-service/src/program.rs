@@ -7,7 +7,7 @@ use anstream::eprintln;
 use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use service_kit::{Admin, Listeners, arguments, serve_with, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 
@@ -52,9 +52,8 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let relay = Relay::new(config.max_waiting_keys, config.wait_timeout);
     let measured = Arc::clone(&relay);
     let holder = Arc::clone(&relay);
-    let held = async move |headers: HeaderMap| match headers.get("x-key").map(|key| key.to_str()) {
-        Some(Ok(key)) if holder.holds(key) => StatusCode::NO_CONTENT,
-        _ => StatusCode::NOT_FOUND,
+    let held = async move |headers: HeaderMap| {
+        holder.held(headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default())
     };
     let admin = Admin::new(move || measured.metrics())
         // `relay-home` asks whether somebody waits here for the other half of a pair.

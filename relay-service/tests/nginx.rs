@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use contract::Target;
 use contract::relay::{Scenario, all, run};
-use service_kit::testing::{Service, eventually};
+use service_kit::testing::{Service, eventually, exchange, get};
 use support::{Legacy, check_contract, relay_service};
 
 /// nginx, two homes, and both sides; all end when dropped.
@@ -21,14 +22,19 @@ struct Edge {
     addr: SocketAddr,
     homes: Vec<Service>,
     _old: Legacy,
-    _new: Service,
+    new: Service,
     folder: tempfile::TempDir,
 }
 
 impl Edge {
     fn start(share: &str) -> Self {
+        Self::start_with(share, &[])
+    }
+
+    /// With settings of relay-service.
+    fn start_with(share: &str, settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (old, new) = (Legacy::start(), relay_service(&[]));
+        let (old, new) = (Legacy::start(), relay_service(settings));
         let share_file = folder.path().join("share");
         std::fs::write(&share_file, share).unwrap();
         let homes: Vec<Service> = (0..2)
@@ -54,7 +60,7 @@ impl Edge {
         let mut nginx = Command::new("nginx");
         nginx.args(["-e", "stderr", "-p"]).arg(folder.path()).arg("-c").arg(&file);
         let nginx = nginx.spawn().unwrap();
-        let edge = Edge { nginx, addr, homes, _old: old, _new: new, folder };
+        let edge = Edge { nginx, addr, homes, _old: old, new, folder };
         eventually("nginx listens", || TcpStream::connect(addr).is_ok());
         edge
     }
@@ -135,4 +141,39 @@ fn no_pair_is_stranded_while_the_share_moves_and_a_home_is_killed() {
     let (rounds, moves) = (rounds.into_inner(), moves.into_inner());
     anstream::println!("{rounds} rounds of {} scenarios, {moves} moves", scenarios.len());
     assert!(rounds >= 2 && moves > 20, "{rounds} rounds, {moves} moves");
+}
+
+/// From the signal on the home sends new keys to the other side, and pairs under way end.
+#[test]
+fn a_side_that_drains_gets_no_new_keys_and_cuts_none() {
+    let mut edge = Edge::start_with("100", &[("RELAY_SHUTDOWN_DELAY", "3s")]);
+    let waiting = |edge: &Edge, key: &str| {
+        let mut stream = TcpStream::connect(edge.addr).unwrap();
+        write!(stream, "GET /p/{key} HTTP/1.0\r\n\r\n").unwrap();
+        stream
+    };
+    let send = |edge: &Edge, key: &str| {
+        let put =
+            "PUT /p/KEY HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
+        exchange(edge.addr, &put.replace("KEY", key))
+    };
+    let before = waiting(&edge, "before");
+    eventually("it waits", || {
+        get(edge.new.admin_addr, "/metrics").contains("relay_waiting_keys 1\n")
+    });
+    edge.new.signal("TERM");
+    eventually("it is not ready", || get(edge.new.admin_addr, "/readyz").contains(" 503 "));
+    let after = waiting(&edge, "after");
+    for (key, mut receiver, side) in
+        [("before", before, "relay-service"), ("after", after, "legacy-node")]
+    {
+        let lines = send(&edge, key);
+        assert!(lines.contains("received successfully."), "{key}: {lines}");
+        let mut answer = String::new();
+        receiver.read_to_string(&mut answer).unwrap();
+        let answer = answer.to_ascii_lowercase();
+        assert!(answer.ends_with("\r\n\r\nhello"), "{key}: {answer}");
+        assert!(answer.contains(&format!("x-served-by: {side}\r\n")), "{key}: {answer}");
+    }
+    assert_eq!(edge.new.wait(), Some(0));
 }

@@ -9,26 +9,30 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// A side that does not answer in this time holds nothing that could still be paired.
+use super::homes::Answer;
+
+/// A side that does not answer in this time serves nobody.
 const LIMIT: Duration = Duration::from_secs(2);
 /// Questions under way at once: an admin listener takes 64 connections.
 static PLACES: Semaphore = Semaphore::const_new(16);
-/// What a side answers that holds the key.
-const HELD: &[u8] = b"HTTP/1.1 204 ";
 
-/// Whether the side holds the key; `false` if it cannot say.
-pub(super) async fn holds(admin: SocketAddr, key: &str) -> bool {
-    matches!(timeout(LIMIT, ask(admin, key)).await, Ok(Ok(true)))
-}
-
-async fn ask(admin: SocketAddr, key: &str) -> io::Result<bool> {
+/// Asks the side whose admin listener is at `admin`.
+pub(super) async fn ask(admin: SocketAddr, key: &str) -> Answer {
     // Never closed, so there is always a place in the end.
     let _place = PLACES.acquire().await;
+    match timeout(LIMIT, status(admin, key)).await {
+        Ok(Ok(status)) if status == *b"204" => Answer::Held,
+        Ok(Ok(status)) if status == *b"404" => Answer::Free,
+        _ => Answer::Away,
+    }
+}
+
+async fn status(admin: SocketAddr, key: &str) -> io::Result<[u8; 3]> {
     let mut stream = TcpStream::connect(admin).await?;
     let head =
         format!("GET /held HTTP/1.1\r\nhost: {admin}\r\nx-key: {key}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await?;
-    let mut status = [0; HELD.len()];
-    stream.read_exact(&mut status).await?;
-    Ok(status == HELD)
+    let mut line = *b"HTTP/1.1 ___";
+    stream.read_exact(&mut line).await?;
+    Ok([line[9], line[10], line[11]])
 }

@@ -30,6 +30,39 @@ impl Side {
     }
 }
 
+/// What a side says about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Somebody waits there, or a pair is under way.
+    Held,
+    /// Nobody has it there.
+    Free,
+    /// The side cannot be reached, or takes no new keys any more.
+    Away,
+}
+
+/// What both sides say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answers {
+    /// The old side's.
+    pub old: Answer,
+    /// The new side's.
+    pub new: Answer,
+}
+
+impl Answers {
+    /// The side that holds the key, else the only one that can take it.
+    fn side(self) -> Option<Side> {
+        match (self.old, self.new) {
+            (_, Answer::Held) => Some(Side::New),
+            (Answer::Held, _) => Some(Side::Old),
+            (Answer::Free, Answer::Away) => Some(Side::Old),
+            (Answer::Away, Answer::Free) => Some(Side::New),
+            _ => None,
+        }
+    }
+}
+
 /// The new side's part of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share(u64);
@@ -74,13 +107,13 @@ impl Homes {
         Some(*side)
     }
 
-    /// Gives the key to the side that holds it, else to the one of its hash. If another request has got
-    /// an answer meanwhile, that one holds.
-    pub fn give(&mut self, key: &str, held: Option<Side>, share: Share, now: Instant) -> Side {
+    /// Gives the key to the side that holds it, else to the one of its hash, or the other if that one is
+    /// away. If another request has got an answer meanwhile, that one holds.
+    pub fn give(&mut self, key: &str, answers: Answers, share: Share, now: Instant) -> Side {
         if let Some(side) = self.leased(key, now) {
             return side;
         }
-        let side = held.unwrap_or_else(|| share.side(key));
+        let side = answers.side().unwrap_or_else(|| share.side(key));
         self.leases.insert(key.to_owned(), (side, now + LEASE));
         side
     }
@@ -100,6 +133,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const FREE: Answers = Answers { old: Answer::Free, new: Answer::Free };
+
+    #[test]
+    fn a_side_that_is_away_gets_no_new_key() {
+        use Answer::{Away, Free, Held};
+        let now = Instant::now();
+        for (old, new, share, expected) in [
+            (Free, Free, "0", Side::Old),
+            (Free, Free, "100", Side::New),
+            (Free, Away, "100", Side::Old),
+            (Away, Free, "0", Side::New),
+            (Held, Free, "100", Side::Old),
+            (Free, Held, "0", Side::New),
+            (Away, Held, "0", Side::New),
+            (Away, Away, "0", Side::Old),
+        ] {
+            let share = Share::parse(share).unwrap();
+            let side = Homes::default().give("/p/x", Answers { old, new }, share, now);
+            assert_eq!(side, expected, "{old:?} {new:?}");
+        }
+    }
 
     #[test]
     fn a_share_has_two_decimals() {
@@ -141,8 +196,9 @@ mod tests {
             let mut before: Option<Side> = None;
             for (share, pause_ms, is_held) in events {
                 now += Duration::from_millis(pause_ms);
-                let held = before.filter(|_| is_held);
-                let side = homes.leased("/p/x", now).unwrap_or_else(|| homes.give("/p/x", held, Share(share), now));
+                let held = |side| if is_held && before == Some(side) { Answer::Held } else { Answer::Free };
+                let answers = Answers { old: held(Side::Old), new: held(Side::New) };
+                let side = homes.leased("/p/x", now).unwrap_or_else(|| homes.give("/p/x", answers, Share(share), now));
                 if let Some(before) = before && (is_held || Duration::from_millis(pause_ms) < LEASE) {
                     prop_assert_eq!(side, before);
                 }
@@ -156,7 +212,7 @@ mod tests {
         let (mut homes, now) = (Homes::default(), Instant::now());
         let share = Share::parse("50").unwrap();
         for i in 0..100_000 {
-            homes.give(&format!("/p/{i}"), None, share, now);
+            homes.give(&format!("/p/{i}"), FREE, share, now);
         }
         assert_eq!(homes.forget_old(now), 100_000);
         assert_eq!(homes.forget_old(now + LEASE), 0);

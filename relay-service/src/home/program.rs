@@ -22,8 +22,8 @@ use service_kit::{Admin, Listeners, Serving, Timeouts, serve, shutdown_signal, t
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::ask::holds;
-use super::homes::{Homes, Share, Side};
+use super::ask::ask;
+use super::homes::{Answers, Homes, Share, Side};
 use super::share;
 use crate::target;
 
@@ -159,14 +159,9 @@ impl Home {
         if let Some(side) = self.homes().leased(key, Instant::now()) {
             return side;
         }
-        let (new_holds, old_holds) = tokio::join!(holds(self.new, key), holds(self.old, key));
-        let held = match (new_holds, old_holds) {
-            (true, _) => Some(Side::New),
-            (_, true) => Some(Side::Old),
-            _ => None,
-        };
+        let (old, new) = tokio::join!(ask(self.old, key), ask(self.new, key));
         let share = *self.share.borrow();
-        self.homes().give(key, held, share, Instant::now())
+        self.homes().give(key, Answers { old, new }, share, Instant::now())
     }
 
     fn homes(&self) -> std::sync::MutexGuard<'_, Homes> {
