@@ -43,6 +43,28 @@ describe('the relay', () => {
     assert.match(await answer, /hello/);
   });
 
+  it('counts a receiver that closes with its last byte, before the body has said that it ends', async (t) => {
+    const { addr, proxyAddr } = await startRelay(t);
+    const { socket } = await receive(addr, '/p/a');
+    const session = connect(`http://${proxyAddr}`);
+    t.after(() => session.close());
+    const head = { ':method': 'PUT', ':path': '/p/a', 'content-length': '5' };
+    const stream = session.request(head);
+    stream.write('hello');
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += chunk;
+      if (answer.endsWith('hello')) socket.destroy();
+    });
+    await once(socket, 'close');
+    // By then the close has arrived.
+    setTimeout(() => stream.end(), 200);
+    let lines = '';
+    for await (const chunk of stream) lines += chunk;
+    assert.match(lines, /Sent successfully!\n.*received successfully\.\n$/s);
+    assert.doesNotMatch(lines, /aborted/);
+  });
+
   it('refuses a key over the limit with 503 and Retry-After, and takes it once one is free', async (t) => {
     const { addr } = await startRelay(t, { RELAY_MAX_WAITING_KEYS: '1' });
     const { socket } = await receive(addr, '/p/a');

@@ -10,29 +10,33 @@ import { firstPart, isMultipart } from './multipart.js';
 export async function transfer(sender, receivers) {
   const { req, lines } = sender;
   const open = new Set();
+  const progress = { sent: 0, length: undefined, whole: 0 };
   lines.info(`Start sending to ${receivers.length} receiver(s)!`);
+  let receiversGone;
+  const gone = new Promise((resolve) => {
+    receiversGone = () => resolve('gone');
+  });
   for (const { res } of receivers) {
     open.add(res);
     res.once('close', () => {
-      if (isWhole(res) || !open.delete(res)) return;
-      lines.info('A receiver aborted.');
-      // Ends the loop below, wherever it waits.
-      if (open.size === 0) sender.receiversGone();
+      if (!open.delete(res)) return;
+      if (isWhole(res, progress)) progress.whole++;
+      else lines.info('A receiver aborted.');
+      // Ends what waits below, wherever it does.
+      if (open.size === 0 && progress.whole === 0) receiversGone();
     });
     // The 'close' that follows tells all that matters.
     res.on('error', () => {});
   }
-  const gone = new Promise((resolve) => {
-    sender.receiversGone = () => resolve('gone');
-  });
   try {
     const source = await sourceOf(req);
+    if (source.length !== undefined) progress.length = Number(source.length);
     for (const res of open) res.writeHead(200, receiverHeaders(req, source));
-    const outcome = await Promise.race([copy(source.body, open), gone]);
+    const outcome = await Promise.race([copy(source.body, open, progress), gone]);
     if (outcome === 'gone') return endAfterAbort(sender);
     lines.info('Sent successfully!');
-    await Promise.race([finishAll(open), gone]);
-    if (open.size === 0) return endAfterAbort(sender);
+    await finishAll(open);
+    if (progress.whole === 0) return endAfterAbort(sender);
     lines.end('[INFO] All receiver(s) was/were received successfully.\n');
   } catch {
     // The sender left midway, or its body is broken: nobody may take the rest for a whole.
@@ -44,8 +48,13 @@ export async function transfer(sender, receivers) {
   }
 }
 
-/** Whether a closed answer was sent to its end. HTTP/2 answers "finish" even if they are reset. */
-function isWhole(res) {
+/**
+ * Whether a closed answer was sent to its end. A receiver may close as soon as it has its Content-Length,
+ * before the sender's body has said that it ends.
+ */
+function isWhole(res, { sent, length }) {
+  if (length !== undefined && sent >= length && res.writableLength === 0) return true;
+  // HTTP/2 answers "finish" even if they are reset.
   return res.writableEnded && (res.stream ? res.stream.rstCode === 0 : res.writableFinished);
 }
 
@@ -85,8 +94,9 @@ function valuesOf(rawHeaders, name) {
   return values;
 }
 
-async function copy(body, open) {
+async function copy(body, open, progress) {
   for await (const chunk of body) {
+    progress.sent += chunk.length;
     const full = [];
     for (const res of open) if (!res.write(chunk)) full.push(drained(res));
     if (full.length > 0) await Promise.all(full);
