@@ -6,8 +6,10 @@
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
 
+mod bits;
 mod codewords;
 mod encode;
+mod encoder;
 mod generate;
 mod level;
 mod matrix;
@@ -19,6 +21,7 @@ mod symbol;
 mod version;
 
 pub use encode::{EncodeError, encode};
+pub use encoder::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, MAX_SYMBOLS, Modes};
 pub use generate::{GenerateError, generate};
 pub use level::{Level, ParseLevelError};
 pub use png::write_png;

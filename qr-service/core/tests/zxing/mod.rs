@@ -1,0 +1,24 @@
+//! Reads symbols with zxing-cpp.
+
+use qr_core::Symbol;
+use zxingcpp::{Barcode, BarcodeFormat, ImageFormat, ImageView};
+
+const SCALE_PX: usize = 3;
+const MARGIN: usize = 4;
+
+/// Draws the symbol module by module and reads it.
+///
+/// # Panics
+/// If there is not exactly one valid symbol.
+pub(crate) fn read(symbol: &Symbol) -> Barcode {
+    let side = (symbol.size() + 2 * MARGIN) * SCALE_PX;
+    let module = |px: usize| (px / SCALE_PX).wrapping_sub(MARGIN);
+    let grey: Vec<u8> = (0..side * side)
+        .map(|i| if symbol.is_dark(module(i % side), module(i / side)) { 0 } else { 255 })
+        .collect();
+    let view = ImageView::from_slice(&grey, side, side, ImageFormat::Lum).expect("a picture");
+    let reader = zxingcpp::read().formats([BarcodeFormat::QRCode]);
+    let mut found = reader.from(view).expect("it reads");
+    assert_eq!(found.len(), 1, "zxing-cpp finds one symbol: {symbol:?}");
+    found.remove(0)
+}
