@@ -2,7 +2,7 @@
 
 use crate::codewords::{interleave, write_codewords};
 use crate::level::Level;
-use crate::matrix::{self, Sizes, Word};
+use crate::matrix::{self, Apart, Sizes, Word};
 use crate::segment::{RANGES, Segmentation, segment};
 use crate::symbol::{MAX_SIZE, ROW_WORDS, Symbol};
 use crate::version::{blocks, data_codewords, total_codewords};
@@ -27,7 +27,7 @@ impl std::error::Error for EncodeError {}
 /// Draws a message with buffers for all versions up to `$version`, in lines of `$word`.
 macro_rules! draw_up_to {
     ($version:literal, $word:ty, $message:expr) => {{
-        const S: Sizes = Sizes::up_to($version, <$word>::BITS);
+        const S: Sizes = Sizes::up_to($version, <$word as Word>::BITS as u32);
         $message.draw::<$word, { S.words }, { S.lines }, { S.strips }, { S.codewords }>()
     }};
 }
@@ -124,10 +124,10 @@ impl DataCodewords<'_> {
     /// Adds error correction and draws the symbol.
     pub(crate) fn to_symbol(&self) -> Symbol {
         match self.version {
-            1..=3 => draw_up_to!(3, u32, self),
-            4..=11 => draw_up_to!(11, u64, self),
-            12..=27 => draw_up_to!(27, u64, self),
-            _ => draw_up_to!(40, u64, self),
+            1..=3 => draw_up_to!(3, Apart<u32>, self),
+            4..=11 => draw_up_to!(11, Apart<u64>, self),
+            12..=27 => draw_up_to!(27, Apart<u64>, self),
+            _ => draw_up_to!(40, Apart<u64>, self),
         }
     }
 

@@ -15,7 +15,7 @@ mod place;
 mod transpose;
 
 use lines::Lines;
-pub(crate) use lines::{Sizes, Word};
+pub(crate) use lines::{Apart, Sizes, Word};
 
 use crate::level::Level;
 use crate::version::size_of;
