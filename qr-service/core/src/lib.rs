@@ -8,23 +8,49 @@
 
 mod bits;
 mod codewords;
+#[cfg(any(feature = "png-color", feature = "svg"))]
+mod color;
 mod encode;
 mod encoder;
 mod generate;
 mod level;
 mod matrix;
+mod modules;
+#[cfg(feature = "pbm")]
+mod pbm;
 mod png;
 mod raster;
 mod reed_solomon;
 mod segment;
 mod symbol;
+#[cfg(feature = "text")]
+mod text;
+#[cfg(any(feature = "eps", feature = "pdf", feature = "svg"))]
+mod vector;
 mod version;
 
+#[cfg(any(feature = "png-color", feature = "svg"))]
+pub use color::{Color, ParseColorError};
 pub use encode::{EncodeError, encode};
 pub use encoder::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, MAX_SYMBOLS, Modes};
 pub use generate::{GenerateError, generate};
 pub use level::{Level, ParseLevelError};
+pub use modules::{Modules, Row};
+#[cfg(feature = "pbm")]
+pub use pbm::write_pbm;
 pub use png::write_png;
+#[cfg(feature = "png-color")]
+pub use png::{Palette, write_palette_png};
 pub use raster::{Raster, RasterError};
 pub use symbol::Symbol;
+#[cfg(feature = "text")]
+pub use text::{Ink, TextStyle, write_ascii, write_half_blocks};
+#[cfg(feature = "eps")]
+pub use vector::write_eps;
+#[cfg(feature = "pdf")]
+pub use vector::write_pdf;
+#[cfg(any(feature = "eps", feature = "pdf"))]
+pub use vector::{Print, PrintError};
+#[cfg(feature = "svg")]
+pub use vector::{Svg, write_svg};
 pub use version::MAX_TEXT_BYTES;

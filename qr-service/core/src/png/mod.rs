@@ -1,10 +1,14 @@
 //! Symbol to PNG (RFC 2083): one bit of grey per pixel, dark 0, light 1, no filter.
 
 mod checksum;
+#[cfg(feature = "png-color")]
+mod color;
 mod deflate;
 mod huffman;
 mod prepared;
 
+#[cfg(feature = "png-color")]
+pub use color::{Palette, write_palette_png};
 use deflate::{Counts, Limits, LineCoder, Sink, Writer};
 use huffman::{Codes, Lengths};
 use prepared::CODES;

@@ -1,10 +1,19 @@
-//! Reads symbols with zxing-cpp.
+//! Reads pictures with zxing-cpp.
+
+#![allow(dead_code, reason = "not every test uses all of it")]
 
 use qr_core::Symbol;
 use zxingcpp::{Barcode, BarcodeFormat, ImageFormat, ImageView};
 
 const SCALE_PX: usize = 3;
 const MARGIN: usize = 4;
+
+/// Pixels in grey, row by row.
+pub(crate) struct Picture {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) grey: Vec<u8>,
+}
 
 /// Draws the symbol module by module and reads it.
 ///
@@ -16,9 +25,18 @@ pub(crate) fn read(symbol: &Symbol) -> Barcode {
     let grey: Vec<u8> = (0..side * side)
         .map(|i| if symbol.is_dark(module(i % side), module(i / side)) { 0 } else { 255 })
         .collect();
-    let view = ImageView::from_slice(&grey, side, side, ImageFormat::Lum).expect("a picture");
+    read_picture(&Picture { width: side, height: side, grey })
+}
+
+/// Reads the one symbol of a picture.
+///
+/// # Panics
+/// If there is not exactly one valid symbol.
+pub(crate) fn read_picture(picture: &Picture) -> Barcode {
+    let Picture { width, height, grey } = picture;
+    let view = ImageView::from_slice(grey, *width, *height, ImageFormat::Lum).expect("a picture");
     let reader = zxingcpp::read().formats([BarcodeFormat::QRCode]);
     let mut found = reader.from(view).expect("it reads");
-    assert_eq!(found.len(), 1, "zxing-cpp finds one symbol: {symbol:?}");
+    assert_eq!(found.len(), 1, "zxing-cpp finds one symbol");
     found.remove(0)
 }
