@@ -27,7 +27,7 @@ pub const ECI_UTF_8: u32 = 26;
 /// What to encode: text, which is encoded as UTF-8, or bytes, which are encoded as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data<'a> {
-    /// Text. [`Modes::Kanji`] and [`Modes::AutomaticWithKanji`] encode its Kanji in Shift JIS.
+    /// Text. The modes with Kanji encode these in Shift JIS.
     Text(&'a str),
     /// Bytes in any encoding.
     Bytes(&'a [u8]),
