@@ -1,10 +1,18 @@
-//! Text to QR symbol to PNG bytes.
+//! Text or bytes to QR symbol to PNG, SVG, PDF, EPS, PBM or text.
 //!
-//! [`generate`] makes the picture in one call. Its stages can be called separately: [`encode`] turns
+//! [`generate`] makes a PNG in one call. Its stages can be called separately: [`encode`] turns
 //! the text into a [`Symbol`] (ISO/IEC 18004), a [`Raster`] sets the size of the picture and the
-//! quiet zone, and [`write_png`] writes the file (RFC 2083).
+//! quiet zone, and [`write_png`] writes the file (RFC 2083). [`Encoder`] encodes with options. Further
+//! formats and Kanji mode are features.
+//!
+//! Functions that write a format append to the caller's buffer, and leave it as it was after an error.
+//! [`generate`] replaces the content.
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
+
+#[cfg(all(doctest, feature = "formats"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 mod bits;
 mod codewords;
