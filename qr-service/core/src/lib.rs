@@ -23,6 +23,8 @@ mod encoder;
 mod generate;
 mod level;
 mod matrix;
+#[cfg(feature = "micro")]
+mod micro;
 mod modules;
 #[cfg(feature = "pbm")]
 mod pbm;
@@ -40,9 +42,13 @@ mod version;
 #[cfg(any(feature = "png-color", feature = "svg"))]
 pub use color::{Color, ParseColorError};
 pub use encode::{EncodeError, encode};
+#[cfg(feature = "micro")]
+pub use encoder::MicroEncoder;
 pub use encoder::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, MAX_SYMBOLS, Modes};
 pub use generate::{GenerateError, generate};
 pub use level::{Level, ParseLevelError};
+#[cfg(feature = "micro")]
+pub use micro::MicroSymbol;
 pub use modules::{Modules, Row};
 #[cfg(feature = "pbm")]
 pub use pbm::write_pbm;

@@ -11,7 +11,7 @@ const FIELD: u16 = 0x11d;
 /// The most error correction codewords that a block has.
 pub(crate) const MAX_EC: usize = 30;
 
-const fn multiply(a: u8, b: u8) -> u8 {
+pub(crate) const fn multiply(a: u8, b: u8) -> u8 {
     let (mut product, mut i) = (0_u16, 8);
     while i > 0 {
         i -= 1;
@@ -22,7 +22,7 @@ const fn multiply(a: u8, b: u8) -> u8 {
 
 /// Coefficients of the generator of `degree` below its leading 1, highest first: the product of
 /// `x - 2^i` for `i` from 0.
-const fn generator(degree: usize) -> [u8; MAX_EC] {
+pub(crate) const fn generator(degree: usize) -> [u8; MAX_EC] {
     let mut g = [0; MAX_EC];
     g[degree - 1] = 1;
     let (mut root, mut i) = (1, 0);

@@ -4,12 +4,16 @@ mod append;
 mod error;
 #[cfg(feature = "kanji")]
 mod kanji;
+#[cfg(feature = "micro")]
+mod micro;
 mod segments;
 mod stream;
 mod units;
 
 pub use append::MAX_SYMBOLS;
 pub use error::EncoderError;
+#[cfg(feature = "micro")]
+pub use micro::MicroEncoder;
 
 use std::ops::RangeInclusive;
 

@@ -36,11 +36,11 @@ impl Mode {
 }
 
 /// Cost of a mode that cannot encode a unit; far below the maximum, so that sums do not overflow.
-const NEVER: u64 = u64::MAX / 4;
+pub(super) const NEVER: u64 = u64::MAX / 4;
 
 /// Costs of a unit by mode, in sixths of a bit: 10/3 bits for a digit, 11/2 for an alphanumeric
 /// character, 8 for a byte, 13 for a Kanji.
-fn costs(unit: &Unit, encoder: &Encoder) -> [u64; 4] {
+fn costs(unit: &Unit, modes: Modes) -> [u64; 4] {
     let numeric = if unit.first.is_ascii_digit() { 20 } else { NEVER };
     let alphanumeric = match unit.alphanumeric {
         0 => NEVER,
@@ -48,7 +48,7 @@ fn costs(unit: &Unit, encoder: &Encoder) -> [u64; 4] {
     };
     let byte = 48 * u64::from(unit.len);
     let automatic = [numeric, alphanumeric, byte, NEVER];
-    match encoder.modes {
+    match modes {
         Modes::Numeric => [numeric, NEVER, NEVER, NEVER],
         Modes::Alphanumeric => [NEVER, alphanumeric, NEVER, NEVER],
         Modes::Byte => [NEVER, NEVER, byte, NEVER],
@@ -60,14 +60,20 @@ fn costs(unit: &Unit, encoder: &Encoder) -> [u64; 4] {
 
 /// The least costs of the units so far by the mode in force after them, in sixths of a bit.
 #[derive(Clone, Copy)]
-struct Path {
+pub(super) struct Path {
     by_mode: [u64; 4],
     headers: [u64; 4],
 }
 
 impl Path {
     fn new(range: usize) -> Self {
-        let headers = MODES.map(|mode| 6 * u64::from(4 + mode.count_bits(range)));
+        Path::with_headers(|mode| Some(4 + mode.count_bits(range)))
+    }
+
+    /// The path if the header of a segment has as many bits as `header_bits` says, which is `None`
+    /// for a mode that there is not.
+    pub(super) fn with_headers(header_bits: impl Fn(Mode) -> Option<u32>) -> Self {
+        let headers = MODES.map(|mode| header_bits(mode).map_or(NEVER, |bits| 6 * u64::from(bits)));
         Path { by_mode: headers, headers }
     }
 
@@ -136,7 +142,7 @@ impl<'a> Segments<'a> {
         version: u8,
     ) -> u64 {
         let mut path = Path::new(range_of(version));
-        let bits = units.iter().fold(0, |_, unit| path.step(costs(unit, encoder)).0);
+        let bits = units.iter().fold(0, |_, unit| path.step(costs(unit, encoder.modes)).0);
         header.bits() + bits
     }
 
@@ -149,35 +155,41 @@ impl<'a> Segments<'a> {
     ) -> usize {
         let mut path = Path::new(range_of(version));
         let room = 8 * data_codewords(version, encoder.level) as u64 - header.bits();
-        let costs = units.iter().map(|unit| path.step(costs(unit, encoder)).0);
+        let costs = units.iter().map(|unit| path.step(costs(unit, encoder.modes)).0);
         costs.take_while(|bits| *bits <= room).count()
     }
 
     fn new(units: &'a [Unit], encoder: &Encoder, header: &Header, range: usize) -> Self {
-        let mut path = Path::new(range);
-        let mut bits = 0;
-        let mut choices = Vec::with_capacity(units.len());
-        for unit in units {
-            let (so_far, modes) = path.step(costs(unit, encoder));
-            bits = so_far;
-            choices.push(modes);
-        }
-        // At the end no mode is in force: the cheapest one is that of the last unit.
-        let mut mode = (0..4).fold(2, |m, k| if path.by_mode[k] < path.by_mode[m] { k } else { m });
-        let mut modes = vec![0; units.len()];
-        for (at, choice) in choices.iter().enumerate().rev() {
-            mode = usize::from(choice[mode]);
-            modes[at] = mode;
-        }
-        let mut list: Vec<Segment<'a>> = Vec::new();
-        let mut rest = units;
-        for run in modes.chunk_by(|a, b| a == b) {
-            let (units, after) = rest.split_at(run.len());
-            list.push(Segment { mode: MODES[run[0]], units });
-            rest = after;
-        }
+        let (bits, list) = split(units, encoder.modes, Path::new(range));
         Segments { bits: header.bits() + bits, range, list }
     }
+}
+
+/// The split of the units that takes the fewest bits, and their number. It is at least [`NEVER`] / 6
+/// if there is none.
+pub(super) fn split(units: &[Unit], modes: Modes, mut path: Path) -> (u64, Vec<Segment<'_>>) {
+    let mut bits = 0;
+    let mut choices = Vec::with_capacity(units.len());
+    for unit in units {
+        let (so_far, choice) = path.step(costs(unit, modes));
+        bits = so_far;
+        choices.push(choice);
+    }
+    // At the end no mode is in force: the cheapest one is that of the last unit.
+    let mut mode = (0..4).fold(2, |m, k| if path.by_mode[k] < path.by_mode[m] { k } else { m });
+    let mut modes = vec![0; units.len()];
+    for (at, choice) in choices.iter().enumerate().rev() {
+        mode = usize::from(choice[mode]);
+        modes[at] = mode;
+    }
+    let mut list = Vec::new();
+    let mut rest = units;
+    for run in modes.chunk_by(|a, b| a == b) {
+        let (units, after) = rest.split_at(run.len());
+        list.push(Segment { mode: MODES[run[0]], units });
+        rest = after;
+    }
+    (bits, list)
 }
 
 /// The range of versions that `version` belongs to.

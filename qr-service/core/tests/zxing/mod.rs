@@ -28,15 +28,22 @@ pub(crate) fn read(symbol: &Symbol) -> Barcode {
     read_picture(&Picture { width: side, height: side, grey })
 }
 
-/// Reads the one symbol of a picture.
+/// Reads the one QR symbol of a picture.
 ///
 /// # Panics
 /// If there is not exactly one valid symbol.
 pub(crate) fn read_picture(picture: &Picture) -> Barcode {
+    read_picture_as(picture, BarcodeFormat::QRCode)
+}
+
+/// Reads the one symbol of a kind.
+///
+/// # Panics
+/// If there is not exactly one valid symbol.
+pub(crate) fn read_picture_as(picture: &Picture, format: BarcodeFormat) -> Barcode {
     let Picture { width, height, grey } = picture;
     let view = ImageView::from_slice(grey, *width, *height, ImageFormat::Lum).expect("a picture");
-    let reader = zxingcpp::read().formats([BarcodeFormat::QRCode]);
-    let mut found = reader.from(view).expect("it reads");
+    let mut found = zxingcpp::read().formats([format]).from(view).expect("it reads");
     assert_eq!(found.len(), 1, "zxing-cpp finds one symbol");
     found.remove(0)
 }
