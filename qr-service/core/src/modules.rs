@@ -48,7 +48,7 @@ impl<'a> Modules<'a> {
     }
 
     /// The row's words, module `x` in bit `x % 64` of word `x / 64`; light outside the symbol.
-    #[cfg(any(feature = "svg", feature = "pdf", feature = "eps"))]
+    #[cfg(any(feature = "eps", feature = "pdf", feature = "png-color", feature = "svg"))]
     pub(crate) fn words(&self, y: usize) -> [u64; ROW_WORDS] {
         self.rows.get(y).copied().unwrap_or_default()
     }

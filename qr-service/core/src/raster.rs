@@ -1,6 +1,7 @@
 //! Size and position of the modules in the picture, and lines of pixels.
 
-use crate::symbol::{ROW_WORDS, Symbol};
+use crate::modules::Modules;
+use crate::symbol::ROW_WORDS;
 
 /// Size and margin of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +68,13 @@ impl Raster {
     /// assert_eq!(Raster::of_scale(&symbol, 10, 4).size_px, 10 * (21 + 2 * 4));
     /// # Ok::<(), qr_core::EncodeError>(())
     /// ```
-    pub fn of_scale(symbol: &Symbol, scale_px: u32, margin_modules: u32) -> Self {
-        let modules = (symbol.size() as u32).saturating_add(margin_modules.saturating_mul(2));
+    pub fn of_scale<'a>(
+        modules: impl Into<Modules<'a>>,
+        scale_px: u32,
+        margin_modules: u32,
+    ) -> Self {
+        let modules =
+            (modules.into().width() as u32).saturating_add(margin_modules.saturating_mul(2));
         Raster { size_px: modules.saturating_mul(scale_px), margin_modules }
     }
 

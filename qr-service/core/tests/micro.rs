@@ -1,12 +1,17 @@
 //! Micro QR: zxing-cpp reads every symbol, and zint, which it bundles, draws the same modules.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![cfg(feature = "micro")]
+#![cfg(all(feature = "formats", feature = "micro"))]
 
 mod zxing;
 
 use proptest::prelude::*;
-use qr_core::{EncoderError, Level, MicroEncoder, MicroSymbol, Modes};
+use qr_core::{
+    Color, EncoderError, Level, MicroEncoder, MicroSymbol, Modes, Palette, Raster, Svg,
+    write_palette_png, write_svg,
+};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
 use zxing::{Picture, read_picture_as};
 use zxingcpp::BarcodeFormat;
 
@@ -145,4 +150,38 @@ fn what_micro_qr_does_not_have_is_refused() {
 fn kanji_is_read() {
     let symbol = MicroEncoder::new(Some(Level::L)).modes(Modes::Kanji).encode("点茗漢字").unwrap();
     assert_eq!((symbol.version(), read(&symbol).text()), (3, "点茗漢字".to_owned()));
+}
+
+#[test]
+fn every_picture_of_it_is_read() {
+    let symbol = MicroEncoder::new(Some(Level::M)).encode("MICRO QR").unwrap();
+    let read = |grey: Vec<u8>, side: usize| {
+        let picture = Picture { width: side, height: side, grey };
+        read_picture_as(&picture, BarcodeFormat::MicroQRCode).bytes()
+    };
+    let palette = Palette { dark: Color::rgb(0, 0, 99), light: Color::WHITE };
+    for (size_px, palette) in [
+        (200, palette),
+        (1000, palette),
+        (200, Palette { dark: Color::BLACK, light: Color::WHITE }),
+    ] {
+        let mut png = Vec::new();
+        let raster = Raster { size_px, margin_modules: 2 };
+        write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
+        decoder.set_transformations(png::Transformations::EXPAND);
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        let samples = reader.output_color_type().0.samples();
+        let grey = pixels.into_iter().step_by(samples).collect();
+        assert_eq!(read(grey, size_px as usize), b"MICRO QR", "{size_px}");
+    }
+    let mut svg = String::new();
+    let options = Svg { margin_modules: 2, width_px: Some(200), ..Svg::default() };
+    write_svg(&symbol, &options, &mut svg);
+    let tree = Tree::from_str(&svg, &Options::default()).unwrap();
+    let mut drawn = Pixmap::new(200, 200).unwrap();
+    resvg::render(&tree, Transform::identity(), &mut drawn.as_mut());
+    assert_eq!(read(drawn.pixels().iter().map(|p| p.green()).collect(), 200), b"MICRO QR");
 }

@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use qr_core::{
     Color, Ink, Palette, Print, Raster, Svg, Symbol, TextStyle, write_ascii, write_eps,
-    write_palette_png, write_pbm, write_pdf, write_svg,
+    write_palette_png, write_pbm, write_pdf, write_png, write_svg,
 };
 
 use crate::encoding::Encoding;
@@ -75,8 +75,13 @@ impl Picture {
         match self.format {
             Format::Png => {
                 let palette = Palette { dark: self.dark, light: self.light };
-                write_palette_png(&symbol, &raster, &palette, &mut bytes)
-                    .with_context(|| self.fault_of_size())?;
+                let is_plain = palette == Palette { dark: Color::BLACK, light: Color::WHITE };
+                let drawn = match is_plain {
+                    // The service's bytes.
+                    true => write_png(&symbol, &raster, &mut bytes),
+                    false => write_palette_png(&symbol, &raster, &palette, &mut bytes),
+                };
+                drawn.with_context(|| self.fault_of_size())?;
             }
             Format::Svg => text = self.draw_svg(&symbol, &raster),
             Format::Utf8 => {
