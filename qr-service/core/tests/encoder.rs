@@ -221,10 +221,10 @@ fn options_out_of_range_are_refused() {
     let ranges = [0..=1, 1..=41, 3..=2];
     for range in ranges {
         let (low, high) = (*range.start(), *range.end());
-        let expected = EncoderError::Versions { low, high };
+        let expected = EncoderError::Versions { low, high, most: 40 };
         assert_eq!(refused(encoder().versions(range), a), expected);
     }
-    assert_eq!(refused(encoder().mask(8), a), EncoderError::Mask { mask: 8 });
+    assert_eq!(refused(encoder().mask(8), a), EncoderError::Mask { mask: 8, most: 7 });
     let eci = |assignment| EncoderError::Eci { assignment };
     assert_eq!(refused(encoder().eci(1_000_000), a), eci(1_000_000));
     assert_eq!(refused(encoder().eci(3), Data::Text("é")), eci(3));

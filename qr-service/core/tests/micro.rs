@@ -139,8 +139,11 @@ fn what_micro_qr_does_not_have_is_refused() {
     assert_eq!(refused(MicroEncoder::new(Some(Level::H)), "1"), too_long(13, 0, None));
     assert_eq!(refused(any().versions(1..=1), "123456"), too_long(23, 20, Some(2)));
     assert_eq!(refused(any().versions(1..=1), "a"), too_long(16, 20, Some(3)));
-    assert_eq!(refused(any().versions(1..=5), "1"), EncoderError::Versions { low: 1, high: 5 });
-    assert_eq!(refused(any().mask(4), "1"), EncoderError::Mask { mask: 4 });
+    assert_eq!(
+        refused(any().versions(1..=5), "1"),
+        EncoderError::Versions { low: 1, high: 5, most: 4 }
+    );
+    assert_eq!(refused(any().mask(4), "1"), EncoderError::Mask { mask: 4, most: 3 });
     let modes = Modes::Numeric;
     assert_eq!(refused(any().modes(modes), "1a"), EncoderError::NotInMode { modes, at_byte: 1 });
 }

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use qr_core::{Encoder, EncoderError, Fnc1, Level, Modes, Symbol};
+use qr_core::{
+    Encoder, EncoderError, Fnc1, Level, MicroEncoder, MicroSymbol, Modes, Modules, Symbol,
+};
 
 #[derive(Args, Debug)]
 pub(crate) struct Encoding {
@@ -18,11 +20,15 @@ pub(crate) struct Encoding {
     #[arg(long)]
     boost: bool,
 
-    /// Version of the symbol, 1 to 40, or the lowest and the highest allowed, as 5-10
+    /// Make a Micro QR symbol: up to 35 digits or 15 bytes, with a quiet zone of 2 modules
+    #[arg(long, conflicts_with_all = ["boost", "eci", "gs1"])]
+    micro: bool,
+
+    /// Version of the symbol, 1 to 40 (Micro QR: 1 to 4), or the lowest and the highest, as 5-10
     #[arg(long, value_name = "VERSIONS")]
     symbol_version: Option<Versions>,
 
-    /// Mask pattern, 0 to 7 [default: the one with the lowest penalty]
+    /// Mask pattern, 0 to 7 (Micro QR: 0 to 3) [default: the one with the lowest penalty]
     #[arg(long, value_name = "MASK", value_parser = clap::value_parser!(u8).range(0..=7))]
     mask: Option<u8>,
 
@@ -79,35 +85,79 @@ impl FromStr for Versions {
     }
 }
 
+/// A symbol of either kind.
+pub(crate) enum AnySymbol {
+    Qr(Box<Symbol>),
+    Micro(Box<MicroSymbol>),
+}
+
+impl AnySymbol {
+    pub(crate) fn modules(&self) -> Modules<'_> {
+        match self {
+            AnySymbol::Qr(symbol) => symbol.modules(),
+            AnySymbol::Micro(symbol) => symbol.modules(),
+        }
+    }
+}
+
 impl Encoding {
-    pub(crate) fn encode(&self, text: &str) -> anyhow::Result<Symbol> {
-        self.encoder().encode(text).map_err(|error| match error {
+    pub(crate) fn encode(&self, text: &str) -> anyhow::Result<AnySymbol> {
+        let symbol = if self.micro {
+            self.micro_encoder().encode(text).map(|symbol| AnySymbol::Micro(Box::new(symbol)))
+        } else {
+            self.encoder().encode(text).map(|symbol| AnySymbol::Qr(Box::new(symbol)))
+        };
+        symbol.map_err(|error| self.describe(error, text))
+    }
+
+    /// Quiet zone that the standard asks for, in modules.
+    pub(crate) fn quiet_zone(&self) -> u32 {
+        if self.micro { 2 } else { 4 }
+    }
+
+    fn describe(&self, error: EncoderError, text: &str) -> anyhow::Error {
+        let context = match error {
             EncoderError::TooLong { .. } => {
-                let (bytes, level) = (text.len(), self.level);
-                anyhow::Error::from(error)
-                    .context(format!("the text's {bytes} bytes are too many for level {level}"))
+                format!("the text's {} bytes are too many for level {}", text.len(), self.level)
             }
             EncoderError::NotInMode { .. } => {
                 let mode = self.mode.to_possible_value();
-                let mode = mode.as_ref().map_or("", |mode| mode.get_name());
-                anyhow::Error::from(error).context(format!("--mode {mode}"))
+                format!("--mode {}", mode.as_ref().map_or("", |mode| mode.get_name()))
             }
             EncoderError::Eci { assignment } => {
-                anyhow::anyhow!("--eci {assignment}: the text is UTF-8, which is 26")
+                return anyhow::anyhow!("--eci {assignment}: the text is UTF-8, which is 26");
             }
-            error => error.into(),
-        })
+            EncoderError::Versions { .. } => "--symbol-version".to_owned(),
+            EncoderError::Mask { .. } => "--mask".to_owned(),
+            error => return error.into(),
+        };
+        anyhow::Error::from(error).context(context)
     }
 
-    fn encoder(&self) -> Encoder {
-        let mut encoder = Encoder::new(self.level).boost(self.boost).modes(match self.mode {
+    fn modes(&self) -> Modes {
+        match self.mode {
             Mode::Auto => Modes::Automatic,
             Mode::Numeric => Modes::Numeric,
             Mode::Alphanumeric => Modes::Alphanumeric,
             Mode::Byte => Modes::Byte,
             Mode::Kanji => Modes::Kanji,
             Mode::AutoKanji => Modes::AutomaticWithKanji,
-        });
+        }
+    }
+
+    fn micro_encoder(&self) -> MicroEncoder {
+        let versions = self.symbol_version.clone().map_or(1..=4, |Versions(versions)| versions);
+        // M1 has no level.
+        let level = (*versions.end() > 1).then_some(self.level);
+        let encoder = MicroEncoder::new(level).modes(self.modes()).versions(versions);
+        match self.mask {
+            Some(mask) => encoder.mask(mask),
+            None => encoder,
+        }
+    }
+
+    fn encoder(&self) -> Encoder {
+        let mut encoder = Encoder::new(self.level).boost(self.boost).modes(self.modes());
         if let Some(Versions(versions)) = &self.symbol_version {
             encoder = encoder.versions(versions.clone());
         }

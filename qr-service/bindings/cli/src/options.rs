@@ -59,10 +59,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "MM", value_parser = parse_width)]
     width_mm: Option<f64>,
 
-    /// Least width of the quiet zone, in modules; the standard asks for 4
-    #[arg(short, long, value_name = "MODULES", default_value_t = Raster::SERVICE.margin_modules,
+    /// Least width of the quiet zone, in modules [default: 4, for Micro QR 2, as the standard asks]
+    #[arg(short, long, value_name = "MODULES",
         value_parser = clap::value_parser!(u32).range(0..=1000))]
-    margin: u32,
+    margin: Option<u32>,
 
     /// Colour of the dark modules, for png and svg: 3, 4, 6 or 8 hexadecimal digits [default: 000]
     #[arg(long, value_name = "COLOUR")]

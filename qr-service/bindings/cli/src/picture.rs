@@ -3,11 +3,11 @@
 use anyhow::Context;
 use clap::ValueEnum;
 use qr_core::{
-    Color, Ink, Palette, Print, Raster, Svg, Symbol, TextStyle, write_ascii, write_eps,
+    Color, Ink, Modules, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps,
     write_palette_png, write_pbm, write_pdf, write_png, write_svg,
 };
 
-use crate::encoding::Encoding;
+use crate::encoding::{AnySymbol, Encoding};
 use crate::{half_blocks, svg};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,7 +55,8 @@ pub(crate) enum Size {
 pub(crate) struct Picture {
     pub(crate) format: Format,
     pub(crate) encoding: Encoding,
-    pub(crate) margin_modules: u32,
+    /// `None` for what the standard asks for.
+    pub(crate) margin_modules: Option<u32>,
     pub(crate) size: Size,
     pub(crate) width_mm: f64,
     pub(crate) dark: Color,
@@ -68,46 +69,57 @@ pub(crate) struct Picture {
 impl Picture {
     pub(crate) fn draw(&self, text: &str) -> anyhow::Result<Vec<u8>> {
         let symbol = self.encoding.encode(text)?;
-        let margin_modules = self.margin_modules;
-        let raster = self.raster(&symbol);
+        let modules = symbol.modules();
+        let margin_modules = self.margin_modules();
+        let raster = self.raster(modules);
         let print = Print { margin_modules, width_mm: self.width_mm };
         let (mut bytes, mut text) = (Vec::new(), String::new());
         match self.format {
             Format::Png => {
                 let palette = Palette { dark: self.dark, light: self.light };
-                let is_plain = palette == Palette { dark: Color::BLACK, light: Color::WHITE };
-                let drawn = match is_plain {
+                let drawn = match &symbol {
                     // The service's bytes.
-                    true => write_png(&symbol, &raster, &mut bytes),
-                    false => write_palette_png(&symbol, &raster, &palette, &mut bytes),
+                    AnySymbol::Qr(symbol) if self.is_plain() => {
+                        write_png(symbol, &raster, &mut bytes)
+                    }
+                    _ => write_palette_png(modules, &raster, &palette, &mut bytes),
                 };
                 drawn.with_context(|| self.fault_of_size())?;
             }
             Format::Svg => text = self.draw_svg(&symbol, &raster),
             Format::Utf8 => {
-                text = half_blocks::draw(&symbol, margin_modules, self.coloured);
+                text = half_blocks::draw(modules, margin_modules, self.coloured);
             }
             Format::Ascii => {
-                write_ascii(&symbol, &TextStyle { margin_modules, ink: Ink::Dark }, &mut text);
+                write_ascii(modules, &TextStyle { margin_modules, ink: Ink::Dark }, &mut text);
             }
             Format::Pbm => {
                 // Exact, because the options give pbm a size by module only.
-                let scale_px = raster.size_px / (symbol.size() as u32 + 2 * margin_modules);
-                write_pbm(&symbol, scale_px, margin_modules, &mut bytes)
+                let scale_px = raster.size_px / (modules.width() as u32 + 2 * margin_modules);
+                write_pbm(modules, scale_px, margin_modules, &mut bytes)
                     .with_context(|| self.fault_of_size())?;
             }
-            Format::Pdf => write_pdf(&symbol, &print, &mut bytes)?,
-            Format::Eps => write_eps(&symbol, &print, &mut text)?,
+            Format::Pdf => write_pdf(modules, &print, &mut bytes)?,
+            Format::Eps => write_eps(modules, &print, &mut text)?,
         }
         Ok(if text.is_empty() { bytes } else { text.into_bytes() })
     }
 
-    fn raster(&self, symbol: &Symbol) -> Raster {
-        let margin_modules = self.margin_modules;
+    fn margin_modules(&self) -> u32 {
+        self.margin_modules.unwrap_or(self.encoding.quiet_zone())
+    }
+
+    fn raster(&self, modules: Modules<'_>) -> Raster {
+        let margin_modules = self.margin_modules();
         match self.size {
             Size::Picture(size_px) => Raster { size_px, margin_modules },
-            Size::Module(scale_px) => Raster::of_scale(symbol, scale_px, margin_modules),
+            Size::Module(scale_px) => Raster::of_scale(modules, scale_px, margin_modules),
         }
+    }
+
+    /// Whether the colours are black and white.
+    fn is_plain(&self) -> bool {
+        self.dark == Color::BLACK && self.light == Color::WHITE
     }
 
     fn fault_of_size(&self) -> String {
@@ -117,17 +129,19 @@ impl Picture {
         }
     }
 
-    fn draw_svg(&self, symbol: &Symbol, raster: &Raster) -> String {
-        let Picture { dark, light, margin_modules, .. } = *self;
-        let plain = dark == Color::BLACK && light == Color::WHITE && self.title.is_none();
-        // The document that `qr` has always written.
-        if plain && matches!(self.size, Size::Picture(_)) {
+    fn draw_svg(&self, symbol: &AnySymbol, raster: &Raster) -> String {
+        if let (AnySymbol::Qr(symbol), Size::Picture(_), None, true) =
+            (symbol, self.size, &self.title, self.is_plain())
+        {
+            // The document that `qr` has always written.
             return svg::draw(symbol, raster);
         }
+        let Picture { dark, light, .. } = *self;
+        let (margin_modules, width_px) = (raster.margin_modules, Some(raster.size_px));
         let title = self.title.as_deref();
-        let width_px = Some(raster.size_px);
+        let svg = Svg { margin_modules, width_px, dark, light, title };
         let mut drawn = String::new();
-        write_svg(symbol, &Svg { margin_modules, width_px, dark, light, title }, &mut drawn);
+        write_svg(symbol.modules(), &svg, &mut drawn);
         drawn
     }
 }

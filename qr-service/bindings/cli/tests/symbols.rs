@@ -6,8 +6,8 @@ mod support;
 
 use contract::decode::Pixels;
 use qr_core::{
-    Encoder, Ink, Level, Modes, Print, Svg, TextStyle, encode, write_ascii, write_eps, write_pbm,
-    write_pdf, write_svg,
+    Encoder, Ink, Level, MicroEncoder, Modes, Print, Svg, TextStyle, encode, write_ascii,
+    write_eps, write_pbm, write_pdf, write_svg,
 };
 use support::{decode, pixels_of_svg, qr, refused, written};
 
@@ -114,4 +114,37 @@ fn a_picture_has_the_colours_and_the_title_asked_for() {
     // A palette, and opacity for both of its entries.
     let has = |what: &[u8]| png.windows(what.len()).any(|bytes| bytes == what);
     assert!(has(b"PLTE\x00\x33\x66\x00\x00\x00") && has(b"tRNS\xff\x00"));
+}
+
+#[test]
+fn a_micro_qr_is_drawn_in_every_format() {
+    let drawn = |args: &[&str]| written(qr(&["12345", "--micro"]).args(args).output().unwrap());
+    let encoder = MicroEncoder::new(Some(Level::L));
+    let symbol = encoder.encode("12345").unwrap();
+    let style = TextStyle { margin_modules: 2, ink: Ink::Dark };
+    let mut expected = String::new();
+    write_ascii(symbol.modules(), &style, &mut expected);
+    assert_eq!(drawn(&["-f", "ascii"]), expected.as_bytes());
+    expected.clear();
+    let smallest = MicroEncoder::new(None).encode("12345").unwrap();
+    write_ascii(smallest.modules(), &style, &mut expected);
+    assert_eq!(drawn(&["-f", "ascii", "--symbol-version", "1"]), expected.as_bytes());
+    for format in ["svg", "png", "pbm"] {
+        let pixels = drawn(&["-f", format, "--scale", "4"]);
+        assert!(!pixels.is_empty(), "{format}");
+    }
+    let png = Pixels::from_png(&drawn(&["--scale", "4"])).unwrap();
+    let svg = pixels_of_svg(&drawn(&["--scale", "4", "-f", "svg"]));
+    assert_eq!((png.width, png.height), (4 * 17, 4 * 17));
+    assert!(png.grey == svg.grey, "both show the same pixels");
+    assert_eq!(
+        error("abcdefghijklmnop", &["--micro"]),
+        "the text's 16 bytes are too many for level L: the message needs 136 bits and has 128; \
+         no version holds it at this level"
+    );
+    assert_eq!(
+        error("1", &["--micro", "--symbol-version", "5"]),
+        "--symbol-version: versions 5 to 5 are not a range within 1 to 4"
+    );
+    assert_eq!(error("1", &["--micro", "--mask", "4"]), "--mask: mask 4 is not within 0 to 3");
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use support::{qr, refused, written};
 
 /// Every flag.
-const FLAGS: [&str; 20] = [
+const FLAGS: [&str; 21] = [
     "--output",
     "--format",
     "--size",
@@ -24,6 +24,7 @@ const FLAGS: [&str; 20] = [
     "--mode",
     "--eci",
     "--gs1",
+    "--micro",
     "--keep-newline",
     "--completions",
     "--man",
@@ -98,6 +99,7 @@ fn other_usage_errors_are_named_and_exit_with_2() {
     for (args, named) in [
         (&["a", "b"][..], "'b'"),
         (&["a", "--size", "9", "--scale", "9"], "'--scale <PIXELS>'"),
+        (&["a", "--micro", "--boost"], "'--boost'"),
         (&["a", "--sise", "9"], "'--sise'"),
         (&["a", "--size"], "'--size <PIXELS>'"),
         (&["a", "--man"], "'--man'"),

@@ -29,15 +29,19 @@ pub enum EncoderError {
         /// Where in the data the character begins.
         at_byte: usize,
     },
-    /// The bounds are not within 1 to 40, or the lower one is above the higher one.
+    /// The bounds are not within those of the kind, or the lower one is above the higher one.
     Versions {
+        /// The highest version of the kind of symbol.
+        most: u8,
         /// The lower bound.
         low: u8,
         /// The higher bound.
         high: u8,
     },
-    /// The mask pattern reference is above 7.
+    /// The mask pattern reference is above the highest of the kind.
     Mask {
+        /// The highest reference of the kind of symbol.
+        most: u8,
         /// The reference asked for.
         mask: u8,
     },
@@ -70,10 +74,10 @@ impl fmt::Display for EncoderError {
             EncoderError::NotInMode { modes, at_byte } => {
                 write!(f, "modes {modes:?} cannot encode the character at byte {at_byte}")
             }
-            EncoderError::Versions { low, high } => {
-                write!(f, "versions {low} to {high} are not a range within 1 to 40")
+            EncoderError::Versions { low, high, most } => {
+                write!(f, "versions {low} to {high} are not a range within 1 to {most}")
             }
-            EncoderError::Mask { mask } => write!(f, "mask {mask} is not within 0 to 7"),
+            EncoderError::Mask { mask, most } => write!(f, "mask {mask} is not within 0 to {most}"),
             EncoderError::Eci { assignment } => write!(
                 f,
                 "ECI {assignment} is above 999999, or does not declare the text's encoding, UTF-8"

@@ -66,10 +66,10 @@ impl MicroEncoder {
         let data = data.into();
         let (low, high) = self.versions;
         if low < 1 || low > high || high > 4 {
-            return Err(EncoderError::Versions { low, high });
+            return Err(EncoderError::Versions { low, high, most: 4 });
         }
         if let Some(mask) = self.mask.filter(|mask| *mask > 3) {
-            return Err(EncoderError::Mask { mask });
+            return Err(EncoderError::Mask { mask, most: 3 });
         }
         let units = units(data, &Encoder::new(Level::L).modes(self.modes))?;
         let Some((version, segments)) = self.smallest(&units, low..=high) else {

@@ -260,10 +260,10 @@ impl Encoder {
     fn check(&self, data: Data<'_>) -> Result<(), EncoderError> {
         let (low, high) = self.versions;
         if low < 1 || low > high || high > 40 {
-            return Err(EncoderError::Versions { low, high });
+            return Err(EncoderError::Versions { low, high, most: 40 });
         }
         if let Some(mask) = self.mask.filter(|mask| *mask > 7) {
-            return Err(EncoderError::Mask { mask });
+            return Err(EncoderError::Mask { mask, most: 7 });
         }
         if let Some(assignment) = self.eci {
             let mislabelled = assignment != ECI_UTF_8
