@@ -50,6 +50,16 @@ impl BitString {
         }
     }
 
+    /// Appends an ECI assignment number, at most 999999: one to three codewords, with as many leading
+    /// ones as there are further codewords (table 4).
+    pub(crate) fn put_eci(&mut self, assignment: u32) {
+        match assignment {
+            0..=127 => self.put(assignment, 8),
+            128..=16383 => self.put(0b10 << 14 | assignment, 16),
+            _ => self.put(0b110 << 21 | assignment, 24),
+        }
+    }
+
     /// The bytes, padded to `capacity` with the pad codewords of section 7.4.10.
     pub(crate) fn into_padded(self, capacity: usize) -> Vec<u8> {
         let mut bytes = self.bytes;

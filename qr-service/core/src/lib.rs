@@ -31,6 +31,8 @@ mod pbm;
 mod png;
 mod raster;
 mod reed_solomon;
+#[cfg(feature = "rmqr")]
+mod rmqr;
 mod segment;
 mod symbol;
 #[cfg(feature = "text")]
@@ -44,6 +46,8 @@ pub use color::{Color, ParseColorError};
 pub use encode::{EncodeError, encode};
 #[cfg(feature = "micro")]
 pub use encoder::MicroEncoder;
+#[cfg(feature = "rmqr")]
+pub use encoder::RmqrEncoder;
 pub use encoder::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, MAX_SYMBOLS, Modes};
 pub use generate::{GenerateError, generate};
 pub use level::{Level, ParseLevelError};
@@ -56,6 +60,8 @@ pub use png::write_png;
 #[cfg(feature = "png-color")]
 pub use png::{Palette, write_palette_png};
 pub use raster::{Raster, RasterError};
+#[cfg(feature = "rmqr")]
+pub use rmqr::RmqrSymbol;
 pub use symbol::Symbol;
 #[cfg(feature = "text")]
 pub use text::{Ink, TextStyle, write_ascii, write_half_blocks};

@@ -3,7 +3,7 @@
 use crate::bits::BitString;
 use crate::level::Level;
 use crate::modules::Modules;
-use crate::reed_solomon::{generator, multiply};
+use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
 use crate::version::bch_remainder;
 
@@ -108,19 +108,6 @@ fn codewords(version: u8, number: usize, mut message: BitString) -> Vec<bool> {
     let widths = (1..).map(|count| if short && count == data_len { 4 } else { 8 });
     let all = data.iter().chain(&ec).zip(widths);
     all.flat_map(|(codeword, width)| (0..width).map(move |k| codeword << k & 0x80 > 0)).collect()
-}
-
-/// Error correction codewords of the one block (section 7.5.2).
-fn remainder(data: &[u8], ec_len: usize) -> Vec<u8> {
-    let generator = generator(ec_len);
-    let mut rest = vec![0; ec_len];
-    for byte in data {
-        let factor = byte ^ rest[0];
-        rest.rotate_left(1);
-        rest[ec_len - 1] = 0;
-        rest.iter_mut().zip(generator).for_each(|(rest, g)| *rest ^= multiply(g, factor));
-    }
-    rest
 }
 
 /// Whether the mask inverts the module in row `i`, column `j` (table 10).

@@ -11,7 +11,7 @@ const FIELD: u16 = 0x11d;
 /// The most error correction codewords that a block has.
 pub(crate) const MAX_EC: usize = 30;
 
-pub(crate) const fn multiply(a: u8, b: u8) -> u8 {
+const fn multiply(a: u8, b: u8) -> u8 {
     let (mut product, mut i) = (0_u16, 8);
     while i > 0 {
         i -= 1;
@@ -22,7 +22,7 @@ pub(crate) const fn multiply(a: u8, b: u8) -> u8 {
 
 /// Coefficients of the generator of `degree` below its leading 1, highest first: the product of
 /// `x - 2^i` for `i` from 0.
-pub(crate) const fn generator(degree: usize) -> [u8; MAX_EC] {
+const fn generator(degree: usize) -> [u8; MAX_EC] {
     let mut g = [0; MAX_EC];
     g[degree - 1] = 1;
     let (mut root, mut i) = (1, 0);
@@ -108,6 +108,21 @@ fn divide<const WORDS: usize, const K: usize>(
                 rest[w] = (rest[w] << 8 | carried) ^ multiple[w];
             }
         }
+    }
+    rest
+}
+
+/// Error correction codewords of one block of data, byte by byte, for kinds with other numbers of
+/// codewords than [`Divisor`] knows.
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+pub(crate) fn remainder(data: &[u8], ec_len: usize) -> Vec<u8> {
+    let generator = generator(ec_len);
+    let mut rest = vec![0; ec_len];
+    for byte in data {
+        let factor = byte ^ rest[0];
+        rest.rotate_left(1);
+        rest[ec_len - 1] = 0;
+        rest.iter_mut().zip(generator).for_each(|(rest, g)| *rest ^= multiply(g, factor));
     }
     rest
 }

@@ -117,22 +117,7 @@ fn path(version: u8) -> Path {
 }
 
 fn put_segment(out: &mut BitString, data: &[u8], segment: &Segment<'_>, version: u8) {
-    let Segment { mode, units } = *segment;
-    let (Some(first), Some(last)) = (units.first(), units.last()) else { return };
-    let Some(count_bits) = count_bits(mode, version) else { return };
-    let bytes = &data[first.at..last.at + usize::from(last.len)];
-    let count = if mode == Mode::Kanji { units.len() } else { bytes.len() };
-    out.put(mode as u32, u32::from(version) - 1);
-    out.put(count as u32, count_bits);
-    match mode {
-        Mode::Numeric => out.put_numeric(bytes),
-        Mode::Alphanumeric => {
-            let value = |byte: &u8| crate::segment::ALPHANUMERIC_VALUE[usize::from(*byte)];
-            out.put_alphanumeric(&bytes.iter().map(value).collect::<Vec<_>>());
-        }
-        Mode::Byte => bytes.iter().for_each(|&byte| out.put(u32::from(byte), 8)),
-        Mode::Kanji => {
-            units.iter().filter_map(|unit| unit.kanji).for_each(|v| out.put(u32::from(v), 13));
-        }
-    }
+    let Some(count_bits) = count_bits(segment.mode, version) else { return };
+    out.put(segment.mode as u32, u32::from(version) - 1);
+    segment.put(out, data, count_bits);
 }

@@ -6,6 +6,8 @@ mod error;
 mod kanji;
 #[cfg(feature = "micro")]
 mod micro;
+#[cfg(feature = "rmqr")]
+mod rmqr;
 mod segments;
 mod stream;
 mod units;
@@ -14,6 +16,8 @@ pub use append::MAX_SYMBOLS;
 pub use error::EncoderError;
 #[cfg(feature = "micro")]
 pub use micro::MicroEncoder;
+#[cfg(feature = "rmqr")]
+pub use rmqr::RmqrEncoder;
 
 use std::ops::RangeInclusive;
 

@@ -9,6 +9,10 @@ use std::ops::RangeInclusive;
 use super::stream::Header;
 use super::units::Unit;
 use super::{Encoder, Modes};
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+use crate::bits::BitString;
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+use crate::segment::ALPHANUMERIC_VALUE;
 use crate::segment::RANGES;
 use crate::version::data_codewords;
 
@@ -103,6 +107,29 @@ impl Path {
 pub(super) struct Segment<'a> {
     pub(super) mode: Mode,
     pub(super) units: &'a [Unit],
+}
+
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+impl Segment<'_> {
+    /// Appends the count and the characters, without FNC1.
+    pub(super) fn put(&self, out: &mut BitString, data: &[u8], count_bits: u32) {
+        let Segment { mode, units } = *self;
+        let (Some(first), Some(last)) = (units.first(), units.last()) else { return };
+        let bytes = &data[first.at..last.at + usize::from(last.len)];
+        let count = if mode == Mode::Kanji { units.len() } else { bytes.len() };
+        out.put(count as u32, count_bits);
+        match mode {
+            Mode::Numeric => out.put_numeric(bytes),
+            Mode::Alphanumeric => {
+                let value = |byte: &u8| ALPHANUMERIC_VALUE[usize::from(*byte)];
+                out.put_alphanumeric(&bytes.iter().map(value).collect::<Vec<_>>());
+            }
+            Mode::Byte => bytes.iter().for_each(|&byte| out.put(u32::from(byte), 8)),
+            Mode::Kanji => {
+                units.iter().filter_map(|unit| unit.kanji).for_each(|v| out.put(u32::from(v), 13));
+            }
+        }
+    }
 }
 
 /// The best split of a message for one range of versions.

@@ -51,12 +51,7 @@ impl Header {
         }
         if let Some(assignment) = self.eci {
             out.put(7, 4);
-            // One to three codewords, as many leading ones as there are further ones (table 4).
-            match assignment {
-                0..=127 => out.put(assignment, 8),
-                128..=16383 => out.put(0b10 << 14 | assignment, 16),
-                _ => out.put(0b110 << 21 | assignment, 24),
-            }
+            out.put_eci(assignment);
         }
         match self.fnc1 {
             None => {}
