@@ -16,7 +16,7 @@ use crate::rmqr::{KINDS, RmqrSymbol};
 /// use qr_core::{Level, RmqrEncoder};
 ///
 /// let symbol = RmqrEncoder::new(Level::M).heights(7..=9).encode("https://example.com")?;
-/// assert_eq!((symbol.modules().width(), symbol.modules().height()), (77, 7));
+/// assert_eq!((symbol.modules().width(), symbol.modules().height()), (59, 9));
 /// # Ok::<(), qr_core::EncoderError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
