@@ -169,6 +169,7 @@ describe('the live page', () => {
       const alerts = page.locator('#alerts');
       const rolledBack = alerts.getByText(/^RampRolledBack for \d+ s\. qrcode: a gate failed/);
       await rolledBack.waitFor(PATIENCE);
+      await rolledBack.getByText(/^docs\/runbooks\/[\w-]+\.md$/).waitFor();
       await alerts.getByText(/^\d firing$/).waitFor();
       await picture(page, 'rolled-back');
       assert.equal(await ramp('set', '30'), 0);

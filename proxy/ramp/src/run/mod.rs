@@ -6,7 +6,7 @@ pub mod request;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
 use anyhow::{Context, bail, ensure};
@@ -247,6 +247,7 @@ impl<'a> Run<'a> {
         let mut began = Instant::now();
         loop {
             let elapsed = began.elapsed();
+            self.state.hold_ends = Some(SystemTime::now() + hold.saturating_sub(elapsed));
             let judgement = self.judge(elapsed, elapsed >= hold)?;
             self.state.judgement = Some(judgement.clone());
             self.report.judgement(&self.state, hold.saturating_sub(elapsed))?;
