@@ -18,6 +18,10 @@ mod segment;
 mod symbol;
 mod version;
 
+/// The version of the pictures' bytes: the same text, level and raster give the same bytes as long as it
+/// is the same. Caches and entity tags use it. `tests/output.rs` fails if bytes change without it.
+pub const OUTPUT_VERSION: u32 = 1;
+
 pub use encode::{EncodeError, encode};
 pub use generate::{GenerateError, generate};
 pub use level::{Level, ParseLevelError};
