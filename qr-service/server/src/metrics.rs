@@ -18,6 +18,7 @@
 //! buckets. The text format has the exemplars (request ids), protobuf has the native buckets, and
 //! both have all other metrics.
 
+use std::fmt;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -221,12 +222,12 @@ impl Metrics {
     }
 
     /// The OpenMetrics text format, with exemplars.
-    pub(crate) fn encode(&self) -> String {
+    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         encode(&self.text)
     }
 
     /// Prometheus' protobuf format, with native histograms.
-    pub(crate) fn encode_protobuf(&self) -> Vec<u8> {
+    pub(crate) fn encode_protobuf(&self) -> Result<Vec<u8>, fmt::Error> {
         encode_protobuf(&self.protobuf)
     }
 }
@@ -251,11 +252,11 @@ mod tests {
                 }
             }
         }
-        let text = metrics.encode();
+        let text = metrics.encode().unwrap();
         let series = text.lines().filter(|line| !line.starts_with('#')).count();
         assert!(series < 500, "{series} series");
         assert_eq!(text.matches("request_id").count(), 14 * 16, "an exemplar for each bucket");
-        for bytes in [text.len(), metrics.encode_protobuf().len()] {
+        for bytes in [text.len(), metrics.encode_protobuf().unwrap().len()] {
             assert!(bytes < 50_000, "{bytes} bytes");
         }
     }

@@ -14,17 +14,22 @@ pub use crate::DURATION_BUCKETS;
 pub const SIZE_BUCKETS: [f64; 7] = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 
 /// Encodes a registry in the OpenMetrics text format.
-pub fn encode(registry: &Registry) -> String {
+///
+/// # Errors
+/// If a metric cannot be encoded.
+pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     let mut text = String::with_capacity(16 * 1024);
-    // Writing to a string cannot fail.
-    let _ = text::encode(&mut text, registry);
-    text
+    text::encode(&mut text, registry)?;
+    Ok(text)
 }
 
 /// Encodes a registry in Prometheus' protobuf format, native histograms included.
-pub fn encode_protobuf(registry: &Registry) -> Vec<u8> {
-    // A registry that can be encoded as text can be encoded as protobuf.
-    prometheus_protobuf::encode_to_vec(registry).unwrap_or_default()
+///
+/// # Errors
+/// If a metric cannot be encoded.
+pub fn encode_protobuf(registry: &Registry) -> Result<Vec<u8>, fmt::Error> {
+    // Encoding to memory fails only where a metric does, so the library's error says no more.
+    prometheus_protobuf::encode_to_vec(registry).map_err(|_| fmt::Error)
 }
 
 /// A histogram with these buckets, and with native buckets for scrapers that ask for protobuf. Each
