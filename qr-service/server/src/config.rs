@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, value_parser};
 use service_kit::arguments::{check_listeners, time, timeout};
-use service_kit::{Serving, Timeouts};
+use service_kit::{Serving, Timeouts, allow_connections};
 
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
     engine: Engine,
 
     /// Threads that serve; 0 means one for each processor
-    #[arg(long, env = "QR_WORKER_THREADS", default_value_t = 0, value_name = "COUNT")]
-    worker_threads: usize,
+    #[arg(long, env = "QR_WORKER_THREADS", default_value_t = 0, value_name = "COUNT", value_parser = value_parser!(u16).range(..=1024))]
+    worker_threads: u16,
 
     /// Most connections at once; further ones are answered 503 and closed
     #[arg(long, env = "QR_MAX_CONNECTIONS", default_value = "4096", value_name = "COUNT")]
@@ -97,13 +97,18 @@ impl Arguments {
     /// Checks what concerns several values, and computes the number of threads.
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("QR_", self.addr, self.admin_addr)?;
+        let connections = self.max_connections.get();
+        allow_connections(connections).map_err(|error| {
+            let setting = "--max-connections <COUNT> (QR_MAX_CONNECTIONS)";
+            format!("{setting}: invalid value \"{connections}\": {error}")
+        })?;
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
             engine: self.engine,
             worker_threads: match self.worker_threads {
                 0 => std::thread::available_parallelism().map_or(1, usize::from),
-                count => count,
+                count => count.into(),
             },
             max_in_flight: self.max_in_flight.get(),
             serving: Serving {
@@ -113,7 +118,7 @@ impl Arguments {
                     header: self.header_timeout,
                     write: self.request_timeout,
                 },
-                max_connections: self.max_connections.get(),
+                max_connections: connections,
                 shutdown_delay: self.shutdown_delay,
                 drain_timeout: self.drain_timeout,
             },

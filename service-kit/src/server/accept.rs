@@ -26,7 +26,7 @@ use super::connection::{Timed, Timeouts};
 /// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Connections over the limit that are answered 503 at once; any more are closed without an answer.
-const MAX_REFUSALS: usize = 64;
+pub(super) const MAX_REFUSALS: usize = 64;
 
 /// Answers the requests of a listener: an axum `Router`, or a tower service around one.
 pub trait Routes:

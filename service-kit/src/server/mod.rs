@@ -5,6 +5,7 @@ pub mod admin;
 #[cfg(target_env = "musl")]
 mod allocator;
 mod connection;
+mod limits;
 pub mod metrics;
 mod process_metrics;
 mod shutdown;
@@ -23,6 +24,7 @@ use accept::Acceptor;
 pub use accept::Routes;
 pub use admin::Admin;
 pub use connection::Timeouts;
+pub use limits::allow_connections;
 pub use shutdown::shutdown_signal;
 
 /// Connections to the admin listener at once.
