@@ -27,6 +27,8 @@ use super::connection::{Timed, Timeouts};
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Connections over the limit that are answered 503 at once; any more are closed without an answer.
 pub(super) const MAX_REFUSALS: usize = 64;
+/// Pause when file descriptors or memory are short.
+const SHORTAGE: Duration = Duration::from_millis(50);
 
 /// Answers the requests of a listener: an axum `Router`, or a tower service around one.
 pub trait Routes:
@@ -87,11 +89,12 @@ impl Acceptor {
             };
             match accepted {
                 Ok((stream, _)) => self.take(stream, routes.clone()),
-                // Most likely there are no file descriptors left; wait until some are closed.
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
+                Err(error) if is_shortage(&error) => {
+                    tracing::warn!(%error, "cannot accept connections");
+                    tokio::time::sleep(SHORTAGE).await;
                 }
+                // One client has gone, or its network failed; the next may be waiting.
+                Err(error) => tracing::debug!(%error, "cannot accept a connection"),
             }
         }
     }
@@ -129,6 +132,14 @@ impl Acceptor {
     }
 }
 
+/// Whether accept(2) failed for lack of file descriptors or memory, which the next call lacks as well.
+/// All its other errors concern one connection.
+fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|e| [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM].contains(&e))
+}
+
 fn refusal(service: &str) -> String {
     let body = "overloaded, try again";
     let length = body.len();
@@ -153,4 +164,23 @@ async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphoreP
     // The connection closes in any case.
     let _ = timeout(Duration::from_secs(1), talk).await;
     drop(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_shortage_pauses_the_accept_loop() {
+        let error = |errno: rustix::io::Errno| io::Error::from(errno);
+        use rustix::io::Errno;
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+            assert!(is_shortage(&error(errno)), "{errno}");
+        }
+        let of_one = [Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::PERM];
+        for errno in of_one {
+            assert!(!is_shortage(&error(errno)), "{errno}");
+        }
+        assert!(!is_shortage(&io::ErrorKind::TimedOut.into()));
+    }
 }
