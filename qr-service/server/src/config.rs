@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, env = "QR_HEADER_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
     header_timeout: Duration,
 
-    /// Longest stall while a client reads its answer
+    /// Longest time in which a client may read its answer, from when it first falls behind
     #[arg(long, env = "QR_REQUEST_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
     request_timeout: Duration,
 

@@ -2,9 +2,10 @@
 //!
 //! hyper has one timeout, for a request's head, and it also runs while a kept-alive connection is
 //! idle. This connection has three: idle between requests, from the first byte of a head to its last,
-//! and a stall while the client reads the answer. Setting and clearing a timer for each request would
-//! be a large part of the request's cost. So the connection only records when its last event was. Its
-//! one timer checks that record when it fires, and sleeps on if it fired early.
+//! and from the first stall while the client reads an answer to its last byte. Setting and clearing a
+//! timer for each request would be a large part of the request's cost. So the connection only records
+//! when its last event was. Its one timer checks that record when it fires, and sleeps on if it fired
+//! early.
 
 use std::future::Future;
 use std::io;
@@ -22,7 +23,9 @@ pub struct Timeouts {
     pub idle: Duration,
     /// Longest time from the first byte of a request's head to its last.
     pub header: Duration,
-    /// Longest stall while the client reads an answer.
+    /// Longest time in which the client may read an answer, from when it first falls behind. Answers to
+    /// pipelined requests count as one while they are sent together. It ends a client that reads a few
+    /// bytes now and then, too.
     pub write: Duration,
 }
 
@@ -42,6 +45,8 @@ pub(crate) struct Timed<S> {
     timeouts: Timeouts,
     waiting: Waiting,
     since: Instant,
+    /// Something was written and not flushed. hyper flushes when it has written all it had.
+    unflushed: bool,
 }
 
 impl<S> Timed<S> {
@@ -49,7 +54,7 @@ impl<S> Timed<S> {
         let since = Instant::now();
         // A client connects to send a request, so the first wait is not an idle one.
         let timer = Box::pin(sleep_until(since + timeouts.header));
-        Timed { stream, timer, timeouts, waiting: Waiting::ForHead, since }
+        Timed { stream, timer, timeouts, waiting: Waiting::ForHead, since, unflushed: false }
     }
 
     fn begin(&mut self, waiting: Waiting) {
@@ -94,7 +99,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         let before = buffer.filled().len();
         match Pin::new(&mut self.stream).poll_read(context, buffer) {
             Poll::Ready(result) => {
-                if self.waiting != Waiting::ForHead && buffer.filled().len() > before {
+                // While an answer waits to be written, its time runs on whatever the client sends.
+                if self.waiting == Waiting::ForRequest && buffer.filled().len() > before {
                     self.begin(Waiting::ForHead);
                 }
                 Poll::Ready(result)
@@ -109,15 +115,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
 }
 
 impl<S: AsyncWrite + Unpin> Timed<S> {
-    /// Updates the wait after a write: for the next request if it succeeded, else to write on.
-    fn written<T>(
+    /// Notes a write, or waits until the client reads. The time of an answer ends with its last byte.
+    fn written(
         &mut self,
         context: &mut Context<'_>,
-        result: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
+        result: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         match result {
             Poll::Ready(result) => {
-                self.begin(Waiting::ForRequest);
+                self.unflushed = true;
                 Poll::Ready(result)
             }
             Poll::Pending => match self.wait(context, Waiting::ToWrite) {
@@ -152,10 +158,47 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if std::mem::take(&mut self.unflushed) {
+            self.begin(Waiting::ForRequest);
+        }
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// Reads `at_once` bytes each half second of an answer of 1000 bytes; the limit is a second.
+    async fn answer_read_in_pieces(at_once: usize) -> io::Result<()> {
+        let (server, mut client) = duplex(100);
+        let limit = Duration::from_secs(1);
+        let timeouts = Timeouts { idle: limit, header: limit, write: limit };
+        let mut server = Timed::new(server, timeouts);
+        let reads = tokio::spawn(async move {
+            let mut piece = vec![0; at_once];
+            while client.read_exact(&mut piece).await.is_ok() {
+                sleep(Duration::from_millis(500)).await;
+            }
+        });
+        server.write_all(&[0; 1000]).await?;
+        server.flush().await?;
+        drop(server);
+        let _ = reads.await;
+        Ok(())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_a_little_now_and_then_runs_out_of_time() {
+        assert!(answer_read_in_pieces(500).await.is_ok());
+        let error = answer_read_in_pieces(50).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }
