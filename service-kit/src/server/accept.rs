@@ -8,12 +8,13 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -34,8 +35,7 @@ pub(super) const MAX_REFUSALS: usize = 64;
 /// Pause when file descriptors or memory are short.
 const SHORTAGE: Duration = Duration::from_millis(50);
 
-/// Answers the requests of a listener: an axum `Router`, or a tower service around one. Its bodies are in
-/// memory: one that pauses for longer than a quarter of a second would lose its connection.
+/// Answers the requests of a listener: an axum `Router`, or a tower service around one.
 pub trait Routes:
     Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
     + Clone
@@ -126,11 +126,10 @@ impl Acceptor {
         let routes = routes
             .map_request(move |request: hyper::Request<Incoming>| {
                 begun.handle();
-                request.map(axum::body::Body::new)
+                request.map(|body| Body::new(InUse { body, slot: Arc::clone(&begun) }))
             })
             .map_response(move |response| {
-                ended.handled();
-                response
+                response.map(|body| InUse { body, slot: Arc::clone(&ended) })
             });
         tokio::spawn(async move {
             // A client that disconnects or sends invalid HTTP is not the service's error.
@@ -153,6 +152,60 @@ impl Open {
     }
 }
 
+/// [`Routes`] that tell the connection when a request is over.
+trait Handler:
+    Service<
+        hyper::Request<Incoming>,
+        Response = axum::http::Response<InUse<Body>>,
+        Error = Infallible,
+        Future: Send,
+    > + Clone
+{
+}
+
+impl<R> Handler for R where
+    R: Service<
+            hyper::Request<Incoming>,
+            Response = axum::http::Response<InUse<Body>>,
+            Error = Infallible,
+            Future: Send,
+        > + Clone
+{
+}
+
+/// The body of a request or of its answer. hyper stays until both are gone: however long one pauses, it is
+/// not the wait for a next head.
+struct InUse<B> {
+    body: B,
+    slot: Arc<Slot>,
+}
+
+impl<B> Drop for InUse<B> {
+    fn drop(&mut self) {
+        self.slot.end_body();
+    }
+}
+
+impl<B: hyper::body::Body + Unpin> hyper::body::Body for InUse<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// Serves a connection until it ends. hyper is there only while it has something to do.
 async fn converse<R>(
     mut stream: Timed<TcpStream>,
@@ -161,8 +214,7 @@ async fn converse<R>(
     mut stopped: watch::Receiver<bool>,
 ) -> anyhow::Result<()>
 where
-    R: Service<hyper::Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
-        + Clone,
+    R: Handler,
 {
     loop {
         // An error means that the listener is gone.
@@ -197,8 +249,7 @@ async fn serve<R>(
     mut is_stopping: bool,
 ) -> hyper::Result<Option<Timed<TcpStream>>>
 where
-    R: Service<hyper::Request<Incoming>, Response = Response, Error = Infallible, Future: Send>
-        + Clone,
+    R: Handler,
 {
     loop {
         let served = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
@@ -260,7 +311,78 @@ async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphoreP
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::body::Bytes;
+    use axum::routing::get;
+    use tokio::time::{Sleep, sleep};
+
     use super::*;
+
+    /// Longer than hyper stays while a connection waits for a head.
+    const PAUSE: Duration = Duration::from_millis(700);
+
+    /// A body of pieces with pauses between them.
+    struct Pauses {
+        left: usize,
+        until: Pin<Box<Sleep>>,
+    }
+
+    impl hyper::body::Body for Pauses {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            std::task::ready!(self.until.as_mut().poll(context));
+            if self.left == 0 {
+                return Poll::Ready(None);
+            }
+            self.left -= 1;
+            self.until = Box::pin(sleep(PAUSE));
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"piece ")))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_pauses_keeps_its_connection_on_both_ways() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let limit = Duration::from_secs(20);
+        let timeouts = Timeouts { idle: limit, header: limit, write: limit };
+        let acceptor = Acceptor::new(listener, "test", timeouts, 8, Connections::default());
+        let pauses = || Body::new(Pauses { left: 2, until: Box::pin(sleep(PAUSE)) });
+        let routes = Router::new()
+            .route("/", get(move || async move { pauses() }).post(|body: String| async { body }));
+        let server = tokio::spawn(acceptor.run(routes, std::future::pending()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        for _ in 0..2 {
+            client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+            assert!(read_until(&mut client, "0\r\n\r\n").await.contains("6\r\npiece \r\n6\r\n"));
+            let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 12\r\n\r\n";
+            client.write_all(head).await.unwrap();
+            for half in [b"GET / ", b"again!"] {
+                sleep(PAUSE).await;
+                client.write_all(half).await.unwrap();
+            }
+            assert!(read_until(&mut client, "again!").await.ends_with("\r\n\r\nGET / again!"));
+            // hyper goes, and comes again with the next head.
+            sleep(PAUSE).await;
+        }
+        server.abort();
+    }
+
+    async fn read_until(client: &mut TcpStream, end: &str) -> String {
+        let mut text = String::new();
+        while !text.ends_with(end) {
+            let mut piece = [0; 1024];
+            let read = client.read(&mut piece).await.unwrap();
+            assert!(read > 0, "closed after {text:?}");
+            text.push_str(std::str::from_utf8(&piece[..read]).unwrap());
+        }
+        text
+    }
 
     #[test]
     fn only_a_shortage_pauses_the_accept_loop() {

@@ -134,8 +134,8 @@ impl Places {
         let index = taken.free.pop().unwrap_or(taken.slots.len());
         let word = AtomicU64::new(self.ms(now) << TIME | Doing::Head as u64);
         let (waker, is_lean, places) = (OnceLock::new(), AtomicBool::new(false), Arc::clone(self));
-        let is_handling = AtomicBool::new(false);
-        let slot = Arc::new(Slot { index, word, waker, is_lean, is_handling, places });
+        let bodies = AtomicUsize::new(0);
+        let slot = Arc::new(Slot { index, word, waker, is_lean, bodies, places });
         let entry = Some(Arc::clone(&slot));
         match taken.slots.get_mut(index) {
             Some(free) => *free = entry,
@@ -192,6 +192,10 @@ impl Taken {
         let now_ms = places.ms(now);
         let waits = |slot: &Arc<Slot>| {
             let word = slot.word.load(Ordering::Relaxed);
+            let pauses = slot.bodies.load(Ordering::Relaxed) > 0 && doing(word) != Doing::Answer;
+            if pauses {
+                return None; // the service, not the client
+            }
             Some((weight(word, now_ms)?, slot.index, word))
         };
         let mut waiting: Vec<(u64, usize, u64)> =
@@ -240,8 +244,9 @@ pub(super) struct Slot {
     waker: OnceLock<Waker>,
     /// It has waited for a head so long that hyper can go.
     is_lean: AtomicBool,
-    /// A request is being handled. The word may say otherwise: an answer before it may be read meanwhile.
-    is_handling: AtomicBool,
+    /// Bodies of requests and of answers that are not over. The word may say that the connection waits, since
+    /// an answer before them may be read meanwhile.
+    bodies: AtomicUsize,
     places: Arc<Places>,
 }
 
@@ -257,15 +262,15 @@ impl Slot {
         self.replace(self.places.ms(now) << TIME | reads | Doing::Answer as u64);
     }
 
-    /// Notes that it handles a request. Reading the clock for it would be a waste.
+    /// Notes that it handles a request, which has two bodies. Reading the clock for it would be a waste.
     pub(super) fn handle(&self) {
-        self.is_handling.store(true, Ordering::Relaxed);
+        self.bodies.fetch_add(2, Ordering::Relaxed);
         self.replace(Doing::Request as u64);
     }
 
-    /// Notes that the request has its answer.
-    pub(super) fn handled(&self) {
-        self.is_handling.store(false, Ordering::Relaxed);
+    /// Notes that the body of a request or of its answer is over.
+    pub(super) fn end_body(&self) {
+        self.bodies.fetch_sub(1, Ordering::Relaxed);
     }
 
     // The words publish no other data, so they need no ordering.
@@ -322,7 +327,7 @@ impl Slot {
     pub(super) fn takes_lean(&self) -> bool {
         self.is_lean.load(Ordering::Relaxed)
             && self.is_lean.swap(false, Ordering::Relaxed)
-            && !self.is_handling.load(Ordering::Relaxed)
+            && self.bodies.load(Ordering::Relaxed) == 0
             && matches!(doing(self.word.load(Ordering::Relaxed)), Doing::Idle | Doing::Head)
     }
 
