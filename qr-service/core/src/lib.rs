@@ -41,6 +41,10 @@ mod text;
 mod vector;
 mod version;
 
+/// The version of the pictures' bytes: the same text, level and raster give the same bytes as long as it
+/// is the same. Caches and entity tags use it. `tests/output.rs` fails if bytes change without it.
+pub const OUTPUT_VERSION: u32 = 1;
+
 #[cfg(any(feature = "png-color", feature = "svg"))]
 pub use color::{Color, ParseColorError};
 pub use encode::{EncodeError, encode};
