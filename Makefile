@@ -192,6 +192,16 @@ chaos: ## faults under load, one after the other, and what clients saw of each; 
 	ln -f target/plain/examples/wrong_pictures target/measure/examples/
 	target/measure/chaos $(ARGS)
 
+soak: ## millions of requests with all faults in turn, until REQUESTS=10000000 were made
+	@$(MAKE) chaos ARGS='--soak $(or $(REQUESTS),10000000) --out target/chaos/soak.json $(ARGS)'
+
+ramps: ## ramps on the real stack with equal and worse new sides: ARGS='--each 10'
+	@$(SETUP) run
+	$(call build,,-p shadow -p edge -p ramp)
+	$(CARGO) build --quiet --release -p loadtest --bin ramps
+	ln -f target/release/ramps target/measure/
+	target/measure/ramps $(ARGS)
+
 load: ## traffic for a route: RATE=100 DURATION=60s, distinct texts for /qrcode or FILE=requests.txt, to the proxy
 	@$(SETUP) load
 	$(CARGO) run --profile plain --quiet -p loadtest --bin load -- $(if $(RATE),--rate $(RATE)) \

@@ -73,10 +73,20 @@ export function runSays(phase, silentSeconds, isStopped) {
   return { headline, text, isBad, orders };
 }
 
-/** What the verdict of a step is called. */
-export function stepSays(step, steps, verdict) {
+/**
+ * The verdict on a step, and what follows while a run holds it.
+ * @param {number} step from 1
+ * @param {number} steps how many there are
+ * @param {string | null} verdict
+ * @param {{ share: number | null, seconds: number } | null} next the next step's share, none after the
+ * last step, and the time left to hold this one; null if no run holds it
+ */
+export function stepSays(step, steps, verdict, next) {
   const judged = verdict === null ? 'is not judged yet' : (VERDICTS[verdict] ?? verdict);
-  return `Step ${step} of ${steps} ${judged}.`;
+  const says = `Step ${step} of ${steps} ${judged}.`;
+  if (next === null) return says;
+  const then = next.share === null ? 'the run ends' : `${digits(next.share)}%`;
+  return `${says} Then ${then}, ${next.seconds >= 1 ? `in ${ageOf(next.seconds)} at the earliest` : 'once it passes'}.`;
 }
 
 /** What a gate says: its verdict, and how far it is from its limit. */

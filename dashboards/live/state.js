@@ -93,7 +93,8 @@ export class State {
     say(ramp.phase, headline);
     ramp.phase.classList.toggle('bad', isBad);
     const [step, steps] = ['ramp_step', 'ramp_steps'].map((name) => figures.number(name));
-    say(ramp.verdict, stepSays(step, steps, figures.chosen('ramp_verdict', 'verdict')));
+    const next = phase === 'holding' && !isBad ? nextOf(figures, now) : null;
+    say(ramp.verdict, stepSays(step, steps, figures.chosen('ramp_verdict', 'verdict'), next));
     const all = orders.map(([args, effect], i) => [
       i === 0 ? ' ' : '; ',
       make('code', {}, commandFor(route, args)),
@@ -143,6 +144,13 @@ function isStoppedBy(figures) {
   return figures.of('ramp_stopped').some(({ value }) => value === 1);
 }
 
+/** The share of the next step and the time until then; null from a ramp that does not say. */
+function nextOf(figures, now) {
+  const ends = figures.number('ramp_hold_ends_timestamp_seconds');
+  if (ends === null) return null;
+  return { share: figures.number('ramp_next_share_percent'), seconds: ends - now };
+}
+
 /** Each gate with its verdict, value and limit. */
 function gatesOf(figures) {
   const judged = figures.of('ramp_gate_verdict').filter(({ value }) => value === 1);
@@ -166,7 +174,9 @@ function alertItem({ labels, annotations, activeAt }, now) {
   const age = ageOf(Math.max(now - Date.parse(activeAt) / 1000, 0));
   const name = make('strong', {}, labels.alertname);
   const about = annotations.summary ?? annotations.description ?? '';
-  return make('li', {}, name, ` for ${age}. ${about}`);
+  const { runbook } = annotations;
+  const help = runbook === undefined ? [] : [' ', make('code', {}, runbook)];
+  return make('li', {}, name, ` for ${age}. ${about}`, ...help);
 }
 
 /** Whole numbers: a one-minute rate is no more precise. */

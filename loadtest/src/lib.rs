@@ -14,6 +14,7 @@ pub mod check;
 pub mod ladder;
 pub mod load;
 pub mod overload;
+pub mod ramps;
 pub mod report;
 pub mod rows;
 pub mod sampling;

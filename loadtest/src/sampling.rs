@@ -76,7 +76,8 @@ fn tree(roots: &[i32]) -> Vec<(Process, Stat)> {
     found
 }
 
-fn memory(roots: &[i32]) -> Memory {
+/// The memory of the trees below `roots` now.
+pub fn memory(roots: &[i32]) -> Memory {
     let mut sum = Memory::default();
     for (process, stat) in tree(roots) {
         sum.rss_bytes += stat.rss_bytes().get();

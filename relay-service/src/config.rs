@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use service_kit::arguments::{check_listeners, time, timeout};
+use service_kit::metrics::Connections;
 use service_kit::{Serving, Timeouts};
 
 /// Streams PUT or POST /p/KEY to GET /p/KEY; whoever comes first waits.
@@ -96,6 +97,7 @@ impl Arguments {
                     write: admin_timeout,
                 },
                 max_connections: self.max_connections.get(),
+                connections: Connections::default(),
                 shutdown_delay: self.shutdown_delay,
                 drain_timeout: self.drain_timeout,
             },

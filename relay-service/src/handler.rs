@@ -38,7 +38,7 @@ impl Relay {
     }
 
     /// The OpenMetrics text.
-    pub(crate) fn metrics(&self) -> String {
+    pub(crate) fn metrics(&self) -> Result<String, std::fmt::Error> {
         let (waiting, established) = {
             let pairing = self.pairing();
             (pairing.waiting(), pairing.established())

@@ -31,9 +31,14 @@ pub fn parse<P: Parser>() -> P {
 /// A clap `value_parser` for durations such as `10s`, `1m 30s` or `250ms`.
 ///
 /// # Errors
-/// If `value` is not a duration.
-pub fn time(value: &str) -> Result<Duration, humantime::DurationError> {
-    humantime::parse_duration(value)
+/// If `value` is not a duration, or is longer than a year: the time at its end could be out of the
+/// clock's range.
+pub fn time(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
+    const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
+    match humantime::parse_duration(value)? {
+        time if time > YEAR => Err("must not be longer than a year".into()),
+        time => Ok(time),
+    }
 }
 
 /// A clap `value_parser` for durations longer than 0.
@@ -129,6 +134,7 @@ mod tests {
             (["--count", "many"], format!("{count} \"many\": invalid digit found in string")),
             (["--count", "0"], format!("{count} \"0\": number would be zero for non-zero type")),
             (["--wait", "soon"], format!("{wait} \"soon\": expected number at 0")),
+            (["--wait", "400days"], format!("{wait} \"400days\": must not be longer than a year")),
             (["--wait", "0s"], format!("{wait} \"0s\": must be longer than 0")),
             (
                 ["--colour", "green"],

@@ -57,8 +57,17 @@ describe('a run', () => {
   });
 
   it('says how its step is judged', () => {
-    assert.equal(stepSays(2, 5, null), 'Step 2 of 5 is not judged yet.');
-    assert.equal(stepSays(2, 5, 'inconclusive'), 'Step 2 of 5 is undecided.');
+    assert.equal(stepSays(2, 5, null, null), 'Step 2 of 5 is not judged yet.');
+    assert.equal(stepSays(2, 5, 'inconclusive', null), 'Step 2 of 5 is undecided.');
+  });
+
+  it('says what follows, and when', () => {
+    const says = (verdict, share, seconds) => stepSays(2, 3, verdict, { share, seconds });
+    const soon = 'Step 2 of 3 passes. Then 50%, in 40 s at the earliest.';
+    assert.equal(says('pass', 50, 40), soon);
+    const waits = 'Step 2 of 3 is undecided. Then 50%, once it passes.';
+    assert.equal(says('inconclusive', 50, -3), waits);
+    assert.equal(says('pass', null, 0), 'Step 2 of 3 passes. Then the run ends, once it passes.');
   });
 });
 

@@ -225,7 +225,7 @@ impl Settings {
 
     /// The split to start with.
     pub fn wanted_split(&self) -> Wanted {
-        Wanted { share: self.split, key: self.split_key.clone(), mirror: self.mirror }
+        Wanted { share: self.split, key: self.split_key.clone(), mirror: self.mirror, held: None }
     }
 }
 

@@ -7,9 +7,12 @@ use std::time::Duration;
 use anstream::println;
 use anyhow::{Context, bail};
 use clap::Parser;
+use loadtest::chaos::soak::{Round, soak};
 use loadtest::chaos::{FAULTS, Fault, Plan, Seen, play};
+
 use loadtest::overload::{self, PARTS, Part, Report};
 use loadtest::{exit_code, write_json};
+use ramp::Share;
 use serde::Serialize;
 
 /// Starts a stack, plays faults on it under load, and prints what clients saw.
@@ -29,6 +32,10 @@ struct Arguments {
     /// Only the faults under a steady load, without overload and slow clients
     #[arg(long)]
     faults_only: bool,
+    /// Instead of all that: as many requests as the stack answers, with all faults in turn, until there
+    /// were so many
+    #[arg(long, value_name = "REQUESTS", conflicts_with_all = ["only", "faults_only"])]
+    soak: Option<u64>,
     /// File of the figures
     #[arg(long, default_value = "target/chaos/chaos.json")]
     out: PathBuf,
@@ -56,6 +63,16 @@ struct Overload {
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (faults, parts) = chosen(arguments.only.as_deref())?;
     let plan = plan(arguments)?;
+    if let Some(requests) = arguments.soak {
+        let report = soak(requests, &plan, print_round)?;
+        for complaint in &report.complaints {
+            println!("wrong: {complaint}");
+        }
+        write_json(&arguments.out, &report)?;
+        println!("{}", arguments.out.display());
+        let well = report.complaints.is_empty();
+        return Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let mut figures = Figures::default();
     if !faults.is_empty() {
         println!(
@@ -98,6 +115,27 @@ fn chosen(only: Option<&str>) -> anyhow::Result<(Vec<&'static Fault>, Vec<&'stat
     Ok((faults, parts))
 }
 
+fn print_round(round: &Round) {
+    let Round { seconds, tally, memory_bytes } = round;
+    let lost: u64 = tally.lost.values().sum();
+    let memory: Vec<String> = memory_bytes
+        .iter()
+        .map(|(part, bytes)| format!("{part} {:.0}", *bytes as f64 / 1e6))
+        .collect();
+    println!(
+        "{seconds:>6.0} s: {} requests, {lost} lost, {} told to come again, {} asked again, {} decoded, {} wrong \
+         and {} by the fault; slowest {:.1} s; MB: {}",
+        tally.requests,
+        tally.told_to_wait,
+        tally.asked_again,
+        tally.decoded,
+        tally.wrong,
+        tally.wrong_by_fault,
+        tally.slowest_seconds,
+        memory.join(", "),
+    );
+}
+
 fn print_report(report: &Report) {
     for (name, value) in &report.figures {
         println!("    {name:<56} {value:>10.1}");
@@ -114,6 +152,8 @@ fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {
     let seconds = |full, short| Duration::from_secs(if quick { short } else { full });
     Ok(Plan {
         rate: arguments.rate,
+        // The old side has a share in a soak too, but does not set its pace.
+        share: Share::percent(if arguments.soak.is_some() { 99 } else { 50 })?,
         splits: if quick { 6 } else { 30 },
         restarts: if quick { 1 } else { 3 },
         stopped: seconds(10, 3),

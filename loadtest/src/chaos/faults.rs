@@ -8,7 +8,7 @@ use ramp::Share;
 use rustix::process::{Signal, kill_process};
 use stack::Part;
 
-use super::place::{Place, ROUTE, SHARE_PERCENT};
+use super::place::{Place, ROUTE};
 
 /// Whether clients may see wrong pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ fn move_split(place: &Place) -> anyhow::Result<()> {
         let percent = if number % 2 == 0 { 90 } else { 10 };
         place.stack.set_split(ROUTE, Share::percent(percent)?)?;
     }
-    place.stack.set_split(ROUTE, Share::percent(SHARE_PERCENT)?)
+    place.stack.set_split(ROUTE, place.plan.share)
 }
 
 fn restart(place: &Place, part: Part) -> anyhow::Result<()> {
@@ -90,7 +90,7 @@ fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
     ensure!(output.status.success(), "ramp ended with {}: {said}", output.status);
     let split = place.split()?;
     ensure!(split.share_percent == Share::ALL, "ramp left the split at {}", split.share_percent);
-    place.stack.set_split(ROUTE, Share::percent(SHARE_PERCENT)?)
+    place.stack.set_split(ROUTE, place.plan.share)
 }
 
 /// Starts `ramp run` with `steps`.
@@ -118,5 +118,5 @@ fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
     let split = place.split()?;
     ensure!(split.share_percent == Share::NONE, "ramp left the split at {}", split.share_percent);
     place.deploy(false)?;
-    place.stack.set_split(ROUTE, Share::percent(SHARE_PERCENT)?)
+    place.stack.set_split(ROUTE, place.plan.share)
 }

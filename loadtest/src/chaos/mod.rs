@@ -3,6 +3,7 @@
 pub mod client;
 mod faults;
 mod place;
+pub mod soak;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -65,13 +66,19 @@ pub fn play(
 }
 
 fn play_one(fault: &Fault, place: &Place, requests: &Requests) -> anyhow::Result<Seen> {
+    play_and_check(fault, place)?;
+    std::thread::sleep(SETTLE);
+    Ok(sum_up(fault, &requests.take_until(Instant::now())))
+}
+
+/// Plays a fault. On return both sides serve, and the split is as before.
+fn play_and_check(fault: &Fault, place: &Place) -> anyhow::Result<()> {
     let before = place.split()?;
     (fault.play)(place)?;
     place.wait_until_both_serve()?;
     let after = place.split()?;
     ensure!(before.share_percent == after.share_percent, "the split is {after:?}, not {before:?}");
-    std::thread::sleep(SETTLE);
-    Ok(sum_up(fault, &requests.take_until(Instant::now())))
+    Ok(())
 }
 
 fn sum_up(fault: &Fault, requests: &[Request]) -> Seen {

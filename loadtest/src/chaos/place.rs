@@ -17,6 +17,8 @@ use tempfile::TempDir;
 pub struct Plan {
     /// Requests per second.
     pub rate: f64,
+    /// The new side's share before and after each fault.
+    pub share: Share,
     /// Changes of the split, each with a reload.
     pub splits: usize,
     /// How often each part is restarted.
@@ -35,8 +37,6 @@ pub struct Plan {
 
 /// The route that is played with.
 pub(super) const ROUTE: &str = "qrcode";
-/// The new side's share before and after each fault.
-pub(super) const SHARE_PERCENT: u16 = 50;
 
 const RECOVERS_WITHIN: Duration = Duration::from_secs(40);
 /// supervisord counts a part that ends within 1 s of its start as one that does not start.
@@ -53,7 +53,7 @@ impl Place {
     pub(super) fn start(plan: &Plan) -> anyhow::Result<Self> {
         let release = Release::new(&plan.programs)?;
         let options = Options {
-            split: Share::percent(SHARE_PERCENT)?,
+            split: plan.share,
             // With little traffic, mirror more, or ramp waits for comparisons.
             mirror: Share::percent(50)?,
             ..Options::default()

@@ -51,11 +51,14 @@ impl Metrics {
     }
 
     /// All metrics in the OpenMetrics text format. What they count is saved as scraped.
-    pub(crate) fn encode(&self) -> String {
-        let text = encode(&self.registry);
+    ///
+    /// # Errors
+    /// If a metric cannot be encoded.
+    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
+        let text = encode(&self.registry)?;
         // The reader saves at each poll and logs its errors.
         let _ = self.progress.save();
-        text
+        Ok(text)
     }
 }
 
@@ -229,7 +232,7 @@ mod tests {
         let routes: Vec<String> = routes.iter().map(ToString::to_string).collect();
         let progress = Arc::new(Progress::new(&routes, folder.path().join("offset")));
         progress.done().counts.take(lines.as_bytes(), &mut false);
-        Metrics::new(folder.path().join("edge.log"), progress).encode()
+        Metrics::new(folder.path().join("edge.log"), progress).encode().unwrap()
     }
 
     #[test]

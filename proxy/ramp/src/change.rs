@@ -91,16 +91,16 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
         keep_route(&dir, route)?;
         let lock = Lock::take(&dir)?;
         repair(&dir, &lock)?;
-        let there = current(&dir).ok();
-        let before = there.clone().unwrap_or_else(|| Split::first(route));
+        let before = current(&dir).unwrap_or_else(|_| Split::first(route));
         // A new generation alone is no change. Each proxy of a cluster prepares its own files, and all
         // must agree as long as nobody has set a split.
         let mut split = before.with(wanted);
         if (Split { generation: before.generation.clone(), ..split.clone() }) == before {
             split = before;
         }
-        if there.as_ref() != Some(&split) {
-            files::replace(&split::path(&dir), &split.render(&route.name))?;
+        let text = split.render(&route.name);
+        if files::read(&split::path(&dir)).ok().as_ref() != Some(&text) {
+            files::replace(&split::path(&dir), &text)?;
         }
     }
     metrics::write(nginx_dir)

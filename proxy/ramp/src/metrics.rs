@@ -56,6 +56,8 @@ struct Metrics {
     step: Family<OfRoute, Number>,
     steps: Family<OfRoute, Number>,
     start_share: Family<OfRoute, Number>,
+    next_share: Family<OfRoute, Number>,
+    hold_ends: Family<OfRoute, Number>,
     active: Family<OfRoute, Gauge>,
     heartbeat: Family<OfRoute, Number>,
     stopped: Family<OfRoute, Gauge>,
@@ -111,6 +113,10 @@ impl Metrics {
         registry.register("ramp_steps", "The number of steps", self.steps);
         let help = "The share that a rollback returns to";
         registry.register("ramp_start_share_percent", help, self.start_share);
+        let help = "The share of the next step; none at the last one";
+        registry.register("ramp_next_share_percent", help, self.next_share);
+        let help = "When the step will have been held for its time";
+        registry.register("ramp_hold_ends_timestamp_seconds", help, self.hold_ends);
         let help = "1 while a run is unfinished, whether it has a process or not";
         registry.register("ramp_run_active", help, self.active);
         let help = "The last heartbeat of a run's process";
@@ -141,6 +147,12 @@ impl Metrics {
         self.step.get_or_create(&of).set(count(run.step + 1));
         self.steps.get_or_create(&of).set(count(run.plan.steps.len()));
         self.start_share.get_or_create(&of).set(run.start_share.into());
+        if let Some(share) = run.next_share() {
+            self.next_share.get_or_create(&of).set(share.into());
+        }
+        if let Some(ends) = run.hold_ends {
+            self.hold_ends.get_or_create(&of).set(since_1970(ends));
+        }
         self.active.get_or_create(&of).set(run.phase.is_unfinished().into());
         for (phase, name) in Phase::NAMES {
             let of = OfPhase { route: route.to_owned(), phase: name };

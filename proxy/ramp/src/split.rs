@@ -26,6 +26,9 @@ pub struct Split {
     pub key: Key,
     /// The share of the route's requests that nginx mirrors to the shadow.
     pub mirror_percent: Share,
+    /// Whether a run holds this share, even if it is all or nothing.
+    #[serde(default)]
+    pub is_held: bool,
 }
 
 /// A change to a split. `None` keeps the current value.
@@ -37,6 +40,8 @@ pub struct Wanted {
     pub key: Option<Key>,
     /// The mirrored share.
     pub mirror: Option<Share>,
+    /// Whether a run holds the share; `None` ends that if the share changes.
+    pub held: Option<bool>,
 }
 
 impl Wanted {
@@ -57,7 +62,14 @@ impl Split {
             share_percent: route.file.share,
             key: route.file.key.clone(),
             mirror_percent: route.file.shadow.percent,
+            is_held: false,
         }
+    }
+
+    /// Whether the route is being ramped: a run holds its share, or both sides have some. Its answers are
+    /// then cached for a minute at most, so that those of a side that is taken back are soon gone.
+    pub fn is_ramped(&self) -> bool {
+        self.is_held || ![Share::NONE, Share::ALL].contains(&self.share_percent)
     }
 
     /// The text of `split.conf` of the route of this name.
@@ -87,7 +99,9 @@ impl Split {
             "# The new side's share of {route}: {share_percent}%. `ramp` writes this file at every change; see\n\
              # proxy/README.md. `new` comes first: a key that has moved stays while the share grows.\n\
              map \"\" ${name}{STATE}{state}{STATE_END}\n\
+             map \"\" ${name}_ramped {{ default {}; }}\n\
              {stand_in}{}{mirror}",
+            u8::from(self.is_ramped()),
             clients(&hashed, &format!("{name}_split"), *share_percent, "new", "old")
         )
     }
@@ -110,6 +124,7 @@ impl Split {
             share_percent: wanted.share.unwrap_or(self.share_percent),
             key: wanted.key.clone().unwrap_or_else(|| self.key.clone()),
             mirror_percent: wanted.mirror.unwrap_or(self.mirror_percent),
+            is_held: wanted.held.unwrap_or(self.is_held && wanted.share.is_none()),
         }
     }
 }
@@ -184,11 +199,25 @@ mod tests {
                     share: Some(share.parse().expect("a share")),
                     key: Some(key.parse().expect("a key")),
                     mirror: Some(share.parse().expect("a share")),
+                    held: Some(share == "25"),
                 };
                 let split = Split::first(&route).with(&wanted);
                 assert_eq!(Split::parse(&split.render("a-b")), Some(split), "{share} {key}");
             }
         }
         assert_eq!(Split::parse("split_clients \"$arg_text\" $a_split { * new; }"), None);
+    }
+
+    #[test]
+    fn a_route_is_ramped_while_both_sides_have_a_share_or_a_run_holds_it() {
+        let split = Split::first(&Route::parse("a", "path = \"/a\"").expect("a route"));
+        let of = |split: &Split, share| split.with(&Wanted::share(share));
+        let half = of(&split, Share::percent(50).expect("a share"));
+        assert!(half.is_ramped() && !of(&half, Share::ALL).is_ramped());
+        assert!(!of(&half, Share::NONE).is_ramped());
+        let held = half.with(&Wanted { held: Some(true), ..Wanted::share(Share::ALL) });
+        assert!(held.is_ramped() && held.render("a").contains("map \"\" $a_ramped { default 1; }"));
+        let mirrored = held.with(&Wanted { mirror: Some(Share::NONE), ..Wanted::default() });
+        assert!(mirrored.is_ramped() && !of(&held, Share::ALL).is_ramped());
     }
 }

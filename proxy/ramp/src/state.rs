@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,9 @@ pub struct State {
     pub phase: Phase,
     /// The reason for the phase, in words.
     pub reason: String,
+    /// When the step has been held for the time of the plan; it may then still wait for proof.
+    #[serde(default)]
+    pub hold_ends: Option<SystemTime>,
     /// The last judgement of the step.
     pub judgement: Option<Judgement>,
     /// The evidence of the run so far.
@@ -127,6 +130,11 @@ pub struct State {
 impl State {
     fn file(route_dir: &Path) -> PathBuf {
         route_dir.join("ramp.json")
+    }
+
+    /// The share of the step after this one; `None` if this is the last one.
+    pub fn next_share(&self) -> Option<Share> {
+        self.plan.steps.get(self.step + 1).copied()
     }
 
     /// Loads the last run; `None` if there was none yet.

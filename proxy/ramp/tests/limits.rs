@@ -22,8 +22,8 @@ enum Answers {
     FirstOfConnection,
     /// It closes at every request.
     Never,
-    /// It keeps every request waiting.
-    Late,
+    /// It answers each request after this time.
+    Late(Duration),
     /// It answers.
     Always,
 }
@@ -73,14 +73,18 @@ fn serve(mut stream: &TcpStream, heads: &Mutex<Vec<String>>, answers: Answers) {
         if reader.read_exact(&mut vec![0; length]).is_err() {
             return;
         }
+        let cached = match header(&head, "x-cached") {
+            "" => String::new(),
+            cached => format!("Cache-Control: {cached}\r\n"),
+        };
         heads.lock().unwrap().push(head);
         match answers {
             Answers::FirstOfConnection if number > 0 => return,
             Answers::Never => return,
-            Answers::Late => thread::sleep(Duration::from_secs(60)),
+            Answers::Late(time) => thread::sleep(time),
             Answers::FirstOfConnection | Answers::Always => {}
         }
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nserver";
+        let answer = format!("HTTP/1.1 200 OK\r\n{cached}Content-Length: 6\r\n\r\nserver");
         if stream.write_all(answer.as_bytes()).is_err() {
             return;
         }
@@ -204,8 +208,61 @@ fn occupy(
 }
 
 #[test]
+fn a_stopped_route_waits_for_an_old_side_that_is_slow() {
+    let server = Server::start(Answers::Late(Duration::from_millis(400)));
+    let old = format!("[old]\nurl = \"http://{}\"\ntimeout = \"100ms\"\n", server.address);
+    let other = Route::parse("other-side", &format!("path = \"/other\"\n{old}")).unwrap();
+    let place = Place::with(&[routes().remove(0), other]);
+    place.succeeds(&["set", "1", "--route", "other-side"]);
+    // The new side answers, and after three failures nginx asks the old side no more.
+    let ask = |_: u32| place.get("/other?to=old");
+    let rescued = (200, "new".to_owned());
+    let by_old = (200, "server".to_owned());
+    assert!((0..9).map(ask).filter(|answer| *answer == rescued).count() > 7);
+    let asked = server.heads().len();
+    assert!(asked < 9, "{asked}");
+
+    place.succeeds(&["stop", "--route", "other-side"]);
+    assert_eq!((0..9).map(ask).collect::<Vec<_>>(), vec![by_old; 9]);
+    assert_eq!(server.heads().len(), asked + 9);
+}
+
+#[test]
+fn answers_are_cached_for_a_minute_at_most_while_the_route_is_ramped() {
+    let server = Server::start(Answers::Always);
+    let place = place_with(&server, "");
+    let cached = |value: &str| {
+        let headers = format!("X-Route-Arm: new\r\nX-Cached: {value}\r\n");
+        let (status, head, _) = ask(&mut connect(&place, HERE), "GET /other", &headers, "");
+        assert_eq!(status, 200);
+        header(&head, "cache-control").to_owned()
+    };
+    let cases = [
+        ("public, max-age=86400", "max-age=60"),
+        ("Max-Age=0061", "max-age=60"),
+        ("max-age=5, stale-while-revalidate=600", "max-age=60"),
+        ("private, max-age=600", "no-cache"),
+        ("max-age=600, private", "no-cache"),
+        ("max-age=59", "max-age=59"),
+        ("no-store", "no-store"),
+        ("no-cache, private", "no-cache, private"),
+        ("", ""),
+    ];
+    for share in ["0", "100"] {
+        place.succeeds(&["set", share, "--route", "other-side"]);
+        for (own, _) in cases {
+            assert_eq!(cached(own), own, "at {share}%");
+        }
+    }
+    place.succeeds(&["set", "40", "--route", "other-side"]);
+    for (own, ramped) in cases {
+        assert_eq!(cached(own), ramped, "{own}");
+    }
+}
+
+#[test]
 fn the_limit_by_address_answers_429_and_never_falls_back() {
-    let server = Server::start(Answers::Late);
+    let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
     with_change(
         &mut place,
@@ -245,7 +302,7 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
 
 #[test]
 fn behind_a_load_balancer_that_is_named_the_clients_address_counts() {
-    let server = Server::start(Answers::Late);
+    let server = Server::start(Answers::Late(Duration::from_secs(60)));
     let mut place = place_with(&server, "");
     with_change(
         &mut place,

@@ -8,7 +8,8 @@
 //! | `locations.conf` | the public server | the way of a request |
 //! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/stop/NAME`, `/routes.json` |
 //!
-//! `ramp` writes `routes/NAME/split.conf`, which has `$NAME_split`, `$NAME_sampled` and `$NAME_state`.
+//! `ramp` writes `routes/NAME/split.conf`, which has `$NAME_split`, `$NAME_sampled`,
+//! `$NAME_ramped` and `$NAME_state`.
 
 use std::fmt::Write;
 
@@ -119,6 +120,9 @@ fn group(text: &mut String, name: &str, servers: &str, kept: u32) {
     );
 }
 
+/// Matches the rest of a `Cache-Control` with a time of more than 59 s.
+const LONG: &str = "(?=.*(age|revalidate|error)=0*([6-9][0-9]|[1-9][0-9][0-9]))";
+
 const MAPS: &str = "#
 # $NAME_here: whether a request is of the route, by its method and its path as the client wrote it. nginx
 # decodes a path before it matches locations but forwards it as it came, and /%71rcode or //qrcode is
@@ -126,6 +130,8 @@ const MAPS: &str = "#
 # $NAME_arm: the side that a request is assigned to: the one that it may choose ($chosen_arm), else by the
 # split.
 # $NAME_mirrored: whether the shadow gets it too, whichever side answers the client.
+# $NAME_expires: while the route is being ramped, an answer that may be cached longer than a minute may be
+# cached for a minute, and a private one not at all. Else a wrong one would outlive the rollback.
 ";
 
 fn maps(routes: &[Route]) -> String {
@@ -142,7 +148,9 @@ fn maps(routes: &[Route]) -> String {
              map \"${name}_here $chosen_arm\" ${name}_arm {{\n    default \"\";\n    \
              \"~^1 new$\" new;\n    \"~^1 old$\" old;\n    \"~^1 \" ${name}_split;\n}}\n\
              map \"${name}_here${name}_sampled $request_method\" ${name}_mirrored {{\n    \
-             default 0;\n    \"~^11 ({twice})$\" 1;\n}}\n",
+             default 0;\n    \"~^11 ({twice})$\" 1;\n}}\n\
+             map \"${name}_ramped $sent_http_cache_control\" ${name}_expires {{\n    volatile;\n    \
+             default off;\n    \"~*^1 {LONG}.*private\" epoch;\n    \"~*^1 {LONG}\" 60s;\n}}\n",
             route.name, file.path
         );
     }
@@ -209,10 +217,11 @@ fn location(route: &Route) -> String {
     };
     let mirror =
         format!("    mirror /.mirror/{}; mirror_request_body {mirrored_body};\n", route.name);
+    let expires = format!("    expires ${name}_expires;\n");
     let to = |side: &Side, group: &str| {
         format!(
             "    proxy_connect_timeout {};\n    proxy_send_timeout {time};\n    \
-             proxy_read_timeout {time};\n{body}    proxy_pass http://{group};\n",
+             proxy_read_timeout {time};\n{expires}{body}    proxy_pass http://{group};\n",
             side.connect_timeout,
             time = side.timeout
         )
@@ -249,7 +258,7 @@ fn location(route: &Route) -> String {
     };
     named("old", "old", &mirrored_old, failed_old, to(&file.old, &format!("{name}_old")));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
-    let patient = format!("{body}    proxy_pass http://{app};\n");
+    let patient = format!("{expires}{body}    proxy_pass http://{app};\n");
     named("stopped", "old", &mirrored_old, gone, patient);
     if route.fallback() != Fallback::None {
         named("fallback", "fallback", "", gone, to(&file.old, &format!("{name}_fallback")));

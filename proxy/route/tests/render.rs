@@ -57,7 +57,7 @@ fn nginx_accepts_every_setting() {
         // What ramp writes.
         let split = format!(
             "map \"\" ${name}_state {{ default '{{}}'; }}\nmap \"\" ${name}_split {{ default old; }}\n\
-             map \"\" ${name}_sampled {{ default 1; }}\n"
+             map \"\" ${name}_sampled {{ default 1; }}\nmap \"\" ${name}_ramped {{ default 1; }}\n"
         );
         fs::write(dir.join("split.conf"), split).unwrap();
     }

@@ -9,6 +9,7 @@ use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand};
 use route::BaseUrl;
 use service_kit::arguments::{check_listeners, time, timeout};
+use service_kit::metrics::Connections;
 use service_kit::{Serving, Timeouts};
 
 use crate::offline;
@@ -168,6 +169,7 @@ impl ServiceArguments {
                 service: "shadow",
                 timeouts: TIMEOUTS,
                 max_connections: MAX_CONNECTIONS,
+                connections: Connections::default(),
                 shutdown_delay: Duration::ZERO, // a mirrored request may be lost
                 drain_timeout: self.drain_timeout,
             },

@@ -224,7 +224,10 @@ impl Metrics {
     }
 
     /// All metrics in the OpenMetrics text format.
-    pub(crate) fn encode(&self) -> String {
+    ///
+    /// # Errors
+    /// If a metric cannot be encoded.
+    pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         encode(&self.registry)
     }
 }

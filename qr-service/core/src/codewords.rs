@@ -110,7 +110,7 @@ pub(crate) fn write_codewords<const N: usize>(
 
 /// Interleaves the blocks of `data` and their error correction codewords: the first codewords of all
 /// blocks, the second codewords, and so on. Long blocks have one data codeword more, at the end.
-fn interleave(data: &[u8], blocks: Blocks, out: &mut [u8]) {
+pub(crate) fn interleave(data: &[u8], blocks: Blocks, out: &mut [u8]) {
     let Blocks { count, ec_len, short_len, long_count } = blocks;
     let short_count = count - long_count;
     let start_of = |b: usize| b * short_len + b.saturating_sub(short_count);

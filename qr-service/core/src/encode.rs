@@ -1,11 +1,11 @@
 //! Text to symbol.
 
-use crate::codewords::write_codewords;
+use crate::codewords::{interleave, write_codewords};
 use crate::level::Level;
-use crate::matrix::{self, Sizes, Word};
+use crate::matrix::{self, Apart, Sizes, Word};
 use crate::segment::{RANGES, Segmentation, segment};
 use crate::symbol::{MAX_SIZE, ROW_WORDS, Symbol};
-use crate::version::{data_codewords, total_codewords};
+use crate::version::{blocks, data_codewords, total_codewords};
 
 /// Why [`encode`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl std::error::Error for EncodeError {}
 /// Draws a message with buffers for all versions up to `$version`, in lines of `$word`.
 macro_rules! draw_up_to {
     ($version:literal, $word:ty, $message:expr) => {{
-        const S: Sizes = Sizes::up_to($version, <$word>::BITS);
+        const S: Sizes = Sizes::up_to($version, <$word as Word>::BITS as u32);
         $message.draw::<$word, { S.words }, { S.lines }, { S.strips }, { S.codewords }>()
     }};
 }
@@ -85,22 +85,66 @@ impl Message<'_> {
             &mut codewords,
         );
         let codewords = &codewords[..total_codewords(self.version)];
-        let (lines, mask) =
-            matrix::draw::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords);
-        let mut symbol = Symbol {
-            version: self.version,
-            level: self.level,
-            mask,
-            rows: [[0; ROW_WORDS]; MAX_SIZE],
-        };
-        let beyond = !(!0 << (symbol.size() % 64));
-        let size = symbol.size();
-        for (row, line) in symbol.rows.iter_mut().zip(&lines).take(size) {
-            for (word, part) in row.iter_mut().zip(line) {
-                *word = part.to_u64();
-            }
-            row[size / 64] &= beyond;
+        draw_codewords::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords, None)
+    }
+}
+
+/// Draws the symbol of all its codewords with `mask`, or else with the mask of the lowest penalty.
+// Inlined, so that `encode` has no trace of the option.
+#[inline(always)]
+fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+    version: u8,
+    level: Level,
+    codewords: &[u8],
+    mask: Option<u8>,
+) -> Symbol {
+    let (lines, mask) = matrix::draw::<T, WORDS, LINES, STRIPS>(version, level, codewords, mask);
+    let mut symbol = Symbol { version, level, mask, rows: [[0; ROW_WORDS]; MAX_SIZE] };
+    let beyond = !(!0 << (symbol.size() % 64));
+    let size = symbol.size();
+    for (row, line) in symbol.rows.iter_mut().zip(&lines).take(size) {
+        for (word, part) in row.iter_mut().zip(line) {
+            *word = part.to_u64();
         }
-        symbol
+        row[size / 64] &= beyond;
+    }
+    symbol
+}
+
+/// Data codewords to be drawn in a version and at a level that has room for exactly these.
+pub(crate) struct DataCodewords<'a> {
+    pub(crate) version: u8,
+    pub(crate) level: Level,
+    /// 0 to 7; `None` chooses the mask with the lowest penalty.
+    pub(crate) mask: Option<u8>,
+    pub(crate) data: &'a [u8],
+}
+
+impl DataCodewords<'_> {
+    /// Adds error correction and draws the symbol.
+    pub(crate) fn to_symbol(&self) -> Symbol {
+        match self.version {
+            1..=3 => draw_up_to!(3, Apart<u32>, self),
+            4..=11 => draw_up_to!(11, Apart<u64>, self),
+            12..=27 => draw_up_to!(27, Apart<u64>, self),
+            _ => draw_up_to!(40, Apart<u64>, self),
+        }
+    }
+
+    /// Draws the symbol with buffers of these [`Sizes`].
+    #[inline(never)]
+    fn draw<
+        T: Word,
+        const WORDS: usize,
+        const LINES: usize,
+        const STRIPS: usize,
+        const CODEWORDS: usize,
+    >(
+        &self,
+    ) -> Symbol {
+        let mut codewords = [0; CODEWORDS];
+        interleave(self.data, blocks(self.version, self.level), &mut codewords);
+        let codewords = &codewords[..total_codewords(self.version)];
+        draw_codewords::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords, self.mask)
     }
 }

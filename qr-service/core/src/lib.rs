@@ -1,27 +1,80 @@
-//! Text to QR symbol to PNG bytes.
+//! Text or bytes to QR symbol to PNG, SVG, PDF, EPS, PBM or text.
 //!
-//! [`generate`] makes the picture in one call. Its stages can be called separately: [`encode`] turns
+//! [`generate`] makes a PNG in one call. Its stages can be called separately: [`encode`] turns
 //! the text into a [`Symbol`] (ISO/IEC 18004), a [`Raster`] sets the size of the picture and the
-//! quiet zone, and [`write_png`] writes the file (RFC 2083).
+//! quiet zone, and [`write_png`] writes the file (RFC 2083). [`Encoder`] encodes with options. Further
+//! formats and Kanji mode are features.
+//!
+//! Functions that write a format append to the caller's buffer, and leave it as it was after an error.
+//! [`generate`] replaces the content.
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
 
+#[cfg(all(doctest, feature = "formats"))]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+mod bits;
 mod codewords;
+#[cfg(any(feature = "png-color", feature = "svg"))]
+mod color;
 mod encode;
+mod encoder;
 mod generate;
 mod level;
 mod matrix;
+#[cfg(feature = "micro")]
+mod micro;
+mod modules;
+#[cfg(feature = "pbm")]
+mod pbm;
 mod png;
 mod raster;
 mod reed_solomon;
+#[cfg(feature = "rmqr")]
+mod rmqr;
 mod segment;
 mod symbol;
+#[cfg(feature = "text")]
+mod text;
+#[cfg(any(feature = "eps", feature = "pdf", feature = "svg"))]
+mod vector;
 mod version;
 
+/// The version of the pictures' bytes: the same text, level and raster give the same bytes as long as it
+/// is the same. Caches and entity tags use it. `tests/output.rs` fails if bytes change without it.
+pub const OUTPUT_VERSION: u32 = 1;
+
+#[cfg(any(feature = "png-color", feature = "svg"))]
+pub use color::{Color, ParseColorError};
 pub use encode::{EncodeError, encode};
+#[cfg(feature = "micro")]
+pub use encoder::MicroEncoder;
+#[cfg(feature = "rmqr")]
+pub use encoder::RmqrEncoder;
+pub use encoder::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, MAX_SYMBOLS, Modes};
 pub use generate::{GenerateError, generate};
 pub use level::{Level, ParseLevelError};
+#[cfg(feature = "micro")]
+pub use micro::MicroSymbol;
+pub use modules::{Modules, Row};
+#[cfg(feature = "pbm")]
+pub use pbm::write_pbm;
 pub use png::write_png;
+#[cfg(feature = "png-color")]
+pub use png::{Palette, write_palette_png};
 pub use raster::{Raster, RasterError};
+#[cfg(feature = "rmqr")]
+pub use rmqr::RmqrSymbol;
 pub use symbol::Symbol;
+#[cfg(feature = "text")]
+pub use text::{Ink, TextStyle, write_ascii, write_half_blocks};
+#[cfg(feature = "eps")]
+pub use vector::write_eps;
+#[cfg(feature = "pdf")]
+pub use vector::write_pdf;
+#[cfg(any(feature = "eps", feature = "pdf"))]
+pub use vector::{Print, PrintError};
+#[cfg(feature = "svg")]
+pub use vector::{Svg, write_svg};
 pub use version::MAX_TEXT_BYTES;

@@ -1,5 +1,6 @@
 //! Size and position of the modules in the picture, and lines of pixels.
 
+use crate::modules::Modules;
 use crate::symbol::ROW_WORDS;
 
 /// Size and margin of a picture.
@@ -57,6 +58,25 @@ impl Raster {
 
     /// Maximum size of a picture, in pixels a side: 32 MB of pixels at one bit each.
     pub const MAX_SIZE_PX: u32 = 16384;
+
+    /// The picture with `scale_px` pixels a module and no pixels to spare.
+    ///
+    /// ```
+    /// use qr_core::{Level, Raster, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert_eq!(Raster::of_scale(&symbol, 10, 4).size_px, 10 * (21 + 2 * 4));
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
+    pub fn of_scale<'a>(
+        modules: impl Into<Modules<'a>>,
+        scale_px: u32,
+        margin_modules: u32,
+    ) -> Self {
+        let modules =
+            (modules.into().width() as u32).saturating_add(margin_modules.saturating_mul(2));
+        Raster { size_px: modules.saturating_mul(scale_px), margin_modules }
+    }
 
     /// Centres the symbol, with the largest whole number of pixels a module that fits.
     pub(crate) fn layout(&self, modules: usize) -> Result<Layout, RasterError> {

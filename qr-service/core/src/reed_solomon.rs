@@ -112,6 +112,21 @@ fn divide<const WORDS: usize, const K: usize>(
     rest
 }
 
+/// Error correction codewords of one block of data, byte by byte, for kinds with other numbers of
+/// codewords than [`Divisor`] knows.
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+pub(crate) fn remainder(data: &[u8], ec_len: usize) -> Vec<u8> {
+    let generator = generator(ec_len);
+    let mut rest = vec![0; ec_len];
+    for byte in data {
+        let factor = byte ^ rest[0];
+        rest.rotate_left(1);
+        rest[ec_len - 1] = 0;
+        rest.iter_mut().zip(generator).for_each(|(rest, g)| *rest ^= multiply(g, factor));
+    }
+    rest
+}
+
 /// Error correction codewords of `K` blocks of the same length, zeros after the last.
 pub(crate) fn remainders<const K: usize>(divisor: Divisor, blocks: [&[u8]; K]) -> [[u8; 32]; K] {
     let mut out = [[0; 32]; K];

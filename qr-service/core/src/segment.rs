@@ -7,8 +7,8 @@
 
 use crate::version::MAX_TEXT_BYTES;
 
-/// A mode of ISO/IEC 18004 section 7.4. Kanji mode is not used: UTF-8 bytes that look like Shift-JIS
-/// would decode to other text. ECI headers are never written.
+/// A mode of ISO/IEC 18004 section 7.4. Kanji mode is not used here: UTF-8 bytes that look like
+/// Shift JIS would decode to other text. [`crate::Encoder`] has it on request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     Numeric,
@@ -33,7 +33,7 @@ pub(crate) const ALPHANUMERIC_VALUE: [u8; 256] = {
 };
 
 /// The densest mode that can encode a byte, as an index of [`MODES`].
-fn class_of(byte: u8) -> usize {
+pub(crate) fn class_of(byte: u8) -> usize {
     let value = ALPHANUMERIC_VALUE[usize::from(byte)];
     usize::from(value >= 10) + usize::from(value >= 45)
 }

@@ -1,6 +1,7 @@
 //! The finished symbol: a square of dark and light modules.
 
 use crate::level::Level;
+use crate::modules::{Modules, Row};
 use crate::version::size_of;
 
 /// Rows of the largest symbol.
@@ -42,6 +43,26 @@ impl Symbol {
     /// Whether the module in column `x` and row `y` is dark; false outside the symbol.
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
         x < self.size() && y < self.size() && self.rows[y][x / 64] >> (x % 64) & 1 == 1
+    }
+
+    /// The modules, which every format is written from.
+    pub fn modules(&self) -> Modules<'_> {
+        let size = self.size();
+        Modules::new(&self.rows[..size], size)
+    }
+
+    /// The rows from the top, each an iterator over its modules that says which are dark.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// let first: Vec<bool> = symbol.rows().next().into_iter().flatten().collect();
+    /// assert_eq!(first[..8], [true, true, true, true, true, true, true, false]);
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        self.modules().rows()
     }
 }
 

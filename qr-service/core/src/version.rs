@@ -142,7 +142,7 @@ pub(crate) const fn version_bits(version: u8) -> u32 {
 }
 
 /// Remainder of `data * x^degree` divided by `generator` over GF(2).
-const fn bch_remainder(data: u32, degree: u32, generator: u32) -> u32 {
+pub(crate) const fn bch_remainder(data: u32, degree: u32, generator: u32) -> u32 {
     let mut rest = data;
     let mut i = 0;
     while i < degree {

@@ -7,9 +7,10 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, value_parser};
 use service_kit::arguments::{check_listeners, time, timeout};
-use service_kit::{Serving, Timeouts};
+use service_kit::metrics::Connections;
+use service_kit::{Serving, Timeouts, allow_connections};
 
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
@@ -32,22 +33,19 @@ pub(crate) struct Arguments {
     engine: Engine,
 
     /// Threads that serve; 0 means one for each processor
-    #[arg(long, env = "QR_WORKER_THREADS", default_value_t = 0, value_name = "COUNT")]
-    worker_threads: usize,
+    #[arg(long, env = "QR_WORKER_THREADS", default_value_t = 0, value_name = "COUNT", value_parser = value_parser!(u16).range(..=1024))]
+    worker_threads: u16,
 
-    /// Most connections at once; further ones are answered 503 and closed
-    #[arg(long, env = "QR_MAX_CONNECTIONS", default_value = "4096", value_name = "COUNT")]
+    /// Most connections at once; for a further one, that which has waited longest for its client is
+    /// closed
+    #[arg(long, env = "QR_MAX_CONNECTIONS", default_value = "16384", value_name = "COUNT")]
     max_connections: NonZeroUsize,
-
-    /// Most requests in flight; further ones are answered 503
-    #[arg(long, env = "QR_MAX_IN_FLIGHT", default_value = "1024", value_name = "COUNT")]
-    max_in_flight: NonZeroUsize,
 
     /// Longest time in which a client may send a request's head
     #[arg(long, env = "QR_HEADER_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
     header_timeout: Duration,
 
-    /// Longest stall while a client reads its answer
+    /// Longest time in which a client may read its answer, from when it first falls behind
     #[arg(long, env = "QR_REQUEST_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
     request_timeout: Duration,
 
@@ -87,7 +85,6 @@ pub(crate) struct Config {
     pub(crate) engine: Engine,
     /// At least 1.
     pub(crate) worker_threads: usize,
-    pub(crate) max_in_flight: usize,
     pub(crate) serving: Serving,
     pub(crate) log_level: tracing::Level,
     pub(crate) access_log: AccessLog,
@@ -97,15 +94,19 @@ impl Arguments {
     /// Checks what concerns several values, and computes the number of threads.
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("QR_", self.addr, self.admin_addr)?;
+        let connections = self.max_connections.get();
+        allow_connections(connections).map_err(|error| {
+            let setting = "--max-connections <COUNT> (QR_MAX_CONNECTIONS)";
+            format!("{setting}: invalid value \"{connections}\": {error}")
+        })?;
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
             engine: self.engine,
             worker_threads: match self.worker_threads {
                 0 => std::thread::available_parallelism().map_or(1, usize::from),
-                count => count,
+                count => count.into(),
             },
-            max_in_flight: self.max_in_flight.get(),
             serving: Serving {
                 service: "qr-service",
                 timeouts: Timeouts {
@@ -113,7 +114,8 @@ impl Arguments {
                     header: self.header_timeout,
                     write: self.request_timeout,
                 },
-                max_connections: self.max_connections.get(),
+                max_connections: connections,
+                connections: Connections::default(),
                 shutdown_delay: self.shutdown_delay,
                 drain_timeout: self.drain_timeout,
             },

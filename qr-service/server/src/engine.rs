@@ -29,6 +29,16 @@ impl Engine {
             Engine::Reference => Ok(qr_reference::generate(text, out)?),
         }
     }
+
+    /// The version of the engine's output: it changes with the pictures' bytes.
+    pub(crate) fn output_version(self) -> String {
+        match self {
+            Engine::Default => qr_core::OUTPUT_VERSION.to_string(),
+            // Its libraries' versions are fixed by a release.
+            #[cfg(feature = "reference")]
+            Engine::Reference => env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
 }
 
 impl fmt::Display for Engine {

@@ -5,7 +5,7 @@
 //! they never echo the text.
 
 use axum::response::{IntoResponse, Response};
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use qr_query::QueryError;
 
@@ -16,8 +16,6 @@ pub(crate) enum Error {
     Method,
     /// The contract does not allow this `text` parameter.
     Query(QueryError),
-    /// Too many requests are in flight.
-    Overloaded,
     /// The engine failed, or the handler panicked.
     Generate,
     /// No such route.
@@ -37,7 +35,6 @@ impl Error {
                     QueryError::TooLong => "text must be <= 512 bytes",
                 },
             ),
-            Error::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded, try again"),
             Error::Generate => (StatusCode::INTERNAL_SERVER_ERROR, "failed generating QR code"),
             Error::NotFound => (StatusCode::NOT_FOUND, "not found"),
         }
@@ -60,10 +57,8 @@ impl IntoResponse for Error {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        match self {
-            Error::Method => drop(headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"))),
-            Error::Overloaded => drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1"))),
-            _ => {}
+        if self == Error::Method {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
         }
         response
     }

@@ -7,9 +7,10 @@
 //! 2. The router.
 //!
 //! Other limits are elsewhere. `service-kit` has the timeouts and the limit on connections, below
-//! HTTP, because public handlers never wait and only clients are slow. `routes/qrcode.rs` limits
-//! requests and catches panics, because only that handler needs either. The admin listener, which is
-//! not hot, uses tower-http's layers.
+//! HTTP, because public handlers never wait and only clients are slow. So there is no limit on requests
+//! in flight: each takes microseconds on its thread, and no more than there are threads are ever under
+//! way. `routes/qrcode.rs` catches panics, because only that handler can panic. The admin listener,
+//! which is not hot, uses tower-http's layers.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -66,7 +67,6 @@ impl<S: Service<Request, Response = Response>> Service<Request> for Observe<S> {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        self.app.metrics.request_began();
         let headers = request.headers();
         let logged = self.app.access_log.may_log();
         let seen = Seen {
@@ -107,16 +107,6 @@ pin_project! {
         #[pin]
         inner: F,
     }
-
-    impl<F> PinnedDrop for Observed<F> {
-        fn drop(this: Pin<&mut Self>) {
-            // Still here, so there was no answer: the client disconnected.
-            let this = this.project();
-            if this.seen.take().is_some() {
-                this.app.metrics.request_ended();
-            }
-        }
-    }
 }
 
 impl<F: Future<Output = Result<Response, E>>, E> Future for Observed<F> {
@@ -134,7 +124,6 @@ impl<F: Future<Output = Result<Response, E>>, E> Future for Observed<F> {
 
 fn finish(app: &App, seen: Seen, response: &mut Response) {
     let duration = seen.start.elapsed();
-    app.metrics.request_ended();
     let answered = (seen.route, seen.method, response.status());
     app.metrics.observe_request(answered, seen.request_id.as_bytes(), duration);
     if app.access_log.logs(response.status()) {

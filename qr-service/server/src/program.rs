@@ -45,7 +45,7 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
 
-    let app = App::new(config.engine, config.max_in_flight, config.access_log);
+    let app = App::new(config.engine, config.access_log, &config.serving.connections);
     let (text, protobuf) = (Arc::clone(&app), Arc::clone(&app));
     let admin = Admin::new(move || text.metrics.encode())
         .with_protobuf(move || protobuf.metrics.encode_protobuf());

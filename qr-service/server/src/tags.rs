@@ -6,8 +6,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use crate::engine::Engine;
 use crate::hex::write_hex;
 
-/// Makes entity tags from text, version and engine, so a client that has the picture gets its 304
-/// without a picture being drawn.
+/// Makes entity tags from the text, the engine and the version of its output, so a client that has the
+/// picture gets its 304 without a picture being drawn. A corrected picture has a new version, so nobody
+/// keeps the wrong one; a release that draws the same keeps its tags.
 #[derive(Clone, Copy)]
 pub(crate) struct Tags {
     seed: u64,
@@ -15,7 +16,7 @@ pub(crate) struct Tags {
 
 impl Tags {
     pub(crate) fn new(engine: Engine) -> Self {
-        let maker = format!("{} {engine}", env!("CARGO_PKG_VERSION"));
+        let maker = format!("{} {engine}", engine.output_version());
         Tags { seed: xxh3_64(maker.as_bytes()) }
     }
 
@@ -25,5 +26,17 @@ impl Tags {
         let mut tag = [b'"'; 18];
         write_hex(&hash.to_be_bytes(), &mut tag[1..17]);
         HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Caches of every client hold tags, so they change with [`qr_core::OUTPUT_VERSION`] and no sooner.
+    #[test]
+    fn tags_of_an_output_version_stay() {
+        assert_eq!(qr_core::OUTPUT_VERSION, 1, "add the tag of the new version here");
+        assert_eq!(Tags::new(Engine::Default).of("a"), "\"42caf20920714142\"");
     }
 }

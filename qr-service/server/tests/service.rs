@@ -97,17 +97,114 @@ fn only_the_idle_timeout_closes_an_idle_connection() {
 }
 
 #[test]
-fn a_connection_over_the_limit_is_answered_503_and_closed() {
+fn a_head_may_pause_anywhere_on_a_new_and_on_a_kept_connection() {
+    let service = start(&[]);
+    let request = "\r\nGET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n";
+    // Beyond the time after which a connection that waits is kept without hyper.
+    let pause = || std::thread::sleep(Duration::from_millis(300));
+    let mut stream = BufReader::new(service.connect());
+    for cut in [0, 1, 2, 10, request.len() - 3, request.len() - 1] {
+        let (first, rest) = request.split_at(cut);
+        stream.get_mut().write_all(first.as_bytes()).unwrap();
+        pause();
+        // The next head begins with this one's end.
+        stream.get_mut().write_all(format!("{rest}{first}").as_bytes()).unwrap();
+        assert_eq!(read_status(&mut stream, false), 200, "cut at {cut}");
+        pause();
+        stream.get_mut().write_all(rest.as_bytes()).unwrap();
+        assert_eq!(read_status(&mut stream, false), 200, "cut at {cut}, second");
+    }
+}
+
+/// The value of a metric without labels, or with those in `name`.
+fn metric(service: &Service, name: &str) -> u64 {
+    let metrics = get(service.admin_addr, "/metrics");
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("{name} in\n{metrics}")).parse().unwrap()
+}
+
+#[test]
+fn at_the_limit_the_client_that_is_awaited_longest_goes_for_a_new_one() {
+    let service = start(&[("QR_MAX_CONNECTIONS", "2")]);
+    let request = b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut idle = BufReader::new(service.connect());
+    idle.get_mut().write_all(request).unwrap();
+    assert_eq!(read_status(&mut idle, false), 200);
+    let mut slow = service.connect();
+    slow.write_all(b"GET /qrcode?text=slow").unwrap();
+    // Long enough that neither has just come.
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(get(service.addr, "/qrcode?text=b").starts_with("HTTP/1.1 200"));
+    assert_eq!(slow.read(&mut [0; 1]).unwrap_or(0), 0, "closed");
+    assert_eq!(metric(&service, "http_connections_shed_total{phase=\"head\"}"), 1);
+    idle.get_mut().write_all(request).unwrap();
+    assert_eq!(read_status(&mut idle, false), 200, "the idle client stays");
+    assert_eq!(metric(&service, "http_connections_refused_total"), 0);
+}
+
+/// A client that sends requests for about 18 MB of answers, more than the kernel keeps, and has not
+/// read any.
+fn client_that_does_not_read(service: &Service) -> TcpStream {
+    let stream = service.connect();
+    let mut writer = stream.try_clone().unwrap();
+    let requests = "GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n".repeat(40_000);
+    // It ends with the connection at the latest.
+    std::thread::spawn(move || writer.write_all(requests.as_bytes()));
+    stream
+}
+
+/// A value that has stayed for a fifth of a second.
+fn eventually_same(value: impl Fn() -> u64) -> u64 {
+    let mut last = value();
+    eventually("the same", || {
+        std::thread::sleep(Duration::from_millis(200));
+        std::mem::replace(&mut last, value()) == last
+    });
+    last
+}
+
+#[test]
+fn a_client_that_reads_is_never_closed_for_a_new_one_which_is_answered_503() {
     let service = start(&[("QR_MAX_CONNECTIONS", "1")]);
-    let mut first = BufReader::new(service.connect());
-    first.get_mut().write_all(b"GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
-    assert_eq!(read_status(&mut first, false), 200);
-    let answer = get(service.addr, "/qrcode?text=b");
-    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-    assert!(
-        answer.contains("retry-after: 1") && answer.ends_with("\r\n\r\noverloaded, try again"),
-        "{answer}"
-    );
+    let mut reader = client_that_does_not_read(&service);
+    eventually("in flight", || metric(&service, "http_requests_in_flight") == 1);
+    // Until the service notices: it goes on with the requests.
+    let answered = "http_requests_total{route=\"/qrcode\",method=\"GET\",status=\"200\"}";
+    let before = eventually_same(|| metric(&service, answered));
+    eventually("progress", || {
+        reader.read_exact(&mut [0; 20_000]).unwrap();
+        metric(&service, answered) > before
+    });
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(2) {
+        reader.read_exact(&mut [0; 20_000]).unwrap();
+        let answer = get(service.addr, "/qrcode?text=b");
+        assert!(answer.starts_with("HTTP/1.1 503"), "{}", &answer[..100]);
+        let body = "\r\n\r\noverloaded, try again";
+        assert!(answer.contains("retry-after: 1") && answer.ends_with(body), "{answer}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(metric(&service, "http_connections_refused_total") > 0);
+    // When it stops reading, its place is free.
+    eventually("a place", || get(service.addr, "/qrcode?text=b").starts_with("HTTP/1.1 200"));
+    assert_eq!(metric(&service, "http_connections_shed_total{phase=\"answer\"}"), 1);
+    eventually("not in flight", || metric(&service, "http_requests_in_flight") == 0);
+}
+
+#[test]
+fn a_client_that_reads_a_little_now_and_then_is_disconnected() {
+    let service = start(&[("QR_REQUEST_TIMEOUT", "1s")]);
+    let mut stream = client_that_does_not_read(&service);
+    let start = Instant::now();
+    // Each read is progress, and would have put the end off.
+    while metric(&service, "http_connections_timed_out_total{phase=\"answer\"}") == 0 {
+        let _ = stream.read(&mut [0; 100]);
+        assert!(start.elapsed() < Duration::from_secs(20), "still open");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    assert_eq!(metric(&service, "http_requests_in_flight"), 0);
+    assert_eq!(metric(&service, "http_connections_open"), 0);
 }
 
 #[test]
@@ -148,7 +245,11 @@ fn a_bad_setting_is_reported_in_one_line_and_no_port_is_bound() {
         ("QR_ENGINE", "fastest"),
         ("QR_WORKER_THREADS", "-1"),
         ("QR_MAX_CONNECTIONS", "0"),
-        ("QR_MAX_IN_FLIGHT", "many"),
+        ("QR_MAX_CONNECTIONS", "100000000"),
+        ("QR_MAX_CONNECTIONS", "18446744073709551615"),
+        ("QR_WORKER_THREADS", "100000"),
+        ("QR_IDLE_TIMEOUT", "1000000years"),
+        ("QR_SHUTDOWN_DELAY", "400days"),
         ("QR_HEADER_TIMEOUT", "10"),
         ("QR_REQUEST_TIMEOUT", "0s"),
         ("QR_IDLE_TIMEOUT", "soon"),
@@ -217,13 +318,21 @@ fn metrics_count_requests_and_pictures() {
         "http_requests_total{route=\"/qrcode\",method=\"GET\",status=\"400\"} 1",
         "http_requests_total{route=\"unmatched\",method=\"GET\",status=\"404\"} 1",
         "http_request_duration_seconds_count{route=\"/qrcode\",method=\"GET\",status=\"200\"} 2",
-        "http_requests_in_flight 0",
+        "http_connections_refused_total 0",
+        "http_connections_shed_total{phase=\"idle\"} 0",
+        "http_connections_shed_total{phase=\"head\"} 0",
+        "http_connections_shed_total{phase=\"answer\"} 0",
+        "http_connections_timed_out_total{phase=\"idle\"} 0",
+        "http_connections_timed_out_total{phase=\"head\"} 0",
+        "http_connections_timed_out_total{phase=\"answer\"} 0",
         "qr_generate_seconds_count 2",
         "qr_png_bytes_count 2",
     ] {
         assert!(metrics.lines().any(|l| l == line), "{line} in\n{metrics}");
     }
     for name in [
+        "http_connections_open ",
+        "http_requests_in_flight ",
         "qr_build_info{version=",
         "process_cpu_seconds_total ",
         "process_resident_memory_bytes ",
@@ -234,6 +343,27 @@ fn metrics_count_requests_and_pictures() {
         assert!(metrics.lines().any(|l| l.starts_with(name)), "{name} in\n{metrics}");
     }
     assert!(metrics.ends_with("# EOF\n"));
+}
+
+#[test]
+fn readme_lists_every_metric() {
+    let service = start(&[]);
+    let readme = include_str!("../README.md");
+    let metrics = get(service.admin_addr, "/metrics");
+    let mut listed = 0;
+    for line in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').unwrap();
+        let suffix = match kind {
+            "counter" => "_total",
+            "info" => "_info",
+            _ => "",
+        };
+        let is_listed =
+            name.starts_with("process_") || readme.contains(&format!("`{name}{suffix}`"));
+        assert!(is_listed, "README.md has no {name}{suffix}");
+        listed += 1;
+    }
+    assert!(listed > 10, "{metrics}");
 }
 
 #[test]
@@ -251,6 +381,6 @@ fn help_and_readme_explain_every_setting() {
         assert!(readme.contains(&row), "README.md has no row {row}");
         settings += 1;
     }
-    assert_eq!(settings, 13);
+    assert_eq!(settings, 12);
     assert_eq!(readme.matches("| `--").count(), settings);
 }

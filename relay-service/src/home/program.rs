@@ -17,6 +17,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use service_kit::arguments::{self, check_listeners};
+use service_kit::metrics::Connections;
 use service_kit::metrics::{ProcessCollector, encode};
 use service_kit::{Admin, Listeners, Serving, Timeouts, serve, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
@@ -132,6 +133,7 @@ async fn bind_and_serve(arguments: Arguments, share: Share) -> anyhow::Result<()
         // nginx closes idle connections after 30 s.
         timeouts: Timeouts { idle: Duration::from_secs(75), header: limit, write: limit },
         max_connections: 4096,
+        connections: Connections::default(),
         shutdown_delay: Duration::ZERO,
         drain_timeout: limit,
     };

@@ -1,32 +1,43 @@
-//! The accept loop: a limit on connections, and a task for each connection.
+//! The accept loop: a limit on connections, and a task for each connection. `places.rs` decides which
+//! connection is closed when the limit is reached.
 //!
 //! `docs/adr/0004-own-accept-loop.md` says why it is not `axum::serve`.
 
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 use tower::{Service, ServiceExt};
 
 use super::connection::{Timed, Timeouts};
+use super::metrics::Connections;
+use super::places::{Place, Places, Slot};
 
 /// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Connections over the limit that are answered 503 at once; any more are closed without an answer.
-const MAX_REFUSALS: usize = 64;
+pub(super) const MAX_REFUSALS: usize = 64;
+/// Bytes that the kernel takes for a client that does not read. Linux would take megabytes, and would
+/// ask for more only after a third of them, so that a slow reader would look as if it did not read.
+const SEND_BUFFER: usize = 64 * 1024;
+/// Pause when file descriptors or memory are short.
+const SHORTAGE: Duration = Duration::from_millis(50);
 
 /// Answers the requests of a listener: an axum `Router`, or a tower service around one.
 pub trait Routes:
@@ -50,9 +61,9 @@ pub(super) struct Acceptor {
     timeouts: Timeouts,
     /// The answer to a connection over the limit.
     refusal: Arc<str>,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
     refusals: Arc<Semaphore>,
-    open: GracefulShutdown,
+    stop: watch::Sender<bool>,
 }
 
 impl Acceptor {
@@ -62,71 +73,219 @@ impl Acceptor {
         service: &str,
         timeouts: Timeouts,
         max_connections: usize,
+        connections: Connections,
     ) -> Self {
         Acceptor {
             listener,
             timeouts,
             refusal: refusal(service).into(),
-            places: Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS))),
+            places: Places::new(max_connections, connections),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
-            open: GracefulShutdown::new(),
+            stop: watch::Sender::new(false),
         }
     }
 
     /// Accepts until `stopped` resolves; returns the connections that are still open.
-    pub(super) async fn run(
-        self,
-        routes: impl Routes,
-        stopped: impl Future<Output = ()>,
-    ) -> GracefulShutdown {
+    pub(super) async fn run(self, routes: impl Routes, stopped: impl Future<Output = ()>) -> Open {
         let mut stopped = pin!(stopped);
         loop {
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
-                () = &mut stopped => return self.open,
+                () = &mut stopped => return Open(self.stop),
             };
             match accepted {
-                Ok((stream, _)) => self.take(stream, routes.clone()),
-                // Most likely there are no file descriptors left; wait until some are closed.
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
+                Ok((stream, _)) => {
+                    match self.places.take() {
+                        Some(place) => self.serve(stream, place, routes.clone()),
+                        None => self.refuse(stream),
+                    }
+                    self.places.settle().await;
                 }
+                Err(error) if is_shortage(&error) => {
+                    tracing::warn!(%error, "cannot accept connections");
+                    self.places.close_one();
+                    tokio::time::sleep(SHORTAGE).await;
+                }
+                // One client has gone, or its network failed; the next may be waiting.
+                Err(error) => tracing::debug!(%error, "cannot accept a connection"),
             }
         }
     }
 
-    /// Spawns a task that serves the connection, or refuses it if all places are taken.
-    fn take(&self, stream: TcpStream, routes: impl Routes) {
+    /// Spawns a task that answers 503, if there are not too many.
+    fn refuse(&self, stream: TcpStream) {
+        if let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() {
+            tokio::spawn(refuse(stream, Arc::clone(&self.refusal), place));
+        }
+    }
+
+    /// Spawns a task that serves the connection.
+    fn serve(&self, stream: TcpStream, place: Place, routes: impl Routes) {
         // Nagle's algorithm would delay small answers. If this fails, the connection is gone and
         // reading from it says so.
         let _ = stream.set_nodelay(true);
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            if let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() {
-                tokio::spawn(refuse(stream, Arc::clone(&self.refusal), place));
-            }
-            return;
-        };
-        let routes = routes.map_request(|request: hyper::Request<hyper::body::Incoming>| {
-            request.map(axum::body::Body::new)
-        });
-        let connection = http1::Builder::new()
-            .max_buf_size(MAX_HEAD_BYTES)
-            // `Timed` has the timeouts.
-            .header_read_timeout(None)
-            .serve_connection(
-                TokioIo::new(Timed::new(stream, self.timeouts)),
-                TowerToHyperService::new(routes),
-            );
-        let connection = self.open.watch(connection);
+        let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
+        let stream = Timed::new(stream, self.timeouts, place.slot());
+        let stopped = self.stop.subscribe();
+        let (begun, ended) = (place.slot(), place.slot());
+        let routes = routes
+            .map_request(move |request: hyper::Request<Incoming>| {
+                begun.handle();
+                request.map(|body| Body::new(InUse { body, slot: Arc::clone(&begun) }))
+            })
+            .map_response(move |response| {
+                response.map(|body| InUse { body, slot: Arc::clone(&ended) })
+            });
         tokio::spawn(async move {
             // A client that disconnects or sends invalid HTTP is not the service's error.
-            if let Err(error) = connection.await {
+            if let Err(error) = converse(stream, &place.slot(), routes, stopped).await {
                 tracing::debug!(%error, "connection ended");
             }
             drop(place);
         });
     }
+}
+
+/// The connections that are still open.
+pub(super) struct Open(watch::Sender<bool>);
+
+impl Open {
+    /// Returns when all have ended; each may end the request that it has begun.
+    pub(super) async fn shutdown(self) {
+        self.0.send_replace(true);
+        self.0.closed().await;
+    }
+}
+
+/// [`Routes`] that tell the connection when a request is over.
+trait Handler:
+    Service<
+        hyper::Request<Incoming>,
+        Response = axum::http::Response<InUse<Body>>,
+        Error = Infallible,
+        Future: Send,
+    > + Clone
+{
+}
+
+impl<R> Handler for R where
+    R: Service<
+            hyper::Request<Incoming>,
+            Response = axum::http::Response<InUse<Body>>,
+            Error = Infallible,
+            Future: Send,
+        > + Clone
+{
+}
+
+/// The body of a request or of its answer. hyper stays until both are gone: however long one pauses, it is
+/// not the wait for a next head.
+struct InUse<B> {
+    body: B,
+    slot: Arc<Slot>,
+}
+
+impl<B> Drop for InUse<B> {
+    fn drop(&mut self) {
+        self.slot.end_body();
+    }
+}
+
+impl<B: hyper::body::Body + Unpin> hyper::body::Body for InUse<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Serves a connection until it ends. hyper is there only while it has something to do.
+async fn converse<R>(
+    mut stream: Timed<TcpStream>,
+    slot: &Slot,
+    routes: R,
+    mut stopped: watch::Receiver<bool>,
+) -> anyhow::Result<()>
+where
+    R: Handler,
+{
+    loop {
+        // An error means that the listener is gone.
+        let is_stopping = stopped.has_changed().is_err() || *stopped.borrow_and_update();
+        if is_stopping && !stream.has_begun_head() {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            read = stream.next_head(MAX_HEAD_BYTES) => read?,
+            _ = stopped.changed(), if !is_stopping => continue,
+        }
+        let connection = http1::Builder::new()
+            .max_buf_size(MAX_HEAD_BYTES)
+            .keep_alive(!is_stopping)
+            // `Timed` has the timeouts.
+            .header_read_timeout(None)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes.clone()));
+        // Boxed, or a connection that waits would have room for it.
+        match Box::pin(serve(connection, slot, &mut stopped, is_stopping)).await? {
+            Some(waiting) => stream = waiting,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Serves requests until the connection ends, or returns its stream if the next head is not there soon.
+async fn serve<R>(
+    mut connection: http1::Connection<TokioIo<Timed<TcpStream>>, TowerToHyperService<R>>,
+    slot: &Slot,
+    stopped: &mut watch::Receiver<bool>,
+    mut is_stopping: bool,
+) -> hyper::Result<Option<Timed<TcpStream>>>
+where
+    R: Handler,
+{
+    loop {
+        let served = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending if slot.takes_lean() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        tokio::select! {
+            biased;
+            ended = served => match ended {
+                Some(ended) => return ended.map(|()| None),
+                None => break,
+            },
+            _ = stopped.changed(), if !is_stopping => {
+                is_stopping = true;
+                Pin::new(&mut connection).graceful_shutdown();
+            }
+        }
+    }
+    let parts = connection.into_parts();
+    let mut stream = parts.io.into_inner();
+    stream.take_back(&parts.read_buf);
+    Ok(Some(stream))
+}
+
+/// Whether accept(2) failed for lack of file descriptors or memory, which the next call lacks as well.
+/// All its other errors concern one connection.
+fn is_shortage(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|e| [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM].contains(&e))
 }
 
 fn refusal(service: &str) -> String {
@@ -153,4 +312,94 @@ async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphoreP
     // The connection closes in any case.
     let _ = timeout(Duration::from_secs(1), talk).await;
     drop(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::Bytes;
+    use axum::routing::get;
+    use tokio::time::{Sleep, sleep};
+
+    use super::*;
+
+    /// Longer than hyper stays while a connection waits for a head.
+    const PAUSE: Duration = Duration::from_millis(700);
+
+    /// A body of pieces with pauses between them.
+    struct Pauses {
+        left: usize,
+        until: Pin<Box<Sleep>>,
+    }
+
+    impl hyper::body::Body for Pauses {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            std::task::ready!(self.until.as_mut().poll(context));
+            if self.left == 0 {
+                return Poll::Ready(None);
+            }
+            self.left -= 1;
+            self.until = Box::pin(sleep(PAUSE));
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"piece ")))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_that_pauses_keeps_its_connection_on_both_ways() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let limit = Duration::from_secs(20);
+        let timeouts = Timeouts { idle: limit, header: limit, write: limit };
+        let acceptor = Acceptor::new(listener, "test", timeouts, 8, Connections::default());
+        let pauses = || Body::new(Pauses { left: 2, until: Box::pin(sleep(PAUSE)) });
+        let routes = Router::new()
+            .route("/", get(move || async move { pauses() }).post(|body: String| async { body }));
+        let server = tokio::spawn(acceptor.run(routes, std::future::pending()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        for _ in 0..2 {
+            client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+            assert!(read_until(&mut client, "0\r\n\r\n").await.contains("6\r\npiece \r\n6\r\n"));
+            let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 12\r\n\r\n";
+            client.write_all(head).await.unwrap();
+            for half in [b"GET / ", b"again!"] {
+                sleep(PAUSE).await;
+                client.write_all(half).await.unwrap();
+            }
+            assert!(read_until(&mut client, "again!").await.ends_with("\r\n\r\nGET / again!"));
+            // hyper goes, and comes again with the next head.
+            sleep(PAUSE).await;
+        }
+        server.abort();
+    }
+
+    async fn read_until(client: &mut TcpStream, end: &str) -> String {
+        let mut text = String::new();
+        while !text.ends_with(end) {
+            let mut piece = [0; 1024];
+            let read = client.read(&mut piece).await.unwrap();
+            assert!(read > 0, "closed after {text:?}");
+            text.push_str(std::str::from_utf8(&piece[..read]).unwrap());
+        }
+        text
+    }
+
+    #[test]
+    fn only_a_shortage_pauses_the_accept_loop() {
+        let error = |errno: rustix::io::Errno| io::Error::from(errno);
+        use rustix::io::Errno;
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
+            assert!(is_shortage(&error(errno)), "{errno}");
+        }
+        let of_one = [Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::PERM];
+        for errno in of_one {
+            assert!(!is_shortage(&error(errno)), "{errno}");
+        }
+        assert!(!is_shortage(&io::ErrorKind::TimedOut.into()));
+    }
 }

@@ -8,6 +8,7 @@
 //!
 //! A service can add routes.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -28,16 +29,20 @@ pub struct Admin {
     routes: Router,
 }
 
+/// Encodes all metrics.
+type Source<T> = Arc<dyn Fn() -> Result<T, fmt::Error> + Send + Sync>;
+
 /// The sources of `/metrics`.
 #[derive(Clone)]
 struct Metrics {
-    text: Arc<dyn Fn() -> String + Send + Sync>,
-    protobuf: Option<Arc<dyn Fn() -> Vec<u8> + Send + Sync>>,
+    text: Source<String>,
+    protobuf: Option<Source<Vec<u8>>>,
 }
 
 impl Admin {
-    /// The routes that every service has; `metrics` returns the text of `/metrics`.
-    pub fn new(metrics: impl Fn() -> String + Send + Sync + 'static) -> Self {
+    /// The routes that every service has; `metrics` returns the text of `/metrics`; its
+    /// error becomes a 500 and a line in the log.
+    pub fn new(metrics: impl Fn() -> Result<String, fmt::Error> + Send + Sync + 'static) -> Self {
         let readiness = Readiness::default();
         let routes = Router::new()
             .route("/livez", get(async || "ok\n"))
@@ -47,7 +52,10 @@ impl Admin {
 
     /// Adds the metrics in Prometheus' protobuf, the only format with native histograms.
     #[must_use]
-    pub fn with_protobuf(mut self, metrics: impl Fn() -> Vec<u8> + Send + Sync + 'static) -> Self {
+    pub fn with_protobuf(
+        mut self,
+        metrics: impl Fn() -> Result<Vec<u8>, fmt::Error> + Send + Sync + 'static,
+    ) -> Self {
         self.metrics.protobuf = Some(Arc::new(metrics));
         self
     }
@@ -91,10 +99,19 @@ const PROTOBUF: &str =
 
 async fn show_metrics(State(metrics): State<Metrics>, headers: HeaderMap) -> Response {
     match metrics.protobuf {
-        Some(protobuf) if prefers_protobuf(&headers) => {
-            ([(CONTENT_TYPE, PROTOBUF)], protobuf()).into_response()
+        Some(protobuf) if prefers_protobuf(&headers) => shown(PROTOBUF, protobuf()),
+        _ => shown(TEXT, (metrics.text)()),
+    }
+}
+
+/// An empty 200 would look like a service without metrics.
+fn shown(kind: &'static str, encoded: Result<impl IntoResponse, fmt::Error>) -> Response {
+    match encoded {
+        Ok(body) => ([(CONTENT_TYPE, kind)], body).into_response(),
+        Err(error) => {
+            tracing::error!(%error, kind, "cannot encode the metrics");
+            (StatusCode::INTERNAL_SERVER_ERROR, "cannot encode the metrics\n").into_response()
         }
-        _ => ([(CONTENT_TYPE, TEXT)], (metrics.text)()).into_response(),
     }
 }
 
@@ -132,6 +149,20 @@ async fn readyz(State(readiness): State<Readiness>) -> impl IntoResponse {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn metrics_that_cannot_be_encoded_are_a_500() {
+        use tower::ServiceExt;
+        let protobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;\
+                        encoding=delimited";
+        let admin = || Admin::new(|| Err(fmt::Error)).with_protobuf(|| Err(fmt::Error));
+        for accept in ["*/*", protobuf] {
+            let request = http::Request::get("/metrics").header(ACCEPT, accept);
+            let request = request.body(axum::body::Body::empty()).unwrap();
+            let answer = admin().into_router().oneshot(request).await.unwrap();
+            assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR, "{accept}");
+        }
+    }
 
     #[test]
     fn protobuf_is_sent_only_if_accept_prefers_it() {

@@ -2,18 +2,26 @@
 //!
 //! hyper has one timeout, for a request's head, and it also runs while a kept-alive connection is
 //! idle. This connection has three: idle between requests, from the first byte of a head to its last,
-//! and a stall while the client reads the answer. Setting and clearing a timer for each request would
-//! be a large part of the request's cost. So the connection only records when its last event was. Its
-//! one timer checks that record when it fires, and sleeps on if it fired early.
+//! and from the first stall while the client reads an answer to its last byte. Setting and clearing a
+//! timer for each request would be a large part of the request's cost. So the connection only records
+//! when its last event was. Its one timer checks that record when it fires, and sleeps on if it fired
+//! early.
+//!
+//! It also ends if its place is wanted: see `places.rs`. And it can wait for a head without hyper, whose
+//! buffers take twenty times the memory that the rest of a connection needs.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::metrics::Phase;
+use super::places::{Doing, Slot};
 
 /// Time limits on clients.
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +30,14 @@ pub struct Timeouts {
     pub idle: Duration,
     /// Longest time from the first byte of a request's head to its last.
     pub header: Duration,
-    /// Longest stall while the client reads an answer.
+    /// Longest time in which the client may read an answer, from when it first falls behind. Answers to
+    /// pipelined requests count as one while they are sent together. It ends a client that reads a
+    /// few bytes now and then, too.
     pub write: Duration,
 }
+
+/// hyper is dropped if the next head is not there after so long. Making it again takes a microsecond.
+const LEAN_AFTER: Duration = Duration::from_millis(250);
 
 /// The event that the connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,19 +55,44 @@ pub(crate) struct Timed<S> {
     timeouts: Timeouts,
     waiting: Waiting,
     since: Instant,
+    /// Something was written and not flushed. hyper flushes when it has written all it had.
+    unflushed: bool,
+    /// The client has read when an answer had to wait.
+    reads: bool,
+    /// What [`Self::next_head`] has read and hyper has not.
+    head: Vec<u8>,
+    /// Waits without hyper.
+    is_lean: bool,
+    slot: Arc<Slot>,
 }
 
 impl<S> Timed<S> {
-    pub(crate) fn new(stream: S, timeouts: Timeouts) -> Self {
+    pub(super) fn new(stream: S, timeouts: Timeouts, slot: Arc<Slot>) -> Self {
         let since = Instant::now();
         // A client connects to send a request, so the first wait is not an idle one.
         let timer = Box::pin(sleep_until(since + timeouts.header));
-        Timed { stream, timer, timeouts, waiting: Waiting::ForHead, since }
+        Timed {
+            stream,
+            timer,
+            timeouts,
+            waiting: Waiting::ForHead,
+            since,
+            unflushed: false,
+            reads: false,
+            head: Vec::new(),
+            is_lean: true,
+            slot,
+        }
     }
 
     fn begin(&mut self, waiting: Waiting) {
         self.waiting = waiting;
         self.since = Instant::now();
+        match waiting {
+            Waiting::ForRequest => self.slot.set(Doing::Idle, self.since),
+            Waiting::ForHead => self.slot.set(Doing::Head, self.since),
+            Waiting::ToWrite => self.slot.answer(self.since, self.reads),
+        }
     }
 
     /// Waits for an event; an error if it takes too long. The time counts from the first call for
@@ -63,38 +101,52 @@ impl<S> Timed<S> {
         if self.waiting != waiting {
             self.begin(waiting);
         }
+        let (limit, phase) = match waiting {
+            Waiting::ForRequest => (self.timeouts.idle, Phase::Idle),
+            Waiting::ForHead => (self.timeouts.header, Phase::Head),
+            Waiting::ToWrite => (self.timeouts.write, Phase::Answer),
+        };
+        if self.slot.must_end(context) {
+            self.slot.count_shed(phase);
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        let deadline = self.since + limit;
+        let lean = self.since + LEAN_AFTER;
+        let mut next = if self.is_lean { deadline } else { deadline.min(lean) };
         loop {
-            let limit = match waiting {
-                Waiting::ForRequest => self.timeouts.idle,
-                Waiting::ForHead => self.timeouts.header,
-                Waiting::ToWrite => self.timeouts.write,
-            };
-            let deadline = self.since + limit;
-            if self.timer.deadline() > deadline {
-                self.timer.as_mut().reset(deadline);
+            if self.timer.deadline() > next {
+                self.timer.as_mut().reset(next);
             }
-            match self.timer.as_mut().poll(context) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(()) if Instant::now() >= deadline => {
-                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-                }
-                // Early: there was an event after the timer was set.
-                Poll::Ready(()) => self.timer.as_mut().reset(deadline),
+            if self.timer.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
             }
+            let now = Instant::now();
+            if now >= deadline {
+                self.slot.count_timeout(phase);
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            if now >= next {
+                self.slot.become_lean();
+                next = deadline;
+            }
+            // Else early: there was an event after the timer was set.
+            self.timer.as_mut().reset(next);
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
+impl<S: AsyncRead + Unpin> Timed<S> {
+    /// Reads from the client.
+    fn receive(
+        &mut self,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         match Pin::new(&mut self.stream).poll_read(context, buffer) {
             Poll::Ready(result) => {
-                if self.waiting != Waiting::ForHead && buffer.filled().len() > before {
+                // While an answer waits to be written, its time runs on whatever the client sends.
+                if self.waiting == Waiting::ForRequest && buffer.filled().len() > before {
                     self.begin(Waiting::ForHead);
                 }
                 Poll::Ready(result)
@@ -106,18 +158,88 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
             }
         }
     }
+
+    /// Waits until hyper has something to do: for a whole head, for `most` bytes, for bytes that are not
+    /// HTTP, or for the client's end. hyper gets what was read, by [`AsyncRead`].
+    ///
+    /// # Errors
+    /// If the connection fails, takes too long or has to end.
+    pub(super) async fn next_head(&mut self, most: usize) -> io::Result<()> {
+        self.is_lean = true;
+        let mut seen = 0;
+        poll_fn(|context| {
+            loop {
+                // RFC 9112 section 2.2: empty lines before a request are ignored.
+                let blank = self.head.iter().take_while(|byte| b"\r\n".contains(byte)).count();
+                self.head.drain(..blank);
+                let is_whole = ends_head(self.head.get(seen..).unwrap_or_default())
+                    || self.head.len() >= most
+                    || self.head.first().is_some_and(|byte| !byte.is_ascii_uppercase());
+                if is_whole {
+                    return Poll::Ready(io::Result::Ok(()));
+                }
+                seen = self.head.len().saturating_sub(2);
+                let mut bytes = [0; 1024];
+                let mut buffer = ReadBuf::new(&mut bytes);
+                ready!(self.receive(context, &mut buffer))?;
+                if buffer.filled().is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+                self.head.extend_from_slice(buffer.filled());
+            }
+        })
+        .await?;
+        self.is_lean = false;
+        Ok(())
+    }
+
+    /// Whether a part of the next head has come.
+    pub(super) fn has_begun_head(&self) -> bool {
+        !self.head.is_empty()
+    }
+
+    /// Takes back what hyper has read and not used.
+    pub(super) fn take_back(&mut self, bytes: &[u8]) {
+        self.head.splice(..0, bytes.iter().copied());
+    }
+}
+
+/// Whether there is an empty line. Like hyper, it takes a single line feed for the end of a line.
+fn ends_head(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|two| two == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.head.is_empty() {
+            return self.receive(context, buffer);
+        }
+        let mut head = std::mem::take(&mut self.head);
+        self.head = head.split_off(head.len().min(buffer.remaining()));
+        buffer.put_slice(&head);
+        Poll::Ready(Ok(()))
+    }
 }
 
 impl<S: AsyncWrite + Unpin> Timed<S> {
-    /// Updates the wait after a write: for the next request if it succeeded, else to write on.
-    fn written<T>(
+    /// Notes progress after a write, or waits until the client reads.
+    fn written(
         &mut self,
         context: &mut Context<'_>,
-        result: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
+        result: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         match result {
             Poll::Ready(result) => {
-                self.begin(Waiting::ForRequest);
+                self.unflushed = true;
+                if self.waiting == Waiting::ToWrite {
+                    // The client reads; its time runs on.
+                    self.reads = true;
+                    self.slot.answer(Instant::now(), true);
+                }
                 Poll::Ready(result)
             }
             Poll::Pending => match self.wait(context, Waiting::ToWrite) {
@@ -152,10 +274,86 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if std::mem::take(&mut self.unflushed) {
+            self.begin(Waiting::ForRequest);
+        }
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::time::sleep;
+
+    use super::super::metrics::Connections;
+    use super::super::places::Places;
+    use super::*;
+
+    fn timed<S>(stream: S) -> Timed<S> {
+        let limit = Duration::from_secs(1);
+        let timeouts = Timeouts { idle: limit, header: limit, write: limit };
+        let place = Places::new(1, Connections::default()).take().unwrap();
+        Timed::new(stream, timeouts, place.slot())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_is_whole_at_its_empty_line_however_it_comes() {
+        for (bytes, is_whole) in [
+            ("GET / HTTP/1.1\r\nhost: x\r\n\r\n", true),
+            ("\r\n\r\nGET / HTTP/1.1\r\nhost: x\r\n\r\nGET /", true),
+            ("GET / HTTP/1.1\nhost: x\n\n", true),
+            ("\u{16}\u{3}\u{1}", true),
+            (&"A".repeat(5000), true),
+            ("GET / HTTP/1.1\r\nhost: x\r\n", false),
+            ("\r\n\r\n\r\n", false),
+        ] {
+            for at_once in [1, 7, 5000] {
+                let (server, mut client) = duplex(5000);
+                let mut server = timed(server);
+                let send = async {
+                    for piece in bytes.as_bytes().chunks(at_once) {
+                        client.write_all(piece).await.unwrap();
+                        tokio::task::yield_now().await;
+                    }
+                };
+                let (read, ()) = tokio::join!(server.next_head(5000), send);
+                assert_eq!(read.is_ok(), is_whole, "{bytes:?} by {at_once}");
+                if is_whole {
+                    drop(client);
+                    let mut seen = String::new();
+                    server.read_to_string(&mut seen).await.unwrap();
+                    assert_eq!(seen, bytes.trim_start());
+                }
+            }
+        }
+    }
+
+    /// Reads `at_once` bytes each half second of an answer of 1000 bytes; the limit is a second.
+    async fn answer_read_in_pieces(at_once: usize) -> io::Result<()> {
+        let (server, mut client) = duplex(100);
+        let mut server = timed(server);
+        let reads = tokio::spawn(async move {
+            let mut piece = vec![0; at_once];
+            while client.read_exact(&mut piece).await.is_ok() {
+                sleep(Duration::from_millis(500)).await;
+            }
+        });
+        server.write_all(&[0; 1000]).await?;
+        server.flush().await?;
+        drop(server);
+        let _ = reads.await;
+        Ok(())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_a_little_now_and_then_runs_out_of_time() {
+        assert!(answer_read_in_pieces(500).await.is_ok());
+        let error = answer_read_in_pieces(50).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

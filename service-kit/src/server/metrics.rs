@@ -4,6 +4,9 @@ use std::fmt;
 
 use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
 use prometheus_client::encoding::{prometheus_protobuf, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, NativeHistogramConfig};
 use prometheus_client::registry::Registry;
 
@@ -14,17 +17,110 @@ pub use crate::DURATION_BUCKETS;
 pub const SIZE_BUCKETS: [f64; 7] = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 
 /// Encodes a registry in the OpenMetrics text format.
-pub fn encode(registry: &Registry) -> String {
+///
+/// # Errors
+/// If a metric cannot be encoded.
+pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     let mut text = String::with_capacity(16 * 1024);
-    // Writing to a string cannot fail.
-    let _ = text::encode(&mut text, registry);
-    text
+    text::encode(&mut text, registry)?;
+    Ok(text)
 }
 
 /// Encodes a registry in Prometheus' protobuf format, native histograms included.
-pub fn encode_protobuf(registry: &Registry) -> Vec<u8> {
-    // A registry that can be encoded as text can be encoded as protobuf.
-    prometheus_protobuf::encode_to_vec(registry).unwrap_or_default()
+///
+/// # Errors
+/// If a metric cannot be encoded.
+pub fn encode_protobuf(registry: &Registry) -> Result<Vec<u8>, fmt::Error> {
+    // Encoding to memory fails only where a metric does, so the library's error says no more.
+    prometheus_protobuf::encode_to_vec(registry).map_err(|_| fmt::Error)
+}
+
+/// What a connection waits for when it is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// The next request.
+    Idle,
+    /// The rest of a request's head; on a new connection, all of it.
+    Head,
+    /// The client, to read its answer.
+    Answer,
+}
+
+impl Phase {
+    fn as_str(self) -> &'static str {
+        match self {
+            Phase::Idle => "idle",
+            Phase::Head => "head",
+            Phase::Answer => "answer",
+        }
+    }
+}
+
+crate::label_value!(Phase);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PhaseLabels {
+    phase: Phase,
+}
+
+/// Metrics of a listener's connections. Clones share the values.
+///
+/// | metric | labels | |
+/// | --- | --- | --- |
+/// | `http_connections_open` | | connections that have a place |
+/// | `http_connections_refused_total` | | had no place, because none could be closed for them |
+/// | `http_connections_shed_total` | phase | closed, so that a new client has a place |
+/// | `http_connections_timed_out_total` | phase | closed, because their clients took too long |
+/// | `http_requests_in_flight` | | requests read whose answer is not sent yet, one a connection at most |
+#[derive(Clone, Debug)]
+pub struct Connections {
+    pub(super) open: Gauge,
+    pub(super) in_flight: Gauge,
+    pub(super) refused: Counter,
+    shed: Family<PhaseLabels, Counter>,
+    timed_out: Family<PhaseLabels, Counter>,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        let connections = Connections {
+            open: Gauge::default(),
+            in_flight: Gauge::default(),
+            refused: Counter::default(),
+            shed: Family::default(),
+            timed_out: Family::default(),
+        };
+        // `rate` and `increase` miss a series' first value, so each begins at 0.
+        for phase in [Phase::Idle, Phase::Head, Phase::Answer] {
+            drop(connections.shed.get_or_create(&PhaseLabels { phase }));
+            drop(connections.timed_out.get_or_create(&PhaseLabels { phase }));
+        }
+        connections
+    }
+}
+
+impl Connections {
+    /// Adds these metrics to a registry.
+    pub fn register(&self, registry: &mut Registry) {
+        let open = self.open.clone();
+        registry.register("http_connections_open", "Connections that are open", open);
+        let refused = self.refused.clone();
+        registry.register("http_connections_refused", "Connections without a place", refused);
+        let help = "Connections closed so that a new client has a place";
+        registry.register("http_connections_shed", help, self.shed.clone());
+        let help = "Connections closed because the client took too long";
+        registry.register("http_connections_timed_out", help, self.timed_out.clone());
+        let help = "Requests read whose answer is not sent yet";
+        registry.register("http_requests_in_flight", help, self.in_flight.clone());
+    }
+
+    pub(super) fn shed(&self, phase: Phase) {
+        self.shed.get_or_create(&PhaseLabels { phase }).inc();
+    }
+
+    pub(super) fn timed_out(&self, phase: Phase) {
+        self.timed_out.get_or_create(&PhaseLabels { phase }).inc();
+    }
 }
 
 /// A histogram with these buckets, and with native buckets for scrapers that ask for protobuf. Each

@@ -5,7 +5,9 @@ pub mod admin;
 #[cfg(target_env = "musl")]
 mod allocator;
 mod connection;
+mod limits;
 pub mod metrics;
+mod places;
 mod process_metrics;
 mod shutdown;
 pub mod telemetry;
@@ -17,17 +19,22 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 
 use accept::Acceptor;
 pub use accept::Routes;
 pub use admin::Admin;
 pub use connection::Timeouts;
+pub use limits::allow_connections;
+use metrics::Connections;
 pub use shutdown::shutdown_signal;
 
 /// Connections to the admin listener at once.
 const MAX_ADMIN_CONNECTIONS: usize = 64;
+/// Connections that wait to be accepted. The kernel drops further ones, whose clients try again after
+/// a second; Linux' own bound (`net.core.somaxconn`) is 4096.
+const BACKLOG: u32 = 4096;
 
 /// How [`serve`] treats clients, and how it ends.
 #[derive(Clone, Debug)]
@@ -36,8 +43,11 @@ pub struct Serving {
     pub service: &'static str,
     /// Time limits on clients.
     pub timeouts: Timeouts,
-    /// Connections to the public listener at once.
+    /// Connections to the public listener at once. At the limit a new one takes the place of the one
+    /// that has waited longest for its client; if there is none, it is answered 503.
     pub max_connections: usize,
+    /// Metrics of the public listener.
+    pub connections: Connections,
     /// Time between a signal and the last accepted connection.
     pub shutdown_delay: Duration,
     /// Time that requests in flight have to end after that.
@@ -84,7 +94,15 @@ impl Listeners {
 /// # Errors
 /// If the address cannot be bound; the error names it and its variable.
 pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr} ({variable})"))
+    listen(addr).with_context(|| format!("cannot listen on {addr} ({variable})"))
+}
+
+fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A port is free as soon as the service before has ended.
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the
@@ -100,8 +118,13 @@ pub async fn serve(
     rest: impl Future<Output = ()>,
 ) {
     serve_with(listeners, serving, admin, shutdown, async |listener, stopped| {
-        let public =
-            Acceptor::new(listener, serving.service, serving.timeouts, serving.max_connections);
+        let public = Acceptor::new(
+            listener,
+            serving.service,
+            serving.timeouts,
+            serving.max_connections,
+            serving.connections.clone(),
+        );
         let open = public.run(routes, stopped).await;
         async {
             open.shutdown().await;
@@ -125,8 +148,13 @@ pub async fn serve_with<Stopped, Rest>(
     Rest: Future<Output = ()>,
 {
     let readiness = admin.readiness();
-    let admin_acceptor =
-        Acceptor::new(listeners.admin, serving.service, serving.timeouts, MAX_ADMIN_CONNECTIONS);
+    let admin_acceptor = Acceptor::new(
+        listeners.admin,
+        serving.service,
+        serving.timeouts,
+        MAX_ADMIN_CONNECTIONS,
+        Connections::default(),
+    );
     // The admin listener outlives the public one: health and metrics are served during the drain.
     let admin = tokio::spawn(admin_acceptor.run(admin.into_router(), std::future::pending()));
     let stopped = async {
@@ -155,7 +183,8 @@ pub async fn serve_admin(
     shutdown: impl Future<Output = ()>,
 ) {
     let readiness = admin.readiness();
-    let acceptor = Acceptor::new(listener, service, timeouts, MAX_ADMIN_CONNECTIONS);
+    let acceptor =
+        Acceptor::new(listener, service, timeouts, MAX_ADMIN_CONNECTIONS, Connections::default());
     let stopped = async {
         shutdown.await;
         tracing::info!("shutting down");

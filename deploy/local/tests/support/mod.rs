@@ -39,11 +39,11 @@ impl Drop for EndsLoad<'_> {
     }
 }
 
-/// Raises the split to 50 % by a run of one step, so that ramp has a verdict to show. The step is too
-/// short to pass.
+/// Raises the split to 50 % by the first step of a run, so that ramp has a verdict to show. The step is
+/// too short to pass.
 pub(crate) fn ramp_once(stack: &Stack) {
     let mut command = Command::new(built("ramp"));
-    command.args(["run", "--steps", "50", "--hold", "2s", "--patience", "2s"]);
+    command.args(["run", "--steps", "50,100", "--hold", "2s", "--patience", "2s"]);
     let output = command.envs(stack.environment()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", output.status);

@@ -25,7 +25,7 @@ pub(super) struct Set {
 impl Set {
     pub(super) fn run(self, nginx: &Nginx) -> anyhow::Result<ExitCode> {
         let signals = Signals::watch()?;
-        let wanted = Wanted { share: self.percent, key: self.key, mirror: self.mirror };
+        let wanted = Wanted { share: self.percent, key: self.key, mirror: self.mirror, held: None };
         match ramp::set(nginx, &wanted, &signals.received) {
             Ok(Changed { stopped: Some(why), .. }) => {
                 println!(

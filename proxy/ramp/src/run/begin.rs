@@ -42,6 +42,7 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
         step: 0,
         phase: Phase::Holding,
         reason: String::new(),
+        hold_ends: None,
         judgement: None,
         trial: None,
         is_past: false,

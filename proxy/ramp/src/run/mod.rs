@@ -6,8 +6,9 @@ pub mod request;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use anstream::eprintln;
 use anyhow::{Context, bail, ensure};
 
 use crate::change::{change, route_of};
@@ -184,6 +185,7 @@ impl<'a> Run<'a> {
             self.report.event(&self.state, "passed", judgement.as_ref())?;
             if self.state.step + 1 == self.state.plan.steps.len() {
                 self.state.judgement = judgement;
+                self.let_go();
                 self.state.phase = Phase::Done;
                 self.report.end(&self.state, self.state.share())?;
                 return Ok(Phase::Done);
@@ -245,6 +247,7 @@ impl<'a> Run<'a> {
         let mut began = Instant::now();
         loop {
             let elapsed = began.elapsed();
+            self.state.hold_ends = Some(SystemTime::now() + hold.saturating_sub(elapsed));
             let judgement = self.judge(elapsed, elapsed >= hold)?;
             self.state.judgement = Some(judgement.clone());
             self.report.judgement(&self.state, hold.saturating_sub(elapsed))?;
@@ -309,10 +312,24 @@ impl<'a> Run<'a> {
     fn move_to(&mut self, share: Share) -> anyhow::Result<()> {
         let Surroundings { nginx, lock, interrupted, .. } = self.around;
         let there = current(&nginx.route_dir())?;
-        if there.share_percent == share && nginx.served().is_ok_and(|served| served == there) {
+        if there.share_percent == share
+            && there.is_held
+            && nginx.served().is_ok_and(|served| served == there)
+        {
             return Ok(()); // a resumed run needs no reload
         }
-        change(nginx, lock, &Wanted::share(share), interrupted).map(drop)
+        let wanted = Wanted { held: Some(true), ..Wanted::share(share) };
+        change(nginx, lock, &wanted, interrupted).map(drop)
+    }
+
+    /// The last share is no longer held by a run. If this fails, answers are cached for a minute until the
+    /// next change, which is no reason to undo the run.
+    fn let_go(&self) {
+        let Surroundings { nginx, lock, .. } = self.around;
+        let wanted = Wanted { held: Some(false), ..Wanted::default() };
+        if let Err(problem) = change(nginx, lock, &wanted, &AtomicBool::new(false)) {
+            eprintln!("ramp: answers stay cached for a minute only: {problem:#}");
+        }
     }
 
     fn go_back(&mut self, phase: Phase) -> anyhow::Result<Phase> {

@@ -1,5 +1,6 @@
-//! `qr`: text to a QR code as PNG, SVG or half blocks.
+//! `qr`: text to a QR code as PNG, SVG, PDF, EPS, PBM or text.
 
+mod encoding;
 mod half_blocks;
 mod input;
 mod options;

@@ -4,20 +4,26 @@ use std::fmt;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
-use qr_core::{Level, Raster};
+use qr_core::{Color, Print, Raster};
 
+use crate::encoding::Encoding;
 use crate::input::Source;
 use crate::output::Target;
-use crate::picture::{Format, Picture};
+use crate::picture::{Format, Picture, Size};
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  the picture was written
   1  the text cannot be encoded, or the picture cannot be written
   2  wrong usage";
+
+/// Pixels a module of a PBM unless `--scale` says otherwise.
+const PBM_SCALE_PX: u32 = 4;
+
+/// The extensions that name a format.
+const EXTENSIONS: &str = ".png, .svg, .txt, .pbm, .pdf or .eps";
 
 /// Writes text as a QR code.
 ///
@@ -26,9 +32,9 @@ Exit codes:
 #[derive(Parser, Debug)]
 #[command(name = "qr", version, after_help = EXIT_CODES)]
 pub(crate) struct Options {
-    /// The text, or - to read standard input and drop one newline at its end. Write -- before a
-    /// text that begins with a dash
-    #[arg(value_name = "TEXT", required_unless_present_any = ["completions", "man"])]
+    /// The text. Without it, or as -, qr reads standard input and drops one newline at its end.
+    /// Write -- before a text that begins with a dash
+    #[arg(value_name = "TEXT")]
     text: Option<String>,
 
     /// Write to FILE instead of standard output. A failed write leaves FILE unchanged
@@ -40,19 +46,38 @@ pub(crate) struct Options {
     format: Option<Format>,
 
     /// Width and height in pixels, for png and svg [default: 200]
-    #[arg(short, long, value_name = "PIXELS",
+    #[arg(short, long, value_name = "PIXELS", conflicts_with = "scale",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(Raster::MAX_SIZE_PX)))]
     size: Option<u32>,
 
-    /// Least width of the quiet zone, in modules; the standard asks for 4
-    #[arg(short, long, value_name = "MODULES", default_value_t = Raster::SERVICE.margin_modules,
-        value_parser = clap::value_parser!(u32).range(0..=1000))]
-    margin: u32,
+    /// Width and height of a module in pixels, for png, svg and pbm [default for pbm: 4]
+    #[arg(long, value_name = "PIXELS",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(Raster::MAX_SIZE_PX)))]
+    scale: Option<u32>,
 
-    /// Error correction level: how much of the symbol may be damaged
-    #[arg(short, long, value_name = "LEVEL", default_value = "L", ignore_case = true,
-        value_parser = level_parser())]
-    level: Level,
+    /// Width in millimetres, for pdf and eps [default: 40]
+    #[arg(long, value_name = "MM", value_parser = parse_width)]
+    width_mm: Option<f64>,
+
+    /// Least width of the quiet zone, in modules [default: 4, for Micro QR 2, as the standard asks]
+    #[arg(short, long, value_name = "MODULES",
+        value_parser = clap::value_parser!(u32).range(0..=1000))]
+    margin: Option<u32>,
+
+    /// Colour of the dark modules, for png and svg: 3, 4, 6 or 8 hexadecimal digits [default: 000]
+    #[arg(long, value_name = "COLOUR")]
+    dark: Option<Color>,
+
+    /// Colour of the light modules, for png and svg; 0000 is transparent [default: fff]
+    #[arg(long, value_name = "COLOUR")]
+    light: Option<Color>,
+
+    /// Title for screen readers, for svg
+    #[arg(long)]
+    title: Option<String>,
+
+    #[command(flatten)]
+    encoding: Encoding,
 
     /// Keep the newline at the end of standard input
     #[arg(long)]
@@ -67,11 +92,12 @@ pub(crate) struct Options {
     man: bool,
 }
 
-fn level_parser() -> impl TypedValueParser<Value = Level> {
-    let values =
-        [("L", "About 7 %"), ("M", "About 15 %"), ("Q", "About 25 %"), ("H", "About 30 %")];
-    PossibleValuesParser::new(values.map(|(name, share)| PossibleValue::new(name).help(share)))
-        .try_map(|name| name.parse::<Level>())
+fn parse_width(text: &str) -> Result<f64, String> {
+    let width_mm = text.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    if (1.0..=Print::MAX_MM).contains(&width_mm) {
+        return Ok(width_mm);
+    }
+    Err(format!("{text} is not in 1..={}", Print::MAX_MM))
 }
 
 /// What the program does.
@@ -85,7 +111,13 @@ pub(crate) enum Task {
 #[derive(Debug)]
 pub(crate) enum Mistake {
     UnknownExtension(PathBuf),
-    SizeWithoutPixels,
+    /// A flag that the format has no use for, what it lacks, and the formats that have it.
+    NotOfFormat {
+        flag: &'static str,
+        format: Format,
+        lacks: &'static str,
+        formats: &'static str,
+    },
 }
 
 impl fmt::Display for Mistake {
@@ -93,10 +125,11 @@ impl fmt::Display for Mistake {
         match self {
             Mistake::UnknownExtension(file) => {
                 let file = file.display();
-                write!(f, "--output {file}: end it in .png, .svg or .txt, or give --format")
+                write!(f, "--output {file}: end it in {EXTENSIONS}, or give --format")
             }
-            Mistake::SizeWithoutPixels => {
-                write!(f, "--size: utf8 has no pixels; give --format png or svg")
+            Mistake::NotOfFormat { flag, format, lacks, formats } => {
+                let format = format.name();
+                write!(f, "{flag}: {format} has no {lacks}; give --format {formats}")
             }
         }
     }
@@ -107,7 +140,9 @@ impl Options {
         if let Some(shell) = self.completions {
             return Ok(Task::Completions(shell));
         }
-        let Some(text) = self.text else { return Ok(Task::Manual) };
+        if self.man {
+            return Ok(Task::Manual);
+        }
         let on_terminal = self.output.is_none() && std::io::stdout().is_terminal();
         let format = match (self.format, &self.output) {
             (Some(format), _) => format,
@@ -115,31 +150,69 @@ impl Options {
             (None, None) if on_terminal => Format::Utf8,
             (None, None) => Format::Png,
         };
-        if format == Format::Utf8 && self.size.is_some() {
-            return Err(Mistake::SizeWithoutPixels);
-        }
-        let size_px = self.size.unwrap_or(Raster::SERVICE.size_px);
+        self.check_format(format)?;
+        let size = match (self.scale, self.size) {
+            (Some(scale_px), _) => Size::Module(scale_px),
+            (None, _) if format == Format::Pbm => Size::Module(PBM_SCALE_PX),
+            (None, size_px) => Size::Picture(size_px.unwrap_or(Raster::SERVICE.size_px)),
+        };
         Ok(Task::Picture {
-            source: match text.as_str() {
-                "-" => Source::Stdin { keep_newline: self.keep_newline },
-                _ => Source::Argument(text),
+            source: match self.text {
+                Some(text) if text != "-" => Source::Argument(text),
+                _ => Source::Stdin { keep_newline: self.keep_newline },
             },
             picture: Picture {
                 format,
-                level: self.level,
-                raster: Raster { size_px, margin_modules: self.margin },
+                encoding: self.encoding,
+                margin_modules: self.margin,
+                size,
+                width_mm: self.width_mm.unwrap_or(Print::default().width_mm),
+                dark: self.dark.unwrap_or(Color::BLACK),
+                light: self.light.unwrap_or(Color::WHITE),
+                title: self.title,
                 coloured: on_terminal,
             },
             target: self.output.map_or(Target::Stdout, Target::File),
         })
+    }
+
+    /// Refuses flags that the format has no use for.
+    fn check_format(&self, format: Format) -> Result<(), Mistake> {
+        use Format::{Eps, Pbm, Pdf, Png, Svg};
+        let colours = (&[Png, Svg][..], "colours", "png or svg");
+        let flags = [
+            ("--size", self.size.is_some(), (&[Png, Svg][..], "size in pixels", "png or svg")),
+            ("--scale", self.scale.is_some(), (&[Png, Svg, Pbm][..], "pixels", "png, svg or pbm")),
+            ("--width-mm", self.width_mm.is_some(), (&[Pdf, Eps][..], "millimetres", "pdf or eps")),
+            ("--dark", self.dark.is_some(), colours),
+            ("--light", self.light.is_some(), colours),
+            ("--title", self.title.is_some(), (&[Svg][..], "title", "svg")),
+        ];
+        for (flag, given, (of, lacks, formats)) in flags {
+            if given && !of.contains(&format) {
+                // These have no pixels at all.
+                let none = matches!(format, Format::Utf8 | Format::Ascii) && flag == "--size";
+                let lacks = if none { "pixels" } else { lacks };
+                return Err(Mistake::NotOfFormat { flag, format, lacks, formats });
+            }
+        }
+        Ok(())
     }
 }
 
 /// Chooses the format by the extension; without one it is PNG, as on standard output.
 fn format_of(file: &Path) -> Result<Format, Mistake> {
     let Some(extension) = file.extension() else { return Ok(Format::Png) };
+    let formats = [
+        ("png", Format::Png),
+        ("svg", Format::Svg),
+        ("txt", Format::Utf8),
+        ("pbm", Format::Pbm),
+        ("pdf", Format::Pdf),
+        ("eps", Format::Eps),
+    ];
     let is = |name| extension.eq_ignore_ascii_case(name);
-    [("png", Format::Png), ("svg", Format::Svg), ("txt", Format::Utf8)]
+    formats
         .into_iter()
         .find_map(|(name, format)| is(name).then_some(format))
         .ok_or_else(|| Mistake::UnknownExtension(file.to_owned()))

@@ -2,8 +2,12 @@
 
 use anyhow::Context;
 use clap::ValueEnum;
-use qr_core::{Level, Raster, encode, write_png};
+use qr_core::{
+    Color, Ink, Modules, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps,
+    write_palette_png, write_pbm, write_pdf, write_png, write_svg,
+};
 
+use crate::encoding::{AnySymbol, Encoding};
 use crate::{half_blocks, svg};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -14,34 +18,130 @@ pub(crate) enum Format {
     Svg,
     /// Half blocks, two modules a character; white on black on a terminal
     Utf8,
+    /// Two characters a module, dark on light
+    Ascii,
+    /// Portable bitmap
+    Pbm,
+    /// One page, in black ink alone
+    Pdf,
+    /// Encapsulated PostScript, in black ink alone
+    Eps,
+}
+
+impl Format {
+    /// The name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Format::Png => "png",
+            Format::Svg => "svg",
+            Format::Utf8 => "utf8",
+            Format::Ascii => "ascii",
+            Format::Pbm => "pbm",
+            Format::Pdf => "pdf",
+            Format::Eps => "eps",
+        }
+    }
+}
+
+/// How large the picture is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Size {
+    /// The pixels a side of the picture.
+    Picture(u32),
+    /// The pixels a side of each module.
+    Module(u32),
 }
 
 pub(crate) struct Picture {
     pub(crate) format: Format,
-    pub(crate) level: Level,
-    /// For utf8 only its margin counts.
-    pub(crate) raster: Raster,
+    pub(crate) encoding: Encoding,
+    /// `None` for what the standard asks for.
+    pub(crate) margin_modules: Option<u32>,
+    pub(crate) size: Size,
+    pub(crate) width_mm: f64,
+    pub(crate) dark: Color,
+    pub(crate) light: Color,
+    pub(crate) title: Option<String>,
     /// Whether utf8 sets the terminal's colours.
     pub(crate) coloured: bool,
 }
 
 impl Picture {
     pub(crate) fn draw(&self, text: &str) -> anyhow::Result<Vec<u8>> {
-        let symbol = encode(text, self.level).with_context(|| {
-            format!("the text's {} bytes are too many for level {}", text.len(), self.level)
-        })?;
-        Ok(match self.format {
+        let symbol = self.encoding.encode(text)?;
+        let modules = symbol.modules();
+        let margin_modules = self.margin_modules();
+        let raster = self.raster(modules);
+        let print = Print { margin_modules, width_mm: self.width_mm };
+        let (mut bytes, mut text) = (Vec::new(), String::new());
+        match self.format {
             Format::Png => {
-                let mut png = Vec::new();
-                write_png(&symbol, &self.raster, &mut png)
-                    .with_context(|| format!("--size {} is too small", self.raster.size_px))?;
-                png
+                let palette = Palette { dark: self.dark, light: self.light };
+                let drawn = match &symbol {
+                    // The service's bytes.
+                    AnySymbol::Qr(symbol) if self.is_plain() => {
+                        write_png(symbol, &raster, &mut bytes)
+                    }
+                    _ => write_palette_png(modules, &raster, &palette, &mut bytes),
+                };
+                drawn.with_context(|| self.fault_of_size())?;
             }
-            Format::Svg => svg::draw(&symbol, &self.raster).into_bytes(),
+            Format::Svg => text = self.draw_svg(&symbol, &raster),
             Format::Utf8 => {
-                half_blocks::draw(&symbol, self.raster.margin_modules as usize, self.coloured)
-                    .into_bytes()
+                text = half_blocks::draw(modules, margin_modules, self.coloured);
             }
-        })
+            Format::Ascii => {
+                write_ascii(modules, &TextStyle { margin_modules, ink: Ink::Dark }, &mut text);
+            }
+            Format::Pbm => {
+                // Exact, because the options give pbm a size by module only.
+                let scale_px = raster.size_px / (modules.width() as u32 + 2 * margin_modules);
+                write_pbm(modules, scale_px, margin_modules, &mut bytes)
+                    .with_context(|| self.fault_of_size())?;
+            }
+            Format::Pdf => write_pdf(modules, &print, &mut bytes)?,
+            Format::Eps => write_eps(modules, &print, &mut text)?,
+        }
+        Ok(if text.is_empty() { bytes } else { text.into_bytes() })
+    }
+
+    fn margin_modules(&self) -> u32 {
+        self.margin_modules.unwrap_or(self.encoding.quiet_zone())
+    }
+
+    fn raster(&self, modules: Modules<'_>) -> Raster {
+        let margin_modules = self.margin_modules();
+        match self.size {
+            Size::Picture(size_px) => Raster { size_px, margin_modules },
+            Size::Module(scale_px) => Raster::of_scale(modules, scale_px, margin_modules),
+        }
+    }
+
+    /// Whether the colours are black and white.
+    fn is_plain(&self) -> bool {
+        self.dark == Color::BLACK && self.light == Color::WHITE
+    }
+
+    fn fault_of_size(&self) -> String {
+        match self.size {
+            Size::Picture(size_px) => format!("--size {size_px} is too small"),
+            Size::Module(scale_px) => format!("--scale {scale_px} is too large"),
+        }
+    }
+
+    fn draw_svg(&self, symbol: &AnySymbol, raster: &Raster) -> String {
+        if let (AnySymbol::Qr(symbol), Size::Picture(_), None, true) =
+            (symbol, self.size, &self.title, self.is_plain())
+        {
+            // The document that `qr` has always written.
+            return svg::draw(symbol, raster);
+        }
+        let Picture { dark, light, .. } = *self;
+        let (margin_modules, width_px) = (raster.margin_modules, Some(raster.size_px));
+        let title = self.title.as_deref();
+        let svg = Svg { margin_modules, width_px, dark, light, title };
+        let mut drawn = String::new();
+        write_svg(symbol.modules(), &svg, &mut drawn);
+        drawn
     }
 }

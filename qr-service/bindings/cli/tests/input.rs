@@ -24,6 +24,13 @@ fn other_input_is_encoded_unchanged() {
 }
 
 #[test]
+fn without_a_text_standard_input_is_read() {
+    assert_eq!(read_back(b"text\n", &[]), "text");
+    assert_eq!(read_back(b"text\n", &["--keep-newline", "--level", "H"]), "text\n");
+    assert_eq!(refused(qr(&[]).output().expect("it runs"), 1), "the text is empty");
+}
+
+#[test]
 fn a_text_may_begin_with_a_dash() {
     let text = |args: &[&str]| text_of_png(&written(qr(args).output().expect("it runs")));
     assert_eq!(text(&["--", "--level"]), "--level");

@@ -7,12 +7,24 @@ use std::process::Command;
 use support::{qr, refused, written};
 
 /// Every flag.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 21] = [
     "--output",
     "--format",
     "--size",
     "--margin",
     "--level",
+    "--scale",
+    "--width-mm",
+    "--dark",
+    "--light",
+    "--title",
+    "--boost",
+    "--symbol-version",
+    "--mask",
+    "--mode",
+    "--eci",
+    "--gs1",
+    "--micro",
     "--keep-newline",
     "--completions",
     "--man",
@@ -39,10 +51,44 @@ fn one_line_names_the_flag_and_its_bad_value() {
         (&["a", "--level", "X"], "--level <LEVEL>: invalid value \"X\": use L or M or Q or H"),
         (
             &["a", "--format", "gif"],
-            "--format <FORMAT>: invalid value \"gif\": use png or svg or utf8",
+            "--format <FORMAT>: invalid value \"gif\": use png or svg or utf8 or ascii or pbm or pdf or eps",
         ),
-        (&["a", "-o", "a.jpg"], "--output a.jpg: end it in .png, .svg or .txt, or give --format"),
+        (
+            &["a", "-o", "a.jpg"],
+            "--output a.jpg: end it in .png, .svg, .txt, .pbm, .pdf or .eps, or give --format",
+        ),
         (&["a", "-f", "utf8", "-s", "9"], "--size: utf8 has no pixels; give --format png or svg"),
+        (
+            &["a", "-f", "pbm", "-s", "9"],
+            "--size: pbm has no size in pixels; give --format png or svg",
+        ),
+        (
+            &["a", "-f", "pdf", "--scale", "9"],
+            "--scale: pdf has no pixels; give --format png, svg or pbm",
+        ),
+        (&["a", "--width-mm", "9"], "--width-mm: png has no millimetres; give --format pdf or eps"),
+        (
+            &["a", "-f", "eps", "--dark", "f00"],
+            "--dark: eps has no colours; give --format png or svg",
+        ),
+        (
+            &["a", "-f", "ascii", "--light", "f00"],
+            "--light: ascii has no colours; give --format png or svg",
+        ),
+        (&["a", "--title", "t"], "--title: png has no title; give --format svg"),
+        (
+            &["a", "--dark", "red"],
+            "--dark <COLOUR>: invalid value \"red\": use 3, 4, 6 or 8 hexadecimal digits, or three decimals up to 255 with dashes",
+        ),
+        (
+            &["a", "--symbol-version", "9-5"],
+            "--symbol-version <VERSIONS>: invalid value \"9-5\": use a version from 1 to 40, or the lowest and the highest as 5-10",
+        ),
+        (
+            &["a", "-f", "pdf", "--width-mm", "0.5"],
+            "--width-mm <MM>: invalid value \"0.5\": 0.5 is not in 1..=5080",
+        ),
+        (&["a", "--mask", "8"], "--mask <MASK>: invalid value \"8\": 8 is not in 0..=7"),
     ] {
         assert_eq!(refused(run(args), 2), expected, "{args:?}");
     }
@@ -51,8 +97,9 @@ fn one_line_names_the_flag_and_its_bad_value() {
 #[test]
 fn other_usage_errors_are_named_and_exit_with_2() {
     for (args, named) in [
-        (&[][..], "<TEXT>"),
-        (&["a", "b"], "'b'"),
+        (&["a", "b"][..], "'b'"),
+        (&["a", "--size", "9", "--scale", "9"], "'--scale <PIXELS>'"),
+        (&["a", "--micro", "--boost"], "'--boost'"),
         (&["a", "--sise", "9"], "'--sise'"),
         (&["a", "--size"], "'--size <PIXELS>'"),
         (&["a", "--man"], "'--man'"),

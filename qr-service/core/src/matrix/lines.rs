@@ -91,3 +91,61 @@ impl Word for u64 {
         self
     }
 }
+
+/// A word of another type with the same bits. What is drawn in it has its own copies of the functions
+/// that draw, so that the compiler inlines those of [`crate::encode`] as if nothing else called them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Apart<T>(T);
+
+macro_rules! word_operator {
+    ($operator:ident, $method:ident) => {
+        impl<T: Word> $operator for Apart<T> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                Apart(self.0.$method(other.0))
+            }
+        }
+    };
+}
+word_operator!(BitAnd, bitand);
+word_operator!(BitOr, bitor);
+word_operator!(BitXor, bitxor);
+
+impl<T: Word> Not for Apart<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn not(self) -> Self {
+        Apart(!self.0)
+    }
+}
+
+impl<T: Word> Shl<u32> for Apart<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn shl(self, by: u32) -> Self {
+        Apart(self.0 << by)
+    }
+}
+
+impl<T: Word> Shr<u32> for Apart<T> {
+    type Output = Self;
+    #[inline(always)]
+    fn shr(self, by: u32) -> Self {
+        Apart(self.0 >> by)
+    }
+}
+
+impl<T: Word> Word for Apart<T> {
+    const BITS: usize = T::BITS;
+    const ZERO: Self = Apart(T::ZERO);
+    const ONES: Self = Apart(T::ONES);
+
+    fn from_low(bits: u64) -> Self {
+        Apart(T::from_low(bits))
+    }
+
+    fn to_u64(self) -> u64 {
+        self.0.to_u64()
+    }
+}

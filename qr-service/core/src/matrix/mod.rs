@@ -15,17 +15,19 @@ mod place;
 mod transpose;
 
 use lines::Lines;
-pub(crate) use lines::{Sizes, Word};
+pub(crate) use lines::{Apart, Sizes, Word};
 
 use crate::level::Level;
 use crate::version::size_of;
 
-/// Draws the symbol of `codewords` with buffers of at least its [`Sizes`]. Returns its rows and the
-/// mask with the lowest penalty.
+/// Draws the symbol of `codewords` with buffers of at least its [`Sizes`] and with `mask`, or else with
+/// the mask of the lowest penalty. Returns its rows and the mask.
+#[inline(always)]
 pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
     version: u8,
     level: Level,
     codewords: &[u8],
+    mask: Option<u8>,
 ) -> (Lines<T, WORDS, LINES>, u8) {
     let size = size_of(version);
     let patterns = function::Patterns::<T, WORDS, LINES>::new(version);
@@ -39,8 +41,9 @@ pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS
     }
     let formats = format::Formats::new(level, size);
     let free = &patterns.free;
-    let mask =
-        penalty::choose_mask::<T, WORDS, LINES, STRIPS>(&rows, &columns, free, &formats, size);
+    let mask = mask.unwrap_or_else(|| {
+        penalty::choose_mask::<T, WORDS, LINES, STRIPS>(&rows, &columns, free, &formats, size)
+    });
     mask::apply(&mut rows, free, mask, size);
     formats.draw(&mut rows, mask);
     (rows, mask)

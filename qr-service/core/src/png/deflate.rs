@@ -5,7 +5,10 @@
 //! covers all the rest: the end of the line if it equals the line before, the repetitions, and the
 //! beginning of the next line if it equals this one.
 
-use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS};
+use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS, MISSING};
+
+/// What a symbol without a code adds to the length of a stream, at least.
+pub(crate) const MISSING_BYTES: usize = (MISSING >> 16) as usize / 8;
 
 /// Takes the elements of the stream, in order.
 pub(crate) trait Sink {
@@ -89,6 +92,8 @@ pub(crate) struct Writer<'a> {
     /// The stream up to `at`, and room after it.
     out: &'a mut Vec<u8>,
     at: usize,
+    /// Where the stream began.
+    start: usize,
     /// Bits not written yet, the first lowest; fewer than 8 between calls.
     bits: u64,
     pending: u32,
@@ -100,22 +105,23 @@ pub(crate) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
         let (bytes, rest, pending) = codes.header.parts();
+        let start = out.len();
         out.extend_from_slice(bytes);
         let at = out.len();
-        Writer { codes, out, at, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
+        Writer { codes, out, at, start, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
     }
 
     /// Adds the low `count` bits of `value` to those pending for [`Self::store`], at most 56 in all.
     /// Its other bits must be zero.
     #[inline(always)]
     fn hold(&mut self, value: u64, count: u32) {
-        self.bits |= value << self.pending;
+        // Only a missing code shifts too far; its picture is thrown away.
+        self.bits |= value.wrapping_shl(self.pending);
         self.pending += count;
     }
 
     #[inline(always)]
     fn hold_code(&mut self, code: u32) {
-        debug_assert!(code > 0, "a symbol without a code");
         self.hold(u64::from(code & 0xffff), code >> 16);
     }
 
@@ -127,7 +133,7 @@ impl<'a> Writer<'a> {
         }
         self.out[self.at..self.at + 8].copy_from_slice(&self.bits.to_le_bytes());
         self.at += self.pending as usize / 8;
-        self.bits >>= self.pending & !7;
+        self.bits = self.bits.wrapping_shr(self.pending & !7);
         self.pending &= 7;
     }
 
@@ -141,15 +147,21 @@ impl<'a> Writer<'a> {
         let (code, extra_bits, extra) = power_code(distance - 1, 2);
         let code = self.codes.distances[code];
         let len = code >> 16;
-        (distance, u64::from(code & 0xffff) | (extra as u64) << len, len + u32::from(extra_bits))
+        (
+            distance,
+            u64::from(code & 0xffff) | (extra as u64).wrapping_shl(len),
+            len + u32::from(extra_bits),
+        )
     }
 
-    /// Ends the block and pads the last byte.
-    pub(crate) fn finish(mut self) {
+    /// Ends the block and pads the last byte. Returns the length of the stream, which is at least
+    /// [`MISSING_BYTES`] if a symbol had no code; the stream is then of no use.
+    pub(crate) fn finish(mut self) -> usize {
         self.hold_code(self.codes.literals[END_OF_BLOCK]);
         self.pending = self.pending.next_multiple_of(8);
         self.store();
         self.out.truncate(self.at);
+        self.at - self.start
     }
 }
 

@@ -29,7 +29,13 @@ pub(crate) struct Lengths {
     pub(crate) distances: [u8; DISTANCES],
 }
 
-/// The codes of a block: each symbol's code, first bit lowest, with its length from bit 16 on.
+/// What stands for the code of a symbol that has none: no bits, counted as 4096 bytes. So a stream that
+/// would need it is longer than any real one, which [`super::deflate::Writer`] notices at its end: a
+/// check of each code would cost more than all else about it.
+pub(crate) const MISSING: u32 = 1 << 31;
+
+/// The codes of a block: each symbol's code, first bit lowest, with its length from bit 16 on;
+/// [`MISSING`] for symbols without one.
 pub(crate) struct Codes {
     pub(crate) literals: [u32; LITERALS],
     pub(crate) distances: [u32; DISTANCES],
@@ -37,6 +43,7 @@ pub(crate) struct Codes {
 }
 
 /// The bits at the start of a block, first bit lowest, which transmit its codes.
+#[cfg_attr(test, derive(Clone))]
 pub(crate) struct Header {
     bytes: [u8; MAX_HEADER],
     bits: usize,
@@ -78,7 +85,7 @@ const fn canonical<const N: usize>(lengths: &[u8; N]) -> [u32; N] {
         next[bits + 1] = (next[bits] + count[bits]) << 1;
         bits += 1;
     }
-    let mut codes = [0; N];
+    let mut codes = [MISSING; N];
     i = 0;
     while i < N {
         let len = lengths[i] as u32;

@@ -1,11 +1,15 @@
 //! Symbol to PNG (RFC 2083): one bit of grey per pixel, dark 0, light 1, no filter.
 
 mod checksum;
+#[cfg(feature = "png-color")]
+mod color;
 mod deflate;
 mod huffman;
 mod prepared;
 
-use deflate::{Counts, Limits, LineCoder, Sink, Writer};
+#[cfg(feature = "png-color")]
+pub use color::{Palette, write_palette_png};
+use deflate::{Counts, Limits, LineCoder, MISSING_BYTES, Sink, Writer};
 use huffman::{Codes, Lengths};
 use prepared::CODES;
 
@@ -25,7 +29,7 @@ pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<
     let layout = raster.layout(symbol.size())?;
     let prepared = (*raster == Raster::SERVICE).then(|| CODES.get(usize::from(symbol.version) - 1));
     match prepared.flatten() {
-        Some(codes) => write_picture::<SMALL>(symbol, &layout, codes, limits(&layout), out),
+        Some(codes) => write_with_prepared_codes(symbol, &layout, codes, out),
         // Most pictures are small, and a buffer for the largest takes time to clear.
         None if layout.size_px <= 256 => write_with_own_codes::<SMALL>(symbol, &layout, out),
         None => write_with_own_codes::<LARGE>(symbol, &layout, out),
@@ -45,6 +49,18 @@ fn limits(layout: &Layout) -> Limits {
     Limits::prepared(1 + layout.size_px.div_ceil(8), layout.scale_px, edges)
 }
 
+/// Writes the picture with prepared Huffman codes, or with its own if a code is missing: a mistake in the
+/// tables must not become a picture that nobody can read.
+fn write_with_prepared_codes(symbol: &Symbol, layout: &Layout, codes: &Codes, out: &mut Vec<u8>) {
+    let start = out.len();
+    let len = write_picture::<SMALL>(symbol, layout, codes, limits(layout), out);
+    // No prepared code makes a stream of half that length.
+    if len >= MISSING_BYTES {
+        out.truncate(start);
+        write_with_own_codes::<SMALL>(symbol, layout, out);
+    }
+}
+
 /// Writes the picture with Huffman codes from its own statistics, in two passes.
 fn write_with_own_codes<const S: usize>(symbol: &Symbol, layout: &Layout, out: &mut Vec<u8>) {
     let mut counts = Counts::new();
@@ -53,13 +69,14 @@ fn write_with_own_codes<const S: usize>(symbol: &Symbol, layout: &Layout, out: &
     write_picture::<S>(symbol, layout, &codes, Limits::NONE, out);
 }
 
+/// Returns the length of the deflate stream.
 fn write_picture<const S: usize>(
     symbol: &Symbol,
     layout: &Layout,
     codes: &Codes,
     limits: Limits,
     out: &mut Vec<u8>,
-) {
+) -> usize {
     out.extend_from_slice(&SIGNATURE);
     write_chunk(out, b"IHDR", |out| {
         let size = (layout.size_px as u32).to_be_bytes();
@@ -68,15 +85,17 @@ fn write_picture<const S: usize>(
         // Bit depth 1, greyscale, deflate, the standard's filters, no interlace.
         out.extend_from_slice(&[1, 0, 0, 0, 0]);
     });
+    let mut len = 0;
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950: deflate, a window of 32 KiB, and check bits that make 0x7801 divisible by 31.
         out.extend_from_slice(&[0x78, 0x01]);
         let mut writer = Writer::new(codes, out);
         let sum = describe::<S, _>(symbol, layout, limits, &mut writer);
-        writer.finish();
+        len = writer.finish();
         out.extend_from_slice(&sum.to_be_bytes());
     });
     out.extend_from_slice(&END);
+    len
 }
 
 /// Appends a chunk: its length, its type, the content from `write`, its checksum.
@@ -118,4 +137,60 @@ fn describe<const S: usize, K: Sink>(
     coder.finish(light.bytes(), lines[1].bytes(), below);
     sum.add(light.buffer(), below);
     sum.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::huffman::{DISTANCES, LITERALS, MISSING};
+    use super::*;
+    use crate::{Level, encode};
+
+    /// Pictures of versions 1 to 15.
+    fn symbols() -> impl Iterator<Item = Symbol> {
+        (1..=512).step_by(17).map(|len| encode(&"aB".repeat(len)[..len], Level::L).unwrap())
+    }
+
+    #[test]
+    fn streams_with_prepared_codes_are_far_shorter_than_a_missing_code_makes_them() {
+        for symbol in symbols() {
+            let layout = Raster::SERVICE.layout(symbol.size()).unwrap();
+            let codes = &CODES[usize::from(symbol.version) - 1];
+            let mut png = Vec::new();
+            let len = write_picture::<SMALL>(&symbol, &layout, codes, limits(&layout), &mut png);
+            assert!(len < MISSING_BYTES / 2, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn a_picture_that_needs_a_missing_code_has_codes_of_its_own() {
+        let mut fallbacks = 0;
+        for symbol in symbols() {
+            let layout = Raster::SERVICE.layout(symbol.size()).unwrap();
+            let [mut prepared, mut own] = [b"before".to_vec(), b"before".to_vec()];
+            write_png(&symbol, &Raster::SERVICE, &mut prepared).unwrap();
+            write_with_own_codes::<SMALL>(&symbol, &layout, &mut own);
+            let codes = &CODES[usize::from(symbol.version) - 1];
+            for missing in 0..LITERALS + DISTANCES {
+                let (mut literals, mut distances) = (codes.literals, codes.distances);
+                match literals.get_mut(missing) {
+                    Some(code) => *code = MISSING,
+                    None => distances[missing - LITERALS] = MISSING,
+                }
+                let codes = Codes { literals, distances, header: codes.header.clone() };
+                let mut png = b"before".to_vec();
+                write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
+                assert!(png == prepared || png == own, "without symbol {missing}");
+                fallbacks += usize::from(png != prepared);
+            }
+            // Without the code that ends each block.
+            let mut literals = codes.literals;
+            literals[256] = MISSING;
+            let codes =
+                Codes { literals, distances: codes.distances, header: codes.header.clone() };
+            let mut png = b"before".to_vec();
+            write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
+            assert_eq!(png, own);
+        }
+        assert!(fallbacks > 100, "{fallbacks}");
+    }
 }

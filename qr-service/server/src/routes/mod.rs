@@ -26,27 +26,3 @@ pub(crate) fn router(app: Arc<App>) -> impl Routes {
         .with_state(Arc::clone(&app));
     layers::around(app, routes)
 }
-
-#[cfg(test)]
-mod tests {
-    use axum::body::Body;
-    use http::{Request, StatusCode};
-    use tower::ServiceExt;
-
-    use super::*;
-    use crate::access_log::AccessLog;
-    use crate::engine::Engine;
-
-    #[tokio::test]
-    async fn requests_over_the_limit_are_answered_503_until_one_ends() {
-        let app = App::new(Engine::Default, 1, AccessLog::Off);
-        let request = || Request::get("/qrcode?text=a").body(Body::empty()).unwrap();
-        let taken = app.in_flight.acquire();
-        let answer = router(Arc::clone(&app)).oneshot(request()).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(answer.headers()["retry-after"], "1");
-        drop(taken);
-        let answer = router(Arc::clone(&app)).oneshot(request()).await.unwrap();
-        assert_eq!(answer.status(), StatusCode::OK);
-    }
-}

@@ -43,7 +43,6 @@ fn answer<B>(app: &App, request: &Request<B>) -> Result<Response, Error> {
     }
     let mut buffer = [0; MAX_TEXT_BYTES];
     let text = parse_text(request.uri().query().unwrap_or_default().as_bytes(), &mut buffer)?;
-    let _permit = app.in_flight.acquire().ok_or(Error::Overloaded)?;
     let tag = app.tags.of(text);
     if is_known(request.headers(), &tag) {
         return Ok(not_modified(request.method(), tag));

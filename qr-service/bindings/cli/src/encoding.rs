@@ -1,0 +1,172 @@
+//! The flags that choose the symbol.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use qr_core::{
+    Encoder, EncoderError, Fnc1, Level, MicroEncoder, MicroSymbol, Modes, Modules, Symbol,
+};
+
+#[derive(Args, Debug)]
+pub(crate) struct Encoding {
+    /// Error correction level: how much of the symbol may be damaged
+    #[arg(short, long, value_name = "LEVEL", default_value = "L", ignore_case = true,
+        value_parser = level_parser())]
+    level: Level,
+
+    /// Raise the level as far as the symbol has room
+    #[arg(long)]
+    boost: bool,
+
+    /// Make a Micro QR symbol: up to 35 digits or 15 bytes, with a quiet zone of 2 modules
+    #[arg(long, conflicts_with_all = ["boost", "eci", "gs1"])]
+    micro: bool,
+
+    /// Version of the symbol, 1 to 40 (Micro QR: 1 to 4), or the lowest and the highest, as 5-10
+    #[arg(long, value_name = "VERSIONS")]
+    symbol_version: Option<Versions>,
+
+    /// Mask pattern, 0 to 7 (Micro QR: 0 to 3) [default: the one with the lowest penalty]
+    #[arg(long, value_name = "MASK", value_parser = clap::value_parser!(u8).range(0..=7))]
+    mask: Option<u8>,
+
+    /// Mode of the symbol
+    #[arg(long, value_name = "MODE", default_value = "auto", ignore_case = true)]
+    mode: Mode,
+
+    /// Declare the encoding of the text by an ECI header; UTF-8 is 26. Old readers print the header
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(0..=999_999))]
+    eci: Option<u32>,
+
+    /// The text is GS1 element strings; the separator is the character 0x1D
+    #[arg(long)]
+    gs1: bool,
+}
+
+fn level_parser() -> impl TypedValueParser<Value = Level> {
+    let values =
+        [("L", "About 7 %"), ("M", "About 15 %"), ("Q", "About 25 %"), ("H", "About 30 %")];
+    PossibleValuesParser::new(values.map(|(name, share)| PossibleValue::new(name).help(share)))
+        .try_map(|name| name.parse::<Level>())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Numeric, alphanumeric and byte mode, in the fewest bits
+    Auto,
+    /// Digits
+    Numeric,
+    /// Digits, upper-case letters, space and $%*+-./:
+    Alphanumeric,
+    /// Any text
+    Byte,
+    /// Kanji of Shift JIS alone
+    Kanji,
+    /// As auto, with Kanji mode for Kanji; the rest must be ASCII
+    AutoKanji,
+}
+
+/// The lowest and the highest version allowed.
+#[derive(Clone, Debug)]
+struct Versions(RangeInclusive<u8>);
+
+impl FromStr for Versions {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (low, high) = text.split_once('-').unwrap_or((text, text));
+        let version = |text: &str| text.parse().ok().filter(|v| (1..=40).contains(v));
+        match (version(low), version(high)) {
+            (Some(low), Some(high)) if low <= high => Ok(Versions(low..=high)),
+            _ => Err("use a version from 1 to 40, or the lowest and the highest as 5-10"),
+        }
+    }
+}
+
+/// A symbol of either kind.
+pub(crate) enum AnySymbol {
+    Qr(Box<Symbol>),
+    Micro(Box<MicroSymbol>),
+}
+
+impl AnySymbol {
+    pub(crate) fn modules(&self) -> Modules<'_> {
+        match self {
+            AnySymbol::Qr(symbol) => symbol.modules(),
+            AnySymbol::Micro(symbol) => symbol.modules(),
+        }
+    }
+}
+
+impl Encoding {
+    pub(crate) fn encode(&self, text: &str) -> anyhow::Result<AnySymbol> {
+        let symbol = if self.micro {
+            self.micro_encoder().encode(text).map(|symbol| AnySymbol::Micro(Box::new(symbol)))
+        } else {
+            self.encoder().encode(text).map(|symbol| AnySymbol::Qr(Box::new(symbol)))
+        };
+        symbol.map_err(|error| self.describe(error, text))
+    }
+
+    /// Quiet zone that the standard asks for, in modules.
+    pub(crate) fn quiet_zone(&self) -> u32 {
+        if self.micro { 2 } else { 4 }
+    }
+
+    fn describe(&self, error: EncoderError, text: &str) -> anyhow::Error {
+        let context = match error {
+            EncoderError::TooLong { .. } => {
+                format!("the text's {} bytes are too many for level {}", text.len(), self.level)
+            }
+            EncoderError::NotInMode { .. } => {
+                let mode = self.mode.to_possible_value();
+                format!("--mode {}", mode.as_ref().map_or("", |mode| mode.get_name()))
+            }
+            EncoderError::Eci { assignment } => {
+                return anyhow::anyhow!("--eci {assignment}: the text is UTF-8, which is 26");
+            }
+            EncoderError::Versions { .. } => "--symbol-version".to_owned(),
+            EncoderError::Mask { .. } => "--mask".to_owned(),
+            error => return error.into(),
+        };
+        anyhow::Error::from(error).context(context)
+    }
+
+    fn modes(&self) -> Modes {
+        match self.mode {
+            Mode::Auto => Modes::Automatic,
+            Mode::Numeric => Modes::Numeric,
+            Mode::Alphanumeric => Modes::Alphanumeric,
+            Mode::Byte => Modes::Byte,
+            Mode::Kanji => Modes::Kanji,
+            Mode::AutoKanji => Modes::AutomaticWithKanji,
+        }
+    }
+
+    fn micro_encoder(&self) -> MicroEncoder {
+        let versions = self.symbol_version.clone().map_or(1..=4, |Versions(versions)| versions);
+        // M1 has no level.
+        let level = (*versions.end() > 1).then_some(self.level);
+        let encoder = MicroEncoder::new(level).modes(self.modes()).versions(versions);
+        match self.mask {
+            Some(mask) => encoder.mask(mask),
+            None => encoder,
+        }
+    }
+
+    fn encoder(&self) -> Encoder {
+        let mut encoder = Encoder::new(self.level).boost(self.boost).modes(self.modes());
+        if let Some(Versions(versions)) = &self.symbol_version {
+            encoder = encoder.versions(versions.clone());
+        }
+        if let Some(mask) = self.mask {
+            encoder = encoder.mask(mask);
+        }
+        if let Some(eci) = self.eci {
+            encoder = encoder.eci(eci);
+        }
+        if self.gs1 { encoder.fnc1(Fnc1::Gs1) } else { encoder }
+    }
+}

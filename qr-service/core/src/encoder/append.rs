@@ -1,0 +1,102 @@
+//! Structured append: one message in up to 16 symbols (ISO/IEC 18004 section 8).
+
+use super::segments::Segments;
+use super::stream::{Header, Part};
+use super::units::{Unit, units};
+use super::{Data, Encoder, EncoderError};
+use crate::symbol::Symbol;
+
+/// The most symbols that structured append links.
+pub const MAX_SYMBOLS: usize = 16;
+
+impl Encoder {
+    /// Encodes `data` in as few symbols as hold it, all of the same version: the smallest allowed
+    /// that needs no more symbols. Data that one symbol holds give one symbol without a structured
+    /// append header. Characters of a text are never divided.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, Level};
+    ///
+    /// let symbols = Encoder::new(Level::M).versions(1..=5).encode_append(&"word ".repeat(50))?;
+    /// assert_eq!(symbols.len(), 4);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`EncoderError::TooManySymbols`] if [`MAX_SYMBOLS`] of the highest version allowed do not hold
+    /// the data; else as [`Encoder::encode`].
+    pub fn encode_append<'a>(
+        &self,
+        data: impl Into<Data<'a>>,
+    ) -> Result<Vec<Symbol>, EncoderError> {
+        let data = data.into();
+        match self.encode(data) {
+            Ok(symbol) => return Ok(vec![symbol]),
+            Err(EncoderError::TooLong { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let units = units(data, self)?;
+        let mut parts = self.divide(&units, self.versions.1)?;
+        let mut version = self.versions.1;
+        // Fewer versions never need fewer symbols, so the first that needs more ends the search.
+        while version > self.versions.0 {
+            match self.divide(&units, version - 1) {
+                Ok(smaller) if smaller.len() == parts.len() => parts = smaller,
+                _ => break,
+            }
+            version -= 1;
+        }
+        let forced = self.clone().versions(version..=version);
+        let parity = parity(data, &units);
+        let total = parts.len();
+        let part = |(index, units)| {
+            let header = self.header_of(Part { index, total, parity });
+            forced.encode_units(data, units, &header)
+        };
+        parts.into_iter().enumerate().map(part).collect()
+    }
+
+    fn header_of(&self, part: Part) -> Header {
+        Header { part: Some(part), eci: self.eci, fnc1: self.fnc1 }
+    }
+
+    /// Divides the units into parts that each fill a symbol of `version`.
+    fn divide<'u>(&self, units: &'u [Unit], version: u8) -> Result<Vec<&'u [Unit]>, EncoderError> {
+        let header = self.header_of(Part { index: 0, total: MAX_SYMBOLS, parity: 0 });
+        let mut parts = Vec::new();
+        let mut rest = units;
+        while let Some(next) = rest.first() {
+            let (part, after) = rest.split_at(Segments::most_units(rest, self, &header, version));
+            if part.is_empty() || parts.len() == MAX_SYMBOLS {
+                return Err(EncoderError::TooManySymbols { held_bytes: next.at });
+            }
+            parts.push(part);
+            rest = after;
+        }
+        Ok(parts)
+    }
+}
+
+/// XOR of the message's bytes as encoded: Kanji as Shift JIS, the rest as it is.
+fn parity(data: Data<'_>, units: &[Unit]) -> u8 {
+    let bytes = data.as_bytes();
+    units.iter().fold(0, |parity, unit| {
+        let of_unit = match unit.kanji {
+            Some(value) => shift_jis(value),
+            None => bytes[unit.at..][..usize::from(unit.len)].iter().fold(0, |a, b| a ^ b),
+        };
+        parity ^ of_unit
+    })
+}
+
+/// XOR of the two bytes of a Kanji.
+#[cfg(feature = "kanji")]
+fn shift_jis(value: u16) -> u8 {
+    let [high, low] = super::kanji::code(value).to_be_bytes();
+    high ^ low
+}
+
+#[cfg(not(feature = "kanji"))]
+fn shift_jis(_: u16) -> u8 {
+    0
+}

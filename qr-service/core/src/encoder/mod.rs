@@ -1,0 +1,315 @@
+//! Encoding with options: [`Encoder`].
+
+mod append;
+mod error;
+#[cfg(feature = "kanji")]
+mod kanji;
+#[cfg(feature = "micro")]
+mod micro;
+#[cfg(feature = "rmqr")]
+mod rmqr;
+mod segments;
+mod stream;
+mod units;
+
+pub use append::MAX_SYMBOLS;
+pub use error::EncoderError;
+#[cfg(feature = "micro")]
+pub use micro::MicroEncoder;
+#[cfg(feature = "rmqr")]
+pub use rmqr::RmqrEncoder;
+
+use std::ops::RangeInclusive;
+
+use crate::encode::{DataCodewords, encode};
+use crate::level::Level;
+use crate::symbol::Symbol;
+use crate::version::data_codewords;
+use segments::Segments;
+use stream::Header;
+use units::{Unit, units};
+
+/// The assignment number of UTF-8 for [`Encoder::eci`].
+pub const ECI_UTF_8: u32 = 26;
+
+/// What to encode: text, which is encoded as UTF-8, or bytes, which are encoded as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data<'a> {
+    /// Text. The modes with Kanji encode these in Shift JIS.
+    Text(&'a str),
+    /// Bytes in any encoding.
+    Bytes(&'a [u8]),
+}
+
+impl Data<'_> {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Data::Text(text) => text.as_bytes(),
+            Data::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Data<'a> {
+    fn from(text: &'a str) -> Self {
+        Data::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Data<'a> {
+    fn from(text: &'a String) -> Self {
+        Data::Text(text)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Data<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Data::Bytes(bytes)
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for Data<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        Data::Bytes(bytes)
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Data<'a> {
+    fn from(bytes: &'a [u8; N]) -> Self {
+        Data::Bytes(bytes)
+    }
+}
+
+/// The modes that an [`Encoder`] may use (ISO/IEC 18004 section 7.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Modes {
+    /// Numeric, alphanumeric and byte mode, split so that the message takes the fewest bits.
+    #[default]
+    Automatic,
+    /// Numeric mode alone: digits.
+    Numeric,
+    /// Alphanumeric mode alone: digits, upper-case letters, space and `$%*+-./:`.
+    Alphanumeric,
+    /// Byte mode alone: anything.
+    Byte,
+    /// Kanji mode alone: the characters of JIS X 0208 that every Shift JIS table reads alike.
+    #[cfg(feature = "kanji")]
+    Kanji,
+    /// As [`Modes::Automatic`], with Kanji mode for Kanji. All other characters must be ASCII: a
+    /// decoder cannot tell UTF-8 from Shift JIS in the same symbol.
+    #[cfg(feature = "kanji")]
+    AutomaticWithKanji,
+}
+
+/// What the FNC1 indicator says about the data (section 7.4.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fnc1 {
+    /// First position: GS1 element strings. An element of variable length ends with the separator
+    /// 0x1D, unless it is the last.
+    Gs1,
+    /// Second position: an industry's format by its AIM application indicator, 0 to 99, or the
+    /// ASCII value of a letter plus 100.
+    Aim(u8),
+}
+
+/// Encodes text or bytes (ISO/IEC 18004) with options.
+///
+/// Without options it gives the symbol of [`encode`](crate::encode).
+///
+/// ```
+/// use qr_core::{ECI_UTF_8, Encoder, Level};
+///
+/// let symbol = Encoder::new(Level::M).boost(true).eci(ECI_UTF_8).encode("grüße")?;
+/// assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Encoder {
+    level: Level,
+    boost: bool,
+    /// The lowest and the highest version allowed.
+    versions: (u8, u8),
+    mask: Option<u8>,
+    modes: Modes,
+    eci: Option<u32>,
+    fnc1: Option<Fnc1>,
+}
+
+impl Encoder {
+    /// An encoder for `level` without further options: the smallest version that holds the message,
+    /// the mask with the lowest penalty, automatic modes, no ECI and no FNC1.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, Level, encode};
+    ///
+    /// assert!(Encoder::new(Level::Q).encode("text").ok() == encode("text", Level::Q).ok());
+    /// ```
+    pub fn new(level: Level) -> Self {
+        Encoder {
+            level,
+            boost: false,
+            versions: (1, 40),
+            mask: None,
+            modes: Modes::Automatic,
+            eci: None,
+            fnc1: None,
+        }
+    }
+
+    /// Whether to raise the level as far as the version has room.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, Level};
+    ///
+    /// let symbol = Encoder::new(Level::L).boost(true).encode("123")?;
+    /// assert_eq!((symbol.version(), symbol.level()), (1, Level::H));
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
+    pub fn boost(mut self, boost: bool) -> Self {
+        self.boost = boost;
+        self
+    }
+
+    /// The versions allowed, within 1 to 40; `n..=n` forces version `n`.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, EncoderError, Level};
+    ///
+    /// let encoder = Encoder::new(Level::M).versions(1..=2);
+    /// let Err(EncoderError::TooLong { needed_bits, available_bits, smallest_version }) =
+    ///     encoder.encode("https://example.com/some/path")
+    /// else {
+    ///     panic!("version 2 has no room for it");
+    /// };
+    /// assert_eq!((needed_bits, available_bits, smallest_version), (244, 224, Some(3)));
+    /// # Ok::<(), EncoderError>(())
+    /// ```
+    pub fn versions(mut self, versions: RangeInclusive<u8>) -> Self {
+        self.versions = (*versions.start(), *versions.end());
+        self
+    }
+
+    /// The mask pattern reference, 0 to 7, instead of the mask with the lowest penalty.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, Level};
+    ///
+    /// assert_eq!(Encoder::new(Level::M).mask(5).encode("text")?.mask(), 5);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
+    pub fn mask(mut self, mask: u8) -> Self {
+        self.mask = Some(mask);
+        self
+    }
+
+    /// The modes to encode in.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, EncoderError, Level, Modes};
+    ///
+    /// let encoder = Encoder::new(Level::M).modes(Modes::Numeric);
+    /// assert!(encoder.encode("0123").is_ok());
+    /// assert!(matches!(encoder.encode("012A"), Err(EncoderError::NotInMode { at_byte: 3, .. })));
+    /// ```
+    pub fn modes(mut self, modes: Modes) -> Self {
+        self.modes = modes;
+        self
+    }
+
+    /// The ECI assignment number that declares the encoding of the bytes, 0 to 999999. Text is UTF-8
+    /// and takes [`ECI_UTF_8`]. Old readers print the header as text, so there is none by default.
+    pub fn eci(mut self, assignment: u32) -> Self {
+        self.eci = Some(assignment);
+        self
+    }
+
+    /// The FNC1 indicator. The separator in the data is 0x1D.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, Fnc1, Level};
+    ///
+    /// let batch_and_serial = "010950110153000310AB%1\u{1d}21X";
+    /// let symbol = Encoder::new(Level::M).fnc1(Fnc1::Gs1).encode(batch_and_serial)?;
+    /// assert_eq!(symbol.version(), 2);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
+    pub fn fnc1(mut self, fnc1: Fnc1) -> Self {
+        self.fnc1 = Some(fnc1);
+        self
+    }
+
+    /// Encodes `data` in one symbol. Empty data gives a symbol without segments.
+    ///
+    /// # Errors
+    /// [`EncoderError`] if an option is out of range, the modes cannot encode the data, or no version
+    /// allowed holds them.
+    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<Symbol, EncoderError> {
+        let data = data.into();
+        if let (Data::Text(text), true) = (data, *self == Encoder::new(self.level)) {
+            // The direct way takes no memory and half the time.
+            if let Ok(symbol) = encode(text, self.level) {
+                return Ok(symbol);
+            }
+        }
+        self.check(data)?;
+        let units = units(data, self)?;
+        let header = Header { part: None, eci: self.eci, fnc1: self.fnc1 };
+        self.encode_units(data, &units, &header)
+    }
+
+    /// Checks the options that the builder takes as they come.
+    fn check(&self, data: Data<'_>) -> Result<(), EncoderError> {
+        let (low, high) = self.versions;
+        if low < 1 || low > high || high > 40 {
+            return Err(EncoderError::Versions { low, high, most: 40 });
+        }
+        if let Some(mask) = self.mask.filter(|mask| *mask > 7) {
+            return Err(EncoderError::Mask { mask, most: 7 });
+        }
+        if let Some(assignment) = self.eci {
+            let mislabelled = assignment != ECI_UTF_8
+                && matches!(data, Data::Text(text) if !text.is_ascii())
+                && matches!(self.modes, Modes::Automatic | Modes::Byte);
+            if assignment > 999_999 || mislabelled {
+                return Err(EncoderError::Eci { assignment });
+            }
+        }
+        if let Some(Fnc1::Aim(indicator)) = self.fnc1 {
+            let letter = indicator.checked_sub(100).is_some_and(|it| it.is_ascii_alphabetic());
+            if indicator > 99 && !letter {
+                return Err(EncoderError::ApplicationIndicator { indicator });
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes units of `data` in the smallest version allowed that holds them.
+    fn encode_units(
+        &self,
+        data: Data<'_>,
+        units: &[Unit],
+        header: &Header,
+    ) -> Result<Symbol, EncoderError> {
+        let (low, high) = self.versions;
+        let Some((version, segments)) = Segments::smallest(units, self, header, low..=high) else {
+            let needed_bits = Segments::least_bits(units, self, header, high);
+            // A bound on the work: no version holds more characters.
+            let smallest = Segments::smallest(units, self, header, high..=40);
+            return Err(EncoderError::TooLong {
+                needed_bits,
+                available_bits: 8 * data_codewords(high, self.level) as u64,
+                smallest_version: smallest.map(|(version, _)| version),
+            });
+        };
+        let fits = |level: &Level| segments.bits <= 8 * data_codewords(version, *level) as u64;
+        let mut above = Level::ALL.into_iter().rev().take_while(|level| *level != self.level);
+        let boosted = if self.boost { above.find(fits) } else { None };
+        let level = boosted.unwrap_or(self.level);
+        let capacity = data_codewords(version, level);
+        let data = stream::data_codewords(data, &segments, header, capacity);
+        Ok(DataCodewords { version, level, mask: self.mask, data: &data }.to_symbol())
+    }
+}

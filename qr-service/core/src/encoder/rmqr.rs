@@ -1,0 +1,143 @@
+//! Rectangular Micro QR: the encoder. `crate::rmqr` draws.
+
+use std::ops::RangeInclusive;
+
+use super::segments::{Path, Segment, split};
+use super::units::{Unit, units};
+use super::{Data, Encoder, EncoderError, Modes};
+use crate::bits::BitString;
+use crate::level::Level;
+use crate::rmqr::{KINDS, RmqrSymbol};
+
+/// Encodes text or bytes as rectangular Micro QR (rMQR, ISO/IEC 23941), for narrow spaces: up to 361
+/// digits, 219 alphanumeric characters or 150 bytes. Its quiet zone is 2 modules wide.
+///
+/// ```
+/// use qr_core::{Level, RmqrEncoder};
+///
+/// let symbol = RmqrEncoder::new(Level::M).heights(7..=9).encode("https://example.com")?;
+/// assert_eq!((symbol.modules().width(), symbol.modules().height()), (59, 9));
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct RmqrEncoder {
+    level: Level,
+    heights: RangeInclusive<u8>,
+    widths: RangeInclusive<u8>,
+    modes: Modes,
+    eci: Option<u32>,
+}
+
+impl RmqrEncoder {
+    /// An encoder for level M or H; there are no others.
+    pub fn new(level: Level) -> Self {
+        let (heights, widths) = (7..=17, 27..=139);
+        RmqrEncoder { level, heights, widths, modes: Modes::Automatic, eci: None }
+    }
+
+    /// The heights allowed, in modules. There are 7, 9, 11, 13, 15 and 17.
+    pub fn heights(mut self, heights: RangeInclusive<u8>) -> Self {
+        self.heights = heights;
+        self
+    }
+
+    /// The widths allowed, in modules. There are 43, 59, 77, 99 and 139, and 27 at heights 11 and 13.
+    pub fn widths(mut self, widths: RangeInclusive<u8>) -> Self {
+        self.widths = widths;
+        self
+    }
+
+    /// The modes to encode in.
+    pub fn modes(mut self, modes: Modes) -> Self {
+        self.modes = modes;
+        self
+    }
+
+    /// The ECI assignment number, as for [`Encoder::eci`].
+    pub fn eci(mut self, assignment: u32) -> Self {
+        self.eci = Some(assignment);
+        self
+    }
+
+    /// Encodes `data` in the size allowed that has the smallest area and holds them.
+    ///
+    /// # Errors
+    /// [`EncoderError`] as by [`Encoder::encode`]. Bits are those of the largest size allowed, and
+    /// `available_bits` are 0 if no size is allowed or has the level.
+    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<RmqrSymbol, EncoderError> {
+        let data = data.into();
+        let mut options = Encoder::new(Level::M).modes(self.modes);
+        options.eci = self.eci;
+        options.check(data)?;
+        let units = units(data, &options)?;
+        let everywhere = RmqrEncoder { heights: 7..=17, widths: 27..=139, ..self.clone() };
+        let Some((index, segments)) = self.smallest(&units) else {
+            let largest = self.sizes().next_back().unwrap_or(KINDS.len() - 1);
+            let available = self.sizes().next_back().map_or(0, |index| capacity(index, self.level));
+            return Err(EncoderError::TooLong {
+                needed_bits: self.header_bits() + split(&units, self.modes, path(largest)).0,
+                available_bits: available,
+                smallest_version: everywhere.smallest(&units).map(|(index, _)| index as u8 + 1),
+            });
+        };
+        let codewords = capacity(index, self.level) as usize / 8;
+        let mut bits = BitString::with_capacity(codewords);
+        self.put_header(&mut bits);
+        segments.iter().for_each(|segment| put_segment(&mut bits, data.as_bytes(), segment, index));
+        bits.put(0, (8 * codewords - bits.len()).min(3) as u32);
+        Ok(RmqrSymbol::draw(index, self.level, &bits.into_padded(codewords)))
+    }
+
+    /// The sizes allowed that have the level, by area.
+    fn sizes(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let allowed = |index: &usize| {
+            let kind = &KINDS[*index];
+            self.heights.contains(&kind.height)
+                && self.widths.contains(&kind.width)
+                && kind.data_codewords(self.level).is_some()
+        };
+        let mut sizes: Vec<usize> = (0..KINDS.len()).filter(allowed).collect();
+        sizes.sort_by_key(|&index| u32::from(KINDS[index].height) * u32::from(KINDS[index].width));
+        sizes.into_iter()
+    }
+
+    fn smallest<'u>(&self, units: &'u [Unit]) -> Option<(usize, Vec<Segment<'u>>)> {
+        self.sizes().find_map(|index| {
+            let (bits, segments) = split(units, self.modes, path(index));
+            (self.header_bits() + bits <= capacity(index, self.level)).then_some((index, segments))
+        })
+    }
+
+    fn header_bits(&self) -> u64 {
+        match self.eci {
+            None => 0,
+            Some(0..=127) => 11,
+            Some(128..=16383) => 19,
+            Some(_) => 27,
+        }
+    }
+
+    fn put_header(&self, out: &mut BitString) {
+        if let Some(assignment) = self.eci {
+            out.put(7, 3);
+            out.put_eci(assignment);
+        }
+    }
+}
+
+/// Data bits of a size; 0 if it does not have the level.
+fn capacity(index: usize, level: Level) -> u64 {
+    8 * KINDS[index].data_codewords(level).unwrap_or(0) as u64
+}
+
+fn path(index: usize) -> Path {
+    Path::with_headers(|mode| Some(3 + u32::from(KINDS[index].count_bits[mode as usize])))
+}
+
+fn put_segment(out: &mut BitString, data: &[u8], segment: &Segment<'_>, index: usize) {
+    let mode = segment.mode as usize;
+    // Numeric is 1.
+    out.put(mode as u32 + 1, 3);
+    segment.put(out, data, u32::from(KINDS[index].count_bits[mode]));
+}

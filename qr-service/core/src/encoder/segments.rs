@@ -1,0 +1,225 @@
+//! Optimal segmentation of units in up to four modes: a shortest path over the units, with one state
+//! per mode.
+//!
+//! `crate::segment` is faster and takes no memory. It knows neither Kanji nor FNC1, where a literal
+//! `%` is doubled.
+
+use std::ops::RangeInclusive;
+
+use super::stream::Header;
+use super::units::Unit;
+use super::{Encoder, Modes};
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+use crate::bits::BitString;
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+use crate::segment::ALPHANUMERIC_VALUE;
+use crate::segment::RANGES;
+use crate::version::data_codewords;
+
+/// A mode of section 7.4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Numeric,
+    Alphanumeric,
+    Byte,
+    Kanji,
+}
+
+const MODES: [Mode; 4] = [Mode::Numeric, Mode::Alphanumeric, Mode::Byte, Mode::Kanji];
+
+impl Mode {
+    /// Width of the character count indicator in a range of versions, in bits (table 3).
+    pub(super) fn count_bits(self, range: usize) -> u32 {
+        match self {
+            Mode::Numeric => [10, 12, 14][range],
+            Mode::Alphanumeric => [9, 11, 13][range],
+            Mode::Byte => [8, 16, 16][range],
+            Mode::Kanji => [8, 10, 12][range],
+        }
+    }
+}
+
+/// Cost of a mode that cannot encode a unit; far below the maximum, so that sums do not overflow.
+pub(super) const NEVER: u64 = u64::MAX / 4;
+
+/// Costs of a unit by mode, in sixths of a bit: 10/3 bits for a digit, 11/2 for an alphanumeric
+/// character, 8 for a byte, 13 for a Kanji.
+fn costs(unit: &Unit, modes: Modes) -> [u64; 4] {
+    let numeric = if unit.first.is_ascii_digit() { 20 } else { NEVER };
+    let alphanumeric = match unit.alphanumeric {
+        0 => NEVER,
+        values => 33 * u64::from(values),
+    };
+    let byte = 48 * u64::from(unit.len);
+    let automatic = [numeric, alphanumeric, byte, NEVER];
+    match modes {
+        Modes::Numeric => [numeric, NEVER, NEVER, NEVER],
+        Modes::Alphanumeric => [NEVER, alphanumeric, NEVER, NEVER],
+        Modes::Byte => [NEVER, NEVER, byte, NEVER],
+        // A unit has a value there only if Kanji mode is wanted.
+        _ if unit.kanji.is_some() => [NEVER, NEVER, NEVER, 78],
+        _ => automatic,
+    }
+}
+
+/// The least costs of the units so far by the mode in force after them, in sixths of a bit.
+#[derive(Clone, Copy)]
+pub(super) struct Path {
+    by_mode: [u64; 4],
+    headers: [u64; 4],
+}
+
+impl Path {
+    fn new(range: usize) -> Self {
+        Path::with_headers(|mode| Some(4 + mode.count_bits(range)))
+    }
+
+    /// The path if the header of a segment has as many bits as `header_bits` says, which is `None`
+    /// for a mode that there is not.
+    pub(super) fn with_headers(header_bits: impl Fn(Mode) -> Option<u32>) -> Self {
+        let headers = MODES.map(|mode| header_bits(mode).map_or(NEVER, |bits| 6 * u64::from(bits)));
+        Path { by_mode: headers, headers }
+    }
+
+    /// Takes a unit in. Returns its bits with all before it, and the index of its mode by the mode in
+    /// force after it.
+    fn step(&mut self, costs: [u64; 4]) -> (u64, [u8; 4]) {
+        let mut ends: [u64; 4] = std::array::from_fn(|m| self.by_mode[m] + costs[m]);
+        ends.iter_mut().for_each(|end| *end = (*end).min(NEVER));
+        let best = (0..4).fold(2, |best, m| if ends[m] < ends[best] { m } else { best });
+        // A segment's bits are rounded up to whole bits. Rounding keeps the order of costs, so the
+        // lowest cost per mode is enough.
+        let whole = ends[best].div_ceil(6) * 6;
+        let mut modes = [0; 4];
+        for m in 0..4 {
+            let (mode, cost) = match whole + self.headers[m] {
+                begun if begun < ends[m] => (best, begun),
+                _ => (m, ends[m]),
+            };
+            modes[m] = mode as u8;
+            self.by_mode[m] = cost;
+        }
+        (whole / 6, modes)
+    }
+}
+
+/// Units in one mode.
+pub(super) struct Segment<'a> {
+    pub(super) mode: Mode,
+    pub(super) units: &'a [Unit],
+}
+
+#[cfg(any(feature = "micro", feature = "rmqr"))]
+impl Segment<'_> {
+    /// Appends the count and the characters, without FNC1.
+    pub(super) fn put(&self, out: &mut BitString, data: &[u8], count_bits: u32) {
+        let Segment { mode, units } = *self;
+        let (Some(first), Some(last)) = (units.first(), units.last()) else { return };
+        let bytes = &data[first.at..last.at + usize::from(last.len)];
+        let count = if mode == Mode::Kanji { units.len() } else { bytes.len() };
+        out.put(count as u32, count_bits);
+        match mode {
+            Mode::Numeric => out.put_numeric(bytes),
+            Mode::Alphanumeric => {
+                let value = |byte: &u8| ALPHANUMERIC_VALUE[usize::from(*byte)];
+                out.put_alphanumeric(&bytes.iter().map(value).collect::<Vec<_>>());
+            }
+            Mode::Byte => bytes.iter().for_each(|&byte| out.put(u32::from(byte), 8)),
+            Mode::Kanji => {
+                units.iter().filter_map(|unit| unit.kanji).for_each(|v| out.put(u32::from(v), 13));
+            }
+        }
+    }
+}
+
+/// The best split of a message for one range of versions.
+pub(super) struct Segments<'a> {
+    /// Bits of the header and all segments.
+    pub(super) bits: u64,
+    pub(super) range: usize,
+    pub(super) list: Vec<Segment<'a>>,
+}
+
+impl<'a> Segments<'a> {
+    /// The smallest of `versions` that holds the units, with the best split for it.
+    pub(super) fn smallest(
+        units: &'a [Unit],
+        encoder: &Encoder,
+        header: &Header,
+        versions: RangeInclusive<u8>,
+    ) -> Option<(u8, Segments<'a>)> {
+        let capacity = |version| 8 * data_codewords(version, encoder.level) as u64;
+        RANGES.iter().enumerate().find_map(|(range, &(low, high))| {
+            let (low, high) = (low.max(*versions.start()), high.min(*versions.end()));
+            // No mode takes less than 10/3 bits a unit.
+            if low > high || 10 * units.len() as u64 / 3 > capacity(high) {
+                return None;
+            }
+            let segments = Segments::new(units, encoder, header, range);
+            let version = (low..=high).find(|&version| segments.bits <= capacity(version))?;
+            Some((version, segments))
+        })
+    }
+
+    /// Bits of the message in `version`, which need not hold it.
+    pub(super) fn least_bits(
+        units: &[Unit],
+        encoder: &Encoder,
+        header: &Header,
+        version: u8,
+    ) -> u64 {
+        let mut path = Path::new(range_of(version));
+        let bits = units.iter().fold(0, |_, unit| path.step(costs(unit, encoder.modes)).0);
+        header.bits() + bits
+    }
+
+    /// How many of the first units fit `version` together, with the header.
+    pub(super) fn most_units(
+        units: &[Unit],
+        encoder: &Encoder,
+        header: &Header,
+        version: u8,
+    ) -> usize {
+        let mut path = Path::new(range_of(version));
+        let room = 8 * data_codewords(version, encoder.level) as u64 - header.bits();
+        let costs = units.iter().map(|unit| path.step(costs(unit, encoder.modes)).0);
+        costs.take_while(|bits| *bits <= room).count()
+    }
+
+    fn new(units: &'a [Unit], encoder: &Encoder, header: &Header, range: usize) -> Self {
+        let (bits, list) = split(units, encoder.modes, Path::new(range));
+        Segments { bits: header.bits() + bits, range, list }
+    }
+}
+
+/// The split of the units that takes the fewest bits, and their number. It is at least [`NEVER`] / 6
+/// if there is none.
+pub(super) fn split(units: &[Unit], modes: Modes, mut path: Path) -> (u64, Vec<Segment<'_>>) {
+    let mut bits = 0;
+    let mut choices = Vec::with_capacity(units.len());
+    for unit in units {
+        let (so_far, choice) = path.step(costs(unit, modes));
+        bits = so_far;
+        choices.push(choice);
+    }
+    // At the end no mode is in force: the cheapest one is that of the last unit.
+    let mut mode = (0..4).fold(2, |m, k| if path.by_mode[k] < path.by_mode[m] { k } else { m });
+    let mut modes = vec![0; units.len()];
+    for (at, choice) in choices.iter().enumerate().rev() {
+        mode = usize::from(choice[mode]);
+        modes[at] = mode;
+    }
+    let mut list = Vec::new();
+    let mut rest = units;
+    for run in modes.chunk_by(|a, b| a == b) {
+        let (units, after) = rest.split_at(run.len());
+        list.push(Segment { mode: MODES[run[0]], units });
+        rest = after;
+    }
+    (bits, list)
+}
+
+/// The range of versions that `version` belongs to.
+fn range_of(version: u8) -> usize {
+    RANGES.iter().position(|(_, high)| version <= *high).unwrap_or(RANGES.len() - 1)
+}

@@ -1,0 +1,130 @@
+//! Data codewords of a message: headers, segments, terminator, padding (ISO/IEC 18004 section 7.4).
+
+use super::segments::{Mode, Segment, Segments};
+use super::units::SEPARATOR;
+use super::{Data, Fnc1};
+use crate::bits::BitString;
+
+/// A symbol's place in structured append (section 8).
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// From 0.
+    pub(super) index: usize,
+    /// Number of symbols.
+    pub(super) total: usize,
+    /// XOR of all bytes of the message.
+    pub(super) parity: u8,
+}
+
+/// What stands before the segments, in this order. zxing's encoders have the same order, and decoders
+/// accept FNC1 only before data.
+pub(super) struct Header {
+    pub(super) part: Option<Part>,
+    pub(super) eci: Option<u32>,
+    pub(super) fnc1: Option<Fnc1>,
+}
+
+impl Header {
+    /// Its length.
+    pub(super) fn bits(&self) -> u64 {
+        let part = if self.part.is_some() { 20 } else { 0 };
+        let eci = match self.eci {
+            None => 0,
+            Some(0..=127) => 12,
+            Some(128..=16383) => 20,
+            Some(_) => 28,
+        };
+        let fnc1 = match self.fnc1 {
+            None => 0,
+            Some(Fnc1::Gs1) => 4,
+            Some(Fnc1::Aim(_)) => 12,
+        };
+        part + eci + fnc1
+    }
+
+    fn put(&self, out: &mut BitString) {
+        if let Some(part) = self.part {
+            out.put(3, 4);
+            out.put(part.index as u32, 4);
+            out.put(part.total as u32 - 1, 4);
+            out.put(u32::from(part.parity), 8);
+        }
+        if let Some(assignment) = self.eci {
+            out.put(7, 4);
+            out.put_eci(assignment);
+        }
+        match self.fnc1 {
+            None => {}
+            Some(Fnc1::Gs1) => out.put(5, 4),
+            Some(Fnc1::Aim(indicator)) => {
+                out.put(9, 4);
+                out.put(u32::from(indicator), 8);
+            }
+        }
+    }
+}
+
+/// The data codewords of `capacity` bytes, which must hold them.
+pub(super) fn data_codewords(
+    data: Data<'_>,
+    segments: &Segments<'_>,
+    header: &Header,
+    capacity: usize,
+) -> Vec<u8> {
+    let mut out = BitString::with_capacity(capacity);
+    header.put(&mut out);
+    let under_fnc1 = header.fnc1.is_some();
+    for segment in &segments.list {
+        put_segment(&mut out, data.as_bytes(), segment, segments.range, under_fnc1);
+    }
+    debug_assert_eq!(out.len() as u64, segments.bits);
+    out.put(0, (8 * capacity - out.len()).min(4) as u32);
+    out.into_padded(capacity)
+}
+
+fn put_segment(
+    out: &mut BitString,
+    data: &[u8],
+    segment: &Segment<'_>,
+    range: usize,
+    under_fnc1: bool,
+) {
+    let Segment { mode, units } = *segment;
+    let (Some(first), Some(last)) = (units.first(), units.last()) else { return };
+    let bytes = &data[first.at..last.at + usize::from(last.len)];
+    let count_bits = mode.count_bits(range);
+    match mode {
+        Mode::Numeric => {
+            out.put(1, 4);
+            out.put(bytes.len() as u32, count_bits);
+            out.put_numeric(bytes);
+        }
+        Mode::Alphanumeric => {
+            let values: Vec<u8> =
+                units.iter().flat_map(|unit| alphanumeric(unit.first, under_fnc1)).collect();
+            out.put(2, 4);
+            out.put(values.len() as u32, count_bits);
+            out.put_alphanumeric(&values);
+        }
+        Mode::Byte => {
+            out.put(4, 4);
+            out.put(bytes.len() as u32, count_bits);
+            bytes.iter().for_each(|&byte| out.put(u32::from(byte), 8));
+        }
+        Mode::Kanji => {
+            out.put(8, 4);
+            out.put(units.len() as u32, count_bits);
+            units.iter().filter_map(|unit| unit.kanji).for_each(|v| out.put(u32::from(v), 13));
+        }
+    }
+}
+
+/// The values of a character: under FNC1 the separator is `%`, and a literal `%` is doubled.
+fn alphanumeric(byte: u8, under_fnc1: bool) -> impl Iterator<Item = u8> {
+    let (byte, count) = match byte {
+        b'%' if under_fnc1 => (b'%', 2),
+        SEPARATOR if under_fnc1 => (b'%', 1),
+        byte => (byte, 1),
+    };
+    std::iter::repeat_n(crate::segment::ALPHANUMERIC_VALUE[usize::from(byte)], count)
+}

@@ -1,0 +1,167 @@
+//! Micro QR symbols (ISO/IEC 18004): codewords and modules.
+
+use crate::bits::BitString;
+use crate::level::Level;
+use crate::modules::Modules;
+use crate::reed_solomon::remainder;
+use crate::symbol::ROW_WORDS;
+use crate::version::bch_remainder;
+
+/// Rows of the largest symbol.
+const MAX_SIZE: usize = 17;
+
+/// Data bits and error correction codewords, by symbol number (tables 7 and 9): M1; M2 L and M; M3 L
+/// and M; M4 L, M and Q.
+const KINDS: [(usize, usize); 8] =
+    [(20, 2), (40, 5), (32, 6), (84, 6), (68, 8), (128, 8), (112, 10), (80, 14)];
+
+/// The symbol number (table 13). Without a level it is that of the lowest the version has.
+fn symbol_number(version: u8, level: Option<Level>) -> Option<usize> {
+    match (version, level) {
+        (1, None) => Some(0),
+        (2..=4, None | Some(Level::L)) => Some(usize::from(version) * 2 - 3),
+        (2..=4, Some(Level::M)) => Some(usize::from(version) * 2 - 2),
+        (4, Some(Level::Q)) => Some(7),
+        _ => None,
+    }
+}
+
+/// Data bits of a version; `None` if it does not have the level.
+pub(crate) fn capacity(version: u8, level: Option<Level>) -> Option<usize> {
+    symbol_number(version, level).map(|number| KINDS[number].0)
+}
+
+/// A Micro QR symbol, without its quiet zone, which is 2 modules wide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MicroSymbol {
+    version: u8,
+    level: Option<Level>,
+    mask: u8,
+    /// As in [`crate::Symbol`].
+    rows: [[u64; ROW_WORDS]; MAX_SIZE],
+}
+
+impl MicroSymbol {
+    /// Version, 1 for M1 to 4 for M4.
+    pub fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Error correction level; `None` for M1, which only detects errors.
+    pub fn level(&self) -> Option<Level> {
+        self.level
+    }
+
+    /// Mask pattern reference, 0 to 3.
+    pub fn mask(&self) -> u8 {
+        self.mask
+    }
+
+    /// The modules: 11, 13, 15 or 17 a side.
+    pub fn modules(&self) -> Modules<'_> {
+        let size = size_of(self.version);
+        Modules::new(&self.rows[..size], size)
+    }
+
+    /// Draws a message that fits the version, with `mask` or else the one with the best score.
+    pub(crate) fn draw(
+        version: u8,
+        level: Option<Level>,
+        mask: Option<u8>,
+        message: BitString,
+    ) -> Self {
+        // M1 has no level, the others have at least L.
+        let level = if version == 1 { None } else { level.or(Some(Level::L)) };
+        let number = symbol_number(version, level).unwrap_or(0);
+        let size = size_of(version);
+        let stream = codewords(version, number, message);
+        let masked = |mask| draw_modules(size, number, mask, &stream);
+        let best = || (0..4).rev().max_by_key(|mask| score(&masked(*mask), size)).unwrap_or(0);
+        let mask = mask.unwrap_or_else(best);
+        MicroSymbol { version, level, mask, rows: masked(mask) }
+    }
+}
+
+impl<'a> From<&'a MicroSymbol> for Modules<'a> {
+    fn from(symbol: &'a MicroSymbol) -> Self {
+        symbol.modules()
+    }
+}
+
+fn size_of(version: u8) -> usize {
+    usize::from(version) * 2 + 9
+}
+
+/// The bits of all codewords. The last data codeword of M1 and M3 has four, which are the high ones of
+/// a byte in the error correction.
+fn codewords(version: u8, number: usize, mut message: BitString) -> Vec<bool> {
+    let (capacity, ec_len) = KINDS[number];
+    let data_len = capacity.div_ceil(8);
+    let short = capacity % 8 > 0;
+    message.put(0, (2 * u32::from(version) + 1).min((capacity - message.len()) as u32));
+    let is_padded = message.len().div_ceil(8) < data_len;
+    let mut data = message.into_padded(data_len);
+    if let (true, true, Some(last)) = (short, is_padded, data.last_mut()) {
+        *last = 0;
+    }
+    let ec = remainder(&data, ec_len);
+    let widths = (1..).map(|count| if short && count == data_len { 4 } else { 8 });
+    let all = data.iter().chain(&ec).zip(widths);
+    all.flat_map(|(codeword, width)| (0..width).map(move |k| codeword << k & 0x80 > 0)).collect()
+}
+
+/// Whether the mask inverts the module in row `i`, column `j` (table 10).
+fn inverts(mask: u8, i: usize, j: usize) -> bool {
+    match mask {
+        0 => i.is_multiple_of(2),
+        1 => (i / 2 + j / 3).is_multiple_of(2),
+        2 => (i * j % 2 + i * j % 3).is_multiple_of(2),
+        _ => ((i + j) % 2 + i * j % 3).is_multiple_of(2),
+    }
+}
+
+fn draw_modules(
+    size: usize,
+    number: usize,
+    mask: u8,
+    stream: &[bool],
+) -> [[u64; ROW_WORDS]; MAX_SIZE] {
+    let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
+    let mut put = |x: usize, y: usize, dark: bool| rows[y][0] |= u64::from(dark) << x;
+    for k in 0..size {
+        // Timing patterns, which continue the edges of the finder pattern.
+        put(k, 0, k < 7 || k % 2 == 0);
+        put(0, k, k < 7 || k % 2 == 0);
+    }
+    for (x, y) in (0..49_usize).map(|k| (k % 7, k / 7)) {
+        let ring = x.abs_diff(3).max(y.abs_diff(3));
+        put(x, y, ring != 2);
+    }
+    // Format information: along row 8, then up column 8.
+    let data = (number as u32) << 2 | u32::from(mask);
+    let format = (data << 10 | bch_remainder(data, 10, 0x537)) ^ 0x4445;
+    let row = (1..=8).map(|x| (x, 8));
+    let column = (1..=7).rev().map(|y| (8, y));
+    row.chain(column).zip((0..15).rev()).for_each(|((x, y), k)| put(x, y, format >> k & 1 == 1));
+    // Strips of two columns from the right, upwards first.
+    let mut bits = stream.iter().copied();
+    for (strip, right) in (2..size).rev().step_by(2).enumerate() {
+        for k in 0..size {
+            let y = if strip % 2 == 0 { size - 1 - k } else { k };
+            for x in [right, right - 1] {
+                if y > 0 && (x > 8 || y > 8) {
+                    put(x, y, bits.next().unwrap_or(false) ^ inverts(mask, y, x));
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// The score of section 7.8.3.2: the dark modules of the right column and of the bottom row, without
+/// the timing patterns; the lower number counts 16 times.
+fn score(rows: &[[u64; ROW_WORDS]; MAX_SIZE], size: usize) -> u32 {
+    let right = (1..size).map(|y| (rows[y][0] >> (size - 1) & 1) as u32).sum::<u32>();
+    let bottom = (rows[size - 1][0] & !1).count_ones();
+    16 * right.min(bottom) + right.max(bottom)
+}

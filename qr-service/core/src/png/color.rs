@@ -1,0 +1,123 @@
+//! PNG in two colours: a palette of two entries, with their opacity.
+
+use super::checksum::Adler;
+use super::deflate::{Counts, Limits, LineCoder, Sink, Writer};
+use super::huffman::{Codes, Lengths};
+use super::{END, LARGE, SIGNATURE, SMALL, write_chunk};
+use crate::color::Color;
+use crate::modules::Modules;
+use crate::raster::{Layout, Line, Raster, RasterError};
+
+/// The colours of a PNG.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// The dark modules.
+    pub dark: Color,
+    /// The light modules and the quiet zone.
+    pub light: Color,
+}
+
+/// Appends the PNG of a symbol of any kind in these colours to `out`: `raster.size_px` pixels wide, the
+/// symbol centred, all modules the same whole number of pixels. If the symbol is not square, the margin
+/// above and below it is as wide as at its sides. Black on white is written as grey, without a palette.
+///
+/// ```
+/// use qr_core::{Color, Level, Palette, Raster, encode, write_palette_png};
+///
+/// let symbol = encode("text", Level::M)?;
+/// let palette = Palette { dark: Color::rgb(0, 51, 102), light: Color::TRANSPARENT };
+/// let mut png = Vec::new();
+/// write_palette_png(&symbol, &Raster::of_scale(&symbol, 8, 4), &palette, &mut png)?;
+/// assert!(png.starts_with(b"\x89PNG"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
+pub fn write_palette_png<'a>(
+    modules: impl Into<Modules<'a>>,
+    raster: &Raster,
+    palette: &Palette,
+    out: &mut Vec<u8>,
+) -> Result<(), RasterError> {
+    let modules = modules.into();
+    // No symbol is higher than it is wide.
+    let layout = raster.layout(modules.width())?;
+    // Other buffers than `write_png` has, so that the compiler inlines its functions there as if they
+    // were not used here.
+    match layout.size_px {
+        ..=256 => write_picture::<{ SMALL + 16 }>(modules, &layout, palette, out),
+        _ => write_picture::<{ LARGE + 16 }>(modules, &layout, palette, out),
+    }
+    Ok(())
+}
+
+fn write_picture<const S: usize>(
+    modules: Modules<'_>,
+    layout: &Layout,
+    palette: &Palette,
+    out: &mut Vec<u8>,
+) {
+    let is_plain = *palette == Palette { dark: Color::BLACK, light: Color::WHITE };
+    let mut counts = Counts::new();
+    let sum = describe::<S, _>(modules, layout, &mut counts);
+    let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
+    out.extend_from_slice(&SIGNATURE);
+    write_chunk(out, b"IHDR", |out| {
+        let margins = layout.size_px - layout.symbol_px;
+        let height = modules.height() * layout.scale_px + margins;
+        out.extend_from_slice(&(layout.size_px as u32).to_be_bytes());
+        out.extend_from_slice(&(height as u32).to_be_bytes());
+        // Bit depth 1, grey or palette, deflate, the standard's filters, no interlace.
+        out.extend_from_slice(&[1, if is_plain { 0 } else { 3 }, 0, 0, 0]);
+    });
+    if !is_plain {
+        write_palette(palette, out);
+    }
+    write_chunk(out, b"IDAT", |out| {
+        // RFC 1950; see `write_png`.
+        out.extend_from_slice(&[0x78, 0x01]);
+        let mut writer = Writer::new(&codes, out);
+        describe::<S, _>(modules, layout, &mut writer);
+        writer.finish();
+        out.extend_from_slice(&sum.to_be_bytes());
+    });
+    out.extend_from_slice(&END);
+}
+
+/// Writes the palette: a dark pixel is 0, a light one 1.
+fn write_palette(palette: &Palette, out: &mut Vec<u8>) {
+    let Palette { dark, light } = palette;
+    write_chunk(out, b"PLTE", |out| {
+        out.extend([dark, light].iter().flat_map(|color| [color.red, color.green, color.blue]));
+    });
+    // Entries at the end that are opaque need not be listed.
+    let alphas = [dark.alpha, light.alpha];
+    let listed = 2 - alphas.iter().rev().take_while(|alpha| **alpha == 255).count();
+    if listed > 0 {
+        write_chunk(out, b"tRNS", |out| out.extend_from_slice(&alphas[..listed]));
+    }
+}
+
+/// Describes the picture to `sink`; returns the Adler-32 of its lines. It differs from that of
+/// `write_png` in that the symbol need not be square.
+fn describe<const S: usize, K: Sink>(modules: Modules<'_>, layout: &Layout, sink: &mut K) -> u32 {
+    let above = layout.offset_px;
+    let below = layout.size_px - above - layout.symbol_px;
+    let light = Line::<S>::light(layout);
+    let mut sum = Adler::<S>::new(light.bytes().len());
+    sum.add(light.buffer(), above);
+    let mut coder = LineCoder::new(sink, Limits::NONE, light.bytes().len(), above);
+    let mut lines = [Line::light(layout), Line::light(layout)];
+    for y in 0..modules.height() {
+        let [line, before] = &mut lines;
+        line.draw(&modules.words(y), modules.width(), layout);
+        let bytes_before = if y + above == 0 { &[] } else { before.bytes() };
+        coder.put_line(line.bytes(), bytes_before, layout.scale_px - 1);
+        sum.add(line.buffer(), layout.scale_px);
+        lines.swap(0, 1);
+    }
+    coder.finish(light.bytes(), lines[1].bytes(), below);
+    sum.add(light.buffer(), below);
+    sum.finish()
+}

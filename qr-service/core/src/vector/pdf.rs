@@ -1,0 +1,131 @@
+//! PDF 1.4 (ISO 32000-1): one page with one fill.
+
+use std::io::Write;
+
+use super::outline::{Path, trace};
+use super::print::{Decimal, Page, Print, PrintError};
+use crate::modules::Modules;
+
+/// Appends a PDF of one page to `out`. The same symbol always gives the same bytes: there are no
+/// dates.
+///
+/// ```
+/// use qr_core::{Level, Print, encode, write_pdf};
+///
+/// let symbol = encode("https://example.com/", Level::M)?;
+/// let mut pdf = Vec::new();
+/// write_pdf(&symbol, &Print { width_mm: 25.0, ..Print::default() }, &mut pdf)?;
+/// assert!(pdf.starts_with(b"%PDF-1.4"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`PrintError`] if the width is out of range; `out` is then unchanged.
+pub fn write_pdf<'a>(
+    modules: impl Into<Modules<'a>>,
+    print: &Print,
+    out: &mut Vec<u8>,
+) -> Result<(), PrintError> {
+    let modules = modules.into();
+    let page = print.page(&modules)?;
+    let content = miniz_oxide::deflate::compress_to_vec_zlib(&content(modules, &page), 10);
+    let (width, height) = (Decimal(page.width), Decimal(page.height));
+    let mut pdf = Objects { start: out.len(), out, offsets: Vec::new() };
+    // Four bytes above 127 tell programs that the file is binary.
+    pdf.out.extend_from_slice(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n");
+    pdf.object(format_args!("<</Type/Catalog/Pages 2 0 R>>"));
+    pdf.object(format_args!("<</Type/Pages/Kids[3 0 R]/Count 1>>"));
+    pdf.object(format_args!(
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 {width} {height}]/Resources<<>>/Contents 4 0 R>>"
+    ));
+    pdf.begin();
+    pdf.put(format_args!("<</Length {}/Filter/FlateDecode>>stream\n", content.len()));
+    pdf.out.extend_from_slice(&content);
+    pdf.put(format_args!("\nendstream\nendobj\n"));
+    pdf.finish();
+    Ok(())
+}
+
+/// The page's content: black as K, one unit a module, y down.
+fn content(modules: Modules<'_>, page: &Page) -> Vec<u8> {
+    let mut content = Vec::new();
+    let (module, left, top) = (page.module, page.left, page.top);
+    put(&mut content, format_args!("0 0 0 1 k {module:.6} 0 0 -{module:.6} "));
+    put(&mut content, format_args!("{} {} cm\n", Decimal(left), Decimal(top)));
+    trace(modules, &mut Operators { out: &mut content, start: (0, 0), at: (0, 0) });
+    content.extend_from_slice(b"f\n");
+    content
+}
+
+fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
+    // Writing to a vector cannot fail.
+    let _ = out.write_fmt(text);
+}
+
+/// Writes numbered objects and the table of their offsets.
+struct Objects<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+    offsets: Vec<usize>,
+}
+
+impl Objects<'_> {
+    fn put(&mut self, text: std::fmt::Arguments<'_>) {
+        put(self.out, text);
+    }
+
+    fn begin(&mut self) {
+        self.offsets.push(self.out.len() - self.start);
+        self.put(format_args!("{} 0 obj\n", self.offsets.len()));
+    }
+
+    fn object(&mut self, content: std::fmt::Arguments<'_>) {
+        self.begin();
+        self.put(content);
+        self.put(format_args!("\nendobj\n"));
+    }
+
+    fn finish(mut self) {
+        let table = self.out.len() - self.start;
+        let size = self.offsets.len() + 1;
+        self.put(format_args!("xref\n0 {size}\n0000000000 65535 f \n"));
+        for offset in std::mem::take(&mut self.offsets) {
+            self.put(format_args!("{offset:010} 00000 n \n"));
+        }
+        self.put(format_args!("trailer\n<</Size {size}/Root 1 0 R>>\nstartxref\n{table}\n%%EOF\n"));
+    }
+}
+
+/// Path operators; PDF has no relative ones.
+struct Operators<'a> {
+    out: &'a mut Vec<u8>,
+    start: (i32, i32),
+    at: (i32, i32),
+}
+
+impl Operators<'_> {
+    fn line(&mut self) {
+        put(self.out, format_args!("{} {} l\n", self.at.0, self.at.1));
+    }
+}
+
+impl Path for Operators<'_> {
+    fn begin(&mut self, dx: i32, dy: i32) {
+        self.start = (self.start.0 + dx, self.start.1 + dy);
+        self.at = self.start;
+        put(self.out, format_args!("{} {} m\n", self.at.0, self.at.1));
+    }
+
+    fn horizontal(&mut self, dx: i32) {
+        self.at.0 += dx;
+        self.line();
+    }
+
+    fn vertical(&mut self, dy: i32) {
+        self.at.1 += dy;
+        self.line();
+    }
+
+    /// Filling closes paths.
+    fn close(&mut self) {}
+}

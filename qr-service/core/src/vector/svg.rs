@@ -1,0 +1,160 @@
+//! SVG 1.1.
+
+use std::fmt::Write;
+
+use super::outline::{Path, trace};
+use crate::color::Color;
+use crate::modules::Modules;
+
+/// How to draw an SVG.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Svg<'a> {
+    /// Width of the quiet zone, in modules.
+    pub margin_modules: u32,
+    /// Width of the picture in CSS pixels; the height follows. `None` leaves both to the page, which
+    /// scales the picture to the room it has.
+    pub width_px: Option<u32>,
+    /// The dark modules.
+    pub dark: Color,
+    /// The background. It is not drawn if it is transparent.
+    pub light: Color,
+    /// What a screen reader says and a mouse pointer shows.
+    pub title: Option<&'a str>,
+}
+
+impl Default for Svg<'_> {
+    /// Black on white without size and title, with the standard's quiet zone of 4 modules.
+    fn default() -> Self {
+        let (dark, light) = (Color::BLACK, Color::WHITE);
+        Svg { margin_modules: 4, width_px: None, dark, light, title: None }
+    }
+}
+
+/// Appends an SVG document to `out`; its user unit is one module.
+///
+/// ```
+/// use qr_core::{Level, Svg, encode, write_svg};
+///
+/// let symbol = encode("https://example.com/", Level::M)?;
+/// let mut svg = String::new();
+/// write_svg(&symbol, &Svg { title: Some("example.com"), ..Svg::default() }, &mut svg);
+/// assert!(svg.contains(r#"viewBox="0 0 33 33""#));
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
+pub fn write_svg<'a>(modules: impl Into<Modules<'a>>, svg: &Svg<'_>, out: &mut String) {
+    let modules = modules.into();
+    let margin = u64::from(svg.margin_modules);
+    let width = modules.width() as u64 + 2 * margin;
+    let height = modules.height() as u64 + 2 * margin;
+    // Enough for most symbols; the path takes three bytes for each dark module at most.
+    out.reserve(256 + modules.width() * modules.height() * 2);
+    out.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
+    if let Some(width_px) = svg.width_px {
+        let height_px = f64::from(width_px) * height as f64 / width as f64;
+        put(out, format_args!(" width=\"{width_px}\" height=\"{height_px}\""));
+    }
+    put(out, format_args!(" viewBox=\"0 0 {width} {height}\" role=\"img\">"));
+    if let Some(title) = svg.title {
+        out.push_str("<title>");
+        put_escaped(out, title);
+        out.push_str("</title>");
+    }
+    if svg.light.alpha > 0 {
+        out.push_str("<path");
+        put_fill(out, svg.light);
+        put(out, format_args!(" d=\"M0 0h{width}v{height}H0z\"/>"));
+    }
+    out.push_str("<path");
+    if svg.dark != Color::BLACK {
+        put_fill(out, svg.dark);
+    }
+    out.push_str(" d=\"");
+    trace(modules, &mut Data { out, offset: Some(margin as i64) });
+    out.push_str("\"/></svg>\n");
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = out.write_fmt(text);
+}
+
+fn put_fill(out: &mut String, color: Color) {
+    let Color { red, green, blue, alpha } = color;
+    // Three digits where two of each pair are equal.
+    if [red, green, blue].iter().all(|c| c % 17 == 0) {
+        put(out, format_args!(" fill=\"#{:x}{:x}{:x}\"", red / 17, green / 17, blue / 17));
+    } else {
+        put(out, format_args!(" fill=\"{}\"", Color::rgb(red, green, blue)));
+    }
+    // Renderers of SVG 1.1 do not know alpha in a colour.
+    if alpha < 255 {
+        put(out, format_args!(" fill-opacity=\"{:.3}\"", f64::from(alpha) / 255.0));
+    }
+}
+
+/// Escapes what is markup, and replaces what XML 1.0 has no way to write.
+fn put_escaped(out: &mut String, text: &str) {
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\r' => out.push_str("&#13;"),
+            '\t' | '\n' => out.push(char),
+            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(char),
+        }
+    }
+}
+
+/// Path data in relative commands.
+struct Data<'a> {
+    out: &'a mut String,
+    /// The margin, until the first path has begun.
+    offset: Option<i64>,
+}
+
+impl Data<'_> {
+    fn number(&mut self, value: i64) {
+        if value < 0 {
+            self.out.push('-');
+        }
+        let value = value.unsigned_abs();
+        // Nearly all are short, and formatting takes most of the time.
+        match value {
+            0..=9 => self.out.push(char::from(b'0' + value as u8)),
+            10..=99 => {
+                self.out.push(char::from(b'0' + (value / 10) as u8));
+                self.out.push(char::from(b'0' + (value % 10) as u8));
+            }
+            _ => put(self.out, format_args!("{value}")),
+        }
+    }
+}
+
+impl Path for Data<'_> {
+    fn begin(&mut self, dx: i32, dy: i32) {
+        let offset = self.offset.take();
+        self.out.push(if offset.is_some() { 'M' } else { 'm' });
+        let (dx, dy) = (i64::from(dx) + offset.unwrap_or(0), i64::from(dy) + offset.unwrap_or(0));
+        self.number(dx);
+        if dy >= 0 {
+            self.out.push(' ');
+        }
+        self.number(dy);
+    }
+
+    fn horizontal(&mut self, dx: i32) {
+        self.out.push('h');
+        self.number(i64::from(dx));
+    }
+
+    fn vertical(&mut self, dy: i32) {
+        self.out.push('v');
+        self.number(i64::from(dy));
+    }
+
+    fn close(&mut self) {
+        self.out.push('z');
+    }
+}
