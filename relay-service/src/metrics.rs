@@ -114,7 +114,11 @@ impl Metrics {
     }
 
     /// The OpenMetrics text, with the sizes of the pairing as they are now.
-    pub(crate) fn encode(&self, waiting: usize, established: usize) -> Result<String, std::fmt::Error> {
+    pub(crate) fn encode(
+        &self,
+        waiting: usize,
+        established: usize,
+    ) -> Result<String, std::fmt::Error> {
         self.waiting.set(waiting as i64);
         self.established.set(established as i64);
         encode(&self.registry)
