@@ -11,9 +11,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::peer::Peer;
 
-/// Pieces that wait between a sender and one receiver. A piece is what hyper read at once: 64 KiB at
+/// Pieces that wait between a sender and one receiver. More are no faster, and a pair that stands still
+/// holds them. A piece is what hyper read at once: 64 KiB at
 /// most over HTTP/1, a frame over HTTP/2.
-const PIECES: usize = 4;
+const PIECES: usize = 1;
 
 /// The body of any answer.
 pub(crate) enum Body {

@@ -4,13 +4,15 @@
 //! includes.
 
 mod file;
+mod folder;
 mod key;
 mod path;
 pub mod render;
 mod share;
 mod units;
 
-pub use file::{Body, Fallback, OnLost, Ramp, Route, RouteFile, Shadow, Side, load, schema};
+pub use file::{Body, Fallback, OnLost, Ramp, Route, RouteFile, Shadow, Side, schema};
+pub use folder::load;
 pub use key::Key;
 pub use path::{Methods, Path};
 pub use share::Share;
