@@ -205,6 +205,11 @@ impl Stack {
         kill_process(pid, signal).with_context(|| format!("{} {signal:?}", part.name()))
     }
 
+    /// supervisord's process id, if it runs. It starts the parts again, and reads what they log.
+    pub fn pid(&self) -> Option<Pid> {
+        self.supervisor.pid()
+    }
+
     /// A part's process id.
     ///
     /// # Errors

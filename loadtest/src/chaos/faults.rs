@@ -1,7 +1,7 @@
 //! The faults.
 
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use ramp::Share;
@@ -35,16 +35,20 @@ const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fa
 }
 
 /// All faults, in the order in which they are played.
-pub const FAULTS: [Fault; 10] = [
+pub const FAULTS: [Fault; 14] = [
     fault("none: ramp reaches 100 %", ramp_to_all),
     fault("split moved, with reloads", move_split),
     fault("qr-service restarted", |place| restart(place, Part::QrService)),
     fault("legacy-node restarted", |place| restart(place, Part::LegacyNode)),
     fault("qr-service killed", |place| place.end_and_wait(Part::QrService, Signal::KILL)),
     fault("legacy-node killed", |place| place.end_and_wait(Part::LegacyNode, Signal::KILL)),
-    fault("qr-service hangs for a while", hang_qr_service),
+    fault("qr-service hangs for a while", |place| hang(place, Part::QrService)),
     fault("nginx worker killed", kill_worker),
     fault("shadow and Prometheus stopped", without_watchers),
+    fault("edge hangs for a while", |place| hang(place, Part::Edge)),
+    fault("nobody reads the logs", hang_log_reader),
+    fault("ramp killed in its step", kill_ramp),
+    fault("Prometheus hangs while ramp runs", hang_prometheus),
     Fault {
         name: "wrong pictures while ramp runs",
         pictures: Pictures::WrongForAWhile,
@@ -64,10 +68,60 @@ fn restart(place: &Place, part: Part) -> anyhow::Result<()> {
     (0..place.plan.restarts).try_for_each(|_| place.end_and_wait(part, Signal::TERM))
 }
 
-fn hang_qr_service(place: &Place) -> anyhow::Result<()> {
-    place.stack.signal_part(Part::QrService, Signal::STOP)?;
+fn hang(place: &Place, part: Part) -> anyhow::Result<()> {
+    place.stack.signal_part(part, Signal::STOP)?;
     std::thread::sleep(place.plan.stopped);
-    place.stack.signal_part(Part::QrService, Signal::CONT)
+    place.stack.signal_part(part, Signal::CONT)
+}
+
+/// supervisord reads what the parts write. The pipes are full after some seconds.
+fn hang_log_reader(place: &Place) -> anyhow::Result<()> {
+    let reader = place.stack.pid().context("supervisord does not run")?;
+    kill_process(reader, Signal::STOP).context("supervisord")?;
+    std::thread::sleep(2 * place.plan.stopped);
+    kill_process(reader, Signal::CONT).context("supervisord")
+}
+
+/// Nobody ends the run, so its watcher does.
+fn kill_ramp(place: &Place) -> anyhow::Result<()> {
+    /// The lease of a run is 30 s.
+    const NOTICED: Duration = Duration::from_secs(60);
+    let mut run = ramp_at_first_step(place)?;
+    run.kill().and_then(|()| run.wait()).context("ramp")?;
+    wait_for_share(place, Share::NONE, NOTICED)?;
+    place.stack.set_split(ROUTE, place.plan.share)
+}
+
+/// A step passes by what Prometheus says, so without it the run stays where it is.
+fn hang_prometheus(place: &Place) -> anyhow::Result<()> {
+    let mut run = ramp_at_first_step(place)?;
+    place.stack.signal_part(Part::Prometheus, Signal::STOP)?;
+    std::thread::sleep(place.plan.hold + Duration::from_secs(5));
+    let split = place.split()?;
+    place.stack.signal_part(Part::Prometheus, Signal::CONT)?;
+    ensure!(split.share_percent == Share::percent(25)?, "ramp moved to {}", split.share_percent);
+    let aborted = place.ramp().arg("abort").output().context("ramp abort")?;
+    ensure!(aborted.status.success(), "ramp abort: {}", String::from_utf8_lossy(&aborted.stderr));
+    run.wait().context("ramp")?;
+    wait_for_share(place, Share::NONE, Duration::from_secs(5))?;
+    place.stack.set_split(ROUTE, place.plan.share)
+}
+
+/// A run from 0 % that holds 25 %.
+fn ramp_at_first_step(place: &Place) -> anyhow::Result<Child> {
+    place.stack.set_split(ROUTE, Share::NONE)?;
+    let run = ramp(place, "25,50")?;
+    wait_for_share(place, Share::percent(25)?, Duration::from_secs(20))?;
+    Ok(run)
+}
+
+fn wait_for_share(place: &Place, share: Share, patience: Duration) -> anyhow::Result<()> {
+    let deadline = Instant::now() + patience;
+    while place.split()?.share_percent != share {
+        ensure!(Instant::now() < deadline, "the share is not {share} after {patience:?}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
 }
 
 fn kill_worker(place: &Place) -> anyhow::Result<()> {

@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use accept::Acceptor;
@@ -32,9 +32,6 @@ pub use shutdown::shutdown_signal;
 
 /// Connections to the admin listener at once.
 const MAX_ADMIN_CONNECTIONS: usize = 64;
-/// Connections that wait to be accepted. The kernel drops further ones, whose clients try again after
-/// a second; Linux' own bound (`net.core.somaxconn`) is 4096.
-const BACKLOG: u32 = 4096;
 
 /// How [`serve`] treats clients, and how it ends.
 #[derive(Clone, Debug)]
@@ -94,15 +91,9 @@ impl Listeners {
 /// # Errors
 /// If the address cannot be bound; the error names it and its variable.
 pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpListener> {
-    listen(addr).with_context(|| format!("cannot listen on {addr} ({variable})"))
-}
-
-fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A port is free as soon as the service before has ended.
-    socket.set_reuseaddr(true)?;
-    socket.bind(addr)?;
-    socket.listen(BACKLOG)
+    // tokio lets 1024 connections wait. If the service hangs, a proxy cannot connect from then on, and
+    // gives up sooner than with all of its requests in a longer queue.
+    TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr} ({variable})"))
 }
 
 /// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the
