@@ -25,8 +25,9 @@ fn play(name: &str) {
         fault: Duration::from_secs(8),
         storm: 1000.0,
         slow: 10_000,
-        // Enough for a busy machine, and too little for the 30 s of a side that hangs.
-        slack: 6.0,
+        // `make chaos` measures. Here a machine may be busy with anything, and only medians and a 99th
+        // percentile of many seconds show that a side hangs.
+        slack: 40.0,
         qr_service: qr_service(),
     };
     let report = (part.play)(&plan).unwrap();

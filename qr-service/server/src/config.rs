@@ -10,10 +10,16 @@ use std::time::Duration;
 use clap::{Parser, value_parser};
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{Serving, Timeouts, allow_connections};
+use service_kit::{Serving, Timeouts, allow_connections, connections_up_to};
 
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
+
+/// More than one client with slow connections fills, as many as nginx has in this project; fewer if the
+/// limit of open files is lower.
+fn connections() -> NonZeroUsize {
+    NonZeroUsize::new(connections_up_to(16_384)).unwrap_or(NonZeroUsize::MIN)
+}
 
 /// Serves QR codes: GET /qrcode?text=... answers with a PNG of 200 x 200 pixels.
 #[derive(Parser, Clone, Debug)]
@@ -38,7 +44,7 @@ pub(crate) struct Arguments {
 
     /// Most connections at once; for a further one, that which has waited longest for its client is
     /// closed
-    #[arg(long, env = "QR_MAX_CONNECTIONS", default_value = "16384", value_name = "COUNT")]
+    #[arg(long, env = "QR_MAX_CONNECTIONS", default_value_t = connections(), value_name = "COUNT")]
     max_connections: NonZeroUsize,
 
     /// Longest time in which a client may send a request's head

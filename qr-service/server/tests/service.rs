@@ -136,7 +136,7 @@ fn at_the_limit_the_client_that_is_awaited_longest_goes_for_a_new_one() {
     std::thread::sleep(Duration::from_millis(300));
     assert!(get(service.addr, "/qrcode?text=b").starts_with("HTTP/1.1 200"));
     assert_eq!(slow.read(&mut [0; 1]).unwrap_or(0), 0, "closed");
-    assert_eq!(metric(&service, "http_connections_shed_total{phase=\"head\"}"), 1);
+    eventually("shed", || metric(&service, "http_connections_shed_total{phase=\"head\"}") == 1);
     idle.get_mut().write_all(request).unwrap();
     assert_eq!(read_status(&mut idle, false), 200, "the idle client stays");
     assert_eq!(metric(&service, "http_connections_refused_total"), 0);
@@ -187,7 +187,8 @@ fn a_client_that_reads_is_never_closed_for_a_new_one_which_is_answered_503() {
     assert!(metric(&service, "http_connections_refused_total") > 0);
     // When it stops reading, its place is free.
     eventually("a place", || get(service.addr, "/qrcode?text=b").starts_with("HTTP/1.1 200"));
-    assert_eq!(metric(&service, "http_connections_shed_total{phase=\"answer\"}"), 1);
+    // The new one may be answered before the connection that gave up its place has ended.
+    eventually("shed", || metric(&service, "http_connections_shed_total{phase=\"answer\"}") == 1);
     eventually("not in flight", || metric(&service, "http_requests_in_flight") == 0);
 }
 

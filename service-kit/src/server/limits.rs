@@ -9,6 +9,20 @@ use super::accept::MAX_REFUSALS;
 /// are being closed; the log, the runtime, and what `/metrics` reads.
 const OTHER_FILES: u64 = (MAX_ADMIN_CONNECTIONS + MAX_REFUSALS + 128) as u64;
 
+/// As many connections as can be open at once, `wanted` at most. Raises this process' limit of open files
+/// as far as it may.
+pub fn connections_up_to(wanted: usize) -> usize {
+    if allow_connections(wanted).is_ok() {
+        return wanted;
+    }
+    let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let room = most.saturating_sub(OTHER_FILES).try_into().unwrap_or(usize::MAX);
+    match allow_connections(room) {
+        Ok(()) => room.max(1),
+        Err(_) => 1,
+    }
+}
+
 /// Makes sure that so many connections can be open at once: raises this process' limit of open files
 /// as far as it must.
 ///
@@ -25,4 +39,16 @@ pub fn allow_connections(connections: usize) -> Result<(), String> {
         let most = limit.maximum.map_or("unknown".to_owned(), |most| most.to_string());
         format!("needs {wanted} open files, the limit is {most} (ulimit -Hn)")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_possible_is_as_many_as_wanted_or_as_files_allow() {
+        assert_eq!(connections_up_to(10), 10);
+        let most = connections_up_to(usize::MAX);
+        assert!(most >= 10 && allow_connections(most).is_ok());
+    }
 }

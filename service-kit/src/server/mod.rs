@@ -26,7 +26,7 @@ use accept::Acceptor;
 pub use accept::Routes;
 pub use admin::Admin;
 pub use connection::Timeouts;
-pub use limits::allow_connections;
+pub use limits::{allow_connections, connections_up_to};
 use metrics::Connections;
 pub use shutdown::shutdown_signal;
 
