@@ -82,11 +82,17 @@ impl fmt::Display for Reading {
         }
         let number = |number: Option<f64>| number.map_or("?".to_owned(), short);
         if !self.detail.is_empty() {
-            let (value, limit) = (number(self.value), number(self.limit));
+            let value = self.value.map_or("?".to_owned(), evidence);
+            let limit = number(self.limit);
             return write!(f, "{}; evidence {value}, worse from {limit} on", self.detail);
         }
         write!(f, "{}, must be {} {}", number(self.value), self.compare, number(self.limit))
     }
+}
+
+/// Evidence grows and shrinks by factors, so beyond a million its digits say nothing.
+fn evidence(number: f64) -> String {
+    if number >= 1e6 { "above a million".to_owned() } else { short(number) }
 }
 
 /// Formats four significant digits. Prometheus extrapolates, so more would suggest precision.
@@ -257,5 +263,7 @@ mod tests {
         ] {
             assert_eq!(short(number), text);
         }
+        assert_eq!(evidence(1e70), "above a million");
+        assert_eq!(evidence(512.34), "512.3");
     }
 }
