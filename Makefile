@@ -20,8 +20,9 @@ SETUP := deploy/local/setup.sh
 define RENDER
 $(CARGO) build --quiet -p route
 routes=target/debug/routes
-$$routes render --to proxy $(CHECK)
-$$routes render --to deploy/k8s/base/proxy --only upstreams.conf $(CHECK) --old http://legacy-node:3000 \
+# The images and manifests have no relay yet, and nginx does not start with the name of a missing server.
+$$routes render --leave-out relay --to proxy $(CHECK)
+$$routes render --leave-out relay --to deploy/k8s/base/proxy --only upstreams.conf $(CHECK) --old http://legacy-node:3000 \
 	--new http://qr-service:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090
 $$routes render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/own-app $(CHECK) \
 	--old http://old.my-app:80 --new http://new.my-app:80 --shadow http://shadow:42080 --prometheus http://prometheus:9090
@@ -35,7 +36,7 @@ $(CARGO) build --quiet --profile plain --no-default-features $(2) &
 $(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
 mkdir -p target/measure/examples
-for program in http ladder chaos shadow edge ramp; do
+for program in http ladder floors way chaos shadow edge ramp relay-service relay-home; do
 	test ! -x target/plain/$$program || ln -f target/plain/$$program target/measure/
 done
 ln -f target/release/qr-service target/measure/
@@ -43,9 +44,9 @@ endef
 
 ##@ The stack on this machine
 
-up: ## start everything; ROUTES=folder OLD=http://host:port NEW=...: only the edge, around two servers of yours
+up: ## start everything; ROUTES=folder OLD=http://host:port NEW=...: only the edge, around two servers of yours; QR_COMPAT=...: docs/switching.md
 	@$(SETUP) $(if $(OLD),around,run)
-	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service) -p shadow -p edge -p ramp -p stack
+	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service -p relay-service --features qr-service/api) -p shadow -p edge -p ramp -p stack
 	$(STACK) up $(if $(ROUTES),--routes '$(ROUTES)') $(if $(OLD),--old-url '$(OLD)') $(if $(NEW),--new-url '$(NEW)')
 
 down: ## stop everything; data stays
@@ -95,11 +96,16 @@ test: ## every test of every part, the contract suite and the pages in Chromium 
 	$(MAKE) rungs
 	$(CARGO) test --workspace --all-features
 	$(NPM) test
-	$(LIVE) test
-	qr-service/bindings/wasm/test.sh
+	# The live page waits for minutes of samples; what needs the processors takes them meanwhile.
+	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser & live=$$!
+	trap 'kill $$live 2>/dev/null || true; wait $$live || true' EXIT
+	nice $(MAKE) fuzz SECONDS=4
+	nice qr-service/bindings/wasm/test.sh
+	nice $(LIVE) test
+	wait $$live
+	trap - EXIT
 	$(TEST_STACK) with -- $(NPM) run test:browser
-	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser
-	$(MAKE) fuzz SECONDS=10
+	$(TEST_STACK) with -- node --test qr-service/api/page/browser.test.js
 
 rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm modules, the addon
 	@$(SETUP) wasm
@@ -107,12 +113,18 @@ rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm mo
 	qr-service/bindings/node/build.sh --quiet
 	qr-service/bindings/wasm/build.sh
 
-fuzz: ## look for texts that don't decode to themselves: SECONDS=3600
+fuzz: ## look for faults of qr-core and qr-query: SECONDS=3600 or RUNS=1000000 for each of TARGETS
 	@$(SETUP) fuzz
 	cd qr-service/core
-	mkdir -p fuzz/corpus/decodes
-	$(CARGO) fuzz run --sanitizer none decodes fuzz/corpus/decodes fuzz/seeds -- \
-		-max_total_time=$(or $(SECONDS),60) -max_len=3000 -len_control=20 -verbosity=0 -print_final_stats=1
+	for target in $(or $(TARGETS),decodes modules pixels query); do
+		mkdir -p fuzz/corpus/$$target
+		$(CARGO) fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds -- \
+			$(if $(RUNS),-runs=$(RUNS),-max_total_time=$(or $(SECONDS),60)) \
+			-max_len=$(or $(MAX_LEN),3000) -len_control=100 -verbosity=0 -print_final_stats=1
+	done
+
+fuzz-relay: ## look for requests that the relay reads otherwise than hyper: CASES=1000000
+	PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test -p relay-service --all-features --lib any_bytes
 
 lint: CHECK := --check
 lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
@@ -124,11 +136,15 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	$(NPM) run lint
 	$(LIVE) run lint
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
+	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node qr-service/api/page loadtest/peers
 	node dashboards/grafana/lint.mjs
 	promtool check config dashboards/prometheus/prometheus.yml
 	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
-	shellcheck .ci/run deploy/images.sh deploy/local/setup.sh proxy/start.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
+	shellcheck -x .ci/run deploy/images.sh deploy/local/setup.sh deploy/release/rehearse.sh deploy/release/release.sh proxy/start.sh qr-service/api/schemathesis.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
+	target/tools/python/bin/hadolint legacy-node/Dockerfile proxy/Dockerfile qr-service/Dockerfile
+	target/tools/bin/actionlint
+	target/tools/python/bin/zizmor --offline --quiet .github/workflows
 	$(MAKE) deploy-check
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder for another route
@@ -140,9 +156,16 @@ contract: ## check any server against the contract: URL=http://127.0.0.1:8080, C
 images: ## every image, with docker, podman or buildah, whichever is there
 	@deploy/images.sh
 
+release-rehearsal: ## a whole release on this machine, with a registry and a key of its own; PROFILE=plain SKIP=packages
+	@PROFILE='$(PROFILE)' SKIP='$(SKIP)' ONLY='$(ONLY)' deploy/release/rehearse.sh
+
 deploy-check: ## render, validate and score the manifests, without a cluster
 	@$(SETUP) manifests
 	target/tools/python/bin/python deploy/k8s/check.py
+
+chart: ## the Helm chart, from the manifests: target/chart; HELM=helm checks that both render the same
+	@$(SETUP) manifests
+	target/tools/python/bin/python deploy/k8s/chart.py $(if $(HELM),--verify '$(HELM)')
 
 deploy-rules: ## write the rules of dashboards/ into the manifest for prometheus-operator
 	@$(SETUP) manifests
@@ -169,25 +192,57 @@ simulate: ## how often ramp's tests roll back equal sides, and how soon they cat
 bench: ## the hot function beside its peers: a table, and target/bench/core.json
 	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
 
-bench-http: ## /qrcode beside a static answer, the article's function and Node: target/bench/http.json
+bench-formats: ## SVG, PDF, EPS and large PNG beside segno, fast_qr and npm's qrcode: time and bytes; ARGS='--rounds 5'
+	@$(SETUP) run bench
+	test -x target/tools/bench/bin/python || python3 -m venv target/tools/bench
+	target/tools/bench/bin/pip install --quiet --disable-pip-version-check segno==1.6.6
+	$(CARGO) run --quiet --release -p qr-bench --bin formats -- --python target/tools/bench/bin/python \
+		--node-modules legacy-node/node_modules $(ARGS)
+
+bench-http: ## /qrcode beside a static answer, the article's function, Node and QuickChart: target/bench/http.json
 	@$(SETUP) run load
-	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p ramp -p loadtest --bins)
+	$(call build,--bins --features reference --features api --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	target/measure/http
+
+way: ## what each part of nginx' configuration costs a request: target/way/; ARGS='--rounds 5' adds processor time
+	@$(SETUP) run load
+	$(CARGO) build --quiet --profile plain --no-default-features -p edge -p loadtest --bins
+	mkdir -p target/measure
+	ln -f target/plain/way target/plain/edge target/measure/
+	target/measure/way $(ARGS)
+
+floors: ## servers that always answer the same, beside each other: target/floors/; ARGS='--only node --connections 100'
+	@$(SETUP) run load
+	$(call build,--bins --example static_answer,-p loadtest --bins)
+	ln -f target/release/examples/static_answer target/measure/examples/
+	for server in nethttp fasthttp; do
+		go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server"
+	done
+	target/measure/floors $(ARGS)
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@$(SETUP) run load
 	$(MAKE) rungs
-	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p ramp -p loadtest --bins)
+	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
+
+ladder-relay: ## relays beside each other and beside plain proxies: target/ladder/relay.md; ARGS='--rounds 3'
+	@$(SETUP) run load
+	npm install --prefix target/tools/relay --no-audit --no-fund --loglevel=error piping-server@1.12.9 >/dev/null
+	$(CARGO) build --quiet --release -p relay-service --bin relay-service
+	$(CARGO) build --quiet --profile plain -p loadtest --bin relay_ladder
+	mkdir -p target/measure
+	ln -f target/release/relay-service target/plain/relay_ladder target/measure/
+	target/measure/relay_ladder $(ARGS)
 
 ladder-readme: ## put the last ladder's table and picture into the README
 	$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- readme
 
 chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
 	@$(SETUP) run load
-	$(call build,,-p shadow -p edge -p ramp -p loadtest --bins)
+	$(call build,,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
 	$(CARGO) build --profile plain --no-default-features --quiet -p qr-service --features faults --example wrong_pictures
 	ln -f target/plain/examples/wrong_pictures target/measure/examples/
 	target/measure/chaos $(ARGS)
@@ -197,10 +252,16 @@ soak: ## millions of requests with all faults in turn, until REQUESTS=10000000 w
 
 ramps: ## ramps on the real stack with equal and worse new sides: ARGS='--each 10'
 	@$(SETUP) run
-	$(call build,,-p shadow -p edge -p ramp)
+	$(call build,,-p shadow -p edge -p ramp -p relay-service)
 	$(CARGO) build --quiet --release -p loadtest --bin ramps
 	ln -f target/release/ramps target/measure/
 	target/measure/ramps $(ARGS)
+
+relay-moves: ## pairs of all kinds while the relay's share moves and its parts restart: RATE=50 SECONDS=300
+	@$(SETUP) run
+	$(CARGO) build --quiet --workspace --all-features --bins
+	RATE=$(or $(RATE),50) SECONDS=$(or $(SECONDS),300) $(CARGO) test --workspace --all-features \
+		--test relay_moves -- --ignored --nocapture
 
 load: ## traffic for a route: RATE=100 DURATION=60s, distinct texts for /qrcode or FILE=requests.txt, to the proxy
 	@$(SETUP) load
@@ -211,7 +272,7 @@ load: ## traffic for a route: RATE=100 DURATION=60s, distinct texts for /qrcode 
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes setup test rungs fuzz lint contract images deploy-check deploy-rules deploy-ramp deploy-test \
-	instructions simulate bench bench-http ladder ladder-readme chaos load help
+.PHONY: up down status logs split stop ramp compare routes setup test rungs fuzz fuzz-relay lint contract images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
+	instructions simulate bench bench-http way floors ladder ladder-relay ladder-readme chaos load help

@@ -3,29 +3,90 @@
 #   BUILDER      use this one
 #   BUILD_FLAGS  passed to it, for example --network=host or --build-arg NODE_IMAGE=...
 #   TEST=1       also build the images that `make deploy-test` needs
+#   IMAGES       only these, for example "qr-service ramp"
+#   SOURCE_URL   the repository's page, for the images' labels
+#
+# For a release, with podman or buildah:
+#   PROGRAMS     a folder with amd64/ and arm64/: make images for both from these programs, compile nothing
+#   REGISTRY     push them to REGISTRY/NAME:VERSION, and print name and digest of each index
+#   PUSH_FLAGS   passed to the push, for example --tls-verify=false
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if [ -n "${PROGRAMS-}" ] && [ -z "${REGISTRY-}" ]; then
+    echo "images: PROGRAMS needs a REGISTRY to push to" >&2
+    exit 2
+fi
+builders=(docker podman buildah)
+# docker's own store holds no index of several architectures.
+if [ -n "${PROGRAMS-}" ]; then builders=(buildah podman); fi
 builder=${BUILDER-}
 if [ -z "$builder" ]; then
-    for builder in docker podman buildah ""; do
+    for builder in "${builders[@]}" ""; do
         if [ -z "$builder" ]; then
-            echo "images: none of docker, podman and buildah works here" >&2
+            echo "images: none of ${builders[*]} works here" >&2
             exit 1
         fi
         if "$builder" info >/dev/null 2>&1; then break; fi
     done
 fi
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+registry=${REGISTRY:-localhost}
 read -r -a flags <<<"${BUILD_FLAGS-}"
+read -r -a push_flags <<<"${PUSH_FLAGS-}"
 # Without this flag buildah caches no layers.
 if [ "$builder" = buildah ]; then flags+=(--layers); fi
 
+# The labels that all images share; their titles are in the Dockerfiles. Outside of a clone there is no
+# commit to name.
+label() {
+    if [ -n "$2" ]; then flags+=(--label "org.opencontainers.image.$1=$2"); fi
+}
+label version "$version"
+label licenses "MIT OR Apache-2.0"
+label revision "$(git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || true)"
+label created "$(git log -1 --format=%cI 2>/dev/null || true)"
+label source "${SOURCE_URL-}"
+label documentation "${SOURCE_URL:+$SOURCE_URL/tree/$version/docs}"
+
+# build NAME CONTEXT FLAG...: for this machine's architecture, or for all of a release
+build() {
+    local name=$registry/$1:$version arch here
+    if [ -z "${PROGRAMS-}" ]; then
+        "$builder" build --quiet -t "$name" "${flags[@]}" "${@:3}" "$2"
+        return
+    fi
+    "$builder" manifest rm "$name" >/dev/null 2>&1 || true
+    # Older buildah does not say where it runs.
+    here=linux/$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
+    # With the commit's time, the same programs make the same image.
+    for arch in amd64 arm64; do
+        # The contexts stand in for the stages of these names, which are not built.
+        "$builder" build --quiet --manifest "$name" --platform "linux/$arch" "${flags[@]}" "${@:3}" \
+            --build-arg "BUILDPLATFORM=$here" --timestamp "$(git log -1 --format=%ct)" \
+            --build-context "programs=$PROGRAMS/$arch" --build-context "ramp=$PROGRAMS/$arch" \
+            --build-context "edge=$PROGRAMS/$arch" "$2" >&2
+    done
+    push "$name"
+}
+
+push() {
+    local digest_file
+    digest_file=$(mktemp)
+    "$builder" manifest push --quiet --all --format oci --digestfile "$digest_file" "${push_flags[@]}" \
+        "$1" "docker://$1" >&2
+    echo "${1%:*} $(cat "$digest_file")"
+    rm "$digest_file"
+}
+
 # image NAME CONTEXT FLAG...
 image() {
-    echo "images: localhost/$1:$version"
-    "$builder" build --quiet -t "localhost/$1:$version" --build-arg "VERSION=$version" \
-        "${flags[@]}" "${@:3}" "$2"
+    case " ${IMAGES:-$1} " in
+    *" $1 "*)
+        echo "images: $registry/$1:$version" >&2
+        build "$@"
+        ;;
+    esac
 }
 
 for program in qr-service shadow edge ramp; do
@@ -34,8 +95,9 @@ done
 image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version" \
     --build-arg "EDGE_IMAGE=localhost/edge:$version"
 image legacy-node legacy-node -f legacy-node/Dockerfile
+if [ -n "${TEST-}${PROGRAMS-}" ]; then
+    image contract . -f qr-service/Dockerfile --target contract
+fi
 if [ -n "${TEST-}" ]; then
-    for program in contract oha; do
-        image "$program" . -f qr-service/Dockerfile --target "$program"
-    done
+    image oha . -f qr-service/Dockerfile --target oha
 fi

@@ -1,17 +1,21 @@
--- For wrk: requests the URLs in the file TARGETS in turn, and prints a line of JSON at the end.
+-- For wrk: requests the URLs in the file TARGETS in turn, and prints a line of JSON at the end. Without
+-- TARGETS, wrk requests its one URL and runs nothing for a request.
 
+local targets = os.getenv("TARGETS")
 local requests = {}
 local next_request = 0
 
-function init()
-    for line in io.lines(os.getenv("TARGETS")) do
-        requests[#requests + 1] = wrk.format("GET", (line:gsub("^http://[^/]*", "")))
+if targets then
+    function init()
+        for line in io.lines(targets) do
+            requests[#requests + 1] = wrk.format("GET", (line:gsub("^http://[^/]*", "")))
+        end
     end
-end
 
-function request()
-    next_request = next_request % #requests + 1
-    return requests[next_request]
+    function request()
+        next_request = next_request % #requests + 1
+        return requests[next_request]
+    end
 end
 
 function done(summary, latency)

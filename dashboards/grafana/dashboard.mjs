@@ -12,6 +12,7 @@ import { arrange, choice, curves, datasourceChoice, mark, numbers, row, states }
 /** Grafana sets a variable of a repeated row to one of its values, and escapes it for `=~`. */
 const ROUTE = 'route=~"$route"';
 const DETAILED = 'route=~"$detailed"';
+const SESSIONS = 'route=~"$sessions"';
 const CHOSEN = 'job=~"$job",instance=~"$instance"';
 
 /** A recorded metric as two lines, one for each side; `label` is `side`, or `arm` at the edge. */
@@ -172,6 +173,44 @@ const details = [
   }),
 ];
 
+const sessions = [
+  curves({
+    title: 'Sessions by end',
+    description:
+      'Sessions that ended: whole, because somebody left, or cut by the server. Sessions that the shadow plays again do not count.',
+    unit: 'ops',
+    lines: [
+      ['{{side}} {{end}}', `sum by (side, end) (route_side_end:sessions:rate1m{${SESSIONS}})`],
+    ],
+  }),
+  curves({
+    title: 'Clients without a partner',
+    description:
+      'They left while they waited, waited too long, or were sent away by a server that ends.',
+    unit: 'ops',
+    lines: [
+      ['{{side}} {{end}}', `sum by (side, end) (route_side_end:unpaired:rate1m{${SESSIONS}})`],
+    ],
+  }),
+  curves({
+    title: 'Bytes streamed',
+    description: 'Bytes a second that senders of pairs sent.',
+    unit: 'Bps',
+    lines: pair('route_side:session_bytes:rate1m', { of: SESSIONS }),
+  }),
+  curves({
+    title: 'Open sessions',
+    description:
+      'Streams under way, and keys on which somebody waits. Stranded: keys of the last ten minutes on which clients waited on both sides.',
+    unit: 'short',
+    lines: [
+      ...pair('route_side:sessions_open:sum', { of: SESSIONS }),
+      ...pair('route_side:sessions_waiting:sum', { of: SESSIONS, suffix: ' waiting' }),
+      ['stranded', `route:stranded:increase10m{${SESSIONS}}`],
+    ],
+  }),
+];
+
 const parts = [
   numbers({
     title: 'Alerts firing',
@@ -310,6 +349,14 @@ export const dashboard = {
         ),
         hide: 2, // it follows from `route`
       },
+      {
+        ...choice(
+          'sessions',
+          'Routes of sessions',
+          `label_values(route_side:sessions_open:sum{${ROUTE}}, route)`,
+        ),
+        hide: 2, // it follows from `route`
+      },
       choice('job', 'Job', 'label_values(up, job)'),
       choice('instance', 'Instance', 'label_values(up{job=~"$job"}, instance)'),
     ],
@@ -330,6 +377,8 @@ export const dashboard = {
     ...traffic,
     row("$detailed, by its servers' own metrics", 'detailed'),
     ...details,
+    row('$sessions, its sessions', 'sessions'),
+    ...sessions,
     row('Parts'),
     ...parts,
   ]),

@@ -56,7 +56,9 @@ function queriesIn(value) {
 
 /** Replaces variables by values, so that promtool can parse the query. */
 const withoutVariables = (expr) =>
-  expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(route|detailed|job|instance)\b/g, '.+');
+  expr
+    .replaceAll('$__rate_interval', '1m')
+    .replaceAll(/\$(route|detailed|sessions|job|instance)\b/g, '.+');
 
 /** Makes a rule of each query, because promtool parses only rules. */
 function checkQueries(queries) {

@@ -18,10 +18,12 @@ export class Board {
     const specs = filled(queries, route);
     const { detailed, scraped, share } = specs;
     this.exprs = { detailed: detailed.expr, scraped: scraped.expr, share: share.expr };
-    this.ratios = specs.ratios.map(
-      (spec) => new Ratio(spec, filled('$old', route), filled('$new', route)),
-    );
-    this.charts = specs.charts.map((spec) => new Chart(spec));
+    const kind = route.sessions ? 'sessions' : 'requests';
+    const belongs = ({ of }) => of === undefined || of === kind;
+    this.ratios = specs.ratios
+      .filter(belongs)
+      .map((spec) => new Ratio(spec, filled('$old', route), filled('$new', route)));
+    this.charts = specs.charts.filter(belongs).map((spec) => new Chart(spec));
     const [oldSide, newSide] = ['$old', '$new'].map((side) => filled(side, route));
     this.state = new State(specs.ramp.expr, { name: route.name, oldSide, newSide, isOnly });
     say(document.getElementById('path'), route.path);

@@ -1,6 +1,7 @@
 /**
- * A route of nginx: its name, its path, and what people call its two sides.
- * @typedef {{ name: string, path: string, old: string, new: string }} Route
+ * A route of nginx: its name, its path, what people call its two sides, and whether its requests belong
+ * together.
+ * @typedef {{ name: string, path: string, old: string, new: string, sessions?: true }} Route
  */
 
 /** The route that the address asks for (`?route=name`), or the first. */

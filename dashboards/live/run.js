@@ -4,7 +4,7 @@ import { ageOf, digits } from './units.js';
 /** A live process beats every 5 s or oftener, and Prometheus scrapes as often. */
 const SILENT_AFTER_SECONDS = 30;
 /** The tests of evidence: they fail once their value reaches the limit. */
-const TESTS = new Set(['failures', 'slow', 'pair-failures', 'pair-latency']);
+const TESTS = new Set(['failures', 'slow', 'pair-failures', 'pair-latency', 'differences']);
 const VERDICTS = { fail: 'fails', inconclusive: 'is undecided', pass: 'passes' };
 
 const GO_ON = ['', 'goes on with this step'];

@@ -14,6 +14,7 @@ const SCALES = {
   ],
   'per second': [[1, '/s']],
   percent: [[1, '%']],
+  count: [[1, '']],
 };
 
 /** Three significant digits, without trailing zeros unless `fixed`. */
@@ -34,7 +35,7 @@ export function withUnit(number, unit, fixed = false) {
   // 0.9995, because rounding makes 999.9 kB 1 MB.
   const fits = ([scale]) => (number === 0 ? scale === 1 : Math.abs(number) >= scale * 0.9995);
   const [factor, name] = scales.find(fits) ?? scales.at(-1);
-  const space = name === '%' || name === '/s' ? '' : '\u00a0';
+  const space = ['%', '/s', ''].includes(name) ? '' : '\u00a0';
   return `${digits(number / factor, fixed)}${space}${name}`;
 }
 

@@ -24,6 +24,7 @@ import kubernetes_validate
 import kubernetes_validate.utils
 import yaml
 
+import chart
 from arrows import check_arrows
 
 TOP = Path(__file__).resolve().parents[2]
@@ -51,6 +52,7 @@ def main():
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
         problems += check_rules()
+        problems += check_chart()
         problems += check_compose(manifests)
         problems += check_arrows(manifests)
         problems += check_custom(manifests)
@@ -197,6 +199,24 @@ def check_compose(manifests):
     for name, service in yaml.safe_load(text)["services"].items():
         if service["image"] not in images:
             yield f"compose.yaml: {name} runs {service['image']}, which no manifest does"
+
+
+def check_chart():
+    """Checks that the chart's templates use values that there are, and all of them."""
+    values = yaml.safe_load((chart.CHART / "values.yaml").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "chart")
+        chart.write_chart(out, chart.rendered())
+        text = "".join(file.read_text() for file in (out / "templates").iterdir())
+    used = set(re.findall(r"(?:Values|\$image)\.([\w.]+)", text))
+    for path in used:
+        node = values
+        for key in path.split("."):
+            node = node.get(key) if isinstance(node, dict) else None
+        if node is None and path not in values["image"]:
+            yield f"chart: a template uses .Values.{path}, which values.yaml lacks"
+    for name in values.keys() - {path.partition(".")[0] for path in used}:
+        yield f"chart: no template uses the value {name}"
 
 
 def check_rules():

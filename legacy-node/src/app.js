@@ -5,6 +5,7 @@ import { observe } from './http/observe.js';
 import { mountLinks } from './routes/links.js';
 import { mountPage, notFound } from './routes/page.js';
 import { mountQrCode } from './routes/qrcode.js';
+import { mountRelay } from './routes/relay.js';
 
 /**
  * Builds the app from its parts. It neither listens nor opens a file.
@@ -14,8 +15,9 @@ import { mountQrCode } from './routes/qrcode.js';
  * @param {object} parts.metrics of `createMetrics`
  * @param {object} parts.logger pino
  * @param {(text: string) => Promise<Buffer>} parts.generateQr text to PNG
+ * @param {object} [parts.relay] of `createRelay`; without it, `/p/` is not served
  */
-export function buildApp({ config, store, metrics, logger, generateQr }) {
+export function buildApp({ config, store, metrics, logger, generateQr, relay }) {
   const app = express();
   app.disable('x-powered-by');
   // Paths are exact, as in qr-service: /QRCODE and /qrcode/ get 404.
@@ -27,9 +29,12 @@ export function buildApp({ config, store, metrics, logger, generateQr }) {
   app.use(identify); // first, so that every answer and log line carries the ids
   app.use(observe(metrics, logger)); // before the routes, so that it times them all
 
-  mountPage(app);
+  mountPage(app, {
+    files: config.pageFiles === 'auto' ? Boolean(relay) : config.pageFiles === 'on',
+  });
   mountLinks(app, { store, publicUrl: config.publicUrl });
   mountQrCode(app, { generateQr, maxConcurrent: config.qrMaxConcurrent, metrics, logger });
+  if (relay) mountRelay(app, relay);
 
   app.use(notFound);
   app.use(errorHandler(logger)); // last: catches errors of all the above

@@ -47,7 +47,13 @@ export const SETTINGS = [
     (text) => text || undefined,
     'file of the program, module or addon; empty: its build output',
   ),
-  setting('RELAY_ADDR', '', optionalAddress, 'listener of the relay, /p/KEY; empty: no relay'),
+  setting(
+    'PAGE_FILES',
+    'auto',
+    oneOf(['auto', 'on', 'off']),
+    'on: the page sends files through /p/KEY; auto: on with one worker',
+  ),
+  setting('RELAY_ADDR', '', optionalAddress, 'listener of the relay alone, /p/KEY; empty: none'),
   setting(
     'RELAY_PROXY_ADDR',
     '',

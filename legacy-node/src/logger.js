@@ -1,7 +1,28 @@
 import pino from 'pino';
 
+/** Bytes that may wait to be written; further lines are dropped. */
+const WAITING = 1 << 20;
+
+let dropped = 0;
+
+/** Log lines of this process that were dropped, since nobody read the ones before. */
+export const droppedLines = () => dropped;
+
+/**
+ * Standard output, written beside the event loop: if nobody reads it, so that a pipe is full, lines are
+ * dropped and counted, and no request waits.
+ */
+function standardOutput() {
+  const out = pino.destination({ dest: 1, sync: false, maxLength: WAITING });
+  out.on('drop', () => {
+    dropped += 1;
+  });
+  process.once('exit', () => out.flushSync());
+  return out;
+}
+
 /** JSON lines on stdout: time (RFC 3339), level, msg, service, then the event's own fields. */
-export function createLogger(level, destination = pino.destination({ dest: 1, sync: true })) {
+export function createLogger(level, destination = standardOutput()) {
   return pino(
     {
       level,

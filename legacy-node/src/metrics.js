@@ -1,6 +1,7 @@
 /** The app's metrics. Names, labels and buckets are qr-service's, so that the two compare. */
 import { createRequire } from 'node:module';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { droppedLines } from './logger.js';
 
 const { version } = createRequire(import.meta.url)('../package.json');
 
@@ -33,6 +34,15 @@ export function createMetrics(engine) {
     aggregator: 'first',
     registers,
   }).set({ version, engine }, 1);
+  new Counter({
+    name: 'log_lines_dropped_total',
+    help: 'Log lines that were dropped, since nobody read the ones before',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLines());
+    },
+  });
   return {
     register,
     requests: new Counter({

@@ -8,15 +8,16 @@ import { loadGenerator } from './qr/generators/index.js';
 
 /**
  * Opens the data and starts the public listener.
+ * @param {object} [relay] of `createRelay`; only if this is the only process
  * @returns {Promise<{address, metrics, stop}>} the bound address, the metrics, and `stop()`, which
  *   drains and closes the data
  * @throws {StartupError}
  */
-export async function startServing(config, logger) {
+export async function startServing(config, logger, relay) {
   const { engine, generateQr } = await loadGenerator(config.qrImpl, config.qrImplPath);
   const store = openLinkStore(config.dataDir);
   const metrics = createMetrics(engine);
-  const app = buildApp({ config, store, metrics, logger, generateQr });
+  const app = buildApp({ config, store, metrics, logger, generateQr, relay });
   const server = createPublicServer({ app, config, metrics, logger });
   const address = await listen(server, config.addr, 'ADDR');
   const stop = async () => {

@@ -87,7 +87,7 @@ describe('the page in a browser', () => {
     const { page, problems } = await openPage(t);
     await page.getByTestId('link-url').fill('javascript:alert(1)');
     await page.getByTestId('link-submit').click();
-    const error = page.getByRole('alert');
+    const error = page.getByTestId('link-error');
     await error.getByText('Url must start with http:// or https://.').waitFor();
     assert.equal(await page.getByTestId('link-url').getAttribute('aria-invalid'), 'true');
     assert.equal(await page.getByTestId('result').isVisible(), false);

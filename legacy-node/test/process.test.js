@@ -172,3 +172,16 @@ async function collect(socket) {
   for await (const chunk of socket) text += chunk;
   return text;
 }
+
+describe('a log that nobody reads', () => {
+  it('stops nobody', async (t) => {
+    const app = await startApp(t);
+    app.stopReading();
+    // The pipe holds 64 KiB, some 300 lines, and so does the stream that reads it.
+    for (let i = 0; i < 1000; i++) {
+      const answer = await fetch(`${app.url}/api/links`);
+      assert.equal(answer.status, 200);
+      await answer.arrayBuffer();
+    }
+  });
+});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createPairing, TOO_MANY_KEYS } from '../src/relay/pairing.js';
 import { readTarget } from '../src/relay/target.js';
 import { spawnApp, startApp } from './support/app-process.js';
@@ -86,6 +87,23 @@ describe('the relay', () => {
     assert.match(sender.body.toString(), /\[ERROR\] No receiver came in time\.\n$/);
   });
 
+  it('lets partners in for a while after it has refused new keys', async (t) => {
+    const { addr, kill, exited } = await startRelay(t, { SHUTDOWN_DELAY_SECONDS: '1' });
+    const waiting = await receive(addr, '/p/a');
+    while ((await peek(addr, '/p/a')) !== 400);
+    kill('SIGTERM');
+    let refused;
+    do refused = await peek(addr, '/p/b');
+    while (refused !== 503);
+    const { body } = await exchange(
+      addr,
+      Buffer.from('PUT /p/a HTTP/1.0\r\nContent-Length: 1\r\n\r\nx'),
+    );
+    assert.match(body.toString(), /received successfully/);
+    assert.match(await waiting.answer, /x$/);
+    assert.equal((await exited).code, 0);
+  });
+
   it('lets a stream end when it shuts down, and sends those away who wait', async (t) => {
     const { addr, kill, exited } = await startRelay(t);
     const { answer } = await receive(addr, '/p/a');
@@ -106,6 +124,76 @@ describe('the relay', () => {
     const { code, stderr } = await exited;
     assert.equal(code, 2);
     assert.match(stderr, /WORKERS="2": the relay needs 1/);
+  });
+});
+
+describe("the relay on the app's own listener", () => {
+  it('takes longer than other requests may, without changing their limit', async (t) => {
+    const { addr, logged } = await startApp(t, { REQUEST_TIMEOUT_SECONDS: '1' });
+    const { answer } = await receive(addr, '/p/a');
+    const sender = await open(addr);
+    let told = '';
+    sender.on('data', (chunk) => {
+      told += chunk;
+    });
+    sender.write('PUT /p/a HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\na');
+    for (const piece of 'bcd') {
+      await sleep(1200); // Node looks for requests that are late once a second
+      sender.write(piece);
+    }
+    assert.match(await answer, /\r\n\r\nabcd$/);
+    const post = 'POST /api/links HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+    sender.write(`${post}Content-Length: 9\r\n\r\n{`);
+    await once(sender, 'close');
+    assert.match(told, /^HTTP\/1\.1 200 .*received successfully\..*HTTP\/1\.1 408 /s);
+    const { status } = await logged(({ route, method }) => route === '/p/:key' && method === 'PUT');
+    assert.equal(status, 200);
+  });
+
+  it('shares its keys with the other listeners', async (t) => {
+    const { addr, url } = await startRelay(t);
+    const { answer } = await receive(addr, '/p/%41');
+    const { body } = await request(url.slice('http://'.length), '/p/%41', {
+      method: 'POST',
+      body: 'hello',
+    });
+    assert.match(body.toString(), /received successfully/);
+    assert.match(await answer, /hello$/);
+  });
+
+  it("lets no file run scripts at the app's address", async (t) => {
+    const { addr } = await startApp(t);
+    const { answer } = await receive(addr, '/p/a');
+    const headers = { 'Content-Type': 'image/svg+xml' };
+    await request(addr, '/p/a', { method: 'PUT', headers, body: '<svg/>' });
+    assert.match(await answer, /\r\nContent-Security-Policy: sandbox\r\n/);
+    assert.match(await answer, /\r\nX-Content-Type-Options: nosniff\r\n/);
+  });
+
+  it('closes the connection of a sender that it refuses or gives up, without reading the rest', async (t) => {
+    const { addr } = await startApp(t, { RELAY_WAIT_TIMEOUT_SECONDS: '0.2' });
+    const head = (n) => `PUT /p/a?n=${n} HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\nabc`;
+    const refused = await exchange(addr, Buffer.from(head(0)));
+    assert.equal(refused.status, 400);
+    assert.doesNotMatch(refused.body.toString(), /408/); // the end of every slow request
+    const { body } = await exchange(addr, Buffer.from(head(1)));
+    assert.match(body.toString(), /No receiver came in time/);
+    assert.doesNotMatch(body.toString(), /408/);
+  });
+
+  it('cuts a sender whose body is broken, and adds nothing to its answer', async (t) => {
+    const { addr } = await startApp(t);
+    const { answer } = await receive(addr, '/p/a');
+    const isCut = assert.rejects(answer, { code: 'ECONNRESET' });
+    const put = 'PUT /p/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\nz\r\n';
+    const { body } = await exchange(addr, Buffer.from(put));
+    assert.doesNotMatch(body.toString(), /successfully|HTTP/);
+    await isCut;
+  });
+
+  it('is not there with two processes', async (t) => {
+    const { addr } = await startApp(t, { WORKERS: '2' });
+    assert.equal((await request(addr, '/p/a')).status, 404);
   });
 });
 

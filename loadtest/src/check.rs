@@ -29,7 +29,8 @@ pub fn decodes(server: &Server, texts: &[String], count: usize) -> anyhow::Resul
     ensure!(!texts.is_empty(), "no texts");
     let mut bytes = 0;
     for text in texts {
-        let answer = http::get(&client, &format!("{}{}", server.url, texts::target(text)), &[])?;
+        let target = texts::target(server.target, text);
+        let answer = http::get(&client, &format!("{}{target}", server.url), &[])?;
         ensure!(answer.status == 200, "{} for a text of {} bytes", answer.status, text.len());
         is_picture_of(&answer.body, text).with_context(|| text.clone())?;
         bytes += answer.body.len();

@@ -93,7 +93,7 @@ fn measure_row(
     let server = Server::start(row, &plan.server_cores)?;
     let folder = tempfile::tempdir()?;
     let targets = folder.path().join("targets");
-    texts::write_targets(&targets, &server.url, &texts::targets(mix))?;
+    texts::write_targets(&targets, &server.url, &texts::targets(texts::QRCODE, mix))?;
     let closed =
         |seconds| load::closed(&targets, &server.url, &plan.load_cores, plan.connections, seconds);
     closed(plan.warm_up_seconds)?;

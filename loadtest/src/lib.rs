@@ -11,15 +11,18 @@ use serde::Serialize;
 
 pub mod chaos;
 pub mod check;
+pub mod floors;
 pub mod ladder;
 pub mod load;
 pub mod overload;
 pub mod ramps;
+pub mod relay;
 pub mod report;
 pub mod rows;
 pub mod sampling;
 pub mod server;
 pub mod texts;
+pub mod way;
 
 /// A program's exit code; prints an error as one line.
 pub fn exit_code(program: &str, result: anyhow::Result<ExitCode>) -> ExitCode {

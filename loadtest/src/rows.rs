@@ -1,5 +1,7 @@
 //! The rows of the ladder, in order.
 
+use crate::texts;
+
 /// How a row is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -17,6 +19,8 @@ pub enum Way {
         /// `QR_ENGINE`.
         engine: &'static str,
     },
+    /// `peers/quickchart.cjs`.
+    QuickChart,
     /// A whole stack: nginx, qr-service for `/qrcode`, legacy-node for the rest.
     Stack,
 }
@@ -30,6 +34,8 @@ pub struct Row {
     pub about: &'static str,
     /// How it is served.
     pub way: Way,
+    /// The target of its requests, up to the text.
+    pub target: &'static str,
     /// The article's requests per second for the same kind of server, relative to Node alone.
     pub article: Option<f64>,
     /// Why it may be slower than the row before; printed if it is.
@@ -41,11 +47,16 @@ const UNEXPLAINED: &str = "unexpected, look into it";
 
 impl Row {
     const fn new(name: &'static str, way: Way, about: &'static str) -> Self {
-        Row { name, about, way, article: None, slower_because: UNEXPLAINED }
+        let target = texts::QRCODE;
+        Row { name, about, way, target, article: None, slower_because: UNEXPLAINED }
     }
 
     const fn legacy_node(name: &'static str, generator: &'static str, about: &'static str) -> Self {
         Row::new(name, Way::LegacyNode { generator, workers: 1 }, about)
+    }
+
+    const fn target(self, target: &'static str) -> Self {
+        Row { target, ..self }
     }
 
     const fn article(self, ratio: f64) -> Self {
@@ -117,4 +128,12 @@ pub const ROWS: [Row; 12] = [
         "nginx shares the core, and spends more time on reading, logging and forwarding a request \
          than qr-service on answering it",
     ),
+];
+
+/// The rows of `make bench-http` that are not in the ladder: the picture of `/qrcode` by servers that have options.
+pub const WITH_OPTIONS: [Row; 2] = [
+    Row::new("v1-qr", Way::Service { engine: "default" }, "qr-service's /v1/qr")
+        .target("/v1/qr?size=200&level=L&text="),
+    Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
+        .target("/qr?size=200&ecLevel=L&text="),
 ];

@@ -23,6 +23,8 @@ pub struct Server {
     pub url: String,
     /// The address it listens on.
     pub addr: SocketAddr,
+    /// The target of its requests, up to the text.
+    pub target: &'static str,
     held: Held,
 }
 
@@ -39,19 +41,19 @@ impl Server {
     /// What is missing, or the server's last words.
     pub fn start(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         match row.way {
-            Way::Stack => Self::start_stack(cores),
-            way => Self::start_process(way, cores).with_context(|| row.name),
+            Way::Stack => Self::start_stack(row, cores),
+            _ => Self::start_process(row, cores).with_context(|| row.name),
         }
     }
 
-    fn start_process(way: Way, cores: &Cores) -> anyhow::Result<Self> {
+    fn start_process(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         let data = tempfile::tempdir()?;
         let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new("setpriv");
         // The server ends with this process, however that ends.
         command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);
         let at = addr.to_string();
-        match way {
+        match row.way {
             Way::Static => {
                 command.arg(built("examples/static_answer")?).arg(&at);
             }
@@ -67,17 +69,22 @@ impl Server {
                 // Like qr-service, it does not log requests that succeed.
                 command.env("LOG_LEVEL", "warn").env("WORKERS", workers.to_string());
             }
+            Way::QuickChart => {
+                command.arg("node").arg(repository().join("loadtest/peers/quickchart.cjs"));
+                command.env("NODE_PATH", repository().join("legacy-node/node_modules"));
+                command.env("ADDR", &at).env("NODE_ENV", "production");
+            }
             Way::Stack => bail!("the stack is not one process"),
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().context("setpriv")?;
         let held = Held::Process { child, _data: data };
-        let mut server = Server { url: format!("http://{addr}"), addr, held };
+        let mut server = Server { url: format!("http://{addr}"), addr, target: row.target, held };
         server.wait_until_it_listens()?;
         Ok(server)
     }
 
-    fn start_stack(cores: &Cores) -> anyhow::Result<Self> {
+    fn start_stack(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         // Processes inherit the cores of the thread that starts them.
         let mine = sched_getaffinity(None)?;
         sched_setaffinity(None, &cores.set())?;
@@ -85,7 +92,8 @@ impl Server {
         sched_setaffinity(None, &mine)?;
         let stack = stack?;
         let addr = stack.settings().addresses.proxy;
-        Ok(Server { url: stack.url(), addr, held: Held::Stack(Box::new(stack)) })
+        let url = stack.url();
+        Ok(Server { url, addr, target: row.target, held: Held::Stack(Box::new(stack)) })
     }
 
     /// The roots of its process trees. Of a stack, only the parts that serve requests: not Prometheus,

@@ -63,14 +63,17 @@ pub fn mix() -> Vec<String> {
     (0..COUNT).map(|i| text(i, &mut rng)).collect()
 }
 
-/// The request target for a text.
-pub fn target(text: &str) -> String {
-    format!("/qrcode?text={}", utf8_percent_encode(text, RAW))
+/// The target of `/qrcode`, up to the text.
+pub const QRCODE: &str = "/qrcode?text=";
+
+/// The request target for a text; `before` is what precedes it, such as [`QRCODE`].
+pub fn target(before: &str, text: &str) -> String {
+    format!("{before}{}", utf8_percent_encode(text, RAW))
 }
 
 /// The request targets for texts.
-pub fn targets(texts: &[String]) -> Vec<String> {
-    texts.iter().map(|text| target(text)).collect()
+pub fn targets(before: &str, texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| target(before, text)).collect()
 }
 
 /// Writes a file with one URL per target.

@@ -1,19 +1,17 @@
 //! Bodies of answers: a text, the sender's lines, or the bytes for a receiver.
 
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::peer::Peer;
+use crate::lines::LinesBody;
 
 /// Pieces that wait between a sender and one receiver. More are no faster, and a pair that stands still
-/// holds them. A piece is what hyper read at once: 64 KiB at
-/// most over HTTP/1, a frame over HTTP/2.
+/// holds them.
 const PIECES: usize = 1;
 
 /// The body of any answer.
@@ -21,7 +19,7 @@ pub(crate) enum Body {
     /// At once.
     Full(Option<Bytes>),
     /// The sender's lines, until the channel closes.
-    Lines(mpsc::Receiver<Bytes>),
+    Lines(LinesBody),
     /// What a receiver gets.
     Pieces(Pieces),
 }
@@ -54,8 +52,6 @@ pub(crate) struct Pieces {
     pieces: mpsc::Receiver<Piece>,
     /// Says how it went; dropped if the receiver leaves.
     ended: Option<oneshot::Sender<()>>,
-    left: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    peer: Option<Peer>,
     /// Bytes up to the answer's Content-Length. hyper asks for no more after the last of them.
     rest: Option<u64>,
 }
@@ -80,16 +76,11 @@ impl Feed {
 /// receiver has left.
 pub(crate) type Ended = oneshot::Receiver<()>;
 
-/// A body for a receiver, of `length` bytes if that is known; `peer` is its socket over HTTP/1.
-pub(crate) fn feed(length: Option<u64>, peer: Option<Peer>) -> (Feed, Ended, Body) {
+/// A body for a receiver over HTTP/2, of `length` bytes if that is known.
+pub(crate) fn feed(length: Option<u64>) -> (Feed, Ended, Body) {
     let (feed, pieces) = mpsc::channel(PIECES);
     let (ended, is_ended) = oneshot::channel();
-    let left = peer.clone().map(|peer| {
-        let left: Pin<Box<dyn Future<Output = ()> + Send>> =
-            Box::pin(async move { peer.left().await });
-        left
-    });
-    let mut pieces = Pieces { pieces, ended: Some(ended), left, peer, rest: length };
+    let mut pieces = Pieces { pieces, ended: Some(ended), rest: length };
     if length == Some(0) {
         pieces.end();
     }
@@ -106,31 +97,22 @@ impl Pieces {
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
-        if let Poll::Ready(piece) = self.pieces.poll_recv(context) {
-            return Poll::Ready(match piece {
-                Some(Piece::Bytes(bytes)) => {
-                    self.rest = self.rest.map(|rest| rest.saturating_sub(bytes.len() as u64));
-                    if self.rest == Some(0) {
-                        self.end();
-                    }
-                    Some(Ok(bytes))
-                }
-                Some(Piece::End) => {
+        let piece = ready!(self.pieces.poll_recv(context));
+        Poll::Ready(match piece {
+            Some(Piece::Bytes(bytes)) => {
+                self.rest = self.rest.map(|rest| rest.saturating_sub(bytes.len() as u64));
+                if self.rest == Some(0) {
                     self.end();
-                    None
                 }
-                None if self.ended.is_none() => None,
-                None => {
-                    if let Some(peer) = &self.peer {
-                        peer.cut();
-                    }
-                    Some(Err(Cut))
-                }
-            });
-        }
-        let has_left =
-            self.left.as_mut().is_some_and(|left| left.as_mut().poll(context).is_ready());
-        if has_left { Poll::Ready(Some(Err(Cut))) } else { Poll::Pending }
+                Some(Ok(bytes))
+            }
+            Some(Piece::End) => {
+                self.end();
+                None
+            }
+            None if self.ended.is_none() => None,
+            None => Some(Err(Cut)),
+        })
     }
 }
 
@@ -144,7 +126,7 @@ impl http_body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let next = match &mut *self {
             Body::Full(text) => Poll::Ready(text.take().map(Ok)),
-            Body::Lines(lines) => lines.poll_recv(context).map(|line| line.map(Ok)),
+            Body::Lines(lines) => lines.poll(context).map(|line| line.map(Ok)),
             Body::Pieces(pieces) => pieces.poll(context),
         };
         next.map(|next| next.map(|bytes| bytes.map(Frame::data)))

@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{ArgAction, Parser};
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{Serving, Timeouts};
+use service_kit::{Serving, Timeouts, connections_up_to};
+
+use crate::http1::pipe::MAX_PIPES;
 
 /// Streams PUT or POST /p/KEY to GET /p/KEY; whoever comes first waits.
 #[derive(Parser, Clone, Debug)]
@@ -30,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(long, env = "RELAY_WORKER_THREADS", default_value_t = 0, value_name = "COUNT")]
     worker_threads: usize,
 
-    /// Most connections at once; further ones are closed
+    /// Most connections at once, or as many as open files allow; further ones are closed
     #[arg(long, env = "RELAY_MAX_CONNECTIONS", default_value = "30000", value_name = "COUNT")]
     max_connections: NonZeroUsize,
 
@@ -47,7 +49,11 @@ pub(crate) struct Arguments {
     #[arg(long, env = "RELAY_HEADER_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
     header_timeout: Duration,
 
-    /// How long to let partners in after a signal, until clients are sent elsewhere
+    /// Whether large pieces of bodies over HTTP/1 go from socket to socket without being copied
+    #[arg(long, env = "RELAY_SPLICE", default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
+    splice: bool,
+
+    /// How long to take new keys after a signal, and then the partners of those who wait
     #[arg(long, env = "RELAY_SHUTDOWN_DELAY", default_value = "0s", value_name = "TIME", value_parser = time)]
     shutdown_delay: Duration,
 
@@ -69,6 +75,8 @@ pub(crate) struct Config {
     pub(crate) max_waiting_keys: usize,
     pub(crate) wait_timeout: Duration,
     pub(crate) header_timeout: Duration,
+    /// 0 if nothing is to be spliced.
+    pub(crate) max_pipes: usize,
     pub(crate) serving: Serving,
     pub(crate) log_level: tracing::Level,
 }
@@ -77,6 +85,10 @@ impl Arguments {
     /// Checks what concerns several values, and computes the number of threads.
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("RELAY_", self.addr, self.admin_addr)?;
+        let wanted = self.max_connections.get();
+        let files = connections_up_to(wanted.saturating_add(2 * MAX_PIPES));
+        // A pipe has two files. Where files are few, most are for connections.
+        let max_pipes = if self.splice { MAX_PIPES.min(files / 8) } else { 0 };
         let admin_timeout = Duration::from_secs(10);
         Ok(Config {
             addr: self.addr,
@@ -88,6 +100,7 @@ impl Arguments {
             max_waiting_keys: self.max_waiting_keys.get(),
             wait_timeout: self.wait_timeout,
             header_timeout: self.header_timeout,
+            max_pipes,
             serving: Serving {
                 service: "relay-service",
                 // Of the admin listener; streams have no such limits.
@@ -96,7 +109,7 @@ impl Arguments {
                     header: admin_timeout,
                     write: admin_timeout,
                 },
-                max_connections: self.max_connections.get(),
+                max_connections: wanted.min(files - 2 * max_pipes),
                 connections: Connections::default(),
                 shutdown_delay: self.shutdown_delay,
                 drain_timeout: self.drain_timeout,

@@ -7,13 +7,17 @@ mod body;
 mod config;
 mod handler;
 pub mod home;
+pub mod http1;
+mod http2;
 mod lines;
 mod metrics;
 mod multipart;
 pub mod pairing;
 mod peer;
 mod program;
+mod replay;
 mod reply;
+mod sessions;
 pub mod target;
 mod transfer;
 

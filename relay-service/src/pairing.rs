@@ -90,6 +90,15 @@ impl fmt::Display for Message<'_> {
     }
 }
 
+/// Somebody who waited.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Left<S, R> {
+    /// A sender.
+    Sender(S),
+    /// A receiver.
+    Receiver(R),
+}
+
 /// What happens when a sender comes.
 #[derive(Debug)]
 pub enum SenderCame<S, R> {
@@ -192,17 +201,17 @@ impl<S, R> Pairing<S, R> {
         })
     }
 
-    /// Somebody leaves. Returns whether they waited; if not, they are part of a pair, or gone.
-    pub fn leave(&mut self, key: &str, id: Id) -> bool {
-        let Some(waiting) = self.waiting.get_mut(key) else { return false };
-        let before = waiting.len();
-        waiting.sender.take_if(|(sender, _)| *sender == id);
-        waiting.receivers.retain(|(receiver, _)| *receiver != id);
-        let left = waiting.len() < before;
+    /// Somebody leaves. Returns them if they waited; if not, they are part of a pair, or gone.
+    pub fn leave(&mut self, key: &str, id: Id) -> Option<Left<S, R>> {
+        let waiting = self.waiting.get_mut(key)?;
+        let sender = waiting.sender.take_if(|(sender, _)| *sender == id);
+        let place = waiting.receivers.iter().position(|(receiver, _)| *receiver == id);
+        let receiver = place.map(|place| waiting.receivers.remove(place));
         if waiting.len() == 0 {
             self.waiting.remove(key);
         }
-        left
+        let sender = sender.map(|(_, sender)| Left::Sender(sender));
+        sender.or(receiver.map(|(_, receiver)| Left::Receiver(receiver)))
     }
 
     /// An established pair has ended: its key is free.
@@ -230,9 +239,9 @@ impl<S, R> Pairing<S, R> {
         self.waiting.contains_key(key) || self.established.contains(key)
     }
 
-    /// Whether [`Pairing::close`] has been called.
-    pub fn is_closing(&self) -> bool {
-        self.closing
+    /// The keys on which somebody waits, in no order.
+    pub fn waiting_keys(&self) -> impl Iterator<Item = &str> {
+        self.waiting.keys().map(String::as_str)
     }
 
     /// The number of keys that wait.

@@ -1,23 +1,21 @@
-//! The socket of an HTTP/1 connection, beside hyper.
+//! A client's socket.
 //!
-//! hyper reads only while somebody wants a body. So it does not see that a client has left while its
-//! request waits. The socket's readiness does (`EPOLLRDHUP`), without reading.
+//! Its readiness tells that the client has left (`EPOLLRDHUP`), without reading.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use bytes::{BufMut, BytesMut};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// Longest time to wait for a client that sends on after its answer has ended.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// A client's socket, shared between hyper and the relay.
+/// A client's socket, shared by its connection and its pair.
 #[derive(Clone)]
 pub(crate) struct Peer(Arc<Shared>);
 
@@ -29,6 +27,51 @@ struct Shared {
 impl Peer {
     pub(crate) fn new(stream: TcpStream) -> Self {
         Peer(Arc::new(Shared { stream, cut: AtomicBool::new(false) }))
+    }
+
+    /// The socket.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.0.stream
+    }
+
+    /// Reads up to `most` bytes, without waiting; 0 at the stream's end.
+    ///
+    /// # Errors
+    /// Those of recv(2); `WouldBlock` if none have come.
+    pub(crate) fn try_read(&self, buffer: &mut BytesMut, most: usize) -> io::Result<usize> {
+        self.0.stream.try_read_buf(&mut buffer.limit(most))
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// Those of send(2), if the client has left.
+    pub(crate) async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.0.stream.writable().await?;
+            match self.0.stream.try_write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that have come and have not been read.
+    pub(crate) fn unread(&self) -> u64 {
+        // If it fails, the connection is gone, and `left` says so.
+        rustix::io::ioctl_fionread(&self.0.stream).unwrap_or_default()
+    }
+
+    /// Resolves once the client has reset the connection, or cannot be reached any more.
+    pub(crate) async fn failed(&self) {
+        // Error readiness stays set.
+        while let Ok(ready) = self.0.stream.ready(Interest::ERROR).await {
+            if ready.is_error() {
+                return;
+            }
+        }
     }
 
     /// Resolves once the client has closed its direction of the connection, or all of it.
@@ -53,14 +96,16 @@ impl Peer {
         let _ = self.0.stream.set_zero_linger();
     }
 
-    /// After hyper has closed its direction: reads and drops what the client still sends, for a short
-    /// time. Closing with unread bytes would reset the connection, and the client might lose its answer.
-    pub(crate) async fn linger(&self) {
-        if self.0.cut.load(Ordering::Relaxed) {
+    /// Closes this direction, then reads and drops what the client still sends, for a short time. Closing
+    /// with unread bytes would reset the connection, and the client might lose its answer.
+    pub(crate) async fn close(&self) {
+        if self.0.cut.load(Ordering::Relaxed)
+            || rustix::net::shutdown(&self.0.stream, rustix::net::Shutdown::Write).is_err()
+        {
             return;
         }
         let drain = async {
-            let mut dropped = vec![0; 64 * 1024];
+            let mut dropped = vec![0; 16 * 1024];
             loop {
                 self.0.stream.readable().await?;
                 match self.0.stream.try_read(&mut dropped) {
@@ -72,78 +117,5 @@ impl Peer {
         };
         // The connection closes in any case.
         let _ = timeout(LINGER, drain).await;
-    }
-
-    /// Bytes that have arrived, without taking them.
-    pub(crate) async fn peek(&self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.0.stream.peek(bytes).await
-    }
-}
-
-impl AsyncRead for Peer {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.0.stream.poll_read_ready(context))?;
-            match self.0.stream.try_read(buffer.initialize_unfilled()) {
-                Ok(count) => {
-                    buffer.advance(count);
-                    return Poll::Ready(Ok(()));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-}
-
-impl Peer {
-    /// Tries to write until the socket is ready, and takes part.
-    fn poll_write_with(
-        &self,
-        context: &mut Context<'_>,
-        write: impl Fn(&TcpStream) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.0.stream.poll_write_ready(context))?;
-            match write(&self.0.stream) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
-        }
-    }
-}
-
-impl AsyncWrite for Peer {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_with(context, |stream| stream.try_write(bytes))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_with(context, |stream| stream.try_write_vectored(slices))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let socket = rustix::net::shutdown(&self.0.stream, rustix::net::Shutdown::Write);
-        Poll::Ready(socket.map_err(Into::into))
     }
 }

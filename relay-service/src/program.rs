@@ -10,6 +10,7 @@ use axum::routing::get;
 use http::HeaderMap;
 use service_kit::{Admin, Listeners, arguments, serve_with, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
+use tokio::time::timeout;
 
 use crate::accept::Acceptor;
 use crate::config::{Arguments, Config};
@@ -44,29 +45,42 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let listeners =
         Listeners::bind((config.addr, "RELAY_ADDR"), (config.admin_addr, "RELAY_ADMIN_ADDR"))
             .await?;
-    telemetry::init("relay-service", config.log_level)?;
+    let _logging = telemetry::init("relay-service", config.log_level)?;
     let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, "listening");
 
-    let relay = Relay::new(config.max_waiting_keys, config.wait_timeout);
+    let relay = Relay::new(config.max_waiting_keys, config.wait_timeout, config.max_pipes);
     let measured = Arc::clone(&relay);
     let holder = Arc::clone(&relay);
     let held = async move |headers: HeaderMap| {
         holder.held(headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default())
     };
-    let admin = Admin::new(move || measured.metrics())
-        // `relay-home` asks whether somebody waits here for the other half of a pair.
-        .with(Router::new().route("/held", get(held)));
-    let draining = Arc::clone(&relay);
-    // From the signal on no free key may begin to wait, so it begins on another server.
+    let (known, ended) = (Arc::clone(&relay), Arc::clone(&relay));
+    let admin = Admin::new(move || measured.metrics()).with(
+        Router::new()
+            // `relay-home` asks whether somebody waits here for the other half of a pair.
+            .route("/held", get(held))
+            .route("/waiting", get(async move || known.waiting()))
+            .route("/sessions", get(async move || ended.sessions())),
+    );
+    let leaving = Arc::clone(&relay);
+    // From the signal on homes send no free key here.
     let shutdown = async move {
         shutdown.await;
-        draining.close();
+        leaving.leave_service();
     };
+    let delay = config.serving.shutdown_delay;
     let acceptor = Acceptor::new(&relay, config.serving.max_connections, config.header_timeout);
     serve_with(listeners, &config.serving, admin, shutdown, async |listener, stopped| {
-        let open = acceptor.run(listener, stopped).await;
+        let partners_came = async {
+            // Meanwhile those come who were sent here before the signal.
+            stopped.await;
+            relay.close();
+            // The last of them also gets a delay for its partner.
+            let _ = timeout(delay, relay.nobody_waits()).await;
+        };
+        let open = acceptor.run(listener, partners_came).await;
         // No partner can come any more.
         relay.end_waits();
         open.shutdown()

@@ -16,6 +16,11 @@ const PLAIN: HeaderValue = HeaderValue::from_static("text/plain");
 const TRUE: HeaderValue = HeaderValue::from_static("true");
 const X_PIPING: HeaderName = HeaderName::from_static("x-piping");
 
+/// Adds what every answer has.
+pub(crate) fn stamp(headers: &mut HeaderMap) {
+    headers.insert("x-served-by", HeaderValue::from_static("relay-service"));
+}
+
 /// A text, from any origin.
 pub(crate) fn text(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
@@ -76,14 +81,30 @@ pub(crate) fn options(request: &HeaderMap) -> Response<Body> {
     response
 }
 
+/// Copies those of a sender's headers that receivers get. The others, and the buffer that they came in, need
+/// not be kept.
+pub(crate) fn described(request: &HeaderMap) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for name in [CONTENT_TYPE, CONTENT_DISPOSITION, X_PIPING] {
+        for value in request.get_all(&name) {
+            if let Ok(copy) = HeaderValue::from_bytes(value.as_bytes()) {
+                headers.append(name.clone(), copy);
+            }
+        }
+    }
+    headers
+}
+
 /// What a receiver's answer begins with. `request` are the sender's headers, `part` those of its
 /// multipart body's first part.
-pub(crate) fn receiver_headers(request: &HeaderMap, part: Option<&HeaderMap>) -> HeaderMap {
+pub(crate) fn receiver_headers(
+    request: &HeaderMap,
+    length: Option<u64>,
+    part: Option<&HeaderMap>,
+) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    if part.is_none()
-        && let Some(length) = request.get(CONTENT_LENGTH)
-    {
-        headers.insert(CONTENT_LENGTH, length.clone());
+    if let Some(length) = length {
+        headers.insert(CONTENT_LENGTH, length.into());
     }
     let described = part.unwrap_or(request);
     if let Some(content_type) = described.get(CONTENT_TYPE) {
@@ -100,6 +121,8 @@ pub(crate) fn receiver_headers(request: &HeaderMap, part: Option<&HeaderMap>) ->
     }
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
     headers.insert("x-robots-tag", HeaderValue::from_static("none"));
+    // What a stranger sends may be a page with scripts, at the address of whoever runs the relay.
+    headers.insert("content-security-policy", HeaderValue::from_static("sandbox"));
     headers
 }
 

@@ -1,90 +1,22 @@
-//! Both relays behind nginx, which asks two homes for the side of each key.
+//! Both relays behind nginx, which asks two homes for the side of each key: `proxy/nginx.conf` with what is
+//! rendered from `proxy/routes/relay.toml`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::net::TcpStream;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use contract::Target;
 use contract::relay::{Scenario, all, run};
-use service_kit::testing::{Service, eventually, exchange, get};
-use support::{Legacy, check_contract, relay_service};
-
-/// nginx, two homes, and both sides; all end when dropped.
-struct Edge {
-    nginx: Child,
-    addr: SocketAddr,
-    homes: Vec<Service>,
-    _old: Legacy,
-    new: Service,
-    folder: tempfile::TempDir,
-}
-
-impl Edge {
-    fn start(share: &str) -> Self {
-        Self::start_with(share, &[])
-    }
-
-    /// With settings of relay-service.
-    fn start_with(share: &str, settings: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (old, new) = (Legacy::start(), relay_service(settings));
-        let share_file = folder.path().join("share");
-        std::fs::write(&share_file, share).unwrap();
-        let homes: Vec<Service> = (0..2)
-            .map(|_| {
-                let mut command = Command::new(env!("CARGO_BIN_EXE_relay-home"));
-                command.env("HOME_ADDR", "127.0.0.1:0").env("HOME_ADMIN_ADDR", "127.0.0.1:0");
-                command.env("HOME_SHARE_FILE", &share_file);
-                command.env("HOME_OLD_ADMIN_ADDR", &old.admin_addr);
-                command.env("HOME_NEW_ADMIN_ADDR", new.admin_addr.to_string());
-                Service::start(&mut command)
-            })
-            .collect();
-        // nginx cannot pick a free port itself.
-        let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let config = include_str!("support/nginx.conf")
-            .replace("HOME_A", &homes[0].addr.to_string())
-            .replace("HOME_B", &homes[1].addr.to_string())
-            .replace("OLD", &old.proxy_addr)
-            .replace("NEW", &new.addr.to_string())
-            .replace("LISTEN", &addr.to_string());
-        let file = folder.path().join("nginx.conf");
-        std::fs::write(&file, config).unwrap();
-        let mut nginx = Command::new("nginx");
-        nginx.args(["-e", "stderr", "-p"]).arg(folder.path()).arg("-c").arg(&file);
-        let nginx = nginx.spawn().unwrap();
-        let edge = Edge { nginx, addr, homes, _old: old, new, folder };
-        eventually("nginx listens", || TcpStream::connect(addr).is_ok());
-        edge
-    }
-
-    fn share_file(&self) -> PathBuf {
-        self.folder.path().join("share")
-    }
-
-    /// Takes effect in both homes within moments.
-    fn set_share(&self, share: &str) {
-        let file = self.share_file();
-        let next = file.with_extension("next");
-        std::fs::write(&next, share).unwrap();
-        std::fs::rename(&next, &file).unwrap();
-    }
-}
-
-impl Drop for Edge {
-    fn drop(&mut self) {
-        // SIGTERM: its workers end with it.
-        let _ = Command::new("kill").arg(self.nginx.id().to_string()).status();
-        let _ = self.nginx.wait();
-    }
-}
+use relay_service::home::homes::LEASE;
+use service_kit::testing::{eventually, get};
+use support::check_contract;
+use support::edge::{Edge, served_by};
 
 #[test]
 fn the_contract_holds_at_0_50_and_100_percent() {
@@ -147,33 +79,109 @@ fn no_pair_is_stranded_while_the_share_moves_and_a_home_is_killed() {
 #[test]
 fn a_side_that_drains_gets_no_new_keys_and_cuts_none() {
     let mut edge = Edge::start_with("100", &[("RELAY_SHUTDOWN_DELAY", "3s")]);
-    let waiting = |edge: &Edge, key: &str| {
-        let mut stream = TcpStream::connect(edge.addr).unwrap();
-        write!(stream, "GET /p/{key} HTTP/1.0\r\n\r\n").unwrap();
-        stream
-    };
-    let send = |edge: &Edge, key: &str| {
-        let put =
-            "PUT /p/KEY HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
-        exchange(edge.addr, &put.replace("KEY", key))
-    };
-    let before = waiting(&edge, "before");
-    eventually("it waits", || {
-        get(edge.new.admin_addr, "/metrics").contains("relay_waiting_keys 1\n")
-    });
+    let before = edge.receive("before", "");
+    edge.wait_for_waiting(1);
     edge.new.signal("TERM");
     eventually("it is not ready", || get(edge.new.admin_addr, "/readyz").contains(" 503 "));
-    let after = waiting(&edge, "after");
-    for (key, mut receiver, side) in
+    let after = edge.receive("after", "");
+    for (key, receiver, side) in
         [("before", before, "relay-service"), ("after", after, "legacy-node")]
     {
-        let lines = send(&edge, key);
-        assert!(lines.contains("received successfully."), "{key}: {lines}");
-        let mut answer = String::new();
-        receiver.read_to_string(&mut answer).unwrap();
-        let answer = answer.to_ascii_lowercase();
-        assert!(answer.ends_with("\r\n\r\nhello"), "{key}: {answer}");
-        assert!(answer.contains(&format!("x-served-by: {side}\r\n")), "{key}: {answer}");
+        assert_eq!(edge.complete(key, receiver), side, "{key}");
     }
     assert_eq!(edge.new.wait(), Some(0));
+}
+
+/// Whoever waits on the new side still meets the other half there; every new key goes to the old side at
+/// once, whatever the share and the client say.
+#[test]
+fn a_stop_sends_new_keys_to_the_old_side_and_strands_nobody() {
+    let edge = Edge::start("100");
+    // Held, and long since: the home remembers nothing of it.
+    let waits_long = edge.receive("long", "");
+    edge.wait_for_waiting(1);
+    std::thread::sleep(LEASE + Duration::from_millis(500));
+    let waits_short = edge.receive("short", "");
+    edge.wait_for_waiting(2);
+    edge.stop();
+    let begin = Instant::now();
+    let fresh = edge.receive("fresh", "X-Route-Arm: new\r\n");
+    assert_eq!(edge.complete("fresh", fresh), "legacy-node");
+    anstream::println!("a new key is on the old side {:?} after the stop", begin.elapsed());
+    for (key, receiver) in [("long", waits_long), ("short", waits_short)] {
+        assert_eq!(edge.complete(key, receiver), "relay-service", "{key}");
+    }
+    // What was held there is no longer.
+    let again = edge.receive("long", "");
+    assert_eq!(edge.complete("long", again), "legacy-node");
+}
+
+#[test]
+fn a_stop_waits_for_no_home_and_no_side_that_hangs() {
+    let edge = Edge::start("100");
+    edge.stop();
+    let timed = |key: &str, expected: &str| {
+        let begin = Instant::now();
+        let receiver = edge.receive(key, "");
+        // The receiver's own question is under way at the same time.
+        assert_eq!(edge.complete(key, receiver), "legacy-node", "{expected}");
+        anstream::println!("{expected}: {:?}", begin.elapsed());
+    };
+    edge.new.signal("STOP");
+    timed("side", "the new side hangs");
+    edge.new.signal("CONT");
+    for home in &edge.homes {
+        home.signal("STOP");
+    }
+    timed("homes", "both homes hang");
+    for home in &edge.homes {
+        home.signal("CONT");
+    }
+}
+
+#[test]
+fn a_client_may_choose_the_side_of_a_key_that_nobody_holds() {
+    let edge = Edge::start("0");
+    let chosen = edge.receive("chosen", "X-Route-Arm: new\r\n");
+    edge.wait_for_waiting(1);
+    // The other half needs no header, and cannot tear the pair apart with another.
+    let lines = edge.send("chosen", "X-Route-Arm: old\r\n");
+    assert_eq!(served_by(&lines.to_ascii_lowercase()), "relay-service");
+    drop(chosen);
+    let other = edge.receive("other", "");
+    assert_eq!(edge.complete("other", other), "legacy-node");
+}
+
+/// What `edge` counts requests by.
+#[test]
+fn the_access_log_has_route_arm_and_side() {
+    let edge = Edge::start("100");
+    let receiver = edge.receive("logged", "");
+    assert_eq!(edge.complete("logged", receiver), "relay-service");
+    let log = edge.folder.path().join("edge/access.log");
+    let fields =
+        |line: &str| line.split('\t').skip(1).take(4).map(str::to_owned).collect::<Vec<_>>();
+    eventually("both halves are logged", || {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        let lines: Vec<Vec<String>> = text.lines().map(fields).collect();
+        lines.len() == 2 && lines.iter().all(|line| *line == ["relay", "new", "new", "200"])
+    });
+}
+
+/// Else every new share of another route would cut streams after ten seconds.
+#[test]
+fn a_reload_cuts_no_stream() {
+    let edge = Edge::start("50");
+    let mut sender = TcpStream::connect(edge.addr).unwrap();
+    write!(sender, "PUT /p/reload HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhello").unwrap();
+    let mut receiver = edge.receive("reload", "");
+    let mut head = [0; 16];
+    receiver.read_exact(&mut head).unwrap();
+    let signalled = Command::new("kill").args(["-HUP", &edge.nginx.id().to_string()]).status();
+    assert!(signalled.unwrap().success());
+    std::thread::sleep(Duration::from_secs(12));
+    write!(sender, "world").unwrap();
+    let mut rest = String::new();
+    receiver.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("\r\n\r\nhelloworld"), "{rest}");
 }

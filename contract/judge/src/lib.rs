@@ -88,6 +88,9 @@ impl Judge {
             JudgeSettings::Qr => Bodies::Qr,
             JudgeSettings::Image(settings) => Bodies::Image(image::Limits::new(settings)?),
             JudgeSettings::Exec(settings) => Bodies::Exec(Box::new(exec::Exec::new(settings)?)),
+            JudgeSettings::Session => {
+                anyhow::bail!("session: a session cannot be judged by two answers to one request")
+            }
         };
         Ok(Judge { headers: compared_headers, bodies })
     }

@@ -33,6 +33,8 @@ pub enum JudgeSettings {
     Image(ImageSettings),
     /// By a program of the user.
     Exec(ExecSettings),
+    /// Not by two answers to one request: its requests belong together, and whole sessions are replayed.
+    Session,
 }
 
 /// Settings of the judge `json`.
@@ -111,6 +113,7 @@ enum Table {
     Qr(NoSettings),
     Image(ImageSettings),
     Exec(ExecSettings),
+    Session(NoSettings),
 }
 
 /// Refuses every setting, where a unit variant of [`Table`] would ignore it.
@@ -127,6 +130,7 @@ impl From<Table> for JudgeSettings {
             Table::Qr(NoSettings {}) => JudgeSettings::Qr,
             Table::Image(settings) => JudgeSettings::Image(settings),
             Table::Exec(settings) => JudgeSettings::Exec(settings),
+            Table::Session(NoSettings {}) => JudgeSettings::Session,
         }
     }
 }
@@ -165,7 +169,7 @@ impl JsonSchema for JudgeSettings {
         let table = generator.subschema_for::<Table>();
         json_schema!({
             "description": "Which judge compares the bodies: its name, or a table with its settings.",
-            "anyOf": [{ "enum": ["bytes", "text", "json", "qr", "image"] }, table],
+            "anyOf": [{ "enum": ["bytes", "text", "json", "qr", "image", "session"] }, table],
         })
     }
 }

@@ -165,7 +165,7 @@ describe('the live page', () => {
         'too-high fails: 7 (limit 5)',
         'low passes: 3 (limit 5)',
       ]);
-      await state.getByText('make ramp ARGS=status', { exact: true }).waitFor();
+      await state.getByText('make ramp ROUTE=qrcode ARGS=status', { exact: true }).waitFor();
       const alerts = page.locator('#alerts');
       const rolledBack = alerts.getByText(/^RampRolledBack for \d+ s\. qrcode: a gate failed/);
       await rolledBack.waitFor(PATIENCE);
@@ -189,7 +189,11 @@ describe('the live page', () => {
       await state.getByText('Ended: too little data to judge').waitFor(PATIENCE);
       await state.getByText('data is undecided: 7 (limit 5)').waitFor();
       const orders = await state.locator('code').allTextContents();
-      assert.deepEqual(orders, ['make ramp ARGS=status', 'make ramp', 'make ramp ARGS=abort']);
+      assert.deepEqual(orders, [
+        'make ramp ROUTE=qrcode ARGS=status',
+        'make ramp ROUTE=qrcode',
+        'make ramp ROUTE=qrcode ARGS=abort',
+      ]);
       await picture(page, 'inconclusive');
       await state.getByText('Lost: its process fell silent').waitFor(PATIENCE);
       await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
@@ -207,7 +211,9 @@ describe('the live page', () => {
       await stop
         .getByText(/^qrcode is stopped since \d.+: every new request goes to Node/)
         .waitFor(PATIENCE);
-      await stop.getByText("make ramp ARGS='clear --reason WHY'", { exact: true }).waitFor();
+      await stop
+        .getByText("make ramp ROUTE=qrcode ARGS='clear --reason WHY'", { exact: true })
+        .waitFor();
       await page.locator('#split').getByText('Stopped', { exact: true }).waitFor();
       await page
         .locator('#alerts')
@@ -273,7 +279,11 @@ describe('the live page', () => {
       const title = '/qrcode: Node (old) against Rust (new)';
       await page.getByRole('heading', { name: title }).waitFor();
       assert.equal(await page.title(), title);
-      assert.equal(await page.getByLabel('Route').isVisible(), false, 'there is one route');
+      assert.equal(
+        await page.getByLabel('Route').inputValue(),
+        'qrcode',
+        'the first of two routes',
+      );
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       assert.match(await page.locator('#ratio-memory').textContent(), /Node uses.+Node.+Rust/s);
       assert.equal(await page.locator('.ratio').first().getAttribute('id'), 'ratio-memory');
@@ -319,6 +329,9 @@ describe('the live page', () => {
     it('works by keyboard alone', async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       await page.locator('#chart-memory .plot:not(.blank)').waitFor(PATIENCE);
+      // The choice of a route comes first.
+      await page.keyboard.press('Tab');
+      assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SELECT');
       await page.keyboard.press('Tab');
       await page.keyboard.press('ArrowRight');
       await page.waitForURL(`${adminUrl}/?range=15m`);

@@ -153,7 +153,11 @@ describe('the page', () => {
     const ids = (all) => all.filter(({ detail }) => !detail).map(({ id }) => id);
     assert.deepEqual(ids(ratios), ['latency', 'bytes']);
     assert.deepEqual(ids(charts).slice(0, 2), ['latency', 'bytes']);
-    assert.equal(ids(charts).length % 2, 0, 'so that two columns are full');
+    for (const kind of ['requests', 'sessions']) {
+      const shown = charts.filter(({ of }) => of === undefined || of === kind);
+      assert.equal(ids(shown).length % 2, 0, `so that two columns are full: ${kind}`);
+      assert.ok(shown.length < charts.length, kind);
+    }
     const details = charts.filter(({ detail }) => detail).map(({ id }) => id);
     assert.deepEqual(details, ['memory', 'cpu', 'own-latency']);
   });

@@ -94,7 +94,7 @@ describe('a gate', () => {
   it('that is a test is known by its name', () => {
     const gates = readFileSync(new URL('../../../proxy/ramp/gates.toml', import.meta.url), 'utf8');
     const tests = [...gates.matchAll(/\[\[test\]\]\nname = "([^"]+)"/g)].map(([, name]) => name);
-    assert.equal(tests.length, 4);
+    assert.equal(tests.length, 5);
     for (const gate of tests) {
       assert.match(gateSays({ gate, verdict: 'pass', value: 1, limit: 9 }), /evidence/);
     }

@@ -4,6 +4,7 @@
 //! temporary folder for tests and measurements. Both render the same files ([`render`]): those of
 //! `proxy/` and `dashboards/prometheus/`, with other addresses.
 
+mod compat;
 pub mod http;
 pub mod port_holder;
 pub mod preflight;

@@ -41,6 +41,10 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
             missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
         }
     }
+    if settings.has_relay() {
+        programs.push((&settings.relay_service, "relay-service"));
+        programs.push((&settings.relay_home, "relay-service"));
+    }
     for (program, package) in programs {
         if !program.is_file() {
             missing.push(format!("{} (cargo build -p {package})", program.display()));

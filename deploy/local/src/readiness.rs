@@ -15,6 +15,8 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(30);
 /// Asking supervisord starts a Python each time.
 const POLL_STATES: Duration = Duration::from_secs(1);
+/// How long supervisord gets until it must answer.
+const SUPERVISOR_STARTS: Duration = Duration::from_secs(20);
 const LOG_LINES: usize = 8;
 
 /// The URL that answers 200 when a part is ready.
@@ -28,6 +30,10 @@ pub fn url(settings: &Settings, part: Part) -> String {
         Part::Edge => format!("http://{}/readyz", at.edge),
         Part::Watch => format!("http://{}/ramp/metrics", at.proxy_admin),
         Part::NginxExporter => format!("http://{}/metrics", at.nginx_exporter),
+        Part::RelayService => format!("http://{}/readyz", at.relay_admin),
+        Part::LegacyRelay => format!("http://{}/readyz", at.old_relay_admin),
+        Part::RelayHome => format!("http://{}/readyz", at.home_admin),
+        Part::RelayHomeB => format!("http://{}/readyz", at.home_b_admin),
         Part::Prometheus => format!("http://{}/prometheus/-/ready", at.prometheus),
     }
 }
@@ -43,7 +49,8 @@ pub fn is_ready(settings: &Settings, part: Part) -> bool {
 /// # Errors
 /// The first part that failed or was not ready in time, with the end of its log.
 pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> anyhow::Result<()> {
-    let deadline = Instant::now() + TIMEOUT;
+    let began = Instant::now();
+    let deadline = began + TIMEOUT;
     let mut waiting: VecDeque<Part> = parts.iter().copied().collect();
     let mut next_look = Instant::now() + POLL_STATES;
     while let Some(&part) = waiting.front() {
@@ -55,7 +62,11 @@ pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> any
             bail!("{} is not ready after {TIMEOUT:?}{}", part.name(), log_end(settings, part));
         }
         if Instant::now() > next_look {
-            let states = supervisor.states()?;
+            let states = match supervisor.states() {
+                // supervisord itself may still be starting.
+                Err(_) if began.elapsed() < SUPERVISOR_STARTS => Vec::new(),
+                states => states?,
+            };
             let failed =
                 |(part, state): &&(Part, String)| waiting.contains(part) && has_failed(state);
             if let Some((part, _)) = states.iter().find(failed) {

@@ -2,7 +2,7 @@
 //!
 //! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering
 //! replaces these addresses, so there is one source for every place. What nginx includes for its routes
-//! is made from the route files.
+//! is made from the route files, whose addresses are replaced likewise.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,6 +16,7 @@ use route::{BaseUrl, Route};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::compat;
 use crate::settings::{Part, Settings};
 
 /// Writes the run folder's configuration of nginx, Prometheus and supervisord.
@@ -39,7 +40,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     }
     place(file("listen.conf"), &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
     place(file("listen-admin.conf"), &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
-    let routes = route::load(&settings.routes)?;
+    let routes = routes(settings)?;
     let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
     let upstreams = Upstreams {
         old: settings
@@ -62,6 +63,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
             Some(_) => write(&settings.run_dir.join("nginx").join(name), "")?,
         }
     }
+    compat::render(settings)?;
     link(settings, "dashboards/live", "nginx/live")?;
     link(settings, "dashboards/prometheus/rules", "prometheus/rules")?;
     place(metrics("prometheus.yml"), &[])?;
@@ -77,6 +79,39 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     ramp::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
     ramp::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     write(&supervisord_conf(settings), &supervisord_text(settings, &routes, &upstreams)?)
+}
+
+/// The routes, with the addresses of this stack instead of the default ones.
+fn routes(settings: &Settings) -> anyhow::Result<Vec<Route>> {
+    let mut routes = route::load(&settings.routes)?;
+    if settings.has_relay() {
+        let addresses: Vec<(String, String)> = settings
+            .addresses
+            .defaults()
+            .into_iter()
+            .map(|(default, here)| (format!("http://{default}\""), format!("http://{here}\"")))
+            .collect();
+        for route in routes.iter_mut().filter(|route| route.is_session()) {
+            *route = Route::parse(&route.name, &replaced(&route.text, &addresses))?;
+        }
+    }
+    Ok(routes)
+}
+
+/// The folder of route files that the shadow reads: copies with the addresses of this stack, if it has a relay.
+fn shadow_routes(settings: &Settings, routes: &[Route]) -> anyhow::Result<PathBuf> {
+    if !settings.has_relay() {
+        return Ok(settings.routes.clone());
+    }
+    let folder = settings.run_dir.join("routes");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    }
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    for route in routes {
+        write(&folder.join(format!("{}.toml", route.name)), &route.text)?;
+    }
+    Ok(folder)
 }
 
 /// What a stack was started with: `started.json` in the run folder.
@@ -106,6 +141,10 @@ fn targets(settings: &Settings) -> String {
     let all = [
         (Part::QrService, "qr-service", "/metrics", at.new_admin),
         (Part::LegacyNode, "legacy-node", "/metrics", at.old_admin),
+        (Part::RelayService, "relay-service", "/metrics", at.relay_admin),
+        (Part::LegacyRelay, "legacy-relay", "/metrics", at.old_relay_admin),
+        (Part::RelayHome, "relay-home", "/metrics", at.home_admin),
+        (Part::RelayHomeB, "relay-home", "/metrics", at.home_b_admin),
         (Part::Shadow, "shadow", "/metrics", at.shadow_admin),
         (Part::Edge, "edge", "/metrics", at.edge),
         (Part::NginxExporter, "nginx", "/metrics", at.nginx_exporter),
@@ -128,16 +167,23 @@ fn write_changed(
     changes: &[(&str, String)],
 ) -> anyhow::Result<()> {
     let from = settings.root.join(from);
-    let mut text = read(&from)?;
+    let text = read(&from)?;
+    for (default, _) in changes {
+        ensure!(text.contains(default), "{} has no {default} to replace", from.display());
+    }
+    write(&settings.run_dir.join(to), &replaced(&text, changes))
+}
+
+fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
+    let mut text = text.to_owned();
     // Marks first: an address put in may be the default of a later replacement.
     for (number, (default, _)) in changes.iter().enumerate() {
-        ensure!(text.contains(default), "{} has no {default} to replace", from.display());
-        text = text.replace(default, &mark(number));
+        text = text.replace(default.as_ref(), &mark(number));
     }
     for (number, (_, address)) in changes.iter().enumerate() {
         text = text.replace(&mark(number), address);
     }
-    write(&settings.run_dir.join(to), &text)
+    text
 }
 
 /// Links a folder of the repository that has no addresses in it.
@@ -175,7 +221,9 @@ fn supervisord_text(
         ("shadow_program", escaped(&settings.shadow)),
         ("edge_program", escaped(&settings.edge)),
         ("ramp_program", escaped(&settings.ramp)),
-        ("routes", escaped(&settings.routes)),
+        ("relay_service_program", escaped(&settings.relay_service)),
+        ("relay_home_program", escaped(&settings.relay_home)),
+        ("routes", escaped(&shadow_routes(settings, routes)?)),
         ("route_names", names.join(",")),
         ("old_url", upstreams.old.to_string()),
         ("new_url", upstreams.new.to_string()),
@@ -183,6 +231,8 @@ fn supervisord_text(
         ("engine", engine),
         ("nginx_user", nginx_user.to_owned()),
         ("access_log", access_log),
+        // nginx sends /p/ to the relay, whether this process has one or not.
+        ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
         ("old_workers", settings.old_workers.to_string()),
         ("proxy_admin", at.proxy_admin.to_string()),
         ("new", at.new.to_string()),
@@ -191,6 +241,14 @@ fn supervisord_text(
         ("old_admin", at.old_admin.to_string()),
         ("shadow", at.shadow.to_string()),
         ("shadow_admin", at.shadow_admin.to_string()),
+        ("relay", at.relay.to_string()),
+        ("relay_admin", at.relay_admin.to_string()),
+        ("old_relay", at.old_relay.to_string()),
+        ("old_relay_admin", at.old_relay_admin.to_string()),
+        ("home", at.home.to_string()),
+        ("home_admin", at.home_admin.to_string()),
+        ("home_b", at.home_b.to_string()),
+        ("home_b_admin", at.home_b_admin.to_string()),
         ("prometheus", at.prometheus.to_string()),
         ("nginx_exporter", at.nginx_exporter.to_string()),
     ];
@@ -198,10 +256,9 @@ fn supervisord_text(
     for (word, value) in words {
         text = text.replace(&format!("{{{word}}}"), &value);
     }
-    if settings.sides.is_some() {
-        text = without(&text, &["qr-service", "legacy-node"]);
-    }
-    Ok(text)
+    let runs = settings.parts();
+    let others = Part::ALL.into_iter().filter(|part| !runs.contains(part)).map(Part::name);
+    Ok(without(&text, &others.collect::<Vec<_>>()))
 }
 
 /// supervisord's configuration without these programs.

@@ -27,13 +27,26 @@ pub enum Part {
     Watch,
     /// Prometheus.
     Prometheus,
+    /// The relay's new side.
+    RelayService,
+    /// The relay's old side: a process of the legacy app for it alone, since both halves of a pair must
+    /// reach the same one.
+    LegacyRelay,
+    /// Tells nginx the side of each key of the relay.
+    RelayHome,
+    /// Stands in for it.
+    RelayHomeB,
 }
 
 impl Part {
     /// Every part, in the order in which readiness is checked.
-    pub const ALL: [Part; 8] = [
+    pub const ALL: [Part; 12] = [
         Part::QrService,
         Part::LegacyNode,
+        Part::RelayService,
+        Part::LegacyRelay,
+        Part::RelayHome,
+        Part::RelayHomeB,
         Part::Shadow,
         Part::Nginx,
         Part::NginxExporter,
@@ -41,6 +54,10 @@ impl Part {
         Part::Watch,
         Part::Prometheus,
     ];
+
+    /// The parts of the relay.
+    const RELAY: [Part; 4] =
+        [Part::RelayService, Part::LegacyRelay, Part::RelayHome, Part::RelayHomeB];
 
     /// The parts around two servers that already run.
     pub const AROUND: [Part; 6] =
@@ -57,6 +74,10 @@ impl Part {
             Part::Edge => "edge:edge",
             Part::Watch => "edge:ramp-watch",
             Part::Prometheus => "backends:prometheus",
+            Part::RelayService => "backends:relay-service",
+            Part::LegacyRelay => "backends:legacy-relay",
+            Part::RelayHome => "backends:relay-home",
+            Part::RelayHomeB => "backends:relay-home-b",
         }
     }
 
@@ -85,6 +106,11 @@ macro_rules! addresses {
             /// Every address, with the variable that sets it and the part that listens there.
             pub fn listeners(&self) -> Vec<(&'static str, SocketAddr, Part)> {
                 vec![$(($variable, self.$field, Part::$part)),*]
+            }
+
+            /// The same with their default addresses, which configuration files have.
+            pub(crate) fn defaults(&self) -> Vec<(&'static str, SocketAddr)> {
+                vec![$(($default, self.$field)),*]
             }
 
             /// Takes an address from `next` for every listener.
@@ -116,6 +142,22 @@ addresses! {
     prometheus "prometheus-addr" "STACK_PROMETHEUS_ADDR" "127.0.0.1:9090" Prometheus,
     /// edge
     edge "edge-addr" "STACK_EDGE_ADDR" "127.0.0.1:42085" Edge,
+    /// relay-service, where nginx sends streams
+    relay "relay-addr" "STACK_RELAY_ADDR" "127.0.0.1:42090" RelayService,
+    /// relay-service, admin
+    relay_admin "relay-admin-addr" "STACK_RELAY_ADMIN_ADDR" "127.0.0.1:42091" RelayService,
+    /// the legacy app's relay, where nginx sends streams
+    old_relay "old-relay-addr" "STACK_OLD_RELAY_ADDR" "127.0.0.1:3002" LegacyRelay,
+    /// the legacy app's relay, admin
+    old_relay_admin "old-relay-admin-addr" "STACK_OLD_RELAY_ADMIN_ADDR" "127.0.0.1:3003" LegacyRelay,
+    /// relay-home
+    home "home-addr" "STACK_HOME_ADDR" "127.0.0.1:42092" RelayHome,
+    /// relay-home, admin
+    home_admin "home-admin-addr" "STACK_HOME_ADMIN_ADDR" "127.0.0.1:42093" RelayHome,
+    /// the second relay-home
+    home_b "home-b-addr" "STACK_HOME_B_ADDR" "127.0.0.1:42094" RelayHomeB,
+    /// the second relay-home, admin
+    home_b_admin "home-b-admin-addr" "STACK_HOME_B_ADMIN_ADDR" "127.0.0.1:42095" RelayHomeB,
     /// nginx' exporter
     nginx_exporter "nginx-exporter-addr" "STACK_NGINX_EXPORTER_ADDR" "127.0.0.1:9113" NginxExporter,
 }
@@ -172,6 +214,10 @@ pub struct Settings {
     pub edge: PathBuf,
     /// ramp's binary.
     pub ramp: PathBuf,
+    /// relay-service's binary.
+    pub relay_service: PathBuf,
+    /// relay-home's binary.
+    pub relay_home: PathBuf,
 }
 
 /// Two servers that already run.
@@ -219,8 +265,17 @@ impl Settings {
     }
 
     /// The parts that run.
-    pub fn parts(&self) -> &'static [Part] {
-        if self.sides.is_some() { &Part::AROUND } else { &Part::ALL }
+    pub fn parts(&self) -> Vec<Part> {
+        match &self.sides {
+            Some(_) => Part::AROUND.to_vec(),
+            None if self.has_relay() => Part::ALL.to_vec(),
+            None => Part::ALL.into_iter().filter(|part| !Part::RELAY.contains(part)).collect(),
+        }
+    }
+
+    /// Whether the relay is one of the routes, so that its parts have something to do.
+    pub fn has_relay(&self) -> bool {
+        self.sides.is_none() && self.routes.join("relay.toml").is_file()
     }
 
     /// The split to start with.

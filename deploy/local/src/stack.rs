@@ -46,6 +46,9 @@ pub struct Options {
     /// Processes of legacy-node
     #[arg(long = "workers", default_value_t = 1, value_name = "COUNT")]
     pub old_workers: usize,
+    /// Where a [`Stack`] makes its folder [default: where temporary files belong]
+    #[arg(skip)]
+    pub folder: Option<PathBuf>,
 }
 
 /// Mirrors nothing: the shadow asks both sides again, which would add to what tests count and
@@ -61,6 +64,7 @@ impl Default for Options {
             mirror: Share::NONE,
             engine: None,
             old_workers: 1,
+            folder: None,
         }
     }
 }
@@ -86,7 +90,7 @@ impl Stack {
         let folder = tempfile::Builder::new()
             .prefix("qr-stack-")
             .permissions(Permissions::from_mode(0o755))
-            .tempdir()
+            .tempdir_in(options.folder.clone().unwrap_or_else(std::env::temp_dir))
             .context("no temporary folder")?;
         let settings = Settings {
             root: repository().to_owned(),
@@ -102,6 +106,8 @@ impl Stack {
             qr_service: qr_service.to_owned(),
             shadow: beside(qr_service, "shadow"),
             edge: beside(qr_service, "edge"),
+            relay_service: beside(qr_service, "relay-service"),
+            relay_home: beside(qr_service, "relay-home"),
             ramp: beside(qr_service, "ramp"),
         };
         preflight::check_tools(&settings)?;
@@ -111,7 +117,7 @@ impl Stack {
         let log = settings.run_dir.join("log/supervisord.out");
         let keeper = Some(supervisor.start_bound(&log)?);
         let stack = Stack { settings, supervisor, keeper, _folder: folder };
-        readiness::wait(&stack.settings, &stack.supervisor, stack.settings.parts())?;
+        readiness::wait(&stack.settings, &stack.supervisor, &stack.settings.parts())?;
         Ok(stack)
     }
 

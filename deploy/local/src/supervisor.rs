@@ -1,7 +1,7 @@
 //! supervisord and its parts, driven by `supervisord` and `supervisorctl` (ADR 8).
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -46,10 +46,18 @@ impl Supervisor {
     /// # Errors
     /// If it cannot be started.
     pub fn start_bound(&self, log: &Path) -> anyhow::Result<JoinHandle<()>> {
-        let log = File::create(log).with_context(|| log.display().to_string())?;
+        let mut log = File::create(log).with_context(|| log.display().to_string())?;
+        // Not the file itself: supervisord ends if the disk is full and it cannot say so.
+        let (mut said, says) = io::pipe()?;
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "--", "supervisord", "-n", "-c"]).arg(&self.conf);
-        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        command.stdin(Stdio::null()).stdout(says.try_clone()?).stderr(says);
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = said.read(&mut bytes) {
+                let _ = log.write_all(&bytes[..count]);
+            }
+        });
         // Ctrl-C is for the command that `stack with` runs, not for the stack.
         command.process_group(0);
         let (sender, spawned) = mpsc::channel();
@@ -116,6 +124,11 @@ impl Supervisor {
     /// If it does not end.
     pub fn shutdown(&self) -> anyhow::Result<()> {
         let Some(pid) = self.pid() else { return Ok(()) };
+        // Without the edge no partner can come to those who wait, so the relays need no delay: their second
+        // signal, which is supervisord's, ends them at once. Each may be missing or may have ended.
+        let _ = self.ctl(&["stop", "edge:*"]);
+        let relays = [Part::RelayService, Part::LegacyRelay].map(Part::supervised_name);
+        let _ = self.ctl(&["signal", "TERM", relays[0], relays[1]]);
         self.ctl(&["shutdown"])?;
         let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
         while is_alive(pid) {

@@ -82,7 +82,7 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
     assert!(again.contains("Running already"), "{again}");
 
     let status = place.succeeds(&["status"]);
-    assert_eq!(status.lines().filter(|line| line.contains(" ready ")).count(), 8, "{status}");
+    assert_eq!(status.lines().filter(|line| line.contains(" ready ")).count(), 12, "{status}");
     assert!(status.contains("100% of /qrcode"), "{status}");
     let link =
         post_json(&format!("{}/api/links", place.url()), r#"{"url":"https://example.com/"}"#);

@@ -16,7 +16,7 @@ export function observe(metrics, logger) {
       metrics.inFlight.dec();
       // Whole microseconds: more digits would be noise.
       const durationSeconds = Math.round((performance.now() - start) * 1000) / 1e6;
-      const route = req.route?.path ?? 'unmatched';
+      const route = res.locals.route ?? req.route?.path ?? 'unmatched';
       const method = methodLabel(req.method);
       const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED_REQUEST;
       const labels = { route, method, status };

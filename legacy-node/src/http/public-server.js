@@ -10,6 +10,19 @@ const PARSER_ERRORS = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
 
+/** Sockets whose request may take longer than `requestTimeout`. */
+const unlimited = new WeakSet();
+
+/**
+ * Lets a request take as long as it likes. Node has one `requestTimeout` for all requests of a server; on
+ * expiry it emits `clientError`, once per request, and leaves the rest to `refuse` below.
+ */
+export function liftRequestTimeout(req, res) {
+  const { socket } = req;
+  unlimited.add(socket);
+  res.once('close', () => unlimited.delete(socket));
+}
+
 /** The app's HTTP server with its time and size limits; it does not listen yet. */
 export function createPublicServer({ app, config, metrics, logger }) {
   const server = createServer(
@@ -24,12 +37,19 @@ export function createPublicServer({ app, config, metrics, logger }) {
     },
     app,
   );
+  // A sender that half-closes after its whole body still gets the relay's answer.
+  server.httpAllowHalfOpen = true;
   server.on('clientError', (error, socket) => refuse(error, socket, { metrics, logger }));
   return server;
 }
 
 /** Answers a request that could not be parsed and closes the connection. */
 function refuse(error, socket, { metrics, logger }) {
+  if (unlimited.has(socket)) {
+    // Any other error is a broken body, and an answer may have begun: nothing can be added to it.
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroy();
+    return;
+  }
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
   const [status, reason] = PARSER_ERRORS[error.code] ?? [400, 'Bad Request'];
   const labels = { route: 'unmatched', method: 'other', status };

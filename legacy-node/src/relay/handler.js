@@ -2,8 +2,15 @@
  * The relay's request handler, for HTTP/1 and HTTP/2 alike: PUT or POST /p/KEY is streamed to
  * GET /p/KEY, and whoever comes first waits.
  */
-import { openLines, sendError, sendMethodNotAllowed, sendOptions } from './messages.js';
+import {
+  closeIfUnread,
+  openLines,
+  sendError,
+  sendMethodNotAllowed,
+  sendOptions,
+} from './messages.js';
 import { CLOSING, createPairing, TOO_MANY_KEYS } from './pairing.js';
+import { createSessions } from './sessions.js';
 import { readTarget } from './target.js';
 import { transfer } from './transfer.js';
 
@@ -11,11 +18,12 @@ import { transfer } from './transfer.js';
  * @param {object} limits
  * @param {number} limits.maxWaitingKeys keys on which somebody may wait at once
  * @param {number} limits.waitTimeoutMs longest wait for a partner
- * @returns {{handle: (req, res) => void, pairing}}
+ * @returns {{handle: (req, res) => void, pairing, sessions}}
  */
 export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
   const pairing = createPairing(maxWaitingKeys);
-  return { handle, pairing };
+  const sessions = createSessions();
+  return { handle, pairing, sessions };
 
   function handle(req, res) {
     // A client that leaves is no error; 'close' is all that matters.
@@ -38,12 +46,13 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
   }
 
   function handleSender(req, res, key, n) {
+    closeIfUnread(req, res);
     if (req.headers['content-range'] !== undefined) {
       return sendError(res, 400, `Content-Range is not supported for now in ${req.method}`);
     }
     if (n === undefined) return sendError(res, 400, 'Invalid "n" query parameter');
     if (n === 0) return sendError(res, 400, 'n should > 0, but n = 0.');
-    const sender = { req, res };
+    const sender = { req, res, sends: true, came: performance.now() };
     const { refusal, connected, pair } = pairing.addSender(key, n, sender);
     if (refusal) return refuse(res, refusal);
     sender.lines = openLines(req, res);
@@ -61,7 +70,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
     }
     if (n === undefined) return sendError(res, 400, 'Invalid query parameter "n"');
     if (n === 0) return sendError(res, 400, 'n should > 0, but n = 0.');
-    const receiver = { req, res };
+    const receiver = { req, res, came: performance.now() };
     const { refusal, sender, pair } = pairing.addReceiver(key, n, receiver);
     if (refusal) return refuse(res, refusal);
     sender?.lines.info('A receiver was connected.');
@@ -75,22 +84,23 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
    */
   function wait(key, who, late, endAnswer) {
     const { req, res } = who;
-    const forget = () => {
+    const forget = (end) => {
       clearTimeout(timer);
-      pairing.leave(key, who);
+      if (pairing.leave(key, who)) sessions.unpairedBy(end, who);
     };
-    who.giveUp = (why) => {
-      forget();
+    who.giveUp = (why, end = 'closed') => {
+      forget(end);
       endAnswer(why);
     };
-    const timer = setTimeout(who.giveUp, waitTimeoutMs, late);
-    res.once('close', forget);
+    const timer = setTimeout(who.giveUp, waitTimeoutMs, late, 'expired');
+    const left = () => forget('left');
+    res.once('close', left);
     // HTTP/1 only. Who closes one direction while waiting has left, and a receiver at any time.
     const hangUp = () => res.destroy();
     if (!res.stream) req.socket.once('end', hangUp);
     who.startWorking = () => {
       clearTimeout(timer);
-      res.off('close', forget);
+      res.off('close', left);
       if (who.lines && !res.stream) req.socket.off('end', hangUp);
     };
   }
@@ -101,8 +111,10 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
       // The sender hangs up before its body has ended: its receivers must not see a clean end.
       if (!sender.req.complete) sender.req.destroy();
     });
-    await transfer(sender, receivers);
+    const session = sessions.begin(sender, receivers);
+    const end = await transfer(sender, receivers, session.received);
     pairing.finish(key);
+    session.end(end);
   }
 }
 

@@ -62,6 +62,16 @@ export function openLines(req, res) {
   }
 }
 
+/**
+ * Closes the connection of a sender whose answer ends before its body. Node would read the whole body
+ * first, and the sender take that for progress. HTTP/2 closes such a stream by itself.
+ */
+export function closeIfUnread(req, res) {
+  res.once('finish', () => {
+    if (!res.stream && !req.complete) req.destroy();
+  });
+}
+
 /** Cuts an answer short, so that no client takes it for a whole one. */
 export function cut(res) {
   if (res.stream) res.stream.close(constants.NGHTTP2_INTERNAL_ERROR);

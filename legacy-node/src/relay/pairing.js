@@ -14,7 +14,7 @@ export function createPairing(maxWaitingKeys) {
   const waiting = new Map();
   const established = new Set();
   let closing = false;
-  return { addSender, addReceiver, leave, finish, close, holds, sizes };
+  return { addSender, addReceiver, leave, finish, close, waiters, holds, waitingKeys, sizes };
 
   /** @returns {{refusal} | {connected: number, pair: object | undefined}} */
   function addSender(key, n, sender) {
@@ -44,13 +44,14 @@ export function createPairing(maxWaitingKeys) {
     return { sender, pair: pairOf(key) };
   }
 
-  /** Forgets one who left while waiting. */
+  /** Forgets one who left while waiting. Returns whether there was such a one. */
   function leave(key, who) {
     const entry = waiting.get(key);
-    if (!entry) return;
+    if (!entry || (entry.sender !== who && !entry.receivers.includes(who))) return false;
     if (entry.sender === who) entry.sender = undefined;
     entry.receivers = entry.receivers.filter((receiver) => receiver !== who);
     if (!entry.sender && entry.receivers.length === 0) waiting.delete(key);
+    return true;
   }
 
   /** Frees the key of an established pair. */
@@ -58,15 +59,23 @@ export function createPairing(maxWaitingKeys) {
     established.delete(key);
   }
 
-  /** Lets no free key begin to wait, and returns those who wait: nobody will come for them. */
+  /** From now on no free key may begin to wait. */
   function close() {
     closing = true;
+  }
+
+  /** @returns {object[]} all who wait */
+  function waiters() {
     const all = [...waiting.values()];
     return all.flatMap(({ sender, receivers }) => (sender ? [sender, ...receivers] : receivers));
   }
 
   function holds(key) {
     return waiting.has(key) || established.has(key);
+  }
+
+  function waitingKeys() {
+    return [...waiting.keys()];
   }
 
   function sizes() {

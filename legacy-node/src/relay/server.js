@@ -1,11 +1,11 @@
 /**
- * The relay's two listeners. Clients speak HTTP/1.1. The proxy speaks HTTP/2 without TLS, because nginx
+ * The relay's own two listeners, besides the app's. Clients speak HTTP/1.1. The proxy speaks HTTP/2 without TLS, because nginx
  * stops sending a request's body over HTTP/1 once the answer has begun.
  */
 import { createServer as createHttp1 } from 'node:http';
 import { createServer as createHttp2 } from 'node:http2';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { listen } from '../http/listen.js';
-import { createRelay } from './handler.js';
 
 const SWEEP_MS = 50;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -13,15 +13,13 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /**
  * Starts the listeners that have an address.
  * @param {object} config of `loadConfig`
- * @returns {Promise<{addresses: object, pairing, stop: () => Promise<boolean>}>} the bound addresses by
- *   the log's names; `stop` drains, and tells whether all streams ended in time
+ * @param {object} relay of `createRelay`
+ * @returns {Promise<{addresses: object, stop: () => Promise<boolean>}>} the bound addresses by
+ *   the log's names; `stop` drains, sends those away who wait on any listener, and tells whether all streams ended in time
  * @throws {StartupError}
  */
-export async function startRelay(config) {
-  const { handle, pairing } = createRelay({
-    maxWaitingKeys: config.relayMaxWaitingKeys,
-    waitTimeoutMs: config.relayWaitTimeoutMs,
-  });
+export async function startRelay(config, relay) {
+  const { handle } = relay;
   const listeners = [
     ['relay_addr', 'RELAY_ADDR', config.relayAddr, createClientServer(handle, config)],
     ['relay_proxy_addr', 'RELAY_PROXY_ADDR', config.relayProxyAddr, createProxyServer(handle)],
@@ -37,7 +35,7 @@ export async function startRelay(config) {
     addresses[name] = await listen(server, address, variable);
     servers.push(server);
   }
-  return { addresses, pairing, stop: () => stop(servers, sockets, pairing, config.drainTimeoutMs) };
+  return { addresses, stop: () => stop(servers, sockets, relay, config) };
 }
 
 function createClientServer(handle, { headersTimeoutMs, keepAliveTimeoutMs }) {
@@ -63,19 +61,24 @@ function createProxyServer(handle) {
   return server;
 }
 
-/** Refuses new keys, lets pairs end, and cuts those left after the timeout. */
-async function stop(servers, sockets, pairing, timeoutMs) {
-  for (const who of pairing.close()) who.giveUp('The relay is shutting down.');
+/** Refuses new keys, lets partners in for a while, lets pairs end, and cuts those left after the timeout. */
+async function stop(servers, sockets, { pairing, sessions }, config) {
+  pairing.close();
+  // Who came last, just before, also gets the shutdown delay for a partner.
+  const end = performance.now() + config.shutdownDelayMs;
+  while (pairing.sizes().waiting > 0 && performance.now() < end) await sleep(SWEEP_MS);
+  for (const who of pairing.waiters()) who.giveUp('The relay is shutting down.');
   const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
   // close() waits for idle connections of the proxy, too.
   const sweep = setInterval(() => closeIdle(servers, sockets, pairing), SWEEP_MS);
   let timer;
   const bound = new Promise((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, false);
+    timer = setTimeout(resolve, config.drainTimeoutMs, false);
   });
   const inTime = await Promise.race([Promise.all(closed).then(() => true), bound]);
   clearTimeout(timer);
   clearInterval(sweep);
+  sessions.cutRest();
   for (const socket of sockets) socket.destroy();
   return inTime;
 }

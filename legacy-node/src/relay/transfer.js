@@ -6,8 +6,10 @@ import { firstPart, isMultipart } from './multipart.js';
  * Runs until the body has ended, the sender has left, or the last receiver has.
  * @param {{req, res, lines}} sender
  * @param {{req, res}[]} receivers
+ * @param {(bytes: number) => void} received told of each piece that the sender has sent
+ * @returns {Promise<'whole' | 'sender_left' | 'receivers_left'>} how it ended
  */
-export async function transfer(sender, receivers) {
+export async function transfer(sender, receivers, received) {
   const { req, lines } = sender;
   const open = new Set();
   const progress = { sent: 0, length: undefined, whole: 0 };
@@ -32,12 +34,13 @@ export async function transfer(sender, receivers) {
     const source = await sourceOf(req);
     if (source.length !== undefined) progress.length = Number(source.length);
     for (const res of open) res.writeHead(200, receiverHeaders(req, source));
-    const outcome = await Promise.race([copy(source.body, open, progress), gone]);
+    const outcome = await Promise.race([copy(source.body, open, progress, received), gone]);
     if (outcome === 'gone') return endAfterAbort(sender);
     lines.info('Sent successfully!');
     await finishAll(open);
     if (progress.whole === 0) return endAfterAbort(sender);
     lines.end('[INFO] All receiver(s) was/were received successfully.\n');
+    return 'whole';
   } catch {
     // The sender left midway, or its body is broken: nobody may take the rest for a whole.
     for (const res of open) {
@@ -45,6 +48,7 @@ export async function transfer(sender, receivers) {
       cut(res);
     }
     cut(sender.res);
+    return 'sender_left';
   }
 }
 
@@ -78,6 +82,8 @@ function receiverHeaders(req, { headers, length }) {
     }),
     'Access-Control-Allow-Origin': '*',
     'X-Robots-Tag': 'none',
+    // What a stranger sends may be a page with scripts, at the app's address.
+    'Content-Security-Policy': 'sandbox',
   };
 }
 
@@ -94,9 +100,10 @@ function valuesOf(rawHeaders, name) {
   return values;
 }
 
-async function copy(body, open, progress) {
+async function copy(body, open, progress, received) {
   for await (const chunk of body) {
     progress.sent += chunk.length;
+    received(chunk.length);
     const full = [];
     for (const res of open) if (!res.write(chunk)) full.push(drained(res));
     if (full.length > 0) await Promise.all(full);
@@ -124,4 +131,5 @@ function endAfterAbort({ req, res, lines }) {
   res.once('close', () => req.destroy());
   res.once('finish', () => (res.stream ? res.stream.close() : req.destroy()));
   lines.end('[INFO] All receiver(s) was/were aborted halfway.\n');
+  return 'receivers_left';
 }

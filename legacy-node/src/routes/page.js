@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import { methodNotAllowed } from '../http/errors.js';
@@ -14,11 +16,22 @@ const PAGE_HEADERS = {
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** The page at `/` and its assets. */
-export function mountPage(app) {
+const FILES_SCRIPT = '  <script src="/assets/files.js" type="module"></script>\n';
+
+/**
+ * The page at `/` and its assets.
+ * @param {object} parts
+ * @param {boolean} parts.files whether the page has a place for files, which need the relay
+ */
+export function mountPage(app, { files }) {
+  const html = readPage('index.html')
+    .replace('<!-- files.js -->\n', () => (files ? FILES_SCRIPT : ''))
+    .replace('<!-- files.html -->\n', () => (files ? readPage('files.html') : ''));
   app
     .route('/')
-    .get((_req, res) => sendPage(res, 'index.html'))
+    .get((_req, res) =>
+      res.set(PAGE_HEADERS).set('Cache-Control', 'no-cache').type('html').send(html),
+    )
     .all(methodNotAllowed('GET', 'HEAD'));
 
   const serveAsset = express.static(PUBLIC_FOLDER, {
@@ -41,10 +54,10 @@ export function notFound(req, res) {
     return res.json({ error: { code: 'not_found', message: 'there is nothing here' } });
   }
   res.status(404);
-  sendPage(res, '404.html', 'no-store');
+  res.set(PAGE_HEADERS).set('Cache-Control', 'no-store');
+  res.sendFile('404.html', { root: PUBLIC_FOLDER, cacheControl: false, acceptRanges: false });
 }
 
-function sendPage(res, file, cacheControl = 'no-cache') {
-  res.set(PAGE_HEADERS).set('Cache-Control', cacheControl);
-  res.sendFile(file, { root: PUBLIC_FOLDER, cacheControl: false, acceptRanges: false });
+function readPage(file) {
+  return readFileSync(join(PUBLIC_FOLDER, file), 'utf8');
 }

@@ -39,7 +39,7 @@ export function spawnApp(t, env, args = []) {
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
   });
-  createInterface({ input: child.stdout }).on('line', (line) => {
+  const log = createInterface({ input: child.stdout }).on('line', (line) => {
     lines.push(line);
     for (const look of waiting) look();
   });
@@ -48,7 +48,8 @@ export function spawnApp(t, env, args = []) {
     child.kill('SIGKILL');
     await exited;
   });
-  return { pid: child.pid, lines, exited, kill: (signal) => child.kill(signal), logged };
+  const kill = (signal) => child.kill(signal);
+  return { pid: child.pid, lines, exited, kill, logged, stopReading: () => log.pause() };
 
   /** The first log entry, past or future, that matches. */
   function logged(predicate) {

@@ -1,15 +1,15 @@
 //! Plays faults under load, one after the other, and prints what clients saw.
 
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use anstream::println;
+use anstream::{eprintln, println};
 use anyhow::{Context, bail};
 use clap::Parser;
 use loadtest::chaos::soak::{Round, soak};
-use loadtest::chaos::{FAULTS, Fault, Plan, Seen, play};
-
+use loadtest::chaos::{FAULTS, Fault, OWN_MOUNTS, Plan, Seen, play};
 use loadtest::overload::{self, PARTS, Part, Report};
 use loadtest::{exit_code, write_json};
 use ramp::Share;
@@ -42,7 +42,25 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    exit_code("chaos", run(&service_kit::arguments::parse()))
+    let arguments = service_kit::arguments::parse();
+    with_own_mounts();
+    exit_code("chaos", run(&arguments))
+}
+
+/// Starts this program anew with mounts of its own, if it may have them: the disk that a fault fills is
+/// gone with the process then, however that ends.
+fn with_own_mounts() {
+    let unshare = || {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--"]);
+        command
+    };
+    let is_possible = || unshare().arg("true").output().is_ok_and(|output| output.status.success());
+    if std::env::var_os(OWN_MOUNTS).is_none() && is_possible() {
+        let this = std::env::args_os();
+        let error = unshare().args(this).env(OWN_MOUNTS, "1").exec();
+        eprintln!("chaos: {error}");
+    }
 }
 
 /// The figures of a run.
@@ -64,11 +82,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (faults, parts) = chosen(arguments.only.as_deref())?;
     let plan = plan(arguments)?;
     if let Some(requests) = arguments.soak {
-        let report = soak(requests, &plan, print_round)?;
+        let report = soak(requests, &plan, |report| {
+            report.rounds.last().map(print_round);
+            write_json(&arguments.out, report)
+        })?;
         for complaint in &report.complaints {
             println!("wrong: {complaint}");
         }
-        write_json(&arguments.out, &report)?;
         println!("{}", arguments.out.display());
         let well = report.complaints.is_empty();
         return Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE });
@@ -134,6 +154,9 @@ fn print_round(round: &Round) {
         tally.slowest_seconds,
         memory.join(", "),
     );
+    for (why, count) in &tally.lost {
+        println!("    {count} lost: {why}");
+    }
 }
 
 fn print_report(report: &Report) {
@@ -148,18 +171,22 @@ fn print_report(report: &Report) {
 fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {
     let here = std::env::current_exe()?;
     let programs = here.parent().context("no folder of this program")?.to_owned();
-    let quick = arguments.quick;
+    // A soak plays each fault many times.
+    let is_soak = arguments.soak.is_some();
+    let quick = arguments.quick || is_soak;
     let seconds = |full, short| Duration::from_secs(if quick { short } else { full });
     Ok(Plan {
         rate: arguments.rate,
         // The old side has a share in a soak too, but does not set its pace.
-        share: Share::percent(if arguments.soak.is_some() { 99 } else { 50 })?,
+        share: if is_soak { "99.8".parse()? } else { Share::percent(50)? },
+        // With little traffic, mirror more, or ramp waits for comparisons.
+        mirror: Share::percent(if is_soak { 10 } else { 50 })?,
         splits: if quick { 6 } else { 30 },
         restarts: if quick { 1 } else { 3 },
         stopped: seconds(10, 3),
         steps: if quick { "100" } else { "5,25,50,100" },
         has_short_steps: quick,
-        hold: seconds(30, 20),
+        hold: seconds(30, 8),
         programs,
     })
 }

@@ -1,5 +1,5 @@
-//! Requests per second on one core: a static answer of a plain axum router, qr-service, qr-service
-//! with the published article's function, and legacy-node.
+//! Requests per second on one core: a static answer of a plain axum router, qr-service with `/qrcode` and with
+//! `/v1/qr`, qr-service with the published article's function, legacy-node, and a server as QuickChart's.
 //!
 //! The servers share one core and take turns; wrk has another core. Texts are distinct links of 53
 //! bytes, pictures are decoded before and after, and errors are counted.
@@ -11,7 +11,7 @@ use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::load::{Load, closed};
-use loadtest::rows::{CEILING, ROWS, Row};
+use loadtest::rows::{CEILING, ROWS, Row, WITH_OPTIONS};
 use loadtest::server::{Cores, Server};
 use loadtest::{check, exit_code, load, texts, write_json};
 use qr_bench::quartiles;
@@ -41,7 +41,7 @@ struct Arguments {
     out: PathBuf,
 }
 
-const NAMES: [&str; 4] = [CEILING, "qr-service", "axum-article", "node"];
+const NAMES: [&str; 6] = [CEILING, "qr-service", "v1-qr", "axum-article", "node", "quickchart"];
 
 /// A row of `http.json`: medians over the rounds; spreads are quartiles.
 #[derive(Serialize)]
@@ -52,6 +52,9 @@ struct Figures {
     /// Requests per second relative to the static answer, round by round.
     share_of_static: f64,
     share_spread: [f64; 2],
+    /// The same relative to qr-service's `/qrcode`.
+    share_of_qrcode: f64,
+    share_of_qrcode_spread: [f64; 2],
     /// Bytes of whole responses, heads included.
     bytes_per_response: f64,
     p50_seconds: f64,
@@ -68,14 +71,14 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ensure!(!one_core, "--server-core and --load-core must differ");
     load::check_installed(&["wrk"])?;
     let links = texts::links();
-    let rows = NAMES.map(|name| ROWS.iter().find(|row| row.name == name));
+    let rows = NAMES.map(|name| ROWS.iter().chain(&WITH_OPTIONS).find(|row| row.name == name));
     let rows: Vec<&Row> = rows.into_iter().flatten().collect();
     let folder = tempfile::tempdir()?;
     let mut servers = Vec::new();
     for row in &rows {
         let server = Server::start(row, &arguments.server_core)?;
         let targets = folder.path().join(row.name);
-        texts::write_targets(&targets, &server.url, &texts::targets(&links))?;
+        texts::write_targets(&targets, &server.url, &texts::targets(row.target, &links))?;
         servers.push((server, targets));
     }
     let turn = |(server, targets): &(Server, PathBuf)| {
@@ -97,25 +100,32 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     check()?;
-    let figures: Vec<Figures> =
-        rows.iter().zip(&turns).map(|(row, mine)| figures(row.name, mine, &turns[0])).collect();
+    let figures: Vec<Figures> = rows
+        .iter()
+        .zip(&turns)
+        .map(|(row, mine)| figures(row.name, mine, [&turns[0], &turns[1]]))
+        .collect();
     print_table(&figures);
     write_json(&arguments.out, &figures)?;
     println!("\n{}", arguments.out.display());
     Ok(())
 }
 
-fn figures(name: &'static str, turns: &[Load], of_static: &[Load]) -> Figures {
+/// `bases` are the turns of the first two of [`NAMES`].
+fn figures(name: &'static str, turns: &[Load], bases: [&[Load]; 2]) -> Figures {
     let over = |value: fn(&Load) -> f64| quartiles(turns.iter().map(value).collect());
     let rates = over(|turn| turn.requests_per_second);
     let share = |(mine, base): (&Load, &Load)| mine.requests_per_second / base.requests_per_second;
-    let shares = quartiles(turns.iter().zip(of_static).map(share).collect());
+    let [shares, of_qrcode] =
+        bases.map(|base| quartiles(turns.iter().zip(base).map(share).collect()));
     Figures {
         name,
         requests_per_second: rates[1],
         spread: [rates[0], rates[2]],
         share_of_static: shares[1],
         share_spread: [shares[0], shares[2]],
+        share_of_qrcode: of_qrcode[1],
+        share_of_qrcode_spread: [of_qrcode[0], of_qrcode[2]],
         bytes_per_response: over(|turn| turn.bytes_per_response)[1],
         p50_seconds: over(|turn| turn.p50_seconds)[1],
         p99_seconds: over(|turn| turn.p99_seconds)[1],
@@ -126,12 +136,20 @@ fn figures(name: &'static str, turns: &[Load], of_static: &[Load]) -> Figures {
 fn print_table(figures: &[Figures]) {
     println!("one core, distinct links of 53 bytes; medians of the rounds (quartiles)\n");
     println!(
-        "{:<14} {:>10} {:>21} {:>25} {:>6} {:>9} {:>9} {:>7}",
-        "", "requests/s", "", "of the static answer", "bytes", "p50 µs", "p99 µs", "errors"
+        "{:<14} {:>10} {:>21} {:>25} {:>24} {:>6} {:>9} {:>9} {:>7}",
+        "",
+        "requests/s",
+        "",
+        "of the static answer",
+        "of /qrcode",
+        "bytes",
+        "p50 µs",
+        "p99 µs",
+        "errors"
     );
     for row in figures {
         println!(
-            "{:<14} {:>10.0}  ({:>8.0} - {:>8.0}) {:>8.1} % ({:>4.1} - {:>5.1}) {:>6.0} {:>9.0} {:>9.0} {:>7}",
+            "{:<14} {:>10.0}  ({:>8.0} - {:>8.0}) {:>8.1} % ({:>4.1} - {:>5.1}) {:>7.2} % ({:>5.2} - {:>5.2}) {:>6.0} {:>9.0} {:>9.0} {:>7}",
             row.name,
             row.requests_per_second,
             row.spread[0],
@@ -139,6 +157,9 @@ fn print_table(figures: &[Figures]) {
             100.0 * row.share_of_static,
             100.0 * row.share_spread[0],
             100.0 * row.share_spread[1],
+            100.0 * row.share_of_qrcode,
+            100.0 * row.share_of_qrcode_spread[0],
+            100.0 * row.share_of_qrcode_spread[1],
             row.bytes_per_response,
             1e6 * row.p50_seconds,
             1e6 * row.p99_seconds,

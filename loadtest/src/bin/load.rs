@@ -50,7 +50,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Load> {
     ensure!(duration.as_secs() > 0, "--duration must be at least 1s");
     let requests = match &arguments.file {
         Some(file) => read(file)?,
-        None => texts::targets(&texts::mix()),
+        None => texts::targets(texts::QRCODE, &texts::mix()),
     };
     let first = requests.first().context("no request")?;
     let answer = ureq::get(format!("{url}{first}")).call();

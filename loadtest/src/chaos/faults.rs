@@ -1,9 +1,10 @@
 //! The faults.
 
-use std::process::{Child, Stdio};
+use std::fs;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use ramp::Share;
 use rustix::process::{Signal, kill_process};
 use stack::Part;
@@ -35,7 +36,7 @@ const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fa
 }
 
 /// All faults, in the order in which they are played.
-pub const FAULTS: [Fault; 14] = [
+pub const FAULTS: [Fault; 18] = [
     fault("none: ramp reaches 100 %", ramp_to_all),
     fault("split moved, with reloads", move_split),
     fault("qr-service restarted", |place| restart(place, Part::QrService)),
@@ -48,7 +49,13 @@ pub const FAULTS: [Fault; 14] = [
     fault("edge hangs for a while", |place| hang(place, Part::Edge)),
     fault("nobody reads the logs", hang_log_reader),
     fault("ramp killed in its step", kill_ramp),
-    fault("Prometheus hangs while ramp runs", hang_prometheus),
+    fault("Prometheus hangs while ramp runs", |place| {
+        hang_while_ramp_runs(place, Part::Prometheus)
+    }),
+    fault("edge hangs while ramp runs", |place| hang_while_ramp_runs(place, Part::Edge)),
+    fault("the shadow lies while ramp runs", lying_shadow),
+    fault("ramp's clock jumps", jump_clock),
+    fault("the disk is full while ramp runs", fill_disk),
     Fault {
         name: "wrong pictures while ramp runs",
         pictures: Pictures::WrongForAWhile,
@@ -88,23 +95,102 @@ fn kill_ramp(place: &Place) -> anyhow::Result<()> {
     const NOTICED: Duration = Duration::from_secs(60);
     let mut run = ramp_at_first_step(place)?;
     run.kill().and_then(|()| run.wait()).context("ramp")?;
-    wait_for_share(place, Share::NONE, NOTICED)?;
+    wait_for_old_side(place, NOTICED)?;
     place.stack.set_split(ROUTE, place.plan.share)
 }
 
-/// A step passes by what Prometheus says, so without it the run stays where it is.
-fn hang_prometheus(place: &Place) -> anyhow::Result<()> {
-    let mut run = ramp_at_first_step(place)?;
-    place.stack.signal_part(Part::Prometheus, Signal::STOP)?;
+/// Until the share is 0, or the route is stopped, as it is if nginx could not reload in time; the stop is
+/// cleared then.
+fn wait_for_old_side(place: &Place, patience: Duration) -> anyhow::Result<()> {
+    let deadline = Instant::now() + patience;
+    while place.split()?.share_percent != Share::NONE {
+        let nginx = place.stack.settings().nginx(ROUTE);
+        if ramp::in_force(&nginx)?.is_some() {
+            let clear = ["clear", "--reason", "the fault is over"];
+            let cleared = place.ramp().args(clear).output().context("ramp clear")?;
+            ensure!(cleared.status.success(), "{}", String::from_utf8_lossy(&cleared.stderr));
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            let log = fs::read_to_string(place.stack.settings().log_of(Part::Watch));
+            let said = log.unwrap_or_default();
+            let last = said.lines().last().unwrap_or("nothing");
+            bail!("after {patience:?} the new side still has its share; ramp watch says: {last}");
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+/// A step passes by what Prometheus says now, so without it, or with old samples of the edge, the run stays
+/// where it is.
+fn hang_while_ramp_runs(place: &Place, part: Part) -> anyhow::Result<()> {
+    let run = ramp_at_first_step(place)?;
+    place.stack.signal_part(part, Signal::STOP)?;
     std::thread::sleep(place.plan.hold + Duration::from_secs(5));
     let split = place.split()?;
-    place.stack.signal_part(Part::Prometheus, Signal::CONT)?;
+    place.stack.signal_part(part, Signal::CONT)?;
     ensure!(split.share_percent == Share::percent(25)?, "ramp moved to {}", split.share_percent);
+    abort(place, run)
+}
+
+/// Goes back from a run, and to the plan's share.
+fn abort(place: &Place, mut run: Child) -> anyhow::Result<()> {
     let aborted = place.ramp().arg("abort").output().context("ramp abort")?;
     ensure!(aborted.status.success(), "ramp abort: {}", String::from_utf8_lossy(&aborted.stderr));
     run.wait().context("ramp")?;
     wait_for_share(place, Share::NONE, Duration::from_secs(5))?;
     place.stack.set_split(ROUTE, place.plan.share)
+}
+
+/// The shadow says that the new side fails, which it does not. Its word counts: the run goes back.
+fn lying_shadow(place: &Place) -> anyhow::Result<()> {
+    let run = ramp_at_first_step(place)?;
+    place.deploy_shadow(true)?;
+    let ended = rolled_back(place, run);
+    place.deploy_shadow(false)?;
+    ended?;
+    place.stack.set_split(ROUTE, place.plan.share)
+}
+
+/// ramp's clock goes back by an hour and on by two, in the middle of a step. The run has to go on as if
+/// nothing had happened.
+fn jump_clock(place: &Place) -> anyhow::Result<()> {
+    let clock = tempfile::NamedTempFile::new()?;
+    let set = |offset: &str| fs::write(clock.path(), offset).context("the clock");
+    set("+0")?;
+    place.stack.set_split(ROUTE, Share::NONE)?;
+    let mut command = Command::new("faketime");
+    // With this variable the program reads the time from the file, again and again.
+    command.args(["-f", "+0"]).arg(place.ramp().get_program());
+    command.envs(place.stack.environment()).env("FAKETIME_TIMESTAMP_FILE", clock.path());
+    command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    let run = start_ramp(place, command, "25,50")?;
+    wait_for_share(place, Share::percent(25)?, Duration::from_secs(20))?;
+    for offset in ["-1h", "+1h"] {
+        set(offset)?;
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    let output = run.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "ramp ended with {}: {said}", output.status);
+    place.stack.set_split(ROUTE, place.plan.share)
+}
+
+/// Nothing can be written: no log, no sample of Prometheus, no state of ramp. Requests are answered all
+/// the same, and a run does not move. It can be aborted once there is room.
+fn fill_disk(place: &Place) -> anyhow::Result<()> {
+    let Some(disk) = &place.disk else {
+        anstream::eprintln!("not played, since only root can mount a small disk: a full disk");
+        return Ok(());
+    };
+    let run = ramp_at_first_step(place)?;
+    let full = disk.fill()?;
+    std::thread::sleep(place.plan.hold + Duration::from_secs(5));
+    let split = place.split()?;
+    drop(full);
+    ensure!(split.share_percent <= Share::percent(25)?, "ramp moved to {}", split.share_percent);
+    abort(place, run)
 }
 
 /// A run from 0 % that holds 25 %.
@@ -149,28 +235,38 @@ fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
 
 /// Starts `ramp run` with `steps`.
 fn ramp(place: &Place, steps: &str) -> anyhow::Result<Child> {
+    start_ramp(place, place.ramp(), steps)
+}
+
+fn start_ramp(place: &Place, mut run: Command, steps: &str) -> anyhow::Result<Child> {
     let hold = format!("{}s", place.plan.hold.as_secs());
-    let mut run = place.ramp();
     run.args(["run", "--steps", steps, "--hold", &hold, "--every", "1s"]);
+    // On a slow machine the shadow's pairs come slowly.
+    run.args(["--patience", "2m"]);
     if place.plan.has_short_steps {
         run.arg("--gates").arg(place.stack.gates_for_short_steps()?);
     }
-    run.stdout(Stdio::piped()).spawn().context("ramp")
+    run.stdout(Stdio::piped()).spawn().with_context(|| run.get_program().display().to_string())
 }
 
-/// Deploys a release that draws other texts while ramp holds its first step. ramp has to return to the
-/// share it began with and to exit with its code for a rollback.
+/// Deploys a release that draws other texts while ramp holds its first step.
 fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
-    const ROLLED_BACK: i32 = 3;
     place.stack.set_split(ROUTE, Share::NONE)?;
     let run = ramp(place, "25,50")?;
     std::thread::sleep(Duration::from_secs(3));
     place.deploy(true)?;
+    rolled_back(place, run)?;
+    place.deploy(false)?;
+    place.stack.set_split(ROUTE, place.plan.share)
+}
+
+/// ramp has to return to the share it began with, 0, and to exit with its code for a rollback.
+fn rolled_back(place: &Place, run: Child) -> anyhow::Result<()> {
+    const ROLLED_BACK: i32 = 3;
     let output = run.wait_with_output()?;
     let said = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.code() == Some(ROLLED_BACK), "ramp ended with {}: {said}", output.status);
     let split = place.split()?;
     ensure!(split.share_percent == Share::NONE, "ramp left the split at {}", split.share_percent);
-    place.deploy(false)?;
-    place.stack.set_split(ROUTE, place.plan.share)
+    Ok(())
 }

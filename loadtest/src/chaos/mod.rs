@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, ensure};
 use client::{Outcome, Request, Requests};
 pub use faults::{FAULTS, Fault, Pictures};
-pub use place::{Place, Plan};
+pub use place::{OWN_MOUNTS, Place, Plan};
 use serde::Serialize;
 
 /// Pause after each fault, so that late requests count for the fault that delayed them.

@@ -1,6 +1,7 @@
 //! The stack that faults are played on; its qr-service can be replaced, as by a release.
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use anyhow::{Context, ensure};
 use ramp::{Share, Split};
 use rustix::process::{Pid, Signal, kill_process};
 use stack::{Options, Part, Stack, http};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// How long and how often faults are played.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Plan {
     pub rate: f64,
     /// The new side's share before and after each fault.
     pub share: Share,
+    /// The share of the requests that nginx mirrors to the shadow.
+    pub mirror: Share,
     /// Changes of the split, each with a reload.
     pub splits: usize,
     /// How often each part is restarted.
@@ -47,23 +50,49 @@ pub struct Place {
     pub(super) stack: Stack,
     pub(super) plan: Plan,
     release: Release,
+    pub(super) disk: Option<SmallDisk>,
 }
 
 impl Place {
     pub(super) fn start(plan: &Plan) -> anyhow::Result<Self> {
         let release = Release::new(&plan.programs)?;
+        let disk = SmallDisk::mount()?;
         let options = Options {
+            folder: disk.as_ref().map(|disk| disk.folder.path().to_owned()),
             split: plan.share,
-            // With little traffic, mirror more, or ramp waits for comparisons.
-            mirror: Share::percent(50)?,
+            mirror: plan.mirror,
             ..Options::default()
         };
         let stack = Stack::start(&release.program(), &options)?;
-        Ok(Place { stack, plan: plan.clone(), release })
+        Ok(Place { stack, plan: plan.clone(), release, disk })
     }
 
+    /// What nginx serves. A machine that stalls may answer late, once.
     pub(super) fn split(&self) -> anyhow::Result<Split> {
-        self.stack.settings().nginx(ROUTE).served()
+        let served = || self.stack.settings().nginx(ROUTE).served();
+        served().or_else(|_| served())
+    }
+
+    /// Undoes what a fault left behind that was not played to its end.
+    ///
+    /// # Errors
+    /// If the stack does not serve as before.
+    pub(super) fn undo(&self) -> anyhow::Result<()> {
+        if let Some(reader) = self.stack.pid() {
+            let _ = kill_process(reader, Signal::CONT);
+        }
+        for part in Part::ALL {
+            // Some have nothing to undo.
+            let _ = self.stack.signal_part(part, Signal::CONT);
+            let _ = self.stack.start_part(part);
+        }
+        for order in [&["abort"][..], &["clear", "--reason", "a fault was not played to its end"]] {
+            self.ramp().args(order).output().context("ramp")?;
+        }
+        self.deploy(false)?;
+        self.deploy_shadow(false)?;
+        self.stack.set_split(ROUTE, self.plan.share)?;
+        self.wait_until_both_serve()
     }
 
     /// Ends a part by a signal. supervisord has restarted it, and it is ready, on return.
@@ -100,6 +129,13 @@ impl Place {
         self.end_and_wait(Part::QrService, Signal::TERM)
     }
 
+    /// Replaces the shadow by one that compares the old side with an address where nobody answers, or by
+    /// the right one again.
+    pub(super) fn deploy_shadow(&self, lies: bool) -> anyhow::Result<()> {
+        self.release.install_shadow(lies)?;
+        self.end_and_wait(Part::Shadow, Signal::TERM)
+    }
+
     /// The `ramp` program, for this stack.
     pub(super) fn ramp(&self) -> Command {
         let mut command = Command::new(self.plan.programs.join("ramp"));
@@ -123,6 +159,47 @@ impl Place {
     }
 }
 
+/// Set where what this process mounts is gone with it.
+pub const OWN_MOUNTS: &str = "CHAOS_OWN_MOUNTS";
+
+/// A disk for the stack's folder that a fault can fill. Only root may mount one.
+pub(super) struct SmallDisk {
+    pub(super) folder: TempDir,
+}
+
+impl SmallDisk {
+    /// Room for all data of a soak.
+    const SIZE: &str = "size=1g,mode=755";
+
+    fn mount() -> anyhow::Result<Option<Self>> {
+        if std::env::var_os(OWN_MOUNTS).is_none() {
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir()?;
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", Self::SIZE, "chaos"]).arg(folder.path());
+        // A container's root may not mount either.
+        let is_mounted = mount.output().is_ok_and(|output| output.status.success());
+        Ok(is_mounted.then_some(SmallDisk { folder }))
+    }
+
+    /// Writes a file until nothing more fits. The disk has room again once it is dropped.
+    pub(super) fn fill(&self) -> anyhow::Result<NamedTempFile> {
+        let mut file = NamedTempFile::new_in(self.folder.path())?;
+        for block in [1 << 20, 4096, 1] {
+            while file.write_all(&vec![0; block]).is_ok() {}
+        }
+        Ok(file)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // The stack's processes may still have files open.
+        let _ = Command::new("umount").arg("--lazy").arg(self.folder.path()).status();
+    }
+}
+
 /// The program that supervisord starts as qr-service: a script that starts the real one or, after a
 /// bad release, the one with faults.
 struct Release {
@@ -134,8 +211,9 @@ impl Release {
     fn new(programs: &Path) -> anyhow::Result<Self> {
         let release = Release { folder: tempfile::tempdir()?, programs: programs.to_owned() };
         release.install(false)?;
+        release.install_shadow(false)?;
         // The stack looks for these beside qr-service.
-        for name in ["shadow", "edge", "ramp"] {
+        for name in ["edge", "ramp", "relay-service", "relay-home"] {
             std::os::unix::fs::symlink(programs.join(name), release.folder.path().join(name))?;
         }
         Ok(release)
@@ -147,11 +225,25 @@ impl Release {
 
     fn install(&self, with_faults: bool) -> anyhow::Result<()> {
         let name = if with_faults { "examples/wrong_pictures" } else { "qr-service" };
+        self.install_as("qr-service", name, "")
+    }
+
+    fn install_shadow(&self, lies: bool) -> anyhow::Result<()> {
+        self.install_as(
+            "shadow",
+            "shadow",
+            if lies { "SHADOW_NEW_URL=http://127.0.0.1:1 " } else { "" },
+        )
+    }
+
+    /// Installs a script that starts a program.
+    fn install_as(&self, installed: &str, name: &str, environment: &str) -> anyhow::Result<()> {
         let program = self.programs.join(name);
         ensure!(program.is_file(), "{} is not built (make chaos builds it)", program.display());
         let new = self.folder.path().join("new");
-        fs::write(&new, format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display()))?;
+        let script = format!("#!/bin/sh\n{environment}exec '{}' \"$@\"\n", program.display());
+        fs::write(&new, script)?;
         fs::set_permissions(&new, Permissions::from_mode(0o755))?;
-        fs::rename(new, self.program()).context("cannot install a release")
+        fs::rename(new, self.folder.path().join(installed)).context("cannot install a release")
     }
 }

@@ -26,6 +26,9 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const DECODED: u64 = 250;
 /// How often a client comes again.
 const TRIES: u32 = 30;
+/// After each fault the clients go on for so long, as fast as the stack answers. During most faults the old
+/// side sets the pace.
+const REST: Duration = Duration::from_secs(30);
 /// Memory may be so much above that of the first rounds, as a ratio and in bytes.
 const FLAT: (f64, f64) = (1.25, 4e6);
 
@@ -34,7 +37,7 @@ const FLAT: (f64, f64) = (1.25, 4e6);
 pub struct Tally {
     /// Requests with a picture, or lost.
     pub requests: u64,
-    /// Requests without a picture, by the reason.
+    /// Requests without a picture, by the reason and the fault at that time.
     pub lost: BTreeMap<String, u64>,
     /// Pictures that were decoded.
     pub decoded: u64,
@@ -70,37 +73,47 @@ pub struct Report {
     pub complaints: Vec<String>,
 }
 
-/// Plays all faults in turn until so many requests have been made and the round is over.
+/// Plays all faults in turn until so many requests have been made and the round is over. `told` gets the report so
+/// far after each round.
 ///
 /// # Errors
-/// If the stack does not start, or a fault cannot be played or undone.
-pub fn soak(requests: u64, plan: &Plan, mut told: impl FnMut(&Round)) -> anyhow::Result<Report> {
+/// If the stack does not start, or a fault cannot be undone. One that cannot be played is a complaint.
+pub fn soak(
+    requests: u64,
+    plan: &Plan,
+    mut told: impl FnMut(&Report) -> anyhow::Result<()>,
+) -> anyhow::Result<Report> {
     let place = Place::start(plan)?;
     let load = Load { url: place.stack.url(), ..Load::default() };
-    let rounds = thread::scope(|scope| {
+    thread::scope(|scope| {
         let _ends = EndsLoad(&load);
         for number in 0..CLIENTS {
             let load = &load;
             scope.spawn(move || load.run(number as u64));
         }
         let began = Instant::now();
-        let mut rounds: Vec<Round> = Vec::new();
-        while rounds.last().is_none_or(|round| round.tally.requests < requests) {
+        let mut report = Report { rounds: Vec::new(), complaints: Vec::new() };
+        let mut not_played = Vec::new();
+        while report.rounds.last().is_none_or(|round| round.tally.requests < requests) {
             for fault in &FAULTS {
-                load.play(fault, &place).context(fault.name)?;
+                if let Err(why) = load.play(fault, &place) {
+                    not_played.push(format!("{}: {why:#}", fault.name));
+                    place.undo().context(fault.name)?;
+                }
+                thread::sleep(REST);
             }
             let round = Round {
                 seconds: began.elapsed().as_secs_f64(),
                 tally: load.tally(),
                 memory_bytes: memory(&place)?,
             };
-            told(&round);
-            rounds.push(round);
+            report.rounds.push(round);
+            report.complaints = not_played.clone();
+            report.complaints.append(&mut complaints(&report.rounds));
+            told(&report)?;
         }
-        anyhow::Ok(rounds)
-    })?;
-    let complaints = complaints(&rounds);
-    Ok(Report { rounds, complaints })
+        Ok(report)
+    })
 }
 
 fn memory(place: &Place) -> anyhow::Result<BTreeMap<&'static str, u64>> {
@@ -135,6 +148,8 @@ struct Load {
     url: String,
     over: AtomicBool,
     draws_wrong: AtomicBool,
+    /// The fault that is being played, or was the last.
+    fault: Mutex<&'static str>,
     tally: Mutex<Tally>,
 }
 
@@ -153,6 +168,7 @@ impl Load {
 
     fn play(&self, fault: &Fault, place: &Place) -> anyhow::Result<()> {
         self.draws_wrong.store(fault.pictures == Pictures::WrongForAWhile, Ordering::Relaxed);
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault.name;
         let played = play_and_check(fault, place);
         self.draws_wrong.store(false, Ordering::Relaxed);
         played
@@ -168,7 +184,10 @@ impl Load {
             let text = format!("https://example.com/soak/{client}/{number}");
             let drew_wrong = self.draws_wrong.load(Ordering::Relaxed);
             match self.ask(&mut agent, &text, &mut seen) {
-                Err(why) => *seen.lost.entry(why).or_default() += 1,
+                Err(why) => {
+                    let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+                    *seen.lost.entry(format!("{why}, {fault}")).or_default() += 1;
+                }
                 Ok(png) if number % DECODED == 0 => {
                     seen.decoded += 1;
                     if is_picture_of(&png, &text).is_err() {

@@ -6,6 +6,7 @@
 pub mod open_loop;
 mod parts;
 mod slow;
+mod tenfold;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -65,6 +66,14 @@ impl Report {
         let limit = limit.mul_f64(self.slack);
         if took >= limit {
             self.complaints.push(format!("{name}: {took:?}, not below {limit:?}"));
+        }
+    }
+
+    /// Notes a ratio, and complains if it is below the limit, where limits count.
+    fn at_least(&mut self, name: &str, ratio: f64, limit: f64) {
+        self.figure(name, ratio);
+        if ratio * self.slack < limit {
+            self.complaints.push(format!("{name}: {ratio:.2}, below {limit}"));
         }
     }
 

@@ -4,18 +4,18 @@
 //! time a request was due.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 use tokio::task::JoinSet;
 
 /// Longer than any wait that is allowed, so that a longer one is seen.
-const TIMEOUT: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Requests at a fixed rate.
 pub struct Flow {
@@ -23,12 +23,16 @@ pub struct Flow {
     pub rate: f64,
     /// The path and query of the request with this number.
     pub target: Box<dyn Fn(usize) -> String + Send>,
+    /// The address from which the request with this number comes; any if there is none.
+    pub from: Option<fn(usize) -> IpAddr>,
+    /// When a client gives up.
+    pub patience: Duration,
 }
 
 impl Flow {
     /// A flow of these requests.
     pub fn new(rate: f64, target: impl Fn(usize) -> String + Send + 'static) -> Self {
-        Flow { rate, target: Box::new(target) }
+        Flow { rate, target: Box::new(target), from: None, patience: PATIENCE }
     }
 }
 
@@ -114,7 +118,7 @@ async fn send(
     lasts: Duration,
 ) -> anyhow::Result<Vec<Sample>> {
     /// A machine that cannot send in time measures itself.
-    const MAX_LATE: Duration = Duration::from_secs(2);
+    const MAX_LATE: Duration = Duration::from_secs(10);
     let mut open = JoinSet::new();
     let mut samples = Vec::new();
     for number in 0.. {
@@ -126,8 +130,9 @@ async fn send(
         tokio::time::sleep_until(due.into()).await;
         ensure!(due.elapsed() < MAX_LATE, "the clients are {:?} late", due.elapsed());
         let target: Arc<str> = (flow.target)(number).into();
+        let (from, patience) = (flow.from.map(|from| from(number)), flow.patience);
         open.spawn(async move {
-            let answer = tokio::time::timeout(TIMEOUT, exchange(server, &target)).await;
+            let answer = tokio::time::timeout(patience, exchange(server, from, &target)).await;
             let answer = answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             let (status, answer) = answer.unwrap_or_else(|error| (0, error.to_string()));
             Sample { number, due, took: due.elapsed(), status, answer }
@@ -142,9 +147,17 @@ async fn send(
     Ok(samples)
 }
 
-/// One request on a connection of its own; the status, and head and body as text.
-pub(super) async fn exchange(server: SocketAddr, target: &str) -> io::Result<(u16, String)> {
-    let mut stream = TcpStream::connect(server).await?;
+/// One request on a connection of its own, from an address; the status, and head and body as text.
+pub(super) async fn exchange(
+    server: SocketAddr,
+    from: Option<IpAddr>,
+    target: &str,
+) -> io::Result<(u16, String)> {
+    let socket = TcpSocket::new_v4()?;
+    if let Some(from) = from {
+        socket.bind((from, 0).into())?;
+    }
+    let mut stream = socket.connect(server).await?;
     let request = format!("GET {target} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();

@@ -70,7 +70,7 @@ impl SlowClients {
 }
 
 /// Raises this process' limit of open files.
-fn allow_files(wanted: u64) -> anyhow::Result<()> {
+pub(super) fn allow_files(wanted: u64) -> anyhow::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let is_enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= wanted);
     if is_enough(limit.current) {

@@ -234,7 +234,7 @@ fn method(plan: &Plan) -> String {
     )
 }
 
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let models: Vec<&str> =
         info.lines().filter_map(|line| line.strip_prefix("model name")).collect();
@@ -257,7 +257,7 @@ fn versions() -> Vec<String> {
 }
 
 /// A program's output; empty if the program is missing.
-fn said(program: &str, args: &[&str]) -> String {
+pub(crate) fn said(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output();
     let said = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
     String::from_utf8_lossy(&said).trim().to_owned()

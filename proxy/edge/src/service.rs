@@ -21,7 +21,7 @@ const POLL_PERIOD: Duration = Duration::from_millis(200);
 /// Reads the log and serves metrics until SIGTERM or SIGINT.
 pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let listener = service_kit::bind((config.admin_addr, "EDGE_ADMIN_ADDR")).await?;
-    telemetry::init("edge", config.log_level)?;
+    let _logging = telemetry::init("edge", config.log_level)?;
     let shutdown = shutdown_signal()?;
     tracing::info!(admin_addr = %listener.local_addr()?, "listening");
 

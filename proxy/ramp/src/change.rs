@@ -11,6 +11,9 @@
 //! If any step fails, ramp renames `split.conf.before` back. If nginx may have read the new file, it
 //! reloads once more.
 //!
+//! A route of sessions has a share file instead of split.conf. Its homes read it, so steps 2 and 3 need no
+//! nginx: ramp polls the homes' `/share`.
+//!
 //! Each route has its own files and its own lock. A second lock, of nginx, lets one change at a time
 //! reload it, so a file that nginx has not checked yet is never taken over by another route's reload.
 
@@ -23,21 +26,21 @@ use std::time::{Duration, Instant};
 use anstream::eprintln;
 use anyhow::{Context, ensure};
 
-use route::Route;
+use route::{Route, Share};
 
 use crate::lock::Lock;
-use crate::nginx::{Nginx, Reloading, prepared, route_dir};
+use crate::nginx::{Nginx, ROUTE_FILE, Reloading, prepared, route_dir};
 use crate::split::{self, Split, Wanted, current};
 use crate::{files, metrics};
 
-/// The copy of the route file in the route's folder.
-const ROUTE_FILE: &str = "route.toml";
 /// If nginx still serves the old split after this time, it has read the old file again or cannot
 /// reload at all.
 const STILL_SERVES: Duration = Duration::from_secs(2);
 
 fn before_file(route_dir: &Path) -> PathBuf {
-    route_dir.join("split.conf.before")
+    let mut path = split::path(route_dir).into_os_string();
+    path.push(".before");
+    path.into()
 }
 
 /// The split before a change that is in progress or was interrupted.
@@ -53,11 +56,22 @@ pub fn take(route_dir: &Path) -> anyhow::Result<Lock> {
     let lock = Lock::take(route_dir)?;
     if let Some(split) = repair(route_dir, &lock)? {
         eprintln!(
-            "An earlier change was interrupted; split.conf is back at {}%.",
+            "An earlier change was interrupted; {} is back at {}%.",
+            split::path(route_dir).file_name().unwrap_or_default().display(),
             split.share_percent
         );
     }
     Ok(lock)
+}
+
+/// Whether the new side has this share, by the route's file and by what nginx serves. They differ if a change was
+/// killed once nginx had read its file: [`take`] puts the old file back, which nginx has not read.
+///
+/// # Errors
+/// If `ramp` did not write the file.
+pub(crate) fn is_at(nginx: &Nginx, share: Share) -> anyhow::Result<bool> {
+    Ok(current(&nginx.route_dir())?.share_percent == share
+        && nginx.served().is_ok_and(|served| served.share_percent == share))
 }
 
 /// Puts the old file back if a change was killed, and returns its split. nginx reads the file at the
@@ -90,6 +104,7 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         keep_route(&dir, route)?;
         let lock = Lock::take(&dir)?;
+        let wanted = &become_kind(&dir, route, wanted)?;
         repair(&dir, &lock)?;
         let before = current(&dir).unwrap_or_else(|_| Split::first(route));
         // A new generation alone is no change. Each proxy of a cluster prepares its own files, and all
@@ -98,12 +113,28 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
         if (Split { generation: before.generation.clone(), ..split.clone() }) == before {
             split = before;
         }
-        let text = split.render(&route.name);
+        let text = split::text(&split, &route.name, &dir);
         if files::read(&split::path(&dir)).ok().as_ref() != Some(&text) {
             files::replace(&split::path(&dir), &text)?;
         }
     }
     metrics::write(nginx_dir)
+}
+
+/// Makes a route's folder one of a route of sessions, or not, as its file says. Returns what of `wanted` such a
+/// route has: sessions have neither key nor mirror.
+fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow::Result<Wanted> {
+    if route.is_session() == split::is_of_sessions(dir) {
+    } else if route.is_session() {
+        files::replace(&split::share_path(dir), &Split::first(route).share_file())?;
+        let _ = fs::remove_file(split::conf_path(dir)); // nginx would include it
+    } else {
+        fs::remove_file(split::share_path(dir)).with_context(|| dir.display().to_string())?;
+    }
+    Ok(match route.is_session() {
+        true => Wanted { key: None, mirror: None, ..wanted.clone() },
+        false => wanted.clone(),
+    })
 }
 
 /// Keeps a copy of a route file in the route's folder.
@@ -119,8 +150,7 @@ pub fn keep_route(route_dir: &Path, route: &Route) -> anyhow::Result<()> {
 /// # Errors
 /// If it was not.
 pub fn route_of(nginx: &Nginx) -> anyhow::Result<Route> {
-    let file = nginx.route_dir().join(ROUTE_FILE);
-    Route::parse(&nginx.route, &files::read(&file)?).with_context(|| file.display().to_string())
+    nginx.route_file()
 }
 
 /// Writes a route's split.conf before nginx starts, from another split.conf. The text is rendered again
@@ -157,13 +187,17 @@ pub(crate) fn adopt(
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
     nginx.find()?;
-    let _only_reload = Lock::wait(&nginx.dir)?;
     let dir = nginx.route_dir();
+    // Nothing of another route is in the way of a share file.
+    let _only_reload = match nginx.is_of_sessions() {
+        true => None,
+        false => Some(Lock::wait(&nginx.dir)?),
+    };
     let (file, before) = (split::path(&dir), before_file(&dir));
     let old = split::read(&file)?;
     files::replace(&before, &files::read(&file)?)?;
     let mut reloaded = false;
-    let outcome = files::replace(&file, &new.render(&nginx.route))
+    let outcome = files::replace(&file, &split::text(new, &nginx.route, &dir))
         .and_then(|()| take_over(nginx, new, interrupted, &mut reloaded));
     if let Err(error) = outcome {
         put_back(nginx, &old, reloaded).with_context(|| format!("{error:#}; and then"))?;
@@ -223,7 +257,8 @@ fn wait_until_served(
         ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
         ensure!(
             since.elapsed() < patience,
-            "nginx does not serve the new split after {patience:?}; its log shows the reason"
+            "{} does not serve the new split after {patience:?}; its log shows the reason",
+            if nginx.is_of_sessions() { "a home" } else { "nginx" }
         );
         thread::sleep(poll);
     }

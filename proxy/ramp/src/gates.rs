@@ -8,12 +8,14 @@ use anyhow::{Context, bail, ensure};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use route::Route;
+use route::{Route, Share};
 
 use crate::files;
 
 /// The built-in gates.
 const DEFAULT: &str = include_str!("../gates.toml");
+/// Those of routes of sessions, which the shadow does not compare.
+const OF_SESSIONS: &str = include_str!("../gates-session.toml");
 
 /// A file of gates.
 #[derive(Clone, Debug, Deserialize)]
@@ -60,6 +62,21 @@ pub struct Test {
     /// old side's.
     #[serde(default)]
     pub proof: Option<f64>,
+    /// The series that are counted, if it counts `own`.
+    #[serde(default)]
+    pub own: Option<Own>,
+}
+
+/// Counters of the two sides: PromQL selectors such as `pairs_total{job="new"}`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Own {
+    /// The new side's.
+    pub new: String,
+    /// The old side's.
+    pub old: String,
+    /// The labels of what went well. Series with other values of them are what is bad.
+    pub good: BTreeMap<String, String>,
 }
 
 /// What a test counts.
@@ -74,6 +91,10 @@ pub enum Counted {
     PairFailures,
     /// The shadow's pairs in which one side alone was slow.
     PairLatency,
+    /// Pairs of both sides that differ, beside pairs of the old side with itself.
+    Differences,
+    /// What the sides count themselves.
+    Own,
 }
 
 /// One gate.
@@ -199,12 +220,38 @@ impl Gates {
     /// If a gate is invalid; names the file, the line or the gate, and the problem.
     pub fn load(file: Option<&Path>, route: &Route) -> anyhow::Result<Gates> {
         let of_route = |text: &str| text.replace("$route", &route.name);
-        match file {
+        let gates = match file {
             Some(file) => Gates::parse(&of_route(&files::read(file)?))
                 .with_context(|| file.display().to_string()),
-            None => Gates::changed(&of_route(DEFAULT), &route.file.gates)
-                .with_context(|| format!("{}.toml", route.name)),
+            None => {
+                let standard = if route.is_session() { OF_SESSIONS } else { DEFAULT };
+                Gates::changed(&of_route(standard), &route.file.gates)
+                    .with_context(|| format!("{}.toml", route.name))
+            }
+        };
+        Ok(gates?.for_noise(route).for_replays(route))
+    }
+
+    /// Where nobody plays sessions again, the shadow compares nothing.
+    fn for_replays(mut self, route: &Route) -> Gates {
+        if route.is_session() && !route.is_replayed() {
+            self.tests.retain(|test| {
+                !matches!(test.counts, Counted::PairFailures | Counted::PairLatency)
+            });
+            self.all.retain(|gate| !gate.query.contains("shadow"));
         }
+        self
+    }
+
+    /// Where the shadow measures how often the old side differs from itself, a difference alone is no
+    /// fault; elsewhere nothing measures that.
+    fn for_noise(mut self, route: &Route) -> Gates {
+        if route.file.shadow.noise == Share::NONE {
+            self.tests.retain(|test| test.counts != Counted::Differences);
+        } else if !route.file.gates.contains_key("mismatches") {
+            self.all.retain(|gate| gate.name != "mismatches");
+        }
+        self
     }
 
     fn changed(text: &str, changes: &BTreeMap<String, toml::Table>) -> anyhow::Result<Gates> {
@@ -213,7 +260,8 @@ impl Gates {
         }
         let mut file: toml::Table = toml::from_str(text)?;
         for (name, change) in changes {
-            let key = if names(&file, "test").contains(name) { "test" } else { "gate" };
+            let is_test = change.contains_key("counts") || names(&file, "test").contains(name);
+            let key = if is_test { "test" } else { "gate" };
             let all = ["test", "gate"].map(|key| names(&file, key)).concat().join(", ");
             let Some(toml::Value::Array(gates)) = file.get_mut(key) else { bail!("no gates") };
             let named =
@@ -267,6 +315,8 @@ impl Gates {
             gates.alpha
         );
         gates.tests.iter().try_for_each(Test::check)?;
+        let own = gates.tests.iter().filter(|test| test.counts == Counted::Own);
+        ensure!(own.count() <= 1, "only one test may have the counts \"own\"");
         Ok(gates)
     }
 }
@@ -291,6 +341,10 @@ impl Test {
         ensure!(
             (*counts == Counted::Slow) == self.above.is_some(),
             "test {name:?}: `above` belongs to the counts \"slow\", and only there"
+        );
+        ensure!(
+            (*counts == Counted::Own) == self.own.is_some(),
+            "test {name:?}: the counts \"own\" and the table `own` belong together"
         );
         ensure!(
             *counts == Counted::Failures || self.absolute.is_none(),
@@ -339,6 +393,35 @@ mod tests {
         assert!(gates.all.iter().all(|gate| !gate.query.contains("$route")));
     }
 
+    #[test]
+    fn sessions_have_gates_of_their_own_which_need_a_shadow_only_where_it_plays_them() {
+        let text = include_str!("../../routes/relay.toml");
+        let load = |text: &str| {
+            let gates = Gates::load(None, &Route::parse("relay", text).expect("valid"));
+            let gates = gates.expect("valid");
+            let counted: Vec<Counted> = gates.tests.iter().map(|test| test.counts).collect();
+            assert!(counted.contains(&Counted::Failures) && counted.contains(&Counted::Own));
+            assert!(gates.all.iter().any(|gate| gate.query.contains("route=\"relay\"")));
+            let by_shadow = gates.all.iter().filter(|gate| gate.query.contains("shadow")).count();
+            (counted.contains(&Counted::PairLatency), by_shadow)
+        };
+        assert_eq!(load(text), (true, 4));
+        assert_eq!(load(&text.replace("\nadmin = ", "\n# admin = ")), (false, 0));
+    }
+
+    #[test]
+    fn where_noise_is_measured_a_difference_alone_fails_nothing() {
+        let has = |text: &str| {
+            let gates = Gates::load(None, &route(text)).expect("valid");
+            let differences = gates.tests.iter().any(|test| test.name == "differences");
+            (differences, gates.all.iter().any(|gate| gate.name == "mismatches"))
+        };
+        assert_eq!(has(""), (false, true));
+        assert_eq!(has("[shadow]\nnoise = 20\n"), (true, false));
+        let both = "[shadow]\nnoise = 20\n[gates.mismatches]\nlimit = 100\n";
+        assert_eq!(has(both), (true, true));
+    }
+
     fn route(gates: &str) -> Route {
         Route::parse("report", &format!("path = \"/report\"\n{gates}")).expect("a route")
     }
@@ -363,6 +446,10 @@ mod tests {
             ("[gates.failures]\nproof = 2.0\n", "test \"failures\": proof is a ratio"),
             ("[gates.slow]\nabove = \"200ms\"\n", "above: 0.2 is no bound of the edge's histogram"),
             ("[gates.pair-latency]\nabsolute = 0.1\n", "`absolute` belongs to the counts"),
+            (
+                "[gates.mine]\ncounts = \"own\"\nexcess = 0.1\n",
+                "test \"mine\": the counts \"own\" and the table `own` belong together",
+            ),
             ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are failures, slow,"),
         ] {
             let error = format!("{:#}", Gates::load(None, &route(text)).expect_err(text));

@@ -10,6 +10,12 @@ pub fn get(url: &str, timeout: Duration) -> anyhow::Result<(u16, String)> {
     get_with(url, &[], timeout)
 }
 
+/// Whether nobody listens there.
+pub(crate) fn is_refused(error: &anyhow::Error) -> bool {
+    let is = |error: &std::io::Error| error.kind() == std::io::ErrorKind::ConnectionRefused;
+    matches!(error.downcast_ref(), Some(ureq::Error::Io(error)) if is(error))
+}
+
 /// Sends a GET like [`get`], with a query.
 ///
 /// # Errors

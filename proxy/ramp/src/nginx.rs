@@ -12,7 +12,12 @@ use procfs::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cluster::Cluster;
+use crate::files;
 use crate::split::{self, Split};
+use route::Route;
+
+/// The copy of the route file in the route's folder.
+pub(crate) const ROUTE_FILE: &str = "route.toml";
 
 /// Generous: workers start within milliseconds, but not on a busy machine.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,8 +61,9 @@ impl Nginx {
     /// # Errors
     /// The message of nginx.
     pub fn check(&self) -> anyhow::Result<()> {
-        if let At::Cluster(_) = self.at {
-            return Ok(()); // `ramp follow` checks it beside each proxy
+        // `ramp follow` checks it beside each proxy; nginx does not read a share file.
+        if matches!(self.at, At::Cluster(_)) || self.is_of_sessions() {
+            return Ok(());
         }
         let mut command = Command::new("nginx");
         command.args(["-t", "-q", "-e", "stderr", "-p"]).arg(&self.dir);
@@ -69,12 +75,27 @@ impl Nginx {
         Ok(())
     }
 
-    /// Asks which split of the route nginx serves, over a new connection.
+    /// Whether the route is one of sessions: its homes choose the side, and nginx is not reloaded.
+    pub fn is_of_sessions(&self) -> bool {
+        split::is_of_sessions(&self.route_dir())
+    }
+
+    /// The route's file, as it was prepared.
+    ///
+    /// # Errors
+    /// If it was not.
+    pub(crate) fn route_file(&self) -> anyhow::Result<Route> {
+        let file = self.route_dir().join(ROUTE_FILE);
+        Route::parse(&self.route, &files::read(&file)?).with_context(|| file.display().to_string())
+    }
+
+    /// Asks which split of the route nginx serves, or its homes use, over a new connection.
     ///
     /// # Errors
     /// If it does not answer, answers something else, or the cluster's proxies differ.
     pub fn served(&self) -> anyhow::Result<Split> {
         match &self.at {
+            At::Here(_) if self.is_of_sessions() => split::used_by(&self.route_file()?.file.homes),
             At::Here(admin) => split::served(*admin, &self.route),
             At::Cluster(cluster) => cluster.served(&self.route),
         }
@@ -107,11 +128,15 @@ impl Nginx {
         pid.with_context(|| format!("no nginx runs from {}", self.dir.display()))
     }
 
-    /// Makes nginx read its configuration again; for a cluster, publishes the route's split.
+    /// Makes nginx read its configuration again; for a cluster, publishes the route's split. Homes read a share
+    /// file by themselves.
     pub(crate) fn reload(&self) -> anyhow::Result<Reloading> {
         if let At::Cluster(cluster) = &self.at {
             cluster.publish(&self.route, &split::current(&self.route_dir())?)?;
             // `ramp follow` waits for the old workers beside each proxy.
+            return Ok(Reloading { old_workers: Vec::new() });
+        }
+        if self.is_of_sessions() {
             return Ok(Reloading { old_workers: Vec::new() });
         }
         let master = self.master()?;
@@ -131,11 +156,26 @@ pub fn route_dir(nginx_dir: &Path, route: &str) -> PathBuf {
 /// The routes that were prepared below nginx' prefix, by name.
 pub fn prepared(nginx_dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(nginx_dir.join("routes")).into_iter().flatten().flatten();
-    let routes = entries.filter(|entry| entry.path().join("split.conf").is_file());
+    let routes = entries.filter(|entry| split::path(&entry.path()).is_file());
     let mut names: Vec<String> =
         routes.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
+}
+
+/// The route that somebody named, or else the only one of this nginx. Routes of sessions must be named if
+/// there are others: who has added one still means the route that was there.
+///
+/// # Errors
+/// If there is no such route, or there are several to choose from.
+pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<String> {
+    let mut routes = prepared(nginx_dir);
+    let others =
+        || routes.iter().filter(|name| !split::is_of_sessions(&route_dir(nginx_dir, name)));
+    if named.is_none() && others().count() == 1 {
+        routes = others().cloned().collect();
+    }
+    choose(routes, named)
 }
 
 /// The route that somebody named, or else the only one.

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::evidence::Counts;
 use crate::gates::Gates;
+use crate::own::OwnSampler;
 use crate::prometheus::{NoNumber, Prometheus, Series};
 use crate::trial::{Interval, SLOWER};
 
@@ -20,18 +22,21 @@ pub(crate) struct Sampler {
     last: BTreeMap<String, (f64, f64)>,
     /// The last scrape of each instance.
     scraped: BTreeMap<String, f64>,
+    own: Option<OwnSampler>,
 }
 
 impl Sampler {
     pub(crate) fn new(route: &str, gates: &Gates) -> Self {
         let names = "edge_requests_total|edge_request_seconds_(bucket|count)|shadow_pairs_total|\
-                     shadow_discordant_total";
+                     shadow_(discordant|comparisons|noise)_total";
         let fast = gates.tests.iter().find_map(|test| test.above).unwrap_or(Duration::MAX);
+        let own = gates.tests.iter().find_map(|test| test.own.clone());
         Sampler {
             query: format!("{{__name__=~\"{names}\",route=\"{route}\"}}"),
             fast: fast.as_secs_f64(),
             last: BTreeMap::new(),
             scraped: BTreeMap::new(),
+            own: own.map(OwnSampler::new),
         }
     }
 
@@ -39,8 +44,13 @@ impl Sampler {
     pub(crate) fn take(&mut self, prometheus: &Prometheus) -> Result<Vec<Interval>, NoNumber> {
         let is_first = self.scraped.is_empty();
         let series = self.ask(prometheus, REACH)?;
-        let intervals = self.count(&series);
-        Ok(if is_first { Vec::new() } else { intervals })
+        let mut intervals = self.count(&series);
+        if is_first {
+            intervals.clear();
+        }
+        let own = self.own(prometheus, REACH, is_first)?;
+        intervals.extend(own.filter(|_| !is_first));
+        Ok(intervals)
     }
 
     /// The intervals of the time just past.
@@ -50,7 +60,19 @@ impl Sampler {
         window: Duration,
     ) -> Result<Vec<Interval>, NoNumber> {
         let series = self.ask(prometheus, window)?;
-        Ok(self.count(&series))
+        let mut intervals = self.count(&series);
+        intervals.extend(self.own(prometheus, window, true)?);
+        Ok(intervals)
+    }
+
+    fn own(
+        &mut self,
+        prometheus: &Prometheus,
+        reach: Duration,
+        is_whole: bool,
+    ) -> Result<Option<Interval>, NoNumber> {
+        let Some(own) = &mut self.own else { return Ok(None) };
+        own.take(prometheus, reach, is_whole)
     }
 
     fn ask(&self, prometheus: &Prometheus, reach: Duration) -> Result<Vec<Series>, NoNumber> {
@@ -113,6 +135,8 @@ fn add(interval: &mut Interval, series: &Series, more: f64, fast: f64) {
         "edge_request_seconds_count" => arm.slow += more,
         "edge_request_seconds_bucket" if series.label("le").parse() == Ok(fast) => arm.slow -= more,
         "shadow_pairs_total" => interval.pairs += more,
+        "shadow_comparisons_total" => differing(&mut interval.compared, series, more),
+        "shadow_noise_total" => differing(&mut interval.noise, series, more),
         "shadow_discordant_total" => {
             let event = series.label("event");
             let alone = match SLOWER.iter().position(|name| *name == event) {
@@ -126,6 +150,15 @@ fn add(interval: &mut Interval, series: &Series, more: f64, fast: f64) {
             }
         }
         _ => {}
+    }
+}
+
+/// Pairs that were judged, and those that differ.
+fn differing(pairs: &mut Counts, series: &Series, more: f64) {
+    let result = series.label("result");
+    if ["match", "mismatch"].contains(&result) {
+        let events = if result == "mismatch" { more } else { 0.0 };
+        pairs.add(Counts { requests: more, events });
     }
 }
 
@@ -151,6 +184,7 @@ mod tests {
             fast: 0.25,
             last: BTreeMap::new(),
             scraped: BTreeMap::new(),
+            own: None,
         };
         assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(1.0, 100.0)])]), []);
         let bucket = |le: &str, samples: &[(f64, f64)]| {

@@ -6,6 +6,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use anyhow::ensure;
+
 use crate::change::{change, take};
 use crate::lock::Lock;
 use crate::log::{Decision, record};
@@ -36,6 +38,11 @@ pub struct Changed {
 /// If the route is stopped, somebody else holds the lock, nginx rejects the split or does not serve it,
 /// or `interrupted` is set. The split is unchanged then.
 pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::Result<Changed> {
+    ensure!(
+        !nginx.is_of_sessions() || (wanted.key.is_none() && wanted.mirror.is_none()),
+        "{} has judge = \"session\", so it has neither a key nor a mirror",
+        nginx.route
+    );
     if wanted.share != Some(Share::NONE) {
         if wanted.share.is_some() {
             stop::refuse(nginx)?;

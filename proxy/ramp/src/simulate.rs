@@ -9,6 +9,7 @@ use std::fmt;
 
 use fastrand::Rng;
 
+use crate::evidence::Counts;
 use crate::gates::Gates;
 use crate::trial::{Alone, Arm, Assigned, Interval, Trial};
 
@@ -25,6 +26,8 @@ const MEDIAN: f64 = 0.02;
 const SLOW: (f64, f64) = (0.01, 0.4);
 /// An incident of a minute, in which 50 times as many requests fail, and half are slow.
 const INCIDENT: (usize, f64, f64) = (12, 50.0, 0.5);
+/// Of the pairs, those that compare the old side with itself, where a route measures that.
+const NOISE: f64 = 0.2;
 /// Keys that come again, with Zipf's popularities, and how many of them always fail.
 const KEYS: u32 = 10_000;
 const BAD_KEYS: f64 = 0.002;
@@ -46,6 +49,9 @@ pub struct Scenario {
     slower: f64,
     /// The spread of times.
     spread: f64,
+    /// How often the old side's answer differs from its own, if that is measured, and how much more often
+    /// the new side's does.
+    differing: Option<(f64, f64)>,
     /// One share for the whole ramp.
     share: Option<f64>,
     /// The new side's requests, or pairs, within which it must be caught.
@@ -68,6 +74,7 @@ const EQUAL: Scenario = Scenario {
     more_slow: 0.0,
     slower: 1.0,
     spread: 0.6,
+    differing: None,
     share: None,
     within: None,
 };
@@ -80,6 +87,10 @@ pub fn equal() -> Vec<Scenario> {
         all.push(steady);
         all.push(Scenario { name: "an incident of both", has_incident: true, ..steady });
         all.push(Scenario { name: "popular keys, sticky", has_popular_keys: true, ..steady });
+    }
+    for differing in [0.01, 0.2] {
+        let name = if differing < 0.1 { "1% of answers differ" } else { "20% of answers differ" };
+        all.push(Scenario { name, failing: 0.002, differing: Some((differing, 0.0)), ..EQUAL });
     }
     all
 }
@@ -112,6 +123,14 @@ pub fn worse() -> Vec<Scenario> {
         within: Some(Within::Pairs(260.0)),
         ..EQUAL
     };
+    let differing = |name, differing, pairs| Scenario {
+        name,
+        differing: Some(differing),
+        has_shadow: true,
+        share: Some(0.05),
+        within: Some(Within::Pairs(pairs)),
+        ..EQUAL
+    };
     vec![
         failing(0.01, 4352.0),
         failing(0.05, 4848.0),
@@ -121,7 +140,16 @@ pub fn worse() -> Vec<Scenario> {
         doubled(0.3),
         doubled(0.6),
         doubled(1.0),
+        differing("5 points more differ than 1%", (0.01, 0.05), 400.0),
+        differing("20 points more differ than 20%", (0.2, 0.2), 800.0),
     ]
+}
+
+impl Scenario {
+    /// Whether the route measures how often the old side's answers differ.
+    pub fn has_noise(&self) -> bool {
+        self.differing.is_some()
+    }
 }
 
 /// What became of the ramps of a scenario.
@@ -293,13 +321,24 @@ impl Ramp {
     }
 
     fn compare(&mut self, interval: &mut Interval, failing: f64, incident: bool) {
-        interval.pairs = f64::from(PAIRS);
+        let mut pairs = PAIRS;
+        if let Some((noise, more)) = self.scenario.differing {
+            let of_old = self.binomial(PAIRS, NOISE);
+            pairs -= of_old;
+            let differ = |requests: u32, events: u32| Counts {
+                requests: f64::from(requests),
+                events: f64::from(events),
+            };
+            interval.compared = differ(pairs, self.binomial(pairs, noise + more));
+            interval.noise = differ(of_old, self.binomial(of_old, noise));
+        }
+        interval.pairs = f64::from(pairs);
         let (new, old) = (failing + self.scenario.more_failing, failing);
         interval.failed = Alone {
-            new: f64::from(self.binomial(PAIRS, new * (1.0 - old))),
-            old: f64::from(self.binomial(PAIRS, old * (1.0 - new))),
+            new: f64::from(self.binomial(pairs, new * (1.0 - old))),
+            old: f64::from(self.binomial(pairs, old * (1.0 - new))),
         };
-        for _ in 0..PAIRS {
+        for _ in 0..pairs {
             let (new, old) = self.pair(incident);
             for (alone, threshold) in interval.slower.iter_mut().zip(self.thresholds) {
                 match (new > threshold, old > threshold) {

@@ -1,14 +1,17 @@
 //! The split of a route: the values, the text of nginx' `split.conf`, and where both are read.
+//!
+//! A route of sessions (`judge = "session"`) has a share file instead, which its homes read by themselves: no
+//! change of it reloads nginx.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use route::{Key, Route, Share};
+use route::{Home, Key, Route, Share};
 
 use crate::{files, http};
 
@@ -61,7 +64,10 @@ impl Split {
             generation: "0".to_owned(),
             share_percent: route.file.share,
             key: route.file.key.clone(),
-            mirror_percent: route.file.shadow.percent,
+            mirror_percent: match route.is_session() {
+                true => Share::NONE,
+                false => route.file.shadow.percent,
+            },
             is_held: false,
         }
     }
@@ -74,8 +80,9 @@ impl Split {
 
     /// The text of `split.conf` of the route of this name.
     ///
-    /// nginx rejects `0%` and requires `*` last, so 0 and 100 render as `*` alone. Buckets are
-    /// cumulative: `new` comes first, so a key that has moved stays moved while the share grows.
+    /// nginx rejects `0%`, and would hash the key of every request for nothing, so 0 and 100 render as
+    /// constants. Buckets are cumulative: `new` comes first, so a key that has moved stays moved while the
+    /// share grows.
     pub fn render(&self, route: &str) -> String {
         let Split { share_percent, key, mirror_percent, .. } = self;
         let name = route.replace('-', "_"); // nginx' variables have no hyphens
@@ -106,10 +113,18 @@ impl Split {
         )
     }
 
-    /// Reads the text that [`Split::render`] wrote; `None` for any other text.
+    /// The text of a share file: the share, which homes use, and this split as JSON, which they report.
+    pub fn share_file(&self) -> String {
+        let state = serde_json::to_string(self).unwrap_or_default();
+        format!("{}\n{state}\n", self.share_percent)
+    }
+
+    /// Reads the text that [`Split::render`] or [`Split::share_file`] wrote; `None` for any other text.
     pub fn parse(text: &str) -> Option<Split> {
-        let state = text.lines().find_map(|line| Some(line.split_once(STATE)?.1))?;
-        Split::from_json(state.strip_suffix(STATE_END)?)
+        match text.lines().find_map(|line| Some(line.split_once(STATE)?.1)) {
+            Some(state) => Split::from_json(state.strip_suffix(STATE_END)?),
+            None => Split::from_json(text.lines().nth(1)?),
+        }
     }
 
     fn from_json(json: &str) -> Option<Split> {
@@ -129,12 +144,30 @@ impl Split {
     }
 }
 
-/// The path of `split.conf` in a route's folder.
+/// The file of a route's split in its folder: the share file of a route of sessions, else `split.conf`.
 pub(crate) fn path(route_dir: &Path) -> PathBuf {
+    if is_of_sessions(route_dir) { share_path(route_dir) } else { conf_path(route_dir) }
+}
+
+/// Whether a route's folder is one of a route of sessions.
+pub(crate) fn is_of_sessions(route_dir: &Path) -> bool {
+    share_path(route_dir).is_file()
+}
+
+pub(crate) fn share_path(route_dir: &Path) -> PathBuf {
+    route_dir.join("share")
+}
+
+pub(crate) fn conf_path(route_dir: &Path) -> PathBuf {
     route_dir.join("split.conf")
 }
 
-/// The split in the `split.conf` of a route's folder.
+/// The text of the file of a route's split.
+pub(crate) fn text(split: &Split, route: &str, route_dir: &Path) -> String {
+    if is_of_sessions(route_dir) { split.share_file() } else { split.render(route) }
+}
+
+/// The split in a route's folder.
 ///
 /// # Errors
 /// If the file is missing or `ramp` did not write it.
@@ -154,6 +187,32 @@ pub(crate) fn served(admin: SocketAddr, route: &str) -> anyhow::Result<Split> {
         .with_context(|| format!("nginx does not answer at {admin}"))?;
     ensure!(status == 200, "{url} answers {status}");
     Split::from_json(&body).with_context(|| format!("{url} answers {body:?}, which is no split"))
+}
+
+/// The split that every home uses, asked at their admin listeners. A home that does not run decides nothing,
+/// and reads the file when it starts.
+pub(crate) fn used_by(homes: &[Home]) -> anyhow::Result<Split> {
+    let mut agreed: Option<Split> = None;
+    for home in homes {
+        let url = format!("{}/share", home.admin);
+        let answer = http::get(&url, ADMIN_TIMEOUT);
+        if answer.as_ref().is_err_and(http::is_refused) {
+            continue;
+        }
+        let (status, body) =
+            answer.with_context(|| format!("the home does not answer at {url}"))?;
+        ensure!(status == 200, "{url} answers {status}");
+        let split = Split::parse(&body).with_context(|| format!("{url}: {body:?} is no split"))?;
+        match &agreed {
+            Some(other) if *other != split => bail!(
+                "the homes differ: {url} uses {}%, another {}%",
+                split.share_percent,
+                other.share_percent
+            ),
+            _ => agreed = Some(split),
+        }
+    }
+    agreed.context("no home of the route runs")
 }
 
 /// Whether an nginx has stopped a route, asked at its admin listener over a new connection.
@@ -177,12 +236,13 @@ pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<String>> {
 }
 
 fn clients(key: &str, variable: &str, share: Share, hit: &str, miss: &str) -> String {
-    let parts = match share {
-        Share::NONE => format!("    * {miss};"),
-        Share::ALL => format!("    * {hit};"),
-        _ => format!("    {share}% {hit};\n    * {miss};"),
-    };
-    format!("split_clients \"{key}\" ${variable} {{\n{parts}\n}}\n")
+    match share {
+        Share::NONE => format!("map \"\" ${variable} {{ default {miss}; }}\n"),
+        Share::ALL => format!("map \"\" ${variable} {{ default {hit}; }}\n"),
+        _ => format!(
+            "split_clients \"{key}\" ${variable} {{\n    {share}% {hit};\n    * {miss};\n}}\n"
+        ),
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use route::Share;
 
-use crate::change::change;
+use crate::change::{change, is_at};
 use crate::lock::Lock;
 use crate::log::{Decision, record};
 use crate::nginx::{At, Nginx, prepared, route_dir};
@@ -268,9 +268,7 @@ pub fn clear(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<Stop> {
 /// Does what [`clear`] does, whether the route is stopped or not.
 pub(crate) fn lift(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<()> {
     let dir = nginx.route_dir();
-    if current(&dir)?.share_percent != Share::NONE
-        || nginx.served().is_ok_and(|served| served.share_percent != Share::NONE)
-    {
+    if !is_at(nginx, Share::NONE)? {
         let uninterrupted = std::sync::atomic::AtomicBool::new(false);
         change(nginx, lock, &Wanted::share(Share::NONE), &uninterrupted)?;
     }

@@ -56,6 +56,12 @@ pub struct Interval {
     pub failed: Alone,
     /// Of these, slower than each threshold.
     pub slower: [Alone; 5],
+    /// Pairs of both sides that were judged, and those that differ.
+    pub compared: Counts,
+    /// Pairs of the old side with itself that were judged, and those that differ.
+    pub noise: Counts,
+    /// What the new side counted itself, and the old one.
+    pub own: (Counts, Counts),
 }
 
 /// How requests are assigned to sides.
@@ -75,6 +81,8 @@ enum Bet {
     Slow(Groups),
     PairFailures(Pairs),
     Slower(Box<[Pairs; 5]>),
+    Differences(Groups),
+    Own(Groups),
     /// Failures beyond an absolute limit.
     Above(Counts, f64),
 }
@@ -86,6 +94,8 @@ impl Bet {
             Counted::Slow => Bet::Slow(Groups::default()),
             Counted::PairFailures => Bet::PairFailures(Pairs::default()),
             Counted::PairLatency => Bet::Slower(Box::default()),
+            Counted::Differences => Bet::Differences(Groups::default()),
+            Counted::Own => Bet::Own(Groups::default()),
         }
     }
 
@@ -95,13 +105,15 @@ impl Bet {
             Bet::Slow(_) => Bet::of(Counted::Slow),
             Bet::PairFailures(_) => Bet::of(Counted::PairFailures),
             Bet::Slower(_) => Bet::of(Counted::PairLatency),
+            Bet::Differences(_) => Bet::of(Counted::Differences),
+            Bet::Own(_) => Bet::of(Counted::Own),
             Bet::Above(_, limit) => Bet::Above(Counts::default(), *limit),
         }
     }
 
     fn add(&mut self, interval: &Interval, assigned: Assigned) {
         let of = |arm: Arm, events| Counts { requests: arm.requests, events };
-        let Interval { new, old, pairs, failed, slower } = *interval;
+        let Interval { new, old, pairs, failed, slower, compared, noise, own } = *interval;
         match self {
             Bet::Failures(groups) if assigned == Assigned::ByRequest => {
                 groups.add(of(new, new.failures), of(old, old.failures));
@@ -117,6 +129,9 @@ impl Bet {
                     all.add(pairs, alone.new, alone.old);
                 }
             }
+            // The shadow draws lots for which pair a request becomes, whatever the split goes by.
+            Bet::Differences(groups) => groups.add(compared, noise),
+            Bet::Own(groups) => groups.add(own.0, own.1),
             // While the old side fails as often, it is no fault of the new one. A share of few keys may
             // have one that always fails, on either side.
             Bet::Above(_, limit) if old.requests > 0.0 && old.failures / old.requests > *limit => {}
@@ -127,7 +142,10 @@ impl Bet {
 
     fn log_e(&self) -> f64 {
         match self {
-            Bet::Failures(groups) | Bet::Slow(groups) => groups.log_e(),
+            Bet::Failures(groups)
+            | Bet::Slow(groups)
+            | Bet::Differences(groups)
+            | Bet::Own(groups) => groups.log_e(),
             Bet::PairFailures(pairs) => pairs.log_e(),
             Bet::Slower(all) => log_e_of_any(&(**all).map(|pairs| pairs.log_e())),
             Bet::Above(counts, limit) => log_e_above(*counts, *limit),
@@ -136,7 +154,10 @@ impl Bet {
 
     fn excess(&self) -> f64 {
         match self {
-            Bet::Failures(groups) | Bet::Slow(groups) => groups.excess(),
+            Bet::Failures(groups)
+            | Bet::Slow(groups)
+            | Bet::Differences(groups)
+            | Bet::Own(groups) => groups.excess(),
             Bet::PairFailures(pairs) => pairs.excess(),
             Bet::Slower(all) => all.iter().map(Pairs::excess).fold(0.0, f64::max),
             Bet::Above(counts, limit) => counts.rate() - limit,
@@ -146,7 +167,10 @@ impl Bet {
     /// What was counted of the new side and of the old one.
     fn counts(&self) -> (Counts, Counts) {
         match self {
-            Bet::Failures(groups) | Bet::Slow(groups) => (groups.new_counts(), groups.old_counts()),
+            Bet::Failures(groups)
+            | Bet::Slow(groups)
+            | Bet::Differences(groups)
+            | Bet::Own(groups) => (groups.new_counts(), groups.old_counts()),
             Bet::PairFailures(pairs) => (pairs.new_alone(), pairs.old_alone()),
             Bet::Slower(all) => {
                 let most = all.iter().max_by(|a, b| a.excess().total_cmp(&b.excess()));
@@ -322,7 +346,12 @@ impl Trial {
         };
         match test.counts {
             Counted::Slow if self.is_by_key => "the split is by key, so pairs compare".to_owned(),
-            Counted::Failures | Counted::Slow => format!("new {}, old {}", of(new), of(old)),
+            Counted::Failures | Counted::Slow | Counted::Own => {
+                format!("new {}, old {}", of(new), of(old))
+            }
+            Counted::Differences => {
+                format!("both sides {}, the old one and itself {}", of(new), of(old))
+            }
             Counted::PairFailures | Counted::PairLatency => {
                 format!(
                     "of {:.0} pairs, new alone {:.0}, old alone {:.0}",
@@ -335,33 +364,40 @@ impl Trial {
     /// What a test still needs to pass, in words.
     fn missing(&self, test: &Test) -> Option<String> {
         let proof = test.proof?;
-        if matches!(test.counts, Counted::PairFailures | Counted::PairLatency) {
-            let all = Counts { requests: self.pairs, events: 0.0 };
-            if upper_bound(all, PROOF_ALPHA) <= proof {
-                return None;
+        match test.counts {
+            Counted::PairFailures | Counted::PairLatency => {
+                let all = Counts { requests: self.pairs, events: 0.0 };
+                self.more_for(all, proof, "pairs")
             }
-            let more = requests_for_proof(all, proof, PROOF_ALPHA)? - self.pairs;
-            return Some(format!(
-                "needs about {more:.0} more pairs{}",
-                self.wait(more, self.pairs)
-            ));
+            Counted::Differences => {
+                let (both, noise) = self.evidence.get(&test.name)?.whole.counts();
+                self.more_for(both, noise.rate() + proof, "pairs")
+            }
+            Counted::Own => {
+                let (new, old) = self.evidence.get(&test.name)?.whole.counts();
+                self.more_for(new, old.rate() + proof, "of them")
+            }
+            // What the old side fails too is no fault of the new one.
+            Counted::Failures | Counted::Slow => {
+                self.more_for(self.asked, self.old.rate() + proof, "requests")
+            }
         }
-        // What the old side fails too is no fault of the new one.
-        let limit = self.old.rate() + proof;
-        if upper_bound(self.asked, PROOF_ALPHA) <= limit {
+    }
+
+    /// What is missing until the rate is proven to be at most `limit`, in words.
+    fn more_for(&self, counts: Counts, limit: f64, what: &str) -> Option<String> {
+        if upper_bound(counts, PROOF_ALPHA) <= limit {
             return None;
         }
-        Some(match requests_for_proof(self.asked, limit, PROOF_ALPHA) {
+        Some(match requests_for_proof(counts, limit, PROOF_ALPHA) {
             Some(needed) => {
-                let more = needed - self.asked.requests;
-                format!(
-                    "needs about {more:.0} more requests{}",
-                    self.wait(more, self.asked.requests)
-                )
+                let more = needed - counts.requests;
+                format!("needs about {more:.0} more {what}{}", self.wait(more, counts.requests))
             }
             None => format!(
-                "fails {:.2}%, which no number of requests proves to be at most {:.2}%",
-                100.0 * self.asked.rate(),
+                "{} {:.2}%, which no number of {what} proves to be at most {:.2}%",
+                if what == "pairs" { "differ" } else { "fails" },
+                100.0 * counts.rate(),
                 100.0 * limit
             ),
         })

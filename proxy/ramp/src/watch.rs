@@ -12,11 +12,11 @@ use anstream::eprintln;
 use anyhow::Context;
 use route::{OnLost, Share};
 
-use crate::change::{change, route_of, take};
+use crate::change::{change, is_at, route_of, take};
 use crate::log::{Decision, record};
 use crate::nginx::{At, Nginx, prepared};
 use crate::pulse::Told;
-use crate::split::{Wanted, current};
+use crate::split::Wanted;
 use crate::state::{Phase, State};
 use crate::{metrics, pulse, stop};
 
@@ -132,7 +132,7 @@ fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     let mut state = State::load_unfinished(&dir)?.context("the run has ended")?;
     let share = state.start_share;
     let uninterrupted = AtomicBool::new(false);
-    if current(&dir)?.share_percent != share {
+    if !is_at(nginx, share)? {
         change(nginx, &lock, &Wanted::share(share), &uninterrupted)?;
     }
     state.phase = Phase::Lost;

@@ -228,6 +228,22 @@ fn a_stopped_route_waits_for_an_old_side_that_is_slow() {
 }
 
 #[test]
+fn a_fallback_waits_for_an_old_side_that_is_slow() {
+    let server = Server::start(Answers::Late(Duration::from_millis(400)));
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let sides = format!(
+        "[old]\nurl = \"http://{}\"\ntimeout = \"100ms\"\n[new]\nurl = \"http://{gone}\"\n",
+        server.address
+    );
+    let other = Route::parse("other-side", &format!("path = \"/other\"\n{sides}")).unwrap();
+    let place = Place::with(&[routes().remove(0), other]);
+    place.succeeds(&["set", "100", "--route", "other-side"]);
+    for _ in 0..5 {
+        assert_eq!(place.get("/other?to=new"), (200, "server".to_owned()));
+    }
+}
+
+#[test]
 fn answers_are_cached_for_a_minute_at_most_while_the_route_is_ramped() {
     let server = Server::start(Answers::Always);
     let place = place_with(&server, "");
@@ -298,6 +314,17 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
             .filter(|line| line.contains("\t429\t"))
             .all(|line| { line.split('\t').nth(3) == Some("none") })
     );
+}
+
+#[test]
+fn costly_routes_are_limited_by_address_and_never_fall_back() {
+    let place = Place::new();
+    let answers: Vec<(u16, String)> = (0..100).map(|_| place.get("/v1/qr?text=a")).collect();
+    assert!(answers[..40].iter().all(|answer| *answer == (200, "new".to_owned())), "{answers:?}");
+    let refused = answers.iter().filter(|(status, _)| *status == 429).count();
+    assert!(refused > 0, "{answers:?}");
+    let mut other = connect(&place, Ipv4Addr::new(127, 0, 0, 9));
+    assert_eq!(ask(&mut other, "GET /v1/qr?text=a", "", "").0, 200);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::process::{Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use route::Route;
 use rustix::process::Signal;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually, routes, stderr, stdout};
@@ -120,6 +121,23 @@ fn a_mismatch_rolls_back_at_once() {
     assert_eq!(place.share(), "2.50");
     assert_eq!(events(&place)[1..], ["started 2.5", "moved 5.0", "failed 5.0", "rolled_back 2.5"]);
     says(&place, "rolled_back");
+}
+
+#[test]
+fn differences_beyond_the_old_sides_own_roll_back() {
+    let route = "path = \"/qrcode\"\nshadow.noise = 20\n";
+    let place = Place::with(&[Route::parse("qrcode", route).unwrap()]);
+    let measured = measured(&place);
+    let noisy = Traffic { matches: 360.0, mismatches: 40.0, noise: (100.0, 10.0), ..Traffic::FINE };
+    measured.set(noisy);
+    let process = start(&place, "3s");
+    says(&place, "holding: step 2 of 3");
+    measured.set(Traffic { matches: 240.0, mismatches: 160.0, ..noisy });
+    let (code, said) = code(&output(process));
+    assert_eq!(code, Some(3), "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(last.contains("rolled back: differences (both sides "), "{last}");
+    assert_eq!(place.share(), "0");
 }
 
 #[test]

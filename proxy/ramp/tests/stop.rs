@@ -110,6 +110,15 @@ fn a_stopped_route_is_not_rescued_by_its_new_side() {
     assert_eq!(place.get("/qrcode?text=a"), (200, "new".to_owned()));
 }
 
+/// Ends the load when it is dropped, so that a panic cannot leave it running.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The floor is a second at 100 random moments, which the ignored test below does.
 fn stops_at_random_moments(tries: u32) {
     let place = Place::new();
@@ -136,11 +145,12 @@ fn stops_at_random_moments(tries: u32) {
                 }
                 served
             });
+            let ends = Ends(&is_over);
             let began = Instant::now();
             let output = place.run(&["stop"]);
             let took = began.elapsed();
             let new = new_answers(&place);
-            is_over.store(true, Ordering::Relaxed);
+            drop(ends);
             assert!(load.join().unwrap() > 0);
             assert!(output.status.success(), "attempt {attempt}: {}", stderr(&output));
             assert_eq!(new, 0, "attempt {attempt}");
@@ -261,6 +271,17 @@ fn a_run_that_is_silent_goes_back() {
     {
         assert!(eventually(|| metrics().contains(line)), "{}", metrics());
     }
+
+    // Killed while it changed the split, when nginx had read the new file already.
+    let split = || place.nginx().route_dir().join("split.conf");
+    let before = fs::read(split()).unwrap();
+    let run = start_run(&place);
+    assert!(eventually(|| place.served().share_percent.to_string() == "50"));
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait(), None);
+    fs::write(split().with_extension("conf.before"), before).unwrap();
+    says(&place, "lost: step 1 of 2, 50%; the run was holding and silent for 2s");
+    assert_eq!(place.share(), "7");
 
     // Interrupted: it ended without a result.
     let run = start_run(&place);

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::key::Key;
 use crate::path::{Methods, Path};
+use crate::session::{self, Home};
 use crate::share::Share;
 use crate::units::{BaseUrl, Size, Time};
 
@@ -34,7 +35,8 @@ pub struct RouteFile {
     #[serde(default)]
     #[schemars(with = "String")]
     pub key: Key,
-    /// What "the same" means: bytes, text, json, qr, image, or a program of your own.
+    /// What "the same" means: bytes, text, json, qr, image, or a program of your own. session, for a
+    /// route whose requests belong together: homes choose the side, and nothing is mirrored.
     #[serde(default = "bytes")]
     pub judge: JudgeSettings,
     /// Headers of answers that are compared; content-type and location by default.
@@ -61,10 +63,19 @@ pub struct RouteFile {
     /// buffered.
     #[serde(default)]
     pub body: Option<Body>,
-    /// Longest body that is taken; clients get 413 beyond it.
-    #[serde(default = "max_body")]
+    /// Longest body that is taken; clients get 413 beyond it. 16k by default; with the judge session 0,
+    /// which is no limit.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub max_body: Option<Size>,
+    /// For the judge session: the services that tell nginx the side of a request. The first one is asked,
+    /// the others if it cannot be reached.
+    #[serde(default)]
+    pub homes: Vec<Home>,
+    /// For the judge session: how long a side or a client may be silent, also before the first byte.
+    #[serde(default = "an_hour")]
     #[schemars(with = "String")]
-    pub max_body: Size,
+    pub idle_timeout: Time,
     /// The side that is replaced.
     #[serde(default)]
     pub old: Side,
@@ -121,6 +132,10 @@ pub struct Side {
     /// Where it is: http://HOST:PORT. By default it is the side of all routes.
     #[schemars(with = "Option<String>")]
     pub url: Option<BaseUrl>,
+    /// For the judge session: its admin listener, if it has /sessions and /held. If both sides have one, the
+    /// shadow plays sessions of clients again on both.
+    #[schemars(with = "Option<String>")]
+    pub admin: Option<BaseUrl>,
     /// How long connecting may take.
     #[schemars(with = "String")]
     pub connect_timeout: Time,
@@ -134,6 +149,7 @@ impl Default for Side {
         Side {
             name: None,
             url: None,
+            admin: None,
             connect_timeout: Time(Duration::from_secs(1)),
             timeout: Time(Duration::from_secs(10)),
         }
@@ -150,6 +166,11 @@ pub struct Shadow {
     pub percent: Share,
     /// The methods that may be asked twice: by default GET and HEAD, as far as the route has them.
     pub methods: Option<Vec<String>>,
+    /// Of the requests that the shadow gets, the share in percent for which it asks the old side twice
+    /// instead of both sides: for answers that are never quite the same. The run then goes back if the
+    /// sides differ more often than the old one from itself, not at the first difference.
+    #[schemars(with = "f64", range(min = 0, max = 90))]
+    pub noise: Share,
     /// The request's headers that both sides get with it; a body's content-type and content-encoding go
     /// with it anyway. A route for people who have logged in needs their cookie.
     pub send_headers: Vec<String>,
@@ -160,6 +181,7 @@ impl Default for Shadow {
         Shadow {
             percent: Share::percent(10).unwrap_or(Share::NONE),
             methods: None,
+            noise: Share::NONE,
             send_headers: vec!["accept".to_owned(), "accept-language".to_owned()],
         }
     }
@@ -211,9 +233,12 @@ fn rescue_limit() -> u32 {
     64
 }
 
-fn max_body() -> Size {
-    Size(16 << 10)
+fn an_hour() -> Time {
+    Time(Duration::from_secs(3600))
 }
+
+/// Longest body of a route whose file does not say.
+const MAX_BODY: Size = Size(16 << 10);
 
 /// A route: its file, and its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -254,7 +279,9 @@ impl Route {
             !["admin", "none", "other"].contains(&name),
             "{name:?}: metrics call other requests so; choose another name for the route"
         );
-        let file: RouteFile = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        let in_one_line = |error| in_one_line(text, &error);
+        let file: RouteFile = toml::from_str(text).map_err(in_one_line)?;
+        session::check(&file, &toml::from_str(text).map_err(in_one_line)?)?;
         let route = Route { name: name.to_owned(), file, text: text.to_owned() };
         route.check()?;
         Ok(route)
@@ -294,6 +321,11 @@ impl Route {
                 "{header:?} is no header's name"
             );
         }
+        ensure!(
+            file.shadow.noise <= Share::percent(90)?,
+            "shadow.noise: {}: must be 0 to 90 percent, since the rest compares the sides",
+            file.shadow.noise
+        );
         for method in file.shadow.methods.iter().flatten() {
             ensure!(
                 file.methods.include(method),
@@ -313,6 +345,11 @@ impl Route {
     /// The name in nginx' variables, which have no hyphens.
     pub fn variable(&self) -> String {
         self.name.replace('-', "_")
+    }
+
+    /// Longest body that is taken; 0 is no limit.
+    pub fn max_body(&self) -> Size {
+        self.file.max_body.unwrap_or(if self.is_session() { Size(0) } else { MAX_BODY })
     }
 
     /// What becomes of a request's body.
@@ -447,6 +484,7 @@ mod tests {
             ),
             ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": letters, digits"),
             ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is no header's name"),
+            ("path = \"/a\"\nshadow.noise = 90.5", "shadow.noise: 90.50: must be 0 to 90 percent"),
             ("path = \"/a\"\n[shadow]\nmethods = [\"POST\"]", "\"POST\" is not among the route's"),
             ("path = ", "line 1"),
         ] {

@@ -8,6 +8,7 @@ mod folder;
 mod key;
 mod path;
 pub mod render;
+mod session;
 mod share;
 mod units;
 
@@ -15,5 +16,6 @@ pub use file::{Body, Fallback, OnLost, Ramp, Route, RouteFile, Shadow, Side, sch
 pub use folder::load;
 pub use key::Key;
 pub use path::{Methods, Path};
+pub use session::Home;
 pub use share::Share;
 pub use units::{BaseUrl, Size, Time};

@@ -49,6 +49,9 @@ struct Render {
     /// Only this file
     #[arg(long, value_name = "FILE")]
     only: Option<String>,
+    /// Without this route; may be given several times
+    #[arg(long, value_name = "NAME")]
+    leave_out: Vec<String>,
     /// Write nothing; fail if a file would change
     #[arg(long)]
     check: bool,
@@ -91,8 +94,13 @@ fn run(command: Command) -> anyhow::Result<()> {
 
 impl Render {
     fn run(self) -> anyhow::Result<()> {
-        let Render { routes, to, only, check, old, new, shadow, prometheus } = self;
-        let routes = route::load(&routes)?;
+        let Render { routes, to, only, leave_out, check, old, new, shadow, prometheus } = self;
+        let mut routes = route::load(&routes)?;
+        for name in &leave_out {
+            let there = routes.iter().any(|route| route.name == *name);
+            ensure!(there, "--leave-out {name}: there is no such route");
+        }
+        routes.retain(|route| !leave_out.contains(&route.name));
         let mut files = render::all(&routes, &Upstreams { old, new, shadow, prometheus });
         if let Some(only) = only {
             files.retain(|(name, _)| *name == only);

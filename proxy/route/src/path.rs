@@ -36,7 +36,9 @@ impl FromStr for Path {
             !path.contains("//") && !path.split('/').any(|part| part == "." || part == ".."),
             "{text:?}: nginx normalises // and . and .. away, so no request has this path"
         );
-        ensure!(!path.starts_with("/.mirror"), "{text:?}: nginx' own mirror has this path");
+        for own in ["/.mirror", "/.home"] {
+            ensure!(!path.starts_with(own), "{text:?}: nginx itself uses {own}");
+        }
         Ok(if prefix { Path::Prefix(path) } else { Path::Exact(path) })
     }
 }
@@ -119,10 +121,10 @@ impl Methods {
         }
     }
 
-    pub(crate) fn pattern(&self) -> String {
+    pub(crate) fn pattern(&self) -> Option<String> {
         match self {
-            Methods::Any => r"\S+".to_owned(),
-            Methods::Only(methods) => format!("({})", methods.join("|")),
+            Methods::Any => None,
+            Methods::Only(methods) => Some(format!("^({})$", methods.join("|"))),
         }
     }
 }

@@ -28,6 +28,13 @@ fn routes() -> Vec<Route> {
              [new]\nname = \"C++ 20\"\nurl = \"http://[::1]:6\"\ntimeout = \"1500ms\"\n\
              [shadow]\nmethods = [\"GET\", \"POST\"]\n",
         ),
+        ("relay", include_str!("../../routes/relay.toml")),
+        (
+            "session-2",
+            "path = \"/session\"\njudge = \"session\"\nmax_body = \"1m\"\nidle_timeout = \"90s\"\n\
+             old.url = \"http://127.0.0.1:7\"\nnew.url = \"http://[::1]:8\"\n\
+             homes = [{ url = \"http://127.0.0.1:9\", admin = \"http://127.0.0.1:10\" }]\n",
+        ),
     ]
     .map(|(name, text)| Route::parse(name, text).unwrap())
     .into()
@@ -50,7 +57,7 @@ fn nginx_accepts_every_setting() {
     for (name, text) in render::all(&routes(), &upstreams()) {
         fs::write(at(name), text).unwrap();
     }
-    for route in routes() {
+    for route in routes().into_iter().filter(|route| !route.is_session()) {
         let dir = at("routes").join(&route.name);
         fs::create_dir_all(&dir).unwrap();
         let name = route.variable();
@@ -67,6 +74,16 @@ fn nginx_accepts_every_setting() {
     nginx.args(["-t", "-q", "-e", "stderr", "-p"]).arg(folder.path());
     let output = nginx.arg("-c").arg(at("nginx.conf")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Streams would be cut 10 s after each reload.
+#[test]
+fn a_route_of_sessions_leaves_old_workers_their_time() {
+    let workers = |routes: &[Route]| render::all(routes, &upstreams())[0].1.clone();
+    let all = routes();
+    let without: Vec<Route> = all.iter().filter(|route| !route.is_session()).cloned().collect();
+    assert!(workers(&without).contains("\nworker_shutdown_timeout 10s;\n"));
+    assert!(!workers(&all).contains("\nworker_shutdown_timeout"));
 }
 
 #[test]

@@ -40,7 +40,7 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
     };
     let longest = match watched.route.body() {
         Body::None => 0,
-        Body::Buffered => usize::try_from(watched.route.file.max_body.0).unwrap_or(usize::MAX),
+        Body::Buffered => usize::try_from(watched.route.max_body().0).unwrap_or(usize::MAX),
     };
     // nginx announces the length, also of a body that it got in chunks.
     let announced =

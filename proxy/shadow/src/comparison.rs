@@ -73,6 +73,17 @@ impl Comparer {
         });
         Comparison { route, asked, time, new, old, verdict }
     }
+
+    /// Asks the old side twice, and says whether its answers differ; `None` if they cannot be judged.
+    pub(crate) async fn differs_from_itself(&self, asked: Asked) -> Option<bool> {
+        let first = self.client.ask(&self.watched.old, &asked).await;
+        let second = self.client.ask(&self.watched.old, &asked).await;
+        let watched = Arc::clone(&self.watched);
+        let judged = tokio::task::spawn_blocking(move || {
+            verdict::differ(&watched.judge, &asked, &first, &second)
+        });
+        judged.await.ok().flatten()
+    }
 }
 
 fn judge(

@@ -14,6 +14,7 @@ use service_kit::{Serving, Timeouts};
 
 use crate::offline;
 use crate::queue::Pace;
+use crate::replay::Replayed;
 use crate::routes::{self, Watched};
 
 /// Connections at once. The proxy opens one per mirrored request under way.
@@ -132,6 +133,7 @@ pub(crate) struct Config {
     pub(crate) addr: SocketAddr,
     pub(crate) admin_addr: SocketAddr,
     pub(crate) routes: Vec<Arc<Watched>>,
+    pub(crate) replayed: Vec<Replayed>,
     pub(crate) queue_length: usize,
     pub(crate) pace: Pace,
     pub(crate) request_timeout: Duration,
@@ -153,11 +155,13 @@ impl Arguments {
 impl ServiceArguments {
     fn check(self) -> Result<Config, String> {
         check_listeners("SHADOW_", self.addr, self.admin_addr)?;
+        let (routes, replayed) = routes::load(&self.routes, &self.new_url, &self.old_url)
+            .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
-            routes: routes::load(&self.routes, &self.new_url, &self.old_url)
-                .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?,
+            routes,
+            replayed,
             queue_length: self.queue_length as usize,
             pace: Pace {
                 concurrency: self.concurrency as usize,

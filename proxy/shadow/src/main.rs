@@ -14,6 +14,7 @@ mod offline;
 mod pairs;
 mod queue;
 mod record;
+mod replay;
 mod routes;
 mod service;
 mod side;

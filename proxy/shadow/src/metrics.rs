@@ -3,11 +3,13 @@
 //! | metric | labels |
 //! | --- | --- |
 //! | `shadow_comparisons_total` | route, result |
+//! | `shadow_noise_total` | route; result of two answers of the old side: match, mismatch |
 //! | `shadow_pairs_total` | route |
 //! | `shadow_discordant_total` | route, event; worse: the side that had it alone |
 //! | `shadow_mismatches_total` | route, kind |
 //! | `shadow_failures_total` | route, side, reason |
 //! | `shadow_response_seconds`, `shadow_response_bytes` | route, side |
+//! | `shadow_stream_bytes_total`, `shadow_stream_seconds_total` | route, side: of sessions played again that are whole |
 //! | `shadow_dropped_total` | route |
 //! | `shadow_judge_failures_total`, `shadow_judge_starts_total` | route; reason: a judge of `exec` |
 //! | `shadow_unknown_total`, `shadow_queue_depth` | |
@@ -19,6 +21,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::collector::Collector;
@@ -33,7 +36,8 @@ use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, enc
 
 use crate::client::Reason;
 use crate::comparison::Comparison;
-use crate::pairs::{Event, Thresholds};
+use crate::pairs::{Event, Thresholds, Took};
+use crate::replay::{Compared, KINDS, Played, Replayed};
 use crate::routes::Watched;
 use crate::side::Side;
 use crate::verdict::Outcome;
@@ -80,6 +84,7 @@ struct OfFailure {
 pub(crate) struct Metrics {
     registry: Registry,
     comparisons: Family<OfResult, Counter>,
+    noise: Family<OfResult, Counter>,
     mismatches: Family<OfKind, Counter>,
     failures: Family<OfFailure, Counter>,
     pairs: Family<OfRoute, Counter>,
@@ -87,16 +92,19 @@ pub(crate) struct Metrics {
     thresholds: Mutex<HashMap<Name, Thresholds>>,
     seconds: Family<OfSide, Histogram>,
     bytes: Family<OfSide, Histogram>,
+    stream_bytes: Family<OfSide, Counter>,
+    stream_seconds: Family<OfSide, Counter<f64, AtomicU64>>,
     dropped: Family<OfRoute, Counter>,
     pub(crate) unknown: Counter,
     pub(crate) queue_depth: Gauge,
 }
 
 impl Metrics {
-    pub(crate) fn new(routes: &[Arc<Watched>]) -> Self {
+    pub(crate) fn new(routes: &[Arc<Watched>], replayed: &[Replayed]) -> Self {
         let mut metrics = Metrics {
             registry: Registry::default(),
             comparisons: Family::default(),
+            noise: Family::default(),
             mismatches: Family::default(),
             failures: Family::default(),
             pairs: Family::default(),
@@ -104,6 +112,8 @@ impl Metrics {
             thresholds: Mutex::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             bytes: Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS)),
+            stream_bytes: Family::default(),
+            stream_seconds: Family::default(),
             dropped: Family::default(),
             unknown: Counter::default(),
             queue_depth: Gauge::default(),
@@ -112,7 +122,16 @@ impl Metrics {
         let judges = Judges(routes.to_vec());
         metrics.registry.register_collector(Box::new(judges));
         for watched in routes {
-            metrics.make_series(watched);
+            let kinds = watched.judge.kinds().into_iter().map(|kind| kind.to_string());
+            metrics.make_series(watched.name(), kinds.collect());
+        }
+        for route in replayed {
+            metrics.make_series(&route.name, KINDS.map(str::to_owned).to_vec());
+            for side in Side::ALL {
+                let label = || OfSide { route: Arc::clone(&route.name), side };
+                drop(metrics.stream_bytes.get_or_create(&label()));
+                drop(metrics.stream_seconds.get_or_create(&label()));
+            }
         }
         metrics
     }
@@ -123,6 +142,11 @@ impl Metrics {
             "comparisons",
             "Requests sent to both sides, by result",
             self.comparisons.clone(),
+        );
+        registry.register(
+            "noise",
+            "Requests that only the old side was asked, twice, by whether its answers are the same",
+            self.noise.clone(),
         );
         registry.register(
             "mismatches",
@@ -152,6 +176,18 @@ impl Metrics {
             Unit::Bytes,
             self.bytes.clone(),
         );
+        registry.register_with_unit(
+            "stream",
+            "Bytes that a receiver got, of sessions played again",
+            Unit::Bytes,
+            self.stream_bytes.clone(),
+        );
+        registry.register_with_unit(
+            "stream",
+            "Time that these bytes took, from the last client's coming on",
+            Unit::Seconds,
+            self.stream_seconds.clone(),
+        );
         registry.register(
             "dropped",
             "Requests dropped because the queue was full",
@@ -165,8 +201,8 @@ impl Metrics {
     }
 
     /// Each guard is dropped at once: it locks the family.
-    fn make_series(&self, watched: &Watched) {
-        let route: Name = Arc::from(watched.name());
+    fn make_series(&self, route: &str, kinds: Vec<String>) {
+        let route: Name = Arc::from(route);
         let route = || Arc::clone(&route);
         drop(self.dropped.get_or_create(&OfRoute { route: route() }));
         drop(self.pairs.get_or_create(&OfRoute { route: route() }));
@@ -176,8 +212,10 @@ impl Metrics {
         for result in Outcome::ALL {
             drop(self.comparisons.get_or_create(&OfResult { route: route(), result }));
         }
-        for kind in watched.judge.kinds() {
-            let kind = kind.to_string();
+        for result in [Outcome::Match, Outcome::Mismatch] {
+            drop(self.noise.get_or_create(&OfResult { route: route(), result }));
+        }
+        for kind in kinds {
             drop(self.mismatches.get_or_create(&OfKind { route: route(), kind }));
         }
         for side in Side::ALL {
@@ -193,13 +231,21 @@ impl Metrics {
         self.dropped.get_or_create(&OfRoute { route: Arc::from(route) }).inc();
     }
 
+    /// Counts a pair of answers of the old side.
+    pub(crate) fn observe_noise(&self, route: &str, differs: bool) {
+        let result = if differs { Outcome::Mismatch } else { Outcome::Match };
+        self.noise.get_or_create(&OfResult { route: Arc::from(route), result }).inc();
+    }
+
     pub(crate) fn observe(&self, comparison: &Comparison) {
         let route = || Arc::clone(&comparison.route);
         let result = comparison.verdict.outcome;
         self.comparisons.get_or_create(&OfResult { route: route(), result }).inc();
         self.pairs.get_or_create(&OfRoute { route: route() }).inc();
         let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
-        for (event, worse) in thresholds.entry(route()).or_default().discordant(comparison) {
+        let took = |side| Took::of(comparison.reply(side));
+        let (new, old) = (took(Side::New), took(Side::Old));
+        for (event, worse) in thresholds.entry(route()).or_default().discordant(new, old) {
             self.discordant.get_or_create(&OfEvent { route: route(), event, worse }).inc();
         }
         drop(thresholds);
@@ -219,6 +265,45 @@ impl Metrics {
                     let labels = OfFailure { route: route(), side, reason: failure.reason };
                     self.failures.get_or_create(&labels).inc();
                 }
+            }
+        }
+    }
+
+    /// Counts a session that was played on both sides. Its time is the one to pair.
+    pub(crate) fn observe_session(&self, route: &Name, compared: &Compared) {
+        let route = || Arc::clone(route);
+        let Compared { outcome, kind, new, old } = compared;
+        self.comparisons.get_or_create(&OfResult { route: route(), result: *outcome }).inc();
+        if *outcome == Outcome::Skipped {
+            return;
+        }
+        self.pairs.get_or_create(&OfRoute { route: route() }).inc();
+        let took = |played: &Played| Took {
+            has_failed: played.failure().is_some(),
+            elapsed: played.pairing,
+        };
+        let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
+        let thresholds_of = thresholds.entry(route()).or_default();
+        for (event, worse) in thresholds_of.discordant(took(new), took(old)) {
+            self.discordant.get_or_create(&OfEvent { route: route(), event, worse }).inc();
+        }
+        drop(thresholds);
+        if let Some(kind) = kind {
+            let kind = (*kind).to_owned();
+            self.mismatches.get_or_create(&OfKind { route: route(), kind }).inc();
+        }
+        for (side, played) in [(Side::New, new), (Side::Old, old)] {
+            let label = || OfSide { route: route(), side };
+            if let Some(failure) = played.failure() {
+                let labels = OfFailure { route: route(), side, reason: failure.reason };
+                self.failures.get_or_create(&labels).inc();
+                continue;
+            }
+            self.seconds.get_or_create(&label()).observe(played.pairing.as_secs_f64());
+            if let Some((bytes, took)) = played.stream {
+                self.bytes.get_or_create(&label()).observe(bytes as f64);
+                self.stream_bytes.get_or_create(&label()).inc_by(bytes);
+                self.stream_seconds.get_or_create(&label()).inc_by(took.as_secs_f64());
             }
         }
     }

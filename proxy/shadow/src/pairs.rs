@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use service_kit::label_value;
 
-use crate::client::Reply;
-use crate::comparison::Comparison;
+use crate::client::{Answer, Reply};
 use crate::side::Side;
 
 /// Answers of the old side that thresholds are taken from.
@@ -66,15 +65,14 @@ pub(crate) struct Thresholds {
 impl Thresholds {
     /// The events that only one side of the pair had, each with that side; then remembers the old side's
     /// time.
-    pub(crate) fn discordant(&mut self, comparison: &Comparison) -> Vec<(Event, Side)> {
-        let (new, old) = (comparison.reply(Side::New), comparison.reply(Side::Old));
+    pub(crate) fn discordant(&mut self, new: Took, old: Took) -> Vec<(Event, Side)> {
         let mut found = Vec::new();
         let mut check = |event, new: bool, old: bool| match (new, old) {
             (true, false) => found.push((event, Side::New)),
             (false, true) => found.push((event, Side::Old)),
             _ => {}
         };
-        check(Event::Failure, has_failed(new), has_failed(old));
+        check(Event::Failure, new.has_failed, old.has_failed);
         if let Some(thresholds) = &self.current {
             for (event, threshold) in Event::ALL[1..].iter().zip(thresholds) {
                 check(*event, new.elapsed > *threshold, old.elapsed > *threshold);
@@ -101,8 +99,19 @@ impl Thresholds {
     }
 }
 
-fn has_failed(reply: &Reply) -> bool {
-    reply.outcome.as_ref().map_or(true, |answer| answer.status.is_server_error())
+/// What a side made of its half of a pair.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Took {
+    /// No answer, or a status of 500 and more.
+    pub(crate) has_failed: bool,
+    pub(crate) elapsed: Duration,
+}
+
+impl Took {
+    pub(crate) fn of(reply: &Reply) -> Self {
+        let is_error = |answer: &Answer| answer.status.is_server_error();
+        Took { has_failed: reply.outcome.as_ref().map_or(true, is_error), elapsed: reply.elapsed }
+    }
 }
 
 #[cfg(test)]

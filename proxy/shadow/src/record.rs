@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::client::Reason;
 use crate::comparison::{Comparison, Seen};
+use crate::replay;
 use crate::verdict::{Kind, Outcome};
 
 /// How many mismatches are kept, and how many failures.
@@ -175,6 +176,9 @@ pub(crate) struct Kept(Mutex<Sorts>);
 struct Sorts {
     mismatches: VecDeque<Record>,
     failures: VecDeque<Record>,
+    /// Sessions that were played again.
+    session_mismatches: VecDeque<replay::Record>,
+    session_failures: VecDeque<replay::Record>,
 }
 
 impl Kept {
@@ -186,6 +190,16 @@ impl Kept {
             Outcome::NewError | Outcome::OldError | Outcome::Timeout | Outcome::Unjudged => {
                 &mut sorts.failures
             }
+        };
+        sort.truncate(MAX_KEPT - 1);
+        sort.push_front(record);
+    }
+
+    pub(crate) fn keep_session(&self, result: Outcome, record: replay::Record) {
+        let mut sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sort = match result {
+            Outcome::Mismatch => &mut sorts.session_mismatches,
+            _ => &mut sorts.session_failures,
         };
         sort.truncate(MAX_KEPT - 1);
         sort.push_front(record);

@@ -8,6 +8,8 @@ use http::{HeaderName, Request};
 use judge::Judge;
 use route::{BaseUrl, Route};
 
+use crate::replay::Replayed;
+
 /// Set by nginx on a mirrored request.
 const ROUTE_NAME: &str = "x-route-name";
 
@@ -43,14 +45,17 @@ impl Watched {
     }
 }
 
-/// Every route of a folder.
+/// The routes of a folder: those whose requests are mirrored, and those of sessions that are played again.
 pub(crate) fn load(
     folder: &Path,
     new: &BaseUrl,
     old: &BaseUrl,
-) -> anyhow::Result<Vec<Arc<Watched>>> {
-    let routes = route::load(folder)?.into_iter();
-    routes.map(|route| Watched::of(route, new, old).map(Arc::new)).collect()
+) -> anyhow::Result<(Vec<Arc<Watched>>, Vec<Replayed>)> {
+    let (sessions, mirrored): (Vec<Route>, Vec<Route>) =
+        route::load(folder)?.into_iter().partition(Route::is_session);
+    let mirrored = mirrored.into_iter().map(|route| Watched::of(route, new, old).map(Arc::new));
+    let replayed = sessions.iter().filter_map(Replayed::of).collect();
+    Ok((mirrored.collect::<anyhow::Result<_>>()?, replayed))
 }
 
 /// A request's route: the one that nginx names, or else the one of its path.

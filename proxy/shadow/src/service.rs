@@ -11,7 +11,11 @@ use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::queue::{Queued, queue};
 use crate::record::{Kept, Record};
+use crate::replay;
 use crate::verdict::Outcome;
+
+/// A session may take so many times as long as a request.
+const SESSION_TIMEOUTS: u32 = 5;
 
 /// Takes and compares requests until SIGTERM or SIGINT. After the signal, the requests that are
 /// still queued are compared within the drain timeout.
@@ -19,7 +23,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let addr = (config.addr, "SHADOW_ADDR");
     let admin_addr = (config.admin_addr, "SHADOW_ADMIN_ADDR");
     let listeners = Listeners::bind(addr, admin_addr).await?;
-    telemetry::init("shadow", config.log_level)?;
+    let _logging = telemetry::init("shadow", config.log_level)?;
     let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, "listening");
@@ -30,7 +34,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
             tracing::error!(route = watched.name(), error = format!("{error:#}"), "no judge yet");
         }
     }
-    let metrics = Arc::new(Metrics::new(&config.routes));
+    let metrics = Arc::new(Metrics::new(&config.routes, &config.replayed));
     let kept = Arc::new(Kept::default());
     let (queue, queued) = queue(config.queue_length, &metrics);
     let client = Client::new(config.request_timeout);
@@ -42,6 +46,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     });
     let work = queued.work(config.pace, move |queued| Arc::clone(&worker).compare(queued));
     let work = tokio::spawn(work);
+    for route in config.replayed {
+        let shared = (Arc::clone(&metrics), Arc::clone(&kept));
+        let limit = SESSION_TIMEOUTS * config.request_timeout;
+        tokio::spawn(replay::run(route, config.pace, limit, shared));
+    }
     let shown = Arc::clone(&metrics);
     let admin = Admin::new(move || shown.encode()).with(app::admin_router(kept));
     let rest = async {
@@ -66,11 +75,19 @@ struct Worker {
 }
 
 impl Worker {
-    /// Compares, counts, and keeps and logs the result if it is no match. The log never has the text.
+    /// Asks the old side twice if the lot falls so; else compares the sides, counts, and keeps and logs the result if it is no match. The log never has the text.
     async fn compare(self: Arc<Self>, queued: Queued) {
         let Queued { asked, watched, room: _room } = queued;
         let (client, keep_text) = (self.client.clone(), self.keep_text);
-        let comparison = Comparer { client, watched, keep_text }.compare(asked).await;
+        let (noise, route) = (f64::from(watched.route.file.shadow.noise), Arc::clone(&watched));
+        let comparer = Comparer { client, watched, keep_text };
+        if 100.0 * fastrand::f64() < noise {
+            if let Some(differs) = comparer.differs_from_itself(asked).await {
+                self.metrics.observe_noise(route.name(), differs);
+            }
+            return;
+        }
+        let comparison = comparer.compare(asked).await;
         self.metrics.observe(&comparison);
         let verdict = &comparison.verdict;
         if matches!(verdict.outcome, Outcome::Match | Outcome::Skipped) {

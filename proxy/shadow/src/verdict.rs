@@ -104,6 +104,17 @@ pub(crate) fn judge(judge: &Judge, asked: &Asked, new: &Reply, old: &Reply) -> V
     }
 }
 
+/// Whether two answers of the old side to the same request differ, by the route's judge; `None` if there
+/// is no verdict.
+pub(crate) fn differ(judge: &Judge, asked: &Asked, first: &Reply, second: &Reply) -> Option<bool> {
+    let (Ok(first), Ok(second)) = (&first.outcome, &second.outcome) else { return None };
+    match judge.compare(&asked.for_judge(), &first.for_judge(), &second.for_judge()) {
+        judge::Verdict::Same => Some(false),
+        judge::Verdict::Different { .. } => Some(true),
+        judge::Verdict::Skipped | judge::Verdict::Unjudged { .. } => None,
+    }
+}
+
 fn failed(failure: &Failure, error: Outcome) -> Verdict {
     Verdict::only(if failure.reason == Reason::Timeout { Outcome::Timeout } else { error })
 }

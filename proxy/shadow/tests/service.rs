@@ -5,6 +5,7 @@
 mod support;
 
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -69,6 +70,37 @@ fn sides_are_asked_in_random_order_one_after_the_other() {
 }
 
 #[test]
+fn the_old_side_is_compared_with_itself_as_often_as_the_route_says() {
+    let routes = tempfile::tempdir().unwrap();
+    let route = "path = \"/qrcode\"\n[shadow]\nnoise = 50\n";
+    std::fs::write(routes.path().join("qrcode.toml"), route).unwrap();
+    // Every second answer of the old side is another one.
+    let number = AtomicU32::new(0);
+    let old = Fake::start(move |_| {
+        let number = number.fetch_add(1, Ordering::Relaxed);
+        Reply::Keep(error(400, if number.is_multiple_of(2) { "even" } else { "odd" }))
+    });
+    let new = Fake::start(|_| Reply::Keep(error(400, "even")));
+    let shadow = start(
+        &new.url(),
+        &old.url(),
+        &[("SHADOW_ROUTES", routes.path().to_str().unwrap()), ("SHADOW_QUEUE_LENGTH", "1000")],
+    );
+    for _ in 0..200 {
+        mirror(&shadow, "GET", "/qrcode", "a");
+    }
+    let noise = |result: &str| {
+        metric(&shadow, &format!("shadow_noise_total{{route=\"qrcode\",result=\"{result}\"}}"))
+    };
+    eventually("all pairs", || compared(&shadow) + noise("match") + noise("mismatch") == 200.0);
+    // With 200 lots of a half, fewer than 50 fall with a probability below 1e-12.
+    assert!(compared(&shadow) >= 50.0 && noise("mismatch") >= 50.0, "{}", noise("mismatch"));
+    assert_eq!(noise("match"), 0.0);
+    let both = old.heads().len() - 2 * noise("mismatch") as usize;
+    assert_eq!((both, new.heads().len()), (compared(&shadow) as usize, both));
+}
+
+#[test]
 fn a_full_queue_drops_and_counts_and_every_answer_is_204_at_once() {
     let (new, old) = (Fake::start(|_| Reply::Hang), Fake::correct());
     let shadow = start(
@@ -97,7 +129,7 @@ fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
         false => Reply::Keep(png_answer(&picture(&text_of(head), Level::L, 200))),
     });
     let old = Fake::correct();
-    let shadow = start(&new.url(), &old.url(), &[("SHADOW_REQUEST_TIMEOUT", "100ms")]);
+    let shadow = start(&new.url(), &old.url(), &[("SHADOW_REQUEST_TIMEOUT", "500ms")]);
     for _ in 0..3 {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
     }

@@ -8,3 +8,25 @@ pub fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_unstable_by(f64::total_cmp);
     [1, 2, 3].map(|quarter| values[quarter * (values.len() - 1) / 4])
 }
+
+/// Gives each of the things a turn to warm up, and then one in each round, so that a machine that drifts drifts
+/// for all of them. Returns the quartiles of what their turns returned.
+///
+/// # Errors
+/// The first of a turn.
+pub fn take_turns<T>(
+    things: &mut [T],
+    rounds: usize,
+    mut turn: impl FnMut(&mut T) -> anyhow::Result<f64>,
+) -> anyhow::Result<Vec<[f64; 3]>> {
+    let mut times = vec![Vec::new(); things.len()];
+    for round in 0..=rounds {
+        for (thing, times) in things.iter_mut().zip(&mut times) {
+            let time = turn(thing)?;
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    Ok(times.into_iter().map(quartiles).collect())
+}

@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::Parser;
 use qr_bench::inputs::INPUTS;
 use qr_bench::makers::{self, Maker};
-use qr_bench::quartiles;
+use qr_bench::take_turns;
 use serde::Serialize;
 
 /// Measures text to PNG by qr-core and by other libraries.
@@ -49,7 +49,7 @@ fn main() -> anyhow::Result<()> {
     makers.retain(|m| arguments.only.as_ref().is_none_or(|only| m.name.contains(only.as_str())));
     let mut rows = Vec::new();
     for input in &INPUTS {
-        rows.extend(measure(&makers, input.name, &input.texts(), &arguments));
+        rows.extend(measure(&mut makers, input.name, &input.texts(), &arguments)?);
     }
     print_table(&rows);
     if let Some(folder) = arguments.out.parent() {
@@ -63,15 +63,14 @@ fn main() -> anyhow::Result<()> {
 
 /// Measures all makers on one kind of text, in turn, round by round.
 fn measure(
-    makers: &[Maker],
+    makers: &mut [Maker],
     input: &'static str,
     texts: &[String],
     arguments: &Arguments,
-) -> Vec<Row> {
+) -> anyhow::Result<Vec<Row>> {
     let least = Duration::from_millis(arguments.turn_ms);
     let mut out = Vec::new();
-    let mut times = vec![Vec::new(); makers.len()];
-    let mut turn = |maker: &Maker, least: Duration| {
+    let times = take_turns(makers, arguments.rounds, |maker| {
         let (start, mut calls) = (Instant::now(), 0);
         while start.elapsed() < least || calls == 0 {
             for text in texts {
@@ -79,18 +78,9 @@ fn measure(
             }
             calls += texts.len();
         }
-        start.elapsed().as_nanos() as f64 / calls as f64
-    };
-    makers.iter().for_each(|maker| {
-        turn(maker, least);
-    });
-    for _ in 0..arguments.rounds {
-        for (maker, times) in makers.iter().zip(&mut times) {
-            times.push(turn(maker, least));
-        }
-    }
-    let row = |(maker, times): (&Maker, Vec<f64>)| {
-        let quartile = quartiles(times);
+        Ok(start.elapsed().as_nanos() as f64 / calls as f64)
+    })?;
+    let row = |(maker, quartile): (&Maker, [f64; 3])| {
         let mut bytes: Vec<_> =
             texts.iter().filter_map(|t| (maker.make)(t, &mut Vec::new())).collect();
         bytes.sort_unstable();
@@ -102,7 +92,7 @@ fn measure(
             bytes: bytes.get(bytes.len() / 2).copied(),
         }
     };
-    makers.iter().zip(times).map(row).collect()
+    Ok(makers.iter().zip(times).map(row).collect())
 }
 
 fn print_table(rows: &[Row]) {

@@ -18,6 +18,7 @@ mod bits;
 mod codewords;
 #[cfg(any(feature = "png-color", feature = "svg"))]
 mod color;
+mod damage;
 mod encode;
 mod encoder;
 mod generate;
@@ -47,6 +48,7 @@ pub const OUTPUT_VERSION: u32 = 1;
 
 #[cfg(any(feature = "png-color", feature = "svg"))]
 pub use color::{Color, ParseColorError};
+pub use damage::BlockDamage;
 pub use encode::{EncodeError, encode};
 #[cfg(feature = "micro")]
 pub use encoder::MicroEncoder;
@@ -71,10 +73,10 @@ pub use symbol::Symbol;
 pub use text::{Ink, TextStyle, write_ascii, write_half_blocks};
 #[cfg(feature = "eps")]
 pub use vector::write_eps;
-#[cfg(feature = "pdf")]
-pub use vector::write_pdf;
 #[cfg(any(feature = "eps", feature = "pdf"))]
 pub use vector::{Print, PrintError};
 #[cfg(feature = "svg")]
 pub use vector::{Svg, write_svg};
+#[cfg(feature = "pdf")]
+pub use vector::{write_pdf, write_pdf_path};
 pub use version::MAX_TEXT_BYTES;

@@ -148,6 +148,9 @@ impl<const S: usize> Line<S> {
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {
             Some(pixels) => self.draw_tabled(row, size, layout, pixels),
+            None if layout.scale_px == 8 && layout.offset_px.is_multiple_of(8) => {
+                self.draw_bytes(row, size, layout);
+            }
             None => self.draw_modules(row, size, layout),
         }
     }
@@ -174,13 +177,43 @@ impl<const S: usize> Line<S> {
         self.bytes[at..at + 8].copy_from_slice(&(left | !0 >> shift).to_be_bytes());
     }
 
-    fn draw_modules(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
-        self.bytes[1..].fill(0xff);
-        for x in (0..size).filter(|x| row[x / 64] >> (x % 64) & 1 == 1) {
-            let left = layout.offset_px + x * layout.scale_px;
-            for pixel in left..left + layout.scale_px {
-                self.bytes[1 + pixel / 8] &= !(0x80 >> (pixel % 8));
-            }
+    /// Modules that are a byte each.
+    fn draw_bytes(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
+        let modules = row.iter().flat_map(|word| (0..64).map(move |bit| word >> bit & 1 == 1));
+        let bytes = &mut self.bytes[1 + layout.offset_px / 8..][..size];
+        for (byte, is_dark) in bytes.iter_mut().zip(modules) {
+            *byte = if is_dark { 0 } else { 0xff };
         }
+    }
+
+    /// Runs of dark modules at any scale.
+    fn draw_modules(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
+        self.bytes[1..self.len].fill(0xff);
+        let is_dark = |x: usize| x < size && row[x / 64] >> (x % 64) & 1 == 1;
+        let mut x = 0;
+        while x < size {
+            let start = x;
+            while is_dark(x) {
+                x += 1;
+            }
+            let px = |x: usize| 8 + layout.offset_px + x * layout.scale_px;
+            if start < x {
+                self.clear(px(start), px(x));
+            }
+            x += 1;
+        }
+    }
+
+    /// Darkens the pixels from `start` to before `end`, at least one, counted from the filter type's.
+    fn clear(&mut self, start: usize, end: usize) {
+        let (first, last) = (start / 8, (end - 1) / 8);
+        let (head, tail) = (0xff_u8 >> (start % 8), !(0x7f_u8 >> ((end - 1) % 8)));
+        if first == last {
+            self.bytes[first] &= !(head & tail);
+            return;
+        }
+        self.bytes[first] &= !head;
+        self.bytes[first + 1..last].fill(0);
+        self.bytes[last] &= !tail;
     }
 }

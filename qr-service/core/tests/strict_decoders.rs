@@ -21,14 +21,16 @@ struct Pictures {
 fn pictures() -> Pictures {
     let folder = TempDir::new().unwrap();
     let (mut files, mut pixels) = (Vec::new(), Vec::new());
-    let mut add = |text: &str, raster: &Raster| {
-        let mut png = Vec::new();
-        write_png(&encode(text, Level::L).unwrap(), raster, &mut png).unwrap();
+    let mut add_file = |png: Vec<u8>, of: &str| {
         let file = folder.path().join(format!("{}.png", files.len()));
         std::fs::write(&file, &png).unwrap();
         files.push(file);
-        let read = Pixels::from_png(&png);
-        pixels.extend(read.unwrap_or_else(|e| panic!("{raster:?} {} {e:#}", text.len())).grey);
+        pixels.extend(Pixels::from_png(&png).unwrap_or_else(|e| panic!("{of} {e:#}")).grey);
+    };
+    let mut add = |text: &str, raster: &Raster| {
+        let mut png = Vec::new();
+        write_png(&encode(text, Level::L).unwrap(), raster, &mut png).unwrap();
+        add_file(png, &format!("{raster:?} {}", text.len()));
     };
     for length in (1..=1000).step_by(13) {
         let text = random_text(length);
@@ -44,6 +46,18 @@ fn pictures() -> Pictures {
         (5, 1024, 50),
     ] {
         add(&random_text(length), &Raster { size_px, margin_modules });
+    }
+    #[cfg(feature = "png-color")]
+    for (length, scale_px, margin_modules) in [(1, 9, 4), (20, 27, 4), (60, 16, 0), (300, 20, 1)] {
+        // Written by the search for repetitions, as grey.
+        use qr_core::{Color, Palette, write_palette_png};
+        let symbol = encode(&random_text(length), Level::L).unwrap();
+        let raster = Raster::of_scale(&symbol, scale_px, margin_modules);
+        let raster = Raster { size_px: raster.size_px + 3, ..raster };
+        let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+        let mut png = Vec::new();
+        write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
+        add_file(png, &format!("{raster:?} {length}"));
     }
     Pictures { _folder: folder, files, pixels }
 }

@@ -22,6 +22,8 @@ fn connections() -> NonZeroUsize {
 }
 
 /// Serves QR codes: GET /qrcode?text=... answers with a PNG of 200 x 200 pixels.
+///
+/// Builds with the feature "api" also serve /v1/, with every option and format.
 #[derive(Parser, Clone, Debug)]
 #[command(version)]
 pub(crate) struct Arguments {
@@ -82,6 +84,10 @@ pub(crate) struct Arguments {
         hide_possible_values = true
     )]
     access_log: AccessLog,
+
+    #[cfg(feature = "api")]
+    #[command(flatten)]
+    api: crate::api::ApiArguments,
 }
 
 #[derive(Clone, Debug)]
@@ -94,6 +100,8 @@ pub(crate) struct Config {
     pub(crate) serving: Serving,
     pub(crate) log_level: tracing::Level,
     pub(crate) access_log: AccessLog,
+    #[cfg(feature = "api")]
+    pub(crate) api: qr_api::Settings,
 }
 
 impl Arguments {
@@ -127,6 +135,8 @@ impl Arguments {
             },
             log_level: self.log_level,
             access_log: self.access_log,
+            #[cfg(feature = "api")]
+            api: self.api.settings(),
         })
     }
 }

@@ -18,10 +18,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use axum::extract::Request;
-use axum::response::Response;
 use http::header::X_CONTENT_TYPE_OPTIONS;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use pin_project_lite::pin_project;
 use tower::Service;
 
@@ -57,8 +55,11 @@ struct Seen {
     traceparent: Option<HeaderValue>,
 }
 
-impl<S: Service<Request, Response = Response>> Service<Request> for Observe<S> {
-    type Response = Response;
+impl<S, B, A> Service<Request<B>> for Observe<S>
+where
+    S: Service<Request<B>, Response = Response<A>>,
+{
+    type Response = Response<A>;
     type Error = S::Error;
     type Future = Observed<S::Future>;
 
@@ -66,7 +67,7 @@ impl<S: Service<Request, Response = Response>> Service<Request> for Observe<S> {
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request) -> Self::Future {
+    fn call(&mut self, request: Request<B>) -> Self::Future {
         let headers = request.headers();
         let logged = self.app.access_log.may_log();
         let seen = Seen {
@@ -109,8 +110,8 @@ pin_project! {
     }
 }
 
-impl<F: Future<Output = Result<Response, E>>, E> Future for Observed<F> {
-    type Output = Result<Response, E>;
+impl<F: Future<Output = Result<Response<A>, E>>, A, E> Future for Observed<F> {
+    type Output = Result<Response<A>, E>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -122,15 +123,16 @@ impl<F: Future<Output = Result<Response, E>>, E> Future for Observed<F> {
     }
 }
 
-fn finish(app: &App, seen: Seen, response: &mut Response) {
+fn finish<A>(app: &App, seen: Seen, response: &mut Response<A>) {
+    let route = route_of(&seen, response);
     let duration = seen.start.elapsed();
-    let answered = (seen.route, seen.method, response.status());
+    let answered = (route, seen.method, response.status());
     app.metrics.observe_request(answered, seen.request_id.as_bytes(), duration);
     if app.access_log.logs(response.status()) {
         let access = Access {
             request_id: seen.request_id.to_str().unwrap_or_default(),
             trace_id: seen.traceparent.as_ref().and_then(trace_id),
-            route: seen.route.as_str(),
+            route: route.as_str(),
             method: seen.method.as_str(),
             status: response.status().as_u16(),
             duration,
@@ -141,4 +143,17 @@ fn finish(app: &App, seen: Seen, response: &mut Response) {
     headers.insert(REQUEST_ID, seen.request_id);
     headers.insert(SERVED_BY, HeaderValue::from_static("qr-service"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// The route of an answer. The path tells it, except where other services' paths are served, one of which
+/// has every path of a host.
+#[cfg(feature = "api")]
+fn route_of<A>(seen: &Seen, response: &mut Response<A>) -> Route {
+    let mark = response.extensions_mut().remove::<qr_api::Compatible>();
+    if mark.is_some() { Route::Api } else { seen.route }
+}
+
+#[cfg(not(feature = "api"))]
+fn route_of<A>(seen: &Seen, _: &Response<A>) -> Route {
+    seen.route
 }

@@ -3,6 +3,9 @@
 //! [`run`] is the whole program; `main.rs` and the example with injected faults call it.
 
 mod access_log;
+mod answer;
+#[cfg(feature = "api")]
+mod api;
 mod app;
 mod config;
 mod engine;

@@ -43,17 +43,32 @@ use crate::engine::Engine;
 pub(crate) enum Route {
     Qrcode,
     Unmatched,
+    /// All routes of the API, and the paths of other services, which `qr_api::Compatible` marks.
+    #[cfg(feature = "api")]
+    Api,
 }
 
 impl Route {
+    #[cfg(not(feature = "api"))]
+    const ALL: [Route; 2] = [Route::Qrcode, Route::Unmatched];
+    #[cfg(feature = "api")]
+    const ALL: [Route; 3] = [Route::Qrcode, Route::Unmatched, Route::Api];
+
     pub(crate) fn of(path: &str) -> Self {
-        if path == Route::Qrcode.as_str() { Route::Qrcode } else { Route::Unmatched }
+        match path {
+            "/qrcode" => Route::Qrcode,
+            #[cfg(feature = "api")]
+            path if path.starts_with("/v1/") => Route::Api,
+            _ => Route::Unmatched,
+        }
     }
 
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Route::Qrcode => "/qrcode",
             Route::Unmatched => "unmatched",
+            #[cfg(feature = "api")]
+            Route::Api => "/v1/",
         }
     }
 }
@@ -64,13 +79,23 @@ pub(crate) enum MethodLabel {
     Get,
     Head,
     Other,
+    #[cfg(feature = "api")]
+    Post,
 }
 
 impl MethodLabel {
+    #[cfg(not(feature = "api"))]
+    const ALL: [MethodLabel; 3] = [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other];
+    #[cfg(feature = "api")]
+    const ALL: [MethodLabel; 4] =
+        [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other, MethodLabel::Post];
+
     pub(crate) fn of(method: &Method) -> Self {
         match *method {
             Method::GET => MethodLabel::Get,
             Method::HEAD => MethodLabel::Head,
+            #[cfg(feature = "api")]
+            Method::POST => MethodLabel::Post,
             _ => MethodLabel::Other,
         }
     }
@@ -79,6 +104,8 @@ impl MethodLabel {
         match self {
             MethodLabel::Get => "GET",
             MethodLabel::Head => "HEAD",
+            #[cfg(feature = "api")]
+            MethodLabel::Post => "POST",
             MethodLabel::Other => "other",
         }
     }
@@ -87,8 +114,11 @@ impl MethodLabel {
 label_value!(Route, MethodLabel);
 
 /// Every status that a route answers with; a route that adds one lists it here.
+#[cfg(not(feature = "api"))]
 const STATUSES: [u16; 6] = [200, 304, 400, 404, 405, 500];
-const COMBINATIONS: usize = 2 * 3 * STATUSES.len();
+#[cfg(feature = "api")]
+const STATUSES: [u16; 13] = [200, 304, 400, 404, 405, 500, 204, 406, 408, 413, 415, 422, 503];
+const COMBINATIONS: usize = Route::ALL.len() * MethodLabel::ALL.len() * STATUSES.len();
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -101,8 +131,17 @@ struct RequestLabels {
 fn is_possible(route: Route, method: MethodLabel, status: u16) -> bool {
     match (route, method) {
         (Route::Unmatched, _) => status == 404,
-        (Route::Qrcode, MethodLabel::Other) => status == 405,
-        (Route::Qrcode, _) => !matches!(status, 404 | 405),
+        (Route::Qrcode, MethodLabel::Get | MethodLabel::Head) => {
+            matches!(status, 200 | 304 | 400 | 500)
+        }
+        (Route::Qrcode, _) => status == 405,
+        // A preflight request is answered 204, and qrcode.show's 200.
+        #[cfg(feature = "api")]
+        (Route::Api, MethodLabel::Other) => matches!(status, 200 | 204 | 404 | 405),
+        #[cfg(feature = "api")]
+        (Route::Api, MethodLabel::Post) => !matches!(status, 204 | 304),
+        #[cfg(feature = "api")]
+        (Route::Api, _) => !matches!(status, 204 | 408 | 413 | 415),
     }
 }
 
@@ -172,8 +211,8 @@ impl Metrics {
 
     /// Exports every counter at 0, because `rate` and `increase` miss a series' first value.
     fn begin_counting(&self) {
-        for route in [Route::Qrcode, Route::Unmatched] {
-            for method in [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other] {
+        for route in Route::ALL {
+            for method in MethodLabel::ALL {
                 for status in STATUSES.into_iter().filter(|&s| is_possible(route, method, s)) {
                     drop(self.requests.get_or_create(&RequestLabels { route, method, status }));
                 }
@@ -193,7 +232,8 @@ impl Metrics {
             return;
         };
         debug_assert!(is_possible(route, method, status), "{route:?} {method:?} {status}");
-        let place = (route as usize * 3 + method as usize) * STATUSES.len() + index;
+        let place =
+            (route as usize * MethodLabel::ALL.len() + method as usize) * STATUSES.len() + index;
         let series = self.series[place].get_or_init(|| {
             let labels = RequestLabels { route, method, status };
             Series {
@@ -233,9 +273,11 @@ mod tests {
     fn a_scrape_is_bounded() {
         let metrics = Metrics::new(Engine::Default, &Connections::default());
         let id = [b'i'; 64];
-        for route in [Route::Qrcode, Route::Unmatched] {
-            for method in [MethodLabel::Get, MethodLabel::Head, MethodLabel::Other] {
+        let mut combinations = 0;
+        for route in Route::ALL {
+            for method in MethodLabel::ALL {
                 for status in STATUSES.into_iter().filter(|&s| is_possible(route, method, s)) {
+                    combinations += 1;
                     let status = StatusCode::from_u16(status).unwrap();
                     for bound in DURATION_BUCKETS.into_iter().chain([10.0]) {
                         let duration = Duration::from_secs_f64(bound);
@@ -246,10 +288,14 @@ mod tests {
         }
         let text = metrics.encode().unwrap();
         let series = text.lines().filter(|line| !line.starts_with('#')).count();
-        assert!(series < 500, "{series} series");
-        assert_eq!(text.matches("request_id").count(), 12 * 16, "an exemplar for each bucket");
+        // With the API there are thrice as many combinations.
+        let (most_series, most_bytes) =
+            if cfg!(feature = "api") { (1000, 150_000) } else { (500, 50_000) };
+        assert!(series < most_series, "{series} series");
+        let exemplars = text.matches("request_id").count();
+        assert_eq!(exemplars, combinations * 16, "an exemplar for each bucket");
         for bytes in [text.len(), metrics.encode_protobuf().unwrap().len()] {
-            assert!(bytes < 50_000, "{bytes} bytes");
+            assert!(bytes < most_bytes, "{bytes} bytes");
         }
     }
 }

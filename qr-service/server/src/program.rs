@@ -40,7 +40,7 @@ pub fn run() -> ExitCode {
 async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let listeners =
         Listeners::bind((config.addr, "QR_ADDR"), (config.admin_addr, "QR_ADMIN_ADDR")).await?;
-    telemetry::init("qr-service", config.log_level)?;
+    let _logging = telemetry::init("qr-service", config.log_level)?;
     let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
@@ -49,7 +49,13 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let (text, protobuf) = (Arc::clone(&app), Arc::clone(&app));
     let admin = Admin::new(move || text.metrics.encode())
         .with_protobuf(move || protobuf.metrics.encode_protobuf());
+    #[cfg(not(feature = "api"))]
     let routes = routes::router(app);
+    #[cfg(feature = "api")]
+    let routes = {
+        let api = qr_api::start(&config.api).context("cannot start the API's threads")?;
+        routes::router_with(app, api)
+    };
     service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
     Ok(())
 }

@@ -258,6 +258,12 @@ fn a_bad_setting_is_reported_in_one_line_and_no_port_is_bound() {
         ("QR_DRAIN_TIMEOUT", ""),
         ("QR_LOG_LEVEL", "loud"),
         ("QR_ACCESS_LOG", "some"),
+        #[cfg(feature = "api")]
+        ("QR_API_WORKERS", "65"),
+        #[cfg(feature = "api")]
+        ("QR_API_QUEUE", "0"),
+        #[cfg(feature = "api")]
+        ("QR_CORS_ORIGIN", "example.com"),
     ] {
         let output = fails(&[(variable, value)]);
         assert_eq!(output.status.code(), Some(2), "{variable}={value}");
@@ -305,6 +311,23 @@ fn logs_and_metrics_never_contain_the_text() {
     assert!(
         line["duration_seconds"].is_f64() && line["time"].is_string() && line["level"] == "info"
     );
+}
+
+#[test]
+fn a_log_that_nobody_reads_stops_nobody() {
+    let mut service = start(&[("QR_ACCESS_LOG", "all")]);
+    let mut stream = BufReader::new(service.connect());
+    let request = b"GET /qrcode?text=a HTTP/1.1\r\nHost: x\r\n\r\n";
+    // More lines than the pipe holds and may wait.
+    for _ in 0..12_000 {
+        stream.get_mut().write_all(request).unwrap();
+        assert_eq!(read_status(&mut stream, false), 200);
+    }
+    assert!(metric(&service, "log_lines_dropped_total") > 0);
+    service.signal("TERM");
+    assert_eq!(service.wait(), Some(0));
+    let log = service.rest_of_log();
+    assert!(log.lines().all(|line| line.starts_with('{') && line.ends_with('}')), "whole lines");
 }
 
 #[test]
@@ -382,6 +405,7 @@ fn help_and_readme_explain_every_setting() {
         assert!(readme.contains(&row), "README.md has no row {row}");
         settings += 1;
     }
-    assert_eq!(settings, 12);
-    assert_eq!(readme.matches("| `--").count(), settings);
+    let of_api = 5;
+    assert_eq!(settings, if cfg!(feature = "api") { 12 + of_api } else { 12 });
+    assert_eq!(readme.matches("| `--").count(), 12 + of_api);
 }

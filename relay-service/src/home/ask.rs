@@ -16,6 +16,14 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Questions under way at once: an admin listener takes 64 connections.
 static PLACES: Semaphore = Semaphore::const_new(16);
 
+/// A side that hangs must not hold up a stop of the route.
+const LIMIT_WHILE_STOPPED: Duration = Duration::from_millis(300);
+
+/// Asks the new side while the route is stopped: only a key that it surely holds stays with it.
+pub(super) async fn holds_while_stopped(admin: SocketAddr, key: &str) -> bool {
+    timeout(LIMIT_WHILE_STOPPED, ask(admin, key)).await == Ok(Answer::Held)
+}
+
 /// Asks the side whose admin listener is at `admin`.
 pub(super) async fn ask(admin: SocketAddr, key: &str) -> Answer {
     // Never closed, so there is always a place in the end.

@@ -8,6 +8,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// How long an answer holds. It bridges the time until the request has reached its side, which holds the
 /// key from then on.
 pub const LEASE: Duration = Duration::from_secs(10);
+/// How long an answer may hold however often it is asked for. Else clients that try again would stay with a side
+/// that has gone away.
+const LONGEST_LEASE: Duration = Duration::from_secs(30);
 /// Buckets of the hash: a share has two decimals.
 const BUCKETS: u64 = 10_000;
 
@@ -28,6 +31,15 @@ impl Side {
             Side::New => "new",
         }
     }
+}
+
+/// What nginx says about a request, besides its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// Nothing: the share decides.
+    Share,
+    /// The client chooses a side, for a key that nobody has.
+    Choice(Side),
 }
 
 /// What a side says about a key.
@@ -93,34 +105,59 @@ impl Share {
 /// The answers of the last moments.
 #[derive(Debug, Default)]
 pub struct Homes {
-    leases: HashMap<String, (Side, Instant)>,
+    leases: HashMap<String, Lease>,
+}
+
+#[derive(Debug)]
+struct Lease {
+    side: Side,
+    given: Instant,
+    until: Instant,
 }
 
 impl Homes {
-    /// The side that was given for the key a moment ago; the moment begins anew.
+    /// The side that was given for the key a moment ago; the moment begins anew, for `LONGEST_LEASE` in all.
     pub fn leased(&mut self, key: &str, now: Instant) -> Option<Side> {
-        let (side, until) = self.leases.get_mut(key)?;
-        if *until <= now {
+        let lease = self.leases.get_mut(key)?;
+        if lease.until <= now || lease.given + LONGEST_LEASE <= now {
             return None;
         }
-        *until = now + LEASE;
-        Some(*side)
+        lease.until = now + LEASE;
+        Some(lease.side)
     }
 
-    /// Gives the key to the side that holds it, else to the one of its hash, or the other if that one is
-    /// away. If another request has got an answer meanwhile, that one holds.
-    pub fn give(&mut self, key: &str, answers: Answers, share: Share, now: Instant) -> Side {
+    /// The side of a key while the route is stopped, as far as it is known here: the one that was given a
+    /// moment ago. The moment does not begin anew, so a stop is complete after [`LEASE`].
+    pub fn leased_before_stop(&self, key: &str, now: Instant) -> Option<Side> {
+        let lease = self.leases.get(key)?;
+        (lease.until > now).then_some(lease.side)
+    }
+
+    /// Gives the key to the side that holds it, else to the one that the client chooses, else to the one of
+    /// its hash, or the other if that one is away. If another request has got an answer meanwhile, that one holds.
+    pub fn give(
+        &mut self,
+        key: &str,
+        answers: Answers,
+        (wish, share): (Wish, Share),
+        now: Instant,
+    ) -> Side {
         if let Some(side) = self.leased(key, now) {
             return side;
         }
-        let side = answers.side().unwrap_or_else(|| share.side(key));
-        self.leases.insert(key.to_owned(), (side, now + LEASE));
+        let by_share = || match wish {
+            Wish::Choice(side) => side,
+            Wish::Share => share.side(key),
+        };
+        let side = answers.side().unwrap_or_else(by_share);
+        let lease = Lease { side, given: now, until: now + LEASE };
+        self.leases.insert(key.to_owned(), lease);
         side
     }
 
     /// Forgets what no longer holds. Returns how many are left.
     pub fn forget_old(&mut self, now: Instant) -> usize {
-        self.leases.retain(|_, (_, until)| *until > now);
+        self.leases.retain(|_, lease| lease.until > now);
         if self.leases.capacity() > 4 * self.leases.len() + 1024 {
             self.leases.shrink_to_fit();
         }
@@ -151,9 +188,40 @@ mod tests {
             (Away, Away, "0", Side::Old),
         ] {
             let share = Share::parse(share).unwrap();
-            let side = Homes::default().give("/p/x", Answers { old, new }, share, now);
+            let answers = Answers { old, new };
+            let side = Homes::default().give("/p/x", answers, (Wish::Share, share), now);
             assert_eq!(side, expected, "{old:?} {new:?}");
         }
+    }
+
+    #[test]
+    fn a_client_chooses_the_side_of_a_key_that_nobody_has() {
+        use Answer::{Away, Free, Held};
+        let now = Instant::now();
+        let share = Share::parse("0").unwrap();
+        for (old, new, choice, expected) in [
+            (Free, Free, Side::New, Side::New),
+            (Free, Free, Side::Old, Side::Old),
+            (Held, Free, Side::New, Side::Old),
+            (Free, Held, Side::Old, Side::New),
+            (Free, Away, Side::New, Side::Old),
+        ] {
+            let answers = Answers { old, new };
+            let side = Homes::default().give("/p/x", answers, (Wish::Choice(choice), share), now);
+            assert_eq!(side, expected, "{old:?} {new:?} {choice:?}");
+        }
+    }
+
+    #[test]
+    fn a_stop_leaves_a_key_where_it_was_given_and_no_longer() {
+        let (mut homes, now) = (Homes::default(), Instant::now());
+        let all = Share::parse("100").unwrap();
+        assert_eq!(homes.give("/p/x", FREE, (Wish::Share, all), now), Side::New);
+        for asked in [now, now + LEASE / 2, now + LEASE - Duration::from_millis(1)] {
+            assert_eq!(homes.leased_before_stop("/p/x", asked), Some(Side::New));
+        }
+        assert_eq!(homes.leased_before_stop("/p/x", now + LEASE), None);
+        assert_eq!(homes.leased_before_stop("/p/y", now), None);
     }
 
     #[test]
@@ -186,20 +254,26 @@ mod tests {
             }
         }
 
-        /// Whatever the share does, a key's side changes only after a whole lease without a request, and
-        /// never while a side holds it.
+        /// Whatever the share does, a key's side changes only after a whole lease without a request, or after
+        /// the longest lease, and never while a side holds it.
         #[test]
         fn a_key_moves_only_when_nobody_has_it(
             events in prop::collection::vec((0..=BUCKETS, 0_u64..15_000, any::<bool>()), 1..50),
         ) {
             let (mut homes, mut now) = (Homes::default(), Instant::now());
-            let mut before: Option<Side> = None;
+            let (mut before, mut given): (Option<Side>, _) = (None, now);
             for (share, pause_ms, is_held) in events {
                 now += Duration::from_millis(pause_ms);
                 let held = |side| if is_held && before == Some(side) { Answer::Held } else { Answer::Free };
                 let answers = Answers { old: held(Side::Old), new: held(Side::New) };
-                let side = homes.leased("/p/x", now).unwrap_or_else(|| homes.give("/p/x", answers, Share(share), now));
-                if let Some(before) = before && (is_held || Duration::from_millis(pause_ms) < LEASE) {
+                let leased = homes.leased("/p/x", now);
+                let held_so_long = now - given;
+                let side = leased.unwrap_or_else(|| {
+                    given = now;
+                    homes.give("/p/x", answers, (Wish::Share, Share(share)), now)
+                });
+                let is_leased = Duration::from_millis(pause_ms) < LEASE && held_so_long < LONGEST_LEASE;
+                if let Some(before) = before && (is_held || is_leased) {
                     prop_assert_eq!(side, before);
                 }
                 before = Some(side);
@@ -208,11 +282,25 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_tries_again_leaves_a_side_that_went_away() {
+        let (mut homes, begin) = (Homes::default(), Instant::now());
+        let all = Share::parse("100").unwrap();
+        let mut now = begin;
+        assert_eq!(homes.give("/p/x", FREE, (Wish::Share, all), now), Side::New);
+        while homes.leased("/p/x", now) == Some(Side::New) {
+            now += Duration::from_secs(1);
+            assert!(now - begin <= LONGEST_LEASE);
+        }
+        let away = Answers { old: Answer::Free, new: Answer::Away };
+        assert_eq!(homes.give("/p/x", away, (Wish::Share, all), now), Side::Old);
+    }
+
+    #[test]
     fn old_answers_are_forgotten() {
         let (mut homes, now) = (Homes::default(), Instant::now());
         let share = Share::parse("50").unwrap();
         for i in 0..100_000 {
-            homes.give(&format!("/p/{i}"), FREE, share, now);
+            homes.give(&format!("/p/{i}"), FREE, (Wish::Share, share), now);
         }
         assert_eq!(homes.forget_old(now), 100_000);
         assert_eq!(homes.forget_old(now + LEASE), 0);

@@ -10,5 +10,6 @@ mod ask;
 pub mod homes;
 mod program;
 mod share;
+mod stranded;
 
 pub use program::run;

@@ -12,6 +12,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use clap::Parser;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
@@ -23,9 +24,10 @@ use service_kit::{Admin, Listeners, Serving, Timeouts, serve, shutdown_signal, t
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::ask::ask;
-use super::homes::{Answers, Homes, Share, Side};
-use super::share;
+use super::ask::{ask, holds_while_stopped};
+use super::homes::{Answers, Homes, Side, Wish};
+use super::share::{self, InForce};
+use super::stranded::{self, Counters};
 use crate::target;
 
 /// Tells nginx which side a key of the relay belongs to.
@@ -45,7 +47,7 @@ struct Arguments {
     )]
     admin_addr: SocketAddr,
 
-    /// File with the new side's share in percent; it is read again ten times a second
+    /// File whose first line is the new side's share in percent; it is read again ten times a second
     #[arg(long, env = "HOME_SHARE_FILE", value_name = "FILE")]
     share_file: PathBuf,
 
@@ -71,7 +73,7 @@ struct Arguments {
 /// What every request needs.
 struct Home {
     homes: Mutex<Homes>,
-    share: watch::Receiver<Share>,
+    in_force: watch::Receiver<InForce>,
     old: SocketAddr,
     new: SocketAddr,
     asked: Counter,
@@ -85,8 +87,8 @@ pub fn run() -> ExitCode {
         share::read(&arguments.share_file)
             .map_err(|error| format!("--share-file (HOME_SHARE_FILE): {error:#}"))
     });
-    let share = match checked {
-        Ok(share) => share,
+    let in_force = match checked {
+        Ok(in_force) => in_force,
         Err(error) => {
             eprintln!("relay-home: {error}");
             return ExitCode::from(arguments::USAGE);
@@ -94,7 +96,7 @@ pub fn run() -> ExitCode {
     };
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime");
-    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(arguments, share))) {
+    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(arguments, in_force))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("relay-home: {error:#}");
@@ -103,24 +105,27 @@ pub fn run() -> ExitCode {
     }
 }
 
-async fn bind_and_serve(arguments: Arguments, share: Share) -> anyhow::Result<()> {
+async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Result<()> {
     let (addr, admin_addr) = (arguments.addr, arguments.admin_addr);
     let listeners = Listeners::bind((addr, "HOME_ADDR"), (admin_addr, "HOME_ADMIN_ADDR")).await?;
-    telemetry::init("relay-home", tracing::Level::INFO)?;
+    let _logging = telemetry::init("relay-home", tracing::Level::INFO)?;
     let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, "listening");
 
-    let (moves, share) = watch::channel(share);
+    let (moves, in_force) = watch::channel(in_force);
     tokio::spawn(share::follow(arguments.share_file, moves));
     let mut registry = Registry::default();
     let (asked, leases) = (Counter::default(), Gauge::default());
     registry.register("home_requests", "Keys that nginx has asked for", asked.clone());
     registry.register("home_leases", "Keys that were asked for a moment ago", leases.clone());
+    let stranded = Counters::default();
+    stranded.register(&mut registry);
+    tokio::spawn(stranded::watch(arguments.old_admin_addr, arguments.new_admin_addr, stranded));
     registry.register_collector(Box::new(ProcessCollector));
     let home = Arc::new(Home {
         homes: Mutex::default(),
-        share,
+        in_force: in_force.clone(),
         old: arguments.old_admin_addr,
         new: arguments.new_admin_addr,
         asked,
@@ -138,32 +143,56 @@ async fn bind_and_serve(arguments: Arguments, share: Share) -> anyhow::Result<()
         drain_timeout: limit,
     };
     let routes = Router::new().fallback(tell).with_state(home);
-    let admin = Admin::new(move || encode(&registry));
+    let shown = async move || in_force.borrow().text.clone();
+    let admin = Admin::new(move || encode(&registry))
+        // `ramp` asks which version of the share file is in force.
+        .with(Router::new().route("/share", get(shown)));
     serve(listeners, &serving, routes, admin, shutdown, async {}).await;
     Ok(())
 }
 
-/// Answers 204 with the side in `X-Home`; the request's URI is in `X-Key`.
+/// Answers 204 with the side in `X-Home`. The request's URI is in `X-Key`, the side that the client chooses in
+/// `X-Route-Arm`; with `X-Route-Stopped`, the route is stopped.
 async fn tell(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
     home.asked.inc();
     let uri = headers.get("x-key").and_then(|uri| uri.to_str().ok()).unwrap_or_default();
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     // What is no key is refused by either side.
     let side = match target::key(path) {
-        Some(key) => home.side(&key).await,
+        Some(key) if headers.contains_key("x-route-stopped") => home.side_while_stopped(&key).await,
+        Some(key) => home.side(&key, wish(&headers)).await,
         None => Side::Old,
     };
     (StatusCode::NO_CONTENT, [("x-home", side.as_str())]).into_response()
 }
 
+fn wish(headers: &HeaderMap) -> Wish {
+    match headers.get("x-route-arm").map(|arm| arm.as_bytes()) {
+        Some(b"new") => Wish::Choice(Side::New),
+        Some(b"old") => Wish::Choice(Side::Old),
+        _ => Wish::Share,
+    }
+}
+
 impl Home {
-    async fn side(&self, key: &str) -> Side {
+    async fn side(&self, key: &str, wish: Wish) -> Side {
         if let Some(side) = self.homes().leased(key, Instant::now()) {
             return side;
         }
         let (old, new) = tokio::join!(ask(self.old, key), ask(self.new, key));
-        let share = *self.share.borrow();
-        self.homes().give(key, Answers { old, new }, share, Instant::now())
+        let share = self.in_force.borrow().share;
+        self.homes().give(key, Answers { old, new }, (wish, share), Instant::now())
+    }
+
+    /// Whoever waits on the new side, or is on the way there, still meets the other half; every other key
+    /// goes to the old side, whatever the share, the client or the old side says.
+    async fn side_while_stopped(&self, key: &str) -> Side {
+        let leased = self.homes().leased_before_stop(key, Instant::now());
+        match leased {
+            Some(side) => side,
+            None if holds_while_stopped(self.new, key).await => Side::New,
+            None => Side::Old,
+        }
     }
 
     fn homes(&self) -> std::sync::MutexGuard<'_, Homes> {

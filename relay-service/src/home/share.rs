@@ -1,4 +1,5 @@
-//! The share, from a file that may change at any time.
+//! The share, from a file that may change at any time. Its first line is the share; what follows is the
+//! writer's, who learns from `/share` which version is in force.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,13 @@ use tokio::sync::watch;
 
 use super::homes::Share;
 
+/// The file's text, and the share that it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InForce {
+    pub(super) text: String,
+    pub(super) share: Share,
+}
+
 /// Time between two looks at the file.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -16,21 +24,30 @@ const INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// Names the file, and what is wrong with it.
-pub(super) fn read(file: &Path) -> anyhow::Result<Share> {
+pub(super) fn read(file: &Path) -> anyhow::Result<InForce> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    Share::parse(text.trim()).map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))
+    let first = text.lines().next().unwrap_or_default().trim();
+    match Share::parse(first) {
+        Ok(share) => Ok(InForce { text, share }),
+        Err(error) => anyhow::bail!("{}: {error}", file.display()),
+    }
 }
 
 /// Reads the file again and again. What cannot be read changes nothing.
-pub(super) async fn follow(file: PathBuf, share: watch::Sender<Share>) {
+pub(super) async fn follow(file: PathBuf, share: watch::Sender<InForce>) {
     let mut was_wrong = false;
     loop {
         tokio::time::sleep(INTERVAL).await;
         match read(&file) {
             Ok(now) => {
                 was_wrong = false;
-                if share.send_if_modified(|share| std::mem::replace(share, now) != now) {
-                    tracing::info!(?now, "the share has moved");
+                let change = |before: &mut InForce| {
+                    let has_changed = *before != now;
+                    *before = now;
+                    has_changed
+                };
+                if share.send_if_modified(change) {
+                    tracing::info!(share = ?share.borrow().share, "the share file has changed");
                 }
             }
             Err(error) => {

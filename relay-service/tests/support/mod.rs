@@ -3,14 +3,22 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod clients;
+pub(crate) mod edge;
+
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use contract::Target;
 use contract::relay::{all, run};
+use route::render::Upstreams;
+use route::{BaseUrl, Route};
 use serde_json::Value;
-use service_kit::testing::Service;
+use service_kit::testing::{Service, get};
 
 /// Scenarios under way at once.
 const CONCURRENCY: usize = 8;
@@ -71,6 +79,47 @@ impl Drop for Legacy {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// One of its metrics.
+pub(crate) fn metric(service: &Service, name: &str) -> f64 {
+    let metrics = get(service.admin_addr, "/metrics");
+    let line = metrics.lines().find(|line| line.split(' ').next() == Some(name));
+    let value = line.and_then(|line| line.split(' ').nth(1));
+    value.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
+}
+
+/// Writes nginx' files into its folder: those of `proxy/`, and what is rendered from the routes. Returns its public
+/// address.
+pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr {
+    // nginx cannot pick free ports itself.
+    let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [addr, admin_addr] = held.each_ref().map(|listener| listener.local_addr().unwrap());
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    for name in ["nginx.conf", "clients.conf", "page-errors.conf"] {
+        std::fs::copy(root().join("proxy").join(name), folder.join(name)).unwrap();
+    }
+    write("listen.conf", &format!("listen {addr};"));
+    write("listen-admin.conf", &format!("listen {admin_addr};"));
+    for name in ["app-paths.conf", "app-locations.conf"] {
+        write(name, "");
+    }
+    for name in ["edge", "stop"] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+    }
+    let nobody: BaseUrl = "http://127.0.0.1:9".parse().unwrap();
+    let upstreams = Upstreams {
+        old: nobody.clone(),
+        new: nobody.clone(),
+        shadow: nobody.clone(),
+        prometheus: nobody,
+    };
+    for (name, text) in route::render::all(routes, &upstreams) {
+        write(name, &text);
+    }
+    // nginx' workers are another user if root starts it.
+    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    addr
 }
 
 /// The repository.

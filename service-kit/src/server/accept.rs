@@ -3,31 +3,26 @@
 //!
 //! `docs/adr/0004-own-accept-loop.md` says why it is not `axum::serve`.
 
-use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::Request;
-use axum::response::Response;
-use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::unconstrained;
 use tokio::time::timeout;
-use tower::{Service, ServiceExt};
 
 use super::connection::{Timed, Timeouts};
 use super::metrics::Connections;
 use super::places::{Place, Places, Slot};
+use super::requests::{Requests, Routes};
 
 /// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -38,23 +33,6 @@ pub(super) const MAX_REFUSALS: usize = 64;
 const SEND_BUFFER: usize = 64 * 1024;
 /// Pause when file descriptors or memory are short.
 const SHORTAGE: Duration = Duration::from_millis(50);
-
-/// Answers the requests of a listener: an axum `Router`, or a tower service around one.
-pub trait Routes:
-    Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
-    + Clone
-    + Send
-    + 'static
-{
-}
-
-impl<S> Routes for S where
-    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>
-        + Clone
-        + Send
-        + 'static
-{
-}
 
 pub(super) struct Acceptor {
     listener: TcpListener,
@@ -127,15 +105,6 @@ impl Acceptor {
         let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
         let stream = Timed::new(stream, self.timeouts, place.slot());
         let stopped = self.stop.subscribe();
-        let (begun, ended) = (place.slot(), place.slot());
-        let routes = routes
-            .map_request(move |request: hyper::Request<Incoming>| {
-                begun.handle();
-                request.map(|body| Body::new(InUse { body, slot: Arc::clone(&begun) }))
-            })
-            .map_response(move |response| {
-                response.map(|body| InUse { body, slot: Arc::clone(&ended) })
-            });
         tokio::spawn(async move {
             // A client that disconnects or sends invalid HTTP is not the service's error.
             if let Err(error) = converse(stream, &place.slot(), routes, stopped).await {
@@ -157,70 +126,13 @@ impl Open {
     }
 }
 
-/// [`Routes`] that tell the connection when a request is over.
-trait Handler:
-    Service<
-        hyper::Request<Incoming>,
-        Response = axum::http::Response<InUse<Body>>,
-        Error = Infallible,
-        Future: Send,
-    > + Clone
-{
-}
-
-impl<R> Handler for R where
-    R: Service<
-            hyper::Request<Incoming>,
-            Response = axum::http::Response<InUse<Body>>,
-            Error = Infallible,
-            Future: Send,
-        > + Clone
-{
-}
-
-/// The body of a request or of its answer. hyper stays until both are gone: however long one pauses, it is
-/// not the wait for a next head.
-struct InUse<B> {
-    body: B,
-    slot: Arc<Slot>,
-}
-
-impl<B> Drop for InUse<B> {
-    fn drop(&mut self) {
-        self.slot.end_body();
-    }
-}
-
-impl<B: hyper::body::Body + Unpin> hyper::body::Body for InUse<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 /// Serves a connection until it ends. hyper is there only while it has something to do.
-async fn converse<R>(
+async fn converse(
     mut stream: Timed<TcpStream>,
-    slot: &Slot,
-    routes: R,
+    slot: &Arc<Slot>,
+    routes: impl Routes,
     mut stopped: watch::Receiver<bool>,
-) -> anyhow::Result<()>
-where
-    R: Handler,
-{
+) -> anyhow::Result<()> {
     loop {
         // An error means that the listener is gone.
         let is_stopping = stopped.has_changed().is_err() || *stopped.borrow_and_update();
@@ -237,7 +149,10 @@ where
             .keep_alive(!is_stopping)
             // `Timed` has the timeouts.
             .header_read_timeout(None)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes.clone()));
+            .serve_connection(
+                TokioIo::new(stream),
+                Requests::new(routes.clone(), Arc::clone(slot)),
+            );
         // Boxed, or a connection that waits would have room for it.
         match Box::pin(serve(connection, slot, &mut stopped, is_stopping)).await? {
             Some(waiting) => stream = waiting,
@@ -247,32 +162,33 @@ where
 }
 
 /// Serves requests until the connection ends, or returns its stream if the next head is not there soon.
-async fn serve<R>(
-    mut connection: http1::Connection<TokioIo<Timed<TcpStream>>, TowerToHyperService<R>>,
+async fn serve<R: Routes>(
+    mut connection: http1::Connection<TokioIo<Timed<TcpStream>>, Requests<R>>,
     slot: &Slot,
     stopped: &mut watch::Receiver<bool>,
     mut is_stopping: bool,
-) -> hyper::Result<Option<Timed<TcpStream>>>
-where
-    R: Handler,
-{
-    loop {
-        let served = poll_fn(|context| match Pin::new(&mut connection).poll(context) {
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if slot.takes_lean() => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        });
-        tokio::select! {
-            biased;
-            ended = served => match ended {
-                Some(ended) => return ended.map(|()| None),
-                None => break,
-            },
-            _ = stopped.changed(), if !is_stopping => {
+) -> hyper::Result<Option<Timed<TcpStream>>> {
+    // Polling `changed` takes a lock that all connections share, so it is polled once, to be woken, and then
+    // when `seen` says that there is a change. Without tokio's budget, whose end it would take for a wait.
+    let seen = stopped.clone();
+    let mut changed = pin!(unconstrained(stopped.changed()));
+    let mut is_watched = false;
+    let served = poll_fn(|context| {
+        if !is_stopping && (!is_watched || seen.has_changed().unwrap_or(true)) {
+            is_watched = true;
+            if changed.as_mut().poll(context).is_ready() {
                 is_stopping = true;
                 Pin::new(&mut connection).graceful_shutdown();
             }
         }
+        match Pin::new(&mut connection).poll(context) {
+            Poll::Ready(ended) => Poll::Ready(Some(ended)),
+            Poll::Pending if slot.takes_lean() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    });
+    if let Some(ended) = served.await {
+        return ended.map(|()| None);
     }
     let parts = connection.into_parts();
     let mut stream = parts.io.into_inner();
@@ -316,9 +232,13 @@ async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphoreP
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::task::Context;
+
     use axum::Router;
-    use axum::body::Bytes;
+    use axum::body::{Body, Bytes};
     use axum::routing::get;
+    use hyper::body::Frame;
     use tokio::time::{Sleep, sleep};
 
     use super::*;

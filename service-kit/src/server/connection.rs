@@ -52,6 +52,8 @@ pub(crate) struct Timed<S> {
     stream: S,
     /// Boxed, because `Sleep` must stay pinned while hyper needs a stream that can be moved.
     timer: Pin<Box<Sleep>>,
+    /// The timer wakes the connection's task, which is the same for all its life.
+    is_armed: bool,
     timeouts: Timeouts,
     waiting: Waiting,
     since: Instant,
@@ -74,6 +76,7 @@ impl<S> Timed<S> {
         Timed {
             stream,
             timer,
+            is_armed: false,
             timeouts,
             waiting: Waiting::ForHead,
             since,
@@ -113,11 +116,15 @@ impl<S> Timed<S> {
         let deadline = self.since + limit;
         let lean = self.since + LEAN_AFTER;
         let mut next = if self.is_lean { deadline } else { deadline.min(lean) };
+        if self.is_armed && self.timer.deadline() <= next && !self.timer.is_elapsed() {
+            return Poll::Pending;
+        }
         loop {
             if self.timer.deadline() > next {
                 self.timer.as_mut().reset(next);
             }
-            if self.timer.as_mut().poll(context).is_pending() {
+            self.is_armed = self.timer.as_mut().poll(context).is_pending();
+            if self.is_armed {
                 return Poll::Pending;
             }
             let now = Instant::now();

@@ -9,6 +9,7 @@ mod limits;
 pub mod metrics;
 mod places;
 mod process_metrics;
+mod requests;
 mod shutdown;
 pub mod telemetry;
 
@@ -23,11 +24,11 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use accept::Acceptor;
-pub use accept::Routes;
 pub use admin::Admin;
 pub use connection::Timeouts;
 pub use limits::{allow_connections, connections_up_to};
 use metrics::Connections;
+pub use requests::{InUse, RequestBody, Routes};
 pub use shutdown::shutdown_signal;
 
 /// Connections to the admin listener at once.

@@ -12,6 +12,8 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
+use super::telemetry;
+
 /// Exports the metrics of this process; omits those that cannot be read.
 #[derive(Debug, Default)]
 pub struct ProcessCollector;
@@ -45,6 +47,9 @@ impl Collector for ProcessCollector {
             let help = "When the process began, since 1970";
             encode(encoder, ("process_start_time", help, seconds), &start)?;
         }
+        let dropped = ConstCounter::new(telemetry::dropped_lines());
+        let help = "Log lines that were dropped, since nobody read the ones before";
+        encode(encoder, ("log_lines_dropped", help, None), &dropped)?;
         let resident = ConstGauge::new(stat.rss_bytes().get() as i64);
         encode(encoder, ("process_resident_memory", "Resident memory", bytes), &resident)?;
         let virtual_memory = ConstGauge::new(stat.vsize as i64);

@@ -36,7 +36,7 @@ pub(super) fn up(settings: &Settings) -> anyhow::Result<ExitCode> {
     check_and_render(settings)?;
     preflight::check_ports(settings)?;
     let parts = settings.parts();
-    let started = supervisor.start().and_then(|()| readiness::wait(settings, &supervisor, parts));
+    let started = supervisor.start().and_then(|()| readiness::wait(settings, &supervisor, &parts));
     if let Err(error) = started {
         supervisor.shutdown().with_context(|| format!("{error:#}"))?;
         return Err(error.context("the stack did not start; nothing is left running"));
@@ -59,6 +59,13 @@ fn print_urls(settings: &Settings, ours: bool) {
     println!("  the app      http://{}/", at.proxy);
     if ours {
         println!("  a QR code    http://{}/qrcode?text=https://example.com/", at.proxy);
+        println!("  QR codes     http://{}/v1/", at.proxy);
+    }
+    if settings.has_relay() && ours {
+        println!(
+            "  the relay    curl -T FILE http://{0}/p/KEY, and curl http://{0}/p/KEY",
+            at.proxy
+        );
     }
     println!("  live page    http://{}/", at.proxy_admin);
     println!("  Prometheus   http://{}/prometheus/", at.proxy_admin);
@@ -143,7 +150,7 @@ pub(super) fn split(
 ) -> anyhow::Result<ExitCode> {
     let runs = supervisor(settings).pid().is_some();
     ensure!(runs, "nothing runs in {}", settings.run_dir.display());
-    let route = ramp::choose(ramp::prepared(&settings.nginx_dir()), route)?;
+    let route = ramp::choose_here(&settings.nginx_dir(), route)?;
     let nginx = settings.nginx(&route);
     match ramp::set(&nginx, &Wanted::share(share), &AtomicBool::new(false))?.stopped {
         None => println!("{share}% of {route} goes to the new side."),
@@ -160,7 +167,7 @@ pub(super) fn stop(
     route: Option<&str>,
     reason: &str,
 ) -> anyhow::Result<ExitCode> {
-    let route = ramp::choose(ramp::prepared(&settings.nginx_dir()), route)?;
+    let route = ramp::choose_here(&settings.nginx_dir(), route)?;
     let warning = ramp::stop(&settings.nginx(&route), reason)?;
     println!(
         "{route} is stopped: every new request of it goes to the old side. \

@@ -148,6 +148,8 @@ impl Place {
             old_workers: self.old_workers.unwrap_or_else(processors),
             shadow: beside(&qr_service, "shadow"),
             edge: beside(&qr_service, "edge"),
+            relay_service: beside(&qr_service, "relay-service"),
+            relay_home: beside(&qr_service, "relay-home"),
             ramp: beside(&qr_service, "ramp"),
             qr_service,
         })

@@ -108,7 +108,7 @@ impl Place {
         }
         let there = dir.join("nginx.conf").is_file();
         ensure!(there, "{} has no nginx.conf (--nginx-dir, RAMP_NGINX_DIR)", dir.display());
-        let route = ramp::choose(ramp::prepared(&dir), self.route.as_deref())?;
+        let route = ramp::choose_here(&dir, self.route.as_deref())?;
         Ok(Nginx { dir, route, at: At::Here(self.proxy_admin_addr) })
     }
 

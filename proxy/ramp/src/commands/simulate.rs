@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ramp::Route;
 use ramp::gates::Gates;
-use ramp::simulate::{equal, simulate, worse};
+use ramp::simulate::{Scenario, equal, simulate, worse};
 
 #[derive(Args, Debug)]
 pub(super) struct Simulate {
@@ -21,18 +21,25 @@ pub(super) struct Simulate {
 
 impl Simulate {
     pub(super) fn run(self) -> anyhow::Result<ExitCode> {
-        let route = Route::parse("simulated", "path = \"/simulated\"")?;
-        let gates = Gates::load(self.gates.as_deref(), &route)?;
+        let gates = |rest: &str| {
+            let route = Route::parse("simulated", &format!("path = \"/simulated\"\n{rest}"))?;
+            Gates::load(self.gates.as_deref(), &route)
+        };
+        let (plain, with_noise) = (gates("")?, gates("shadow.noise = 20")?);
+        let outcome = |scenario: Scenario| {
+            let gates = if scenario.has_noise() { &with_noise } else { &plain };
+            simulate(gates, scenario, self.ramps)
+        };
         let mut out = std::io::stdout().lock();
         writeln!(out, "| both sides equal | failing | shares | rolled back | |")?;
         writeln!(out, "| --- | --- | --- | --- | --- |")?;
         for scenario in equal() {
-            writeln!(out, "{}", simulate(&gates, scenario, self.ramps))?;
+            writeln!(out, "{}", outcome(scenario))?;
         }
         writeln!(out, "\n| the new side is worse | failing | shares | caught | median / p90 |")?;
         writeln!(out, "| --- | --- | --- | --- | --- |")?;
         for scenario in worse() {
-            writeln!(out, "{}", simulate(&gates, scenario, self.ramps))?;
+            writeln!(out, "{}", outcome(scenario))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -9,6 +9,7 @@ use ramp::{Nginx, Split, Stop};
 pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     let split = ramp::current(&nginx.route_dir())?;
     println!("route   {}", nginx.route);
+    let described = |split: &Split| described(nginx, split);
     println!("share   {}", described(&split));
     println!("served  {}", served(nginx, &split));
     match ramp::in_force(nginx) {
@@ -38,15 +39,18 @@ pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(split: &Split) -> String {
+fn described(nginx: &Nginx, split: &Split) -> String {
     let Split { share_percent, key, mirror_percent, .. } = split;
+    if nginx.is_of_sessions() {
+        return format!("{share_percent}% of the sessions to the new side");
+    }
     format!("{share_percent}% of {key} to the new side; {mirror_percent}% mirrored")
 }
 
 fn served(nginx: &Nginx, split: &Split) -> String {
     match nginx.served() {
         Ok(served) if served == *split => "the same".to_owned(),
-        Ok(served) => described(&served),
+        Ok(served) => described(nginx, &served),
         Err(error) => format!("{error:#}"),
     }
 }

@@ -300,45 +300,54 @@ fn start_backends(folder: &Path, at: &Addresses) -> Process {
 
 /// Requests in flight on a connection; few enough for the buffers.
 const BATCH: usize = 100;
-/// nginx closes a connection after 10,000.
-const PER_CONNECTION: usize = 9000;
 
 fn ask_all(proxy: SocketAddr, start: &str, keys: &[String]) -> Vec<bool> {
     let mut answers = Vec::with_capacity(keys.len());
-    for keys in keys.chunks(PER_CONNECTION) {
+    while answers.len() < keys.len() {
         let mut stream = TcpStream::connect(proxy).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        for keys in keys.chunks(BATCH) {
-            let request = |key: &String| format!("GET {start}{key} HTTP/1.1\r\nHost: a\r\n\r\n");
-            stream.write_all(keys.iter().map(request).collect::<String>().as_bytes()).unwrap();
-            answers.extend(read_answers(&mut stream, keys.len()));
-        }
+        let before = answers.len();
+        // nginx closes a connection after 10,000 requests, and with a reload after any.
+        while answers.len() < keys.len() && ask_batch(&mut stream, start, keys, &mut answers) {}
+        assert!(answers.len() > before, "closed without an answer");
     }
     answers
 }
 
-/// Reads the next answers on the connection: whether each came from the new side.
-fn read_answers(stream: &mut TcpStream, count: usize) -> Vec<bool> {
+/// Asks for the next keys. False once the connection is closed: what it did not answer is asked again.
+fn ask_batch(
+    stream: &mut TcpStream,
+    start: &str,
+    keys: &[String],
+    answers: &mut Vec<bool>,
+) -> bool {
     const HEAD_END: &str = "\r\n\r\n";
+    let end = keys.len().min(answers.len() + BATCH);
+    let request = |key: &String| format!("GET {start}{key} HTTP/1.1\r\nHost: a\r\n\r\n");
+    let requests: String = keys[answers.len()..end].iter().map(request).collect();
+    if stream.write_all(requests.as_bytes()).is_err() {
+        return false;
+    }
     let mut text = String::new();
-    let mut answers = Vec::new();
     let mut buffer = [0; 64 * 1024];
-    while answers.len() < count {
-        let length = stream.read(&mut buffer).unwrap();
-        assert!(length > 0, "closed after {} of {count}", answers.len());
+    while answers.len() < end {
+        let length = stream.read(&mut buffer).unwrap_or(0);
+        if length == 0 {
+            return false;
+        }
         text.push_str(std::str::from_utf8(&buffer[..length]).unwrap());
-        while let Some(end) = text.find(HEAD_END) {
+        while let Some(head) = text.find(HEAD_END) {
             assert!(text.starts_with("HTTP/1.1 200"), "{text}");
-            let body = &text[end + HEAD_END.len()..];
+            let body = &text[head + HEAD_END.len()..];
             let Some(name) = ["new", "old"].into_iter().find(|name| body.starts_with(name)) else {
                 break;
             };
             answers.push(name == "new");
-            text.drain(..end + HEAD_END.len() + name.len());
+            text.drain(..head + HEAD_END.len() + name.len());
         }
     }
     assert_eq!(text, "", "nothing is left");
-    answers
+    true
 }
 
 pub(crate) fn stdout(output: &Output) -> String {

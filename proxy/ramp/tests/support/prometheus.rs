@@ -22,6 +22,8 @@ const BUCKETS: [f64; 7] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1];
 pub(crate) struct Traffic {
     pub(crate) matches: f64,
     pub(crate) mismatches: f64,
+    /// Pairs of the old side with itself, and those that differ.
+    pub(crate) noise: (f64, f64),
     pub(crate) new: f64,
     pub(crate) new_errors: f64,
     pub(crate) old: f64,
@@ -42,6 +44,7 @@ impl Traffic {
     pub(crate) const FINE: Traffic = Traffic {
         matches: 400.0,
         mismatches: 0.0,
+        noise: (0.0, 0.0),
         new: 400.0,
         new_errors: 0.0,
         old: 400.0,
@@ -86,6 +89,10 @@ impl Counters {
             let name =
                 format!("shadow shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}");
             self.add(name, rate * seconds);
+        }
+        for (result, rate) in [("match", t.noise.0 - t.noise.1), ("mismatch", t.noise.1)] {
+            let labels = format!("route=\"qrcode\",result=\"{result}\"");
+            self.add(format!("shadow shadow_noise_total{{{labels}}}"), rate * seconds);
         }
         self.add("shadow shadow_pairs_total{route=\"qrcode\"}".to_owned(), compared * seconds);
         for (event, rate) in [("failure", t.new_alone), ("p99", t.slower)] {

@@ -196,12 +196,17 @@ pub(crate) fn kept(shadow: &Service) -> Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
+/// A program of the same build.
+pub(crate) fn built(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let binary = test.parent().and_then(Path::parent).unwrap().join(name);
+    assert!(binary.is_file(), "{}: run cargo build -p {name} first", binary.display());
+    binary
+}
+
 /// The real qr-service.
 pub(crate) fn qr_service() -> Service {
-    let test = std::env::current_exe().unwrap();
-    let binary = test.parent().and_then(Path::parent).unwrap().join("qr-service");
-    assert!(binary.is_file(), "{}: run cargo build -p qr-service first", binary.display());
-    let mut command = Command::new(binary);
+    let mut command = Command::new(built("qr-service"));
     command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
     Service::start(&mut command)
 }

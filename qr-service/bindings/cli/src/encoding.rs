@@ -6,15 +6,15 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use qr_core::{
-    Encoder, EncoderError, Fnc1, Level, MicroEncoder, MicroSymbol, Modes, Modules, Symbol,
+    Data, Encoder, EncoderError, Fnc1, Level, MAX_SYMBOLS, MicroEncoder, MicroSymbol, Modes,
+    Modules, RmqrEncoder, RmqrSymbol, Symbol,
 };
 
 #[derive(Args, Debug)]
 pub(crate) struct Encoding {
-    /// Error correction level: how much of the symbol may be damaged
-    #[arg(short, long, value_name = "LEVEL", default_value = "L", ignore_case = true,
-        value_parser = level_parser())]
-    level: Level,
+    /// Error correction level: how much of the symbol may be damaged [default: L; with --rmqr M]
+    #[arg(short, long, value_name = "LEVEL", ignore_case = true, value_parser = level_parser())]
+    level: Option<Level>,
 
     /// Raise the level as far as the symbol has room
     #[arg(long)]
@@ -23,6 +23,11 @@ pub(crate) struct Encoding {
     /// Make a Micro QR symbol: up to 35 digits or 15 bytes, with a quiet zone of 2 modules
     #[arg(long, conflicts_with_all = ["boost", "eci", "gs1"])]
     micro: bool,
+
+    /// Make a rectangular Micro QR symbol of level M or H: up to 361 digits or 150 bytes, for narrow
+    /// spaces, with a quiet zone of 2 modules
+    #[arg(long, conflicts_with_all = ["boost", "gs1", "micro", "symbol_version", "mask"])]
+    rmqr: bool,
 
     /// Version of the symbol, 1 to 40 (Micro QR: 1 to 4), or the lowest and the highest, as 5-10
     #[arg(long, value_name = "VERSIONS")]
@@ -39,6 +44,11 @@ pub(crate) struct Encoding {
     /// Declare the encoding of the text by an ECI header; UTF-8 is 26. Old readers print the header
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(0..=999_999))]
     eci: Option<u32>,
+
+    /// Divide what one symbol does not hold among up to 16, which scanners put together (structured append): as
+    /// few as hold it, each of the highest version allowed or below. Writes FILE-01.png, FILE-02.png and so on
+    #[arg(short = 'S', long, requires = "output", conflicts_with_all = ["micro", "rmqr"])]
+    structured: bool,
 
     /// The text is GS1 element strings; the separator is the character 0x1D
     #[arg(long)]
@@ -85,10 +95,11 @@ impl FromStr for Versions {
     }
 }
 
-/// A symbol of either kind.
+/// A symbol of any kind.
 pub(crate) enum AnySymbol {
     Qr(Box<Symbol>),
     Micro(Box<MicroSymbol>),
+    Rmqr(Box<RmqrSymbol>),
 }
 
 impl AnySymbol {
@@ -96,29 +107,57 @@ impl AnySymbol {
         match self {
             AnySymbol::Qr(symbol) => symbol.modules(),
             AnySymbol::Micro(symbol) => symbol.modules(),
+            AnySymbol::Rmqr(symbol) => symbol.modules(),
         }
     }
 }
 
 impl Encoding {
-    pub(crate) fn encode(&self, text: &str) -> anyhow::Result<AnySymbol> {
-        let symbol = if self.micro {
-            self.micro_encoder().encode(text).map(|symbol| AnySymbol::Micro(Box::new(symbol)))
+    /// Encodes the data: in one symbol, unless it may be divided.
+    pub(crate) fn encode(&self, data: Data<'_>) -> anyhow::Result<Vec<AnySymbol>> {
+        let qr = |symbol| AnySymbol::Qr(Box::new(symbol));
+        let symbols = if self.micro {
+            self.micro_encoder().encode(data).map(|symbol| vec![AnySymbol::Micro(Box::new(symbol))])
+        } else if self.rmqr {
+            self.rmqr_encoder().encode(data).map(|symbol| vec![AnySymbol::Rmqr(Box::new(symbol))])
+        } else if self.structured {
+            self.encoder().encode_append(data).map(|symbols| symbols.into_iter().map(qr).collect())
         } else {
-            self.encoder().encode(text).map(|symbol| AnySymbol::Qr(Box::new(symbol)))
+            self.encoder().encode(data).map(|symbol| vec![qr(symbol)])
         };
-        symbol.map_err(|error| self.describe(error, text))
+        let bytes = match data {
+            Data::Text(text) => text.len(),
+            Data::Bytes(bytes) => bytes.len(),
+        };
+        symbols.map_err(|error| self.describe(error, bytes))
+    }
+
+    /// The most symbols that a text may take.
+    pub(crate) fn most_symbols(&self) -> usize {
+        if self.structured { MAX_SYMBOLS } else { 1 }
     }
 
     /// Quiet zone that the standard asks for, in modules.
     pub(crate) fn quiet_zone(&self) -> u32 {
-        if self.micro { 2 } else { 4 }
+        if self.micro || self.rmqr { 2 } else { 4 }
     }
 
-    fn describe(&self, error: EncoderError, text: &str) -> anyhow::Error {
+    fn level(&self) -> Level {
+        self.level.unwrap_or(if self.rmqr { Level::M } else { Level::L })
+    }
+
+    fn describe(&self, error: EncoderError, bytes: usize) -> anyhow::Error {
         let context = match error {
+            EncoderError::TooLong { .. }
+                if self.rmqr && !matches!(self.level(), Level::M | Level::H) =>
+            {
+                return anyhow::anyhow!("--level {}: --rmqr has the levels M and H", self.level());
+            }
             EncoderError::TooLong { .. } => {
-                format!("the text's {} bytes are too many for level {}", text.len(), self.level)
+                format!("the text's {bytes} bytes are too many for level {}", self.level())
+            }
+            EncoderError::TooManySymbols { .. } => {
+                format!("the text's {bytes} bytes are too many for level {}", self.level())
             }
             EncoderError::NotInMode { .. } => {
                 let mode = self.mode.to_possible_value();
@@ -148,7 +187,7 @@ impl Encoding {
     fn micro_encoder(&self) -> MicroEncoder {
         let versions = self.symbol_version.clone().map_or(1..=4, |Versions(versions)| versions);
         // M1 has no level.
-        let level = (*versions.end() > 1).then_some(self.level);
+        let level = (*versions.end() > 1).then_some(self.level());
         let encoder = MicroEncoder::new(level).modes(self.modes()).versions(versions);
         match self.mask {
             Some(mask) => encoder.mask(mask),
@@ -156,8 +195,16 @@ impl Encoding {
         }
     }
 
+    fn rmqr_encoder(&self) -> RmqrEncoder {
+        let encoder = RmqrEncoder::new(self.level()).modes(self.modes());
+        match self.eci {
+            Some(eci) => encoder.eci(eci),
+            None => encoder,
+        }
+    }
+
     fn encoder(&self) -> Encoder {
-        let mut encoder = Encoder::new(self.level).boost(self.boost).modes(self.modes());
+        let mut encoder = Encoder::new(self.level()).boost(self.boost).modes(self.modes());
         if let Some(Versions(versions)) = &self.symbol_version {
             encoder = encoder.versions(versions.clone());
         }

@@ -1,41 +1,75 @@
-//! Reads the text to encode.
+//! Reads the text or bytes to encode.
 
 use std::io::Read;
 
 use anyhow::{Context, bail};
-use qr_core::MAX_TEXT_BYTES;
+use qr_core::{Data, MAX_TEXT_BYTES};
 
 pub(crate) enum Source {
     Argument(String),
-    Stdin { keep_newline: bool },
+    Stdin {
+        keep_newline: bool,
+    },
+    /// Standard input as it is, also where it is not UTF-8.
+    Bytes,
 }
 
-/// Reads the text. Refuses an empty one: it usually comes from an unset variable.
-pub(crate) fn read(source: &Source) -> anyhow::Result<String> {
-    let text = match source {
-        Source::Argument(text) => text.clone(),
-        Source::Stdin { keep_newline } => read_stdin(*keep_newline)?,
-    };
-    if text.is_empty() {
-        bail!("the text is empty");
+/// What to encode.
+pub(crate) enum Input {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Input {
+    pub(crate) fn data(&self) -> Data<'_> {
+        match self {
+            Input::Text(text) => Data::Text(text),
+            Input::Bytes(bytes) => Data::Bytes(bytes),
+        }
     }
-    Ok(text)
 }
 
-fn read_stdin(keep_newline: bool) -> anyhow::Result<String> {
+/// Reads what to encode. Refuses nothing at all: that usually comes from an unset variable.
+/// It is for so many symbols at most.
+pub(crate) fn read(source: &Source, most_symbols: usize) -> anyhow::Result<Input> {
+    let input = match source {
+        Source::Argument(text) => Input::Text(text.clone()),
+        Source::Stdin { keep_newline } => Input::Text(read_text(*keep_newline, most_symbols)?),
+        Source::Bytes => Input::Bytes(read_stdin(most_symbols)?),
+    };
+    match &input {
+        Input::Text(text) if text.is_empty() => bail!("the text is empty"),
+        Input::Bytes(bytes) if bytes.is_empty() => bail!("standard input is empty"),
+        _ => Ok(input),
+    }
+}
+
+fn read_stdin(most_symbols: usize) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // Two more than a symbol holds: one for the newline, one that shows the input to be too long.
-    let limit = MAX_TEXT_BYTES + 2;
+    let most = most_symbols * MAX_TEXT_BYTES;
+    // Two more than the symbols hold: one for the newline, one that shows the input to be too long.
+    let limit = most + 2;
     let mut limited = std::io::stdin().lock().take(limit as u64);
     limited.read_to_end(&mut bytes).context("cannot read standard input")?;
     if bytes.len() == limit {
-        bail!("standard input is longer than the {MAX_TEXT_BYTES} bytes that a QR code can hold");
+        let symbols = match most_symbols {
+            1 => "a QR code".to_owned(),
+            count => format!("{count} QR codes"),
+        };
+        bail!("standard input is longer than the {most} bytes that {symbols} can hold");
     }
+    Ok(bytes)
+}
+
+fn read_text(keep_newline: bool, most_symbols: usize) -> anyhow::Result<String> {
+    let mut bytes = read_stdin(most_symbols)?;
     if !keep_newline && bytes.last() == Some(&b'\n') {
         bytes.pop();
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        anyhow::anyhow!("standard input is not UTF-8: invalid byte at offset {at}")
+        anyhow::anyhow!(
+            "standard input is not UTF-8: invalid byte at offset {at}; --bytes encodes any bytes"
+        )
     })
 }

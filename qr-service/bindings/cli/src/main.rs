@@ -35,10 +35,10 @@ fn main() -> ExitCode {
 fn run(task: &Task) -> anyhow::Result<()> {
     match task {
         Task::Picture { source, picture, target } => {
-            let text = input::read(source)?;
-            target.write(&picture.draw(&text)?)
+            let input = input::read(source, picture.encoding.most_symbols())?;
+            target.write(&picture.draw(input.data())?)
         }
-        Task::Completions(shell) => output::Target::Stdout.write(&options::completions(*shell)),
-        Task::Manual => output::Target::Stdout.write(&options::manual()?),
+        Task::Completions(shell) => output::Target::Stdout.write(&[options::completions(*shell)]),
+        Task::Manual => output::Target::Stdout.write(&[options::manual()?]),
     }
 }

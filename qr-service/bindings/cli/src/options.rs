@@ -59,7 +59,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "MM", value_parser = parse_width)]
     width_mm: Option<f64>,
 
-    /// Least width of the quiet zone, in modules [default: 4, for Micro QR 2, as the standard asks]
+    /// Least width of the quiet zone, in modules [default: 4; with --micro or
+    /// --rmqr 2, as the standard asks]
     #[arg(short, long, value_name = "MODULES",
         value_parser = clap::value_parser!(u32).range(0..=1000))]
     margin: Option<u32>,
@@ -82,6 +83,10 @@ pub(crate) struct Options {
     /// Keep the newline at the end of standard input
     #[arg(long)]
     keep_newline: bool,
+
+    /// Encode standard input as it is, whatever its bytes are
+    #[arg(long, conflicts_with = "keep_newline")]
+    bytes: bool,
 
     /// Write completions for SHELL to standard output and exit
     #[arg(long, value_name = "SHELL", exclusive = true)]
@@ -111,6 +116,8 @@ pub(crate) enum Task {
 #[derive(Debug)]
 pub(crate) enum Mistake {
     UnknownExtension(PathBuf),
+    /// `--bytes`, which reads standard input, with a text.
+    BytesOfText,
     /// A flag that the format has no use for, what it lacks, and the formats that have it.
     NotOfFormat {
         flag: &'static str,
@@ -127,6 +134,7 @@ impl fmt::Display for Mistake {
                 let file = file.display();
                 write!(f, "--output {file}: end it in {EXTENSIONS}, or give --format")
             }
+            Mistake::BytesOfText => f.write_str("--bytes: encodes standard input, so give no TEXT"),
             Mistake::NotOfFormat { flag, format, lacks, formats } => {
                 let format = format.name();
                 write!(f, "{flag}: {format} has no {lacks}; give --format {formats}")
@@ -151,14 +159,24 @@ impl Options {
             (None, None) => Format::Png,
         };
         self.check_format(format)?;
+        if self.bytes && self.text.as_ref().is_some_and(|text| text != "-") {
+            return Err(Mistake::BytesOfText);
+        }
         let size = match (self.scale, self.size) {
             (Some(scale_px), _) => Size::Module(scale_px),
             (None, _) if format == Format::Pbm => Size::Module(PBM_SCALE_PX),
             (None, size_px) => Size::Picture(size_px.unwrap_or(Raster::SERVICE.size_px)),
         };
+        let is_divided = self.encoding.most_symbols() > 1;
+        let target = match self.output {
+            None => Target::Stdout,
+            Some(file) if is_divided => Target::Files(file),
+            Some(file) => Target::File(file),
+        };
         Ok(Task::Picture {
             source: match self.text {
                 Some(text) if text != "-" => Source::Argument(text),
+                _ if self.bytes => Source::Bytes,
                 _ => Source::Stdin { keep_newline: self.keep_newline },
             },
             picture: Picture {
@@ -172,7 +190,7 @@ impl Options {
                 title: self.title,
                 coloured: on_terminal,
             },
-            target: self.output.map_or(Target::Stdout, Target::File),
+            target,
         })
     }
 

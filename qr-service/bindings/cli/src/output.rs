@@ -1,29 +1,43 @@
 //! Writes the result to standard output or to a file.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use tempfile::NamedTempFile;
 
 pub(crate) enum Target {
     Stdout,
     File(PathBuf),
+    /// A file for each picture, numbered from 01.
+    Files(PathBuf),
 }
 
 impl Target {
-    pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
+    /// Writes the pictures. Only [`Target::Files`] takes more than one.
+    pub(crate) fn write(&self, pictures: &[Vec<u8>]) -> anyhow::Result<()> {
         match self {
             Target::Stdout => {
                 let mut stdout = io::stdout().lock();
-                let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-                written.context("cannot write standard output")
+                let written = pictures.iter().try_for_each(|bytes| stdout.write_all(bytes));
+                written.and_then(|()| stdout.flush()).context("cannot write standard output")
             }
-            Target::File(path) => {
-                write_file(path, bytes).with_context(|| format!("cannot write {}", path.display()))
-            }
+            Target::File(path) => write_files(pictures, |_| path.clone()),
+            Target::Files(path) => write_files(pictures, |index| numbered(path, index + 1)),
         }
     }
+}
+
+/// `a-01.png` for `a.png`.
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number:02}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
 }
 
 /// Whether the reader of standard output has closed the pipe, which needs no message.
@@ -31,33 +45,50 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A rename needs write permission for the folder only. Opening the file first makes sure that a
-    // read-only file is not replaced.
-    match OpenOptions::new().write(true).open(path) {
-        Ok(mut existing) => {
-            let metadata = existing.metadata()?;
-            if metadata.is_file() {
-                // Resolves links, so that the file is replaced and the link stays.
-                replace(&fs::canonicalize(path)?, Some(metadata.permissions()), bytes)
-            } else {
-                existing.write_all(bytes) // a device or a pipe, which must stay one
-            }
+/// Writes each picture to its file. All are whole in their folder before the first gets its name.
+fn write_files(pictures: &[Vec<u8>], path_of: impl Fn(usize) -> PathBuf) -> anyhow::Result<()> {
+    let mut written = Vec::with_capacity(pictures.len());
+    for (index, bytes) in pictures.iter().enumerate() {
+        let path = path_of(index);
+        let name = || format!("cannot write {}", path.display());
+        if let Some(beside) = write_beside(&path, bytes).with_context(name)? {
+            written.push((path, beside));
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => replace(path, None, bytes),
-        Err(error) => Err(error),
     }
+    for (path, Beside { file, target }) in written {
+        let renamed = file.persist(target).map_err(|error| error.error);
+        renamed.with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
 }
 
-/// Writes a temporary file beside `path` and renames it, so that `path` never holds half a picture.
-fn replace(path: &Path, permissions: Option<Permissions>, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new(""));
+/// A file that has not its name yet. It is removed if it never gets it.
+struct Beside {
+    file: NamedTempFile<File>,
+    target: PathBuf,
+}
+
+/// Writes a file beside the one that it will replace; a device or a pipe, which must stay one, is written to.
+fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<Option<Beside>> {
+    // A rename needs write permission for the folder only. Opening the file first makes sure that a
+    // read-only file is not replaced.
+    let (target, permissions) = match OpenOptions::new().write(true).open(path) {
+        Ok(mut existing) => {
+            let metadata = existing.metadata()?;
+            if !metadata.is_file() {
+                return existing.write_all(bytes).map(|()| None);
+            }
+            // Resolves links, so that the file is replaced and the link stays.
+            (fs::canonicalize(path)?, Some(metadata.permissions()))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => (path.to_owned(), None),
+        Err(error) => return Err(error),
+    };
+    let folder = target.parent().unwrap_or(Path::new(""));
     // Created with the umask's permissions; tempfile's own files are private to the user.
-    let mut beside =
+    let mut file =
         tempfile::Builder::new().prefix(".qr-").make_in(folder, |path| File::create_new(path))?;
-    let file = beside.as_file_mut();
-    permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
-    file.write_all(bytes)?;
-    beside.persist(path)?;
-    Ok(())
+    permissions.map_or(Ok(()), |permissions| file.as_file_mut().set_permissions(permissions))?;
+    file.as_file_mut().write_all(bytes)?;
+    Ok(Some(Beside { file, target }))
 }

@@ -1,9 +1,9 @@
-//! Draws the text in the format asked for.
+//! Draws the text or bytes in the format asked for.
 
 use anyhow::Context;
 use clap::ValueEnum;
 use qr_core::{
-    Color, Ink, Modules, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps,
+    Color, Data, Ink, Modules, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps,
     write_palette_png, write_pbm, write_pdf, write_png, write_svg,
 };
 
@@ -67,8 +67,12 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    pub(crate) fn draw(&self, text: &str) -> anyhow::Result<Vec<u8>> {
-        let symbol = self.encoding.encode(text)?;
+    /// Draws a picture of each symbol that the data take.
+    pub(crate) fn draw(&self, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
+        self.encoding.encode(data)?.iter().map(|symbol| self.draw_symbol(symbol)).collect()
+    }
+
+    fn draw_symbol(&self, symbol: &AnySymbol) -> anyhow::Result<Vec<u8>> {
         let modules = symbol.modules();
         let margin_modules = self.margin_modules();
         let raster = self.raster(modules);
@@ -77,7 +81,7 @@ impl Picture {
         match self.format {
             Format::Png => {
                 let palette = Palette { dark: self.dark, light: self.light };
-                let drawn = match &symbol {
+                let drawn = match symbol {
                     // The service's bytes.
                     AnySymbol::Qr(symbol) if self.is_plain() => {
                         write_png(symbol, &raster, &mut bytes)
@@ -86,7 +90,7 @@ impl Picture {
                 };
                 drawn.with_context(|| self.fault_of_size())?;
             }
-            Format::Svg => text = self.draw_svg(&symbol, &raster),
+            Format::Svg => text = self.draw_svg(symbol, &raster),
             Format::Utf8 => {
                 text = half_blocks::draw(modules, margin_modules, self.coloured);
             }

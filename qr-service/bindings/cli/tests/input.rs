@@ -41,7 +41,10 @@ fn a_text_may_begin_with_a_dash() {
 #[test]
 fn input_that_is_not_utf8_is_refused() {
     let said = refused(qr_reading(b"abc\xff", &["-"]), 1);
-    assert_eq!(said, "standard input is not UTF-8: invalid byte at offset 3");
+    assert_eq!(
+        said,
+        "standard input is not UTF-8: invalid byte at offset 3; --bytes encodes any bytes"
+    );
     // A truncated character, a surrogate, an overlong form.
     for bad in [&b"\xc3"[..], b"\xed\xa0\x80", b"\xc0\xaf"] {
         assert!(
@@ -49,6 +52,16 @@ fn input_that_is_not_utf8_is_refused() {
             "{bad:?}"
         );
     }
+}
+
+#[test]
+fn bytes_are_encoded_as_they_are() {
+    for args in [&["--bytes"][..], &["-", "--bytes"]] {
+        let png = written(qr_reading(b"\xff\0\n", args));
+        let pixels = contract::decode::Pixels::from_png(&png).expect("a picture");
+        assert_eq!(support::decode(&pixels).bytes, b"\xff\0\n");
+    }
+    assert_eq!(refused(qr_reading(b"", &["--bytes"]), 1), "standard input is empty");
 }
 
 #[test]

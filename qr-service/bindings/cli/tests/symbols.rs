@@ -6,8 +6,8 @@ mod support;
 
 use contract::decode::Pixels;
 use qr_core::{
-    Encoder, Ink, Level, MicroEncoder, Modes, Print, Svg, TextStyle, encode, write_ascii,
-    write_eps, write_pbm, write_pdf, write_svg,
+    Encoder, Ink, Level, MicroEncoder, Modes, Print, RmqrEncoder, Svg, TextStyle, encode,
+    write_ascii, write_eps, write_pbm, write_pdf, write_svg,
 };
 use support::{decode, pixels_of_svg, qr, refused, written};
 
@@ -116,6 +116,69 @@ fn a_picture_has_the_colours_and_the_title_asked_for() {
     assert!(has(b"PLTE\x00\x33\x66\x00\x00\x00") && has(b"tRNS\xff\x00"));
 }
 
+/// Reads a symbol with zxing-cpp, since rqrr reads no structured append.
+fn part(png: &[u8]) -> zxingcpp::Barcode {
+    let Pixels { width, height, grey } = Pixels::from_png(png).unwrap();
+    let (width, height) = (width as u32, height as u32);
+    let view =
+        zxingcpp::ImageView::from_slice(&grey, width, height, zxingcpp::ImageFormat::Lum).unwrap();
+    let format = zxingcpp::BarcodeFormat::QRCode;
+    zxingcpp::read().formats([format]).from(view).unwrap().remove(0)
+}
+
+#[test]
+fn a_long_text_is_divided_among_files_that_scanners_put_together() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("page.v1.png");
+    let text: String = (0..40_000).map(|i| char::from(b'a' + (i * i / 7 % 26) as u8)).collect();
+    let args = ["-S", "--scale", "3", "-o", file.to_str().unwrap()];
+    assert!(written(support::qr_reading(text.as_bytes(), &args)).is_empty());
+    let mut joined = Vec::new();
+    for number in 1..=14 {
+        let name = folder.path().join(format!("page.v1-{number:02}.png"));
+        let part = part(&std::fs::read(name).unwrap());
+        assert_eq!((part.sequence_size(), part.sequence_index()), (14, number - 1));
+        joined.extend(part.bytes());
+    }
+    assert!(joined == text.as_bytes());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 14, "and no other file");
+    // What one symbol holds is in one file, without the header of a part.
+    let one =
+        ["short", "-S", "-o", folder.path().join("one.svg").to_str().unwrap()].map(str::to_owned);
+    let args: Vec<&str> = one.iter().map(String::as_str).collect();
+    written(qr(&args).output().unwrap());
+    let svg = std::fs::read(folder.path().join("one-01.svg")).unwrap();
+    assert_eq!(decode(&pixels_of_svg(&svg)).bytes, b"short");
+}
+
+#[test]
+fn parts_are_written_all_or_none() {
+    let folder = tempfile::TempDir::new().unwrap();
+    // The second file cannot be written: its name is taken by a folder.
+    std::fs::create_dir(folder.path().join("a-02.png")).unwrap();
+    std::fs::write(folder.path().join("a-01.png"), "old").unwrap();
+    let file = folder.path().join("a.png");
+    let text = "x".repeat(100);
+    let args = ["-S", "--symbol-version", "1-4", "-o", file.to_str().unwrap()];
+    let said = error(&text, &args);
+    assert!(said.contains("a-02.png"), "{said}");
+    assert_eq!(std::fs::read(folder.path().join("a-01.png")).unwrap(), b"old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
+    let few = ["-S", "--symbol-version", "1", "-o", file.to_str().unwrap()];
+    assert_eq!(
+        error(&"x".repeat(1000), &few),
+        "the text's 1000 bytes are too many for level L: 16 symbols hold only 240 bytes of the message"
+    );
+    let long = support::qr_reading(&vec![b'1'; 16 * 7089 + 2], &few);
+    assert_eq!(
+        refused(long, 1),
+        "standard input is longer than the 113424 bytes that 16 QR codes can hold"
+    );
+    let nowhere = qr(&["a", "-S"]).output().unwrap();
+    let said = String::from_utf8_lossy(&nowhere.stderr);
+    assert!(nowhere.status.code() == Some(2) && said.contains("--output <FILE>"), "{said}");
+}
+
 #[test]
 fn a_micro_qr_is_drawn_in_every_format() {
     let drawn = |args: &[&str]| written(qr(&["12345", "--micro"]).args(args).output().unwrap());
@@ -147,4 +210,23 @@ fn a_micro_qr_is_drawn_in_every_format() {
         "--symbol-version: versions 5 to 5 are not a range within 1 to 4"
     );
     assert_eq!(error("1", &["--micro", "--mask", "4"]), "--mask: mask 4 is not within 0 to 3");
+}
+
+#[test]
+fn a_rectangular_micro_qr_has_level_m_or_h() {
+    let drawn = |args: &[&str]| written(qr(&["12345", "--rmqr"]).args(args).output().unwrap());
+    for (args, level) in [(&[][..], Level::M), (&["--level", "h"], Level::H)] {
+        let symbol = RmqrEncoder::new(level).encode("12345").unwrap();
+        let style = TextStyle { margin_modules: 2, ink: Ink::Dark };
+        let mut expected = String::new();
+        write_ascii(symbol.modules(), &style, &mut expected);
+        assert_eq!(drawn(&[args, &["-f", "ascii"]].concat()), expected.as_bytes());
+    }
+    let symbol = RmqrEncoder::new(Level::M).encode("12345").unwrap();
+    let side = |modules: usize| 4 * (modules as u32 + 4);
+    let png = Pixels::from_png(&drawn(&["--scale", "4"])).unwrap();
+    let (width, height) = (symbol.modules().width(), symbol.modules().height());
+    assert_eq!((png.width as u32, png.height as u32), (side(width), side(height)));
+    assert_eq!(error("1", &["--rmqr", "--level", "L"]), "--level L: --rmqr has the levels M and H");
+    assert!(error(&"a".repeat(151), &["--rmqr"]).starts_with("the text's 151 bytes are too many"));
 }

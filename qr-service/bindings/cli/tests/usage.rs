@@ -7,7 +7,7 @@ use std::process::Command;
 use support::{qr, refused, written};
 
 /// Every flag.
-const FLAGS: [&str; 21] = [
+const FLAGS: [&str; 24] = [
     "--output",
     "--format",
     "--size",
@@ -25,6 +25,9 @@ const FLAGS: [&str; 21] = [
     "--eci",
     "--gs1",
     "--micro",
+    "--rmqr",
+    "--structured",
+    "--bytes",
     "--keep-newline",
     "--completions",
     "--man",
@@ -100,6 +103,9 @@ fn other_usage_errors_are_named_and_exit_with_2() {
         (&["a", "b"][..], "'b'"),
         (&["a", "--size", "9", "--scale", "9"], "'--scale <PIXELS>'"),
         (&["a", "--micro", "--boost"], "'--boost'"),
+        (&["a", "--rmqr", "--mask", "1"], "'--mask"),
+        (&["a", "--bytes"], "--bytes: encodes standard input"),
+        (&["-", "--bytes", "--keep-newline"], "'--keep-newline'"),
         (&["a", "--sise", "9"], "'--sise'"),
         (&["a", "--size"], "'--size <PIXELS>'"),
         (&["a", "--man"], "'--man'"),

@@ -20,6 +20,13 @@ pub(crate) use lines::{Apart, Sizes, Word};
 use crate::level::Level;
 use crate::version::size_of;
 
+/// The modules of `version` that hold no codeword: bit `x % 64` of word `x / 64` of row `y`.
+pub(crate) fn reserved_modules(version: u8) -> Vec<[u64; 3]> {
+    const LINES: usize = Sizes::up_to(40, 64).lines;
+    let reserved = function::Patterns::<Apart<u64>, 3, LINES>::new(version).reserved;
+    reserved[..size_of(version)].iter().map(|row| row.map(Word::to_u64)).collect()
+}
+
 /// Draws the symbol of `codewords` with buffers of at least its [`Sizes`] and with `mask`, or else with
 /// the mask of the lowest penalty. Returns its rows and the mask.
 #[inline(always)]

@@ -3,7 +3,8 @@
 use super::checksum::Adler;
 use super::deflate::{Counts, Limits, LineCoder, Sink, Writer};
 use super::huffman::{Codes, Lengths};
-use super::{END, LARGE, SIGNATURE, SMALL, write_chunk};
+use super::search::Elements;
+use super::{END, LARGE, MIDDLE, SIGNATURE, SMALL, write_chunk};
 use crate::color::Color;
 use crate::modules::Modules;
 use crate::raster::{Layout, Line, Raster, RasterError};
@@ -47,6 +48,7 @@ pub fn write_palette_png<'a>(
     // were not used here.
     match layout.size_px {
         ..=256 => write_picture::<{ SMALL + 16 }>(modules, &layout, palette, out),
+        257..=1024 => write_picture::<{ MIDDLE + 16 }>(modules, &layout, palette, out),
         _ => write_picture::<{ LARGE + 16 }>(modules, &layout, palette, out),
     }
     Ok(())
@@ -60,7 +62,14 @@ fn write_picture<const S: usize>(
 ) {
     let is_plain = *palette == Palette { dark: Color::BLACK, light: Color::WHITE };
     let mut counts = Counts::new();
-    let sum = describe::<S, _>(modules, layout, &mut counts);
+    let found = Elements::find::<S>(modules, layout);
+    let sum = match &found {
+        Some(found) => {
+            found.describe(&mut counts);
+            found.sum
+        }
+        None => describe::<S, _>(modules, layout, &mut counts),
+    };
     let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
     out.extend_from_slice(&SIGNATURE);
     write_chunk(out, b"IHDR", |out| {
@@ -78,7 +87,10 @@ fn write_picture<const S: usize>(
         // RFC 1950; see `write_png`.
         out.extend_from_slice(&[0x78, 0x01]);
         let mut writer = Writer::new(&codes, out);
-        describe::<S, _>(modules, layout, &mut writer);
+        match &found {
+            Some(found) => found.describe(&mut writer),
+            None => _ = describe::<S, _>(modules, layout, &mut writer),
+        }
         writer.finish();
         out.extend_from_slice(&sum.to_be_bytes());
     });

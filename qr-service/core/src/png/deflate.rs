@@ -20,6 +20,31 @@ pub(crate) trait Sink {
 
     /// A repetition of `len` bytes, 3 to 258, from `distance` bytes back, 1 to 32768.
     fn repeat(&mut self, len: usize, distance: usize);
+
+    /// A repetition of any length from 3, in pieces.
+    #[cfg(feature = "png-color")]
+    fn repeat_in_pieces(&mut self, mut len: usize, distance: usize) {
+        while len > 0 {
+            let piece = first_piece(len);
+            self.repeat(piece, distance);
+            len -= piece;
+        }
+    }
+}
+
+/// The first piece of a repetition of at least 3 bytes: no piece is shorter.
+#[inline(always)]
+fn first_piece(len: usize) -> usize {
+    match len - len.min(MAX_REPEAT) {
+        1 | 2 => MAX_REPEAT - 3,
+        _ => len.min(MAX_REPEAT),
+    }
+}
+
+/// Extra bits of a repetition's length and distance.
+#[cfg(feature = "png-color")]
+pub(crate) fn extra_bits(len: usize, distance: usize) -> u32 {
+    u32::from(LENGTH_CODES[len].extra_bits) + u32::from(power_code(distance - 1, 2).1)
 }
 
 /// The longest repetition in one element.
@@ -184,6 +209,8 @@ impl Sink for Writer<'_> {
         self.store();
     }
 
+    // With several kinds of pictures in a program, the compiler would call it, and `/qrcode` would pay.
+    #[inline(always)]
     fn repeat(&mut self, len: usize, distance: usize) {
         let coded = LENGTH_CODES[len];
         let code = self.codes.literals[usize::from(coded.code)];
@@ -263,10 +290,7 @@ impl<'a, S: Sink> LineCoder<'a, S> {
     /// written as literals `byte`.
     fn repeat_at(&mut self, mut len: usize, distance: usize, byte: u8) {
         while len >= 3 {
-            let piece = match len - len.min(MAX_REPEAT) {
-                1 | 2 => MAX_REPEAT - 3,
-                _ => len.min(MAX_REPEAT),
-            };
+            let piece = first_piece(len);
             self.sink.repeat(piece, distance);
             len -= piece;
         }

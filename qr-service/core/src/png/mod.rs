@@ -6,6 +6,8 @@ mod color;
 mod deflate;
 mod huffman;
 mod prepared;
+#[cfg(feature = "png-color")]
+mod search;
 
 #[cfg(feature = "png-color")]
 pub use color::{Palette, write_palette_png};
@@ -32,6 +34,7 @@ pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<
         Some(codes) => write_with_prepared_codes(symbol, &layout, codes, out),
         // Most pictures are small, and a buffer for the largest takes time to clear.
         None if layout.size_px <= 256 => write_with_own_codes::<SMALL>(symbol, &layout, out),
+        None if layout.size_px <= 1024 => write_with_own_codes::<MIDDLE>(symbol, &layout, out),
         None => write_with_own_codes::<LARGE>(symbol, &layout, out),
     }
     Ok(())
@@ -39,6 +42,8 @@ pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<
 
 /// Room for a line of 256 pixels, see [`Line`].
 const SMALL: usize = 256 / 8 + 16;
+/// Room for a line of 1024 pixels.
+const MIDDLE: usize = 1024 / 8 + 16;
 /// Room for a line of the largest picture.
 const LARGE: usize = Raster::MAX_SIZE_PX as usize / 8 + 16;
 

@@ -14,7 +14,7 @@ mod svg;
 #[cfg(feature = "eps")]
 pub use eps::write_eps;
 #[cfg(feature = "pdf")]
-pub use pdf::write_pdf;
+pub use pdf::{write_pdf, write_pdf_path};
 #[cfg(any(feature = "eps", feature = "pdf"))]
 pub use print::{Print, PrintError};
 #[cfg(feature = "svg")]

@@ -46,13 +46,31 @@ pub fn write_pdf<'a>(
     Ok(())
 }
 
+/// Appends the dark modules as a path to the content stream of a page: one unit a module, y down, from the
+/// symbol's upper left corner. It is for programs that draw pages of their own: `cm` before it places and scales
+/// the symbol, `f` after it fills it.
+///
+/// ```
+/// use qr_core::{Level, encode, write_pdf_path};
+///
+/// let symbol = encode("https://example.com/", Level::M)?;
+/// // Three points a module, 100 points from the page's left edge, from 700 downwards.
+/// let mut content = b"q 3 0 0 -3 100 700 cm\n".to_vec();
+/// write_pdf_path(&symbol, &mut content);
+/// content.extend_from_slice(b"f Q\n");
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
+pub fn write_pdf_path<'a>(modules: impl Into<Modules<'a>>, out: &mut Vec<u8>) {
+    trace(modules.into(), &mut Operators { out, start: (0, 0), at: (0, 0) });
+}
+
 /// The page's content: black as K, one unit a module, y down.
 fn content(modules: Modules<'_>, page: &Page) -> Vec<u8> {
     let mut content = Vec::new();
     let (module, left, top) = (page.module, page.left, page.top);
     put(&mut content, format_args!("0 0 0 1 k {module:.6} 0 0 -{module:.6} "));
     put(&mut content, format_args!("{} {} cm\n", Decimal(left), Decimal(top)));
-    trace(modules, &mut Operators { out: &mut content, start: (0, 0), at: (0, 0) });
+    write_pdf_path(modules, &mut content);
     content.extend_from_slice(b"f\n");
     content
 }

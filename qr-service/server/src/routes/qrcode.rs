@@ -4,19 +4,18 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use qr_query::{MAX_TEXT_BYTES, parse_text};
 
+use crate::answer::AnswerBody;
 use crate::app::App;
 use crate::error::Error;
 
@@ -28,16 +27,26 @@ thread_local! {
     static PICTURE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(4096));
 }
 
+/// [`respond`], as a handler of axum.
+#[cfg(feature = "api")]
+pub(super) async fn get(
+    axum::extract::State(app): axum::extract::State<std::sync::Arc<App>>,
+    request: axum::extract::Request,
+) -> axum::response::Response {
+    respond(&app, &request).map(Body::new)
+}
+
 /// Answers a request of any method.
 ///
 /// A panic ends only its request. It is caught here because no other code can panic on a text;
 /// tower-http's layer would also box every body once more.
-pub(super) async fn get(State(app): State<Arc<App>>, request: axum::extract::Request) -> Response {
-    let answered = catch_unwind(AssertUnwindSafe(|| answer(&app, &request)));
-    answered.unwrap_or(Err(Error::Generate)).unwrap_or_else(IntoResponse::into_response)
+pub(super) fn respond<B>(app: &App, request: &Request<B>) -> Response<AnswerBody> {
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(app, request)));
+    let refused = |error: Error| error.into_response().map(AnswerBody::Boxed);
+    answered.unwrap_or(Err(Error::Generate)).unwrap_or_else(refused)
 }
 
-fn answer<B>(app: &App, request: &Request<B>) -> Result<Response, Error> {
+fn answer<B>(app: &App, request: &Request<B>) -> Result<Response<AnswerBody>, Error> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Err(Error::Method);
     }
@@ -65,23 +74,25 @@ fn generate(app: &App, text: &str) -> Result<Bytes, Error> {
     })
 }
 
-fn found(picture: Bytes, tag: HeaderValue) -> Response {
-    let len = picture.len();
-    let mut response = Response::new(picture.into());
+/// hyper adds `Content-Length`, to HEAD as well.
+fn found(picture: Bytes, tag: HeaderValue) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::Whole(picture));
     let headers = response.headers_mut();
     // Room for the headers that the layers add: a map that grows hashes everything again.
-    headers.reserve(8);
+    headers.reserve(6);
     headers.insert(CONTENT_TYPE, PNG);
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
     headers.insert(CACHE_CONTROL, CACHE);
     headers.insert(ETAG, tag);
     response
 }
 
-fn not_modified(method: &Method, tag: HeaderValue) -> Response {
+fn not_modified(method: &Method, tag: HeaderValue) -> Response<AnswerBody> {
     // To HEAD hyper would add `Content-Length: 0`, which is not the picture's length (RFC 9110
     // section 8.6). If it does not know a body's length, it adds no header.
-    let body = if *method == Method::HEAD { Body::new(OfUnknownLength) } else { Body::empty() };
+    let body = match *method {
+        Method::HEAD => AnswerBody::Boxed(Body::new(OfUnknownLength)),
+        _ => AnswerBody::Whole(Bytes::new()),
+    };
     let mut response = Response::new(body);
     *response.status_mut() = StatusCode::NOT_MODIFIED;
     let headers = response.headers_mut();

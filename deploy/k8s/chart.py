@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""Makes the Helm chart from the manifests: `make chart`.
+
+`deploy/chart/` has the chart's own files. Its templates are what kustomize renders from `deploy/k8s/base`, with an
+expression wherever a value of `values.yaml` decides. So there is one source, and with the default values both give
+the same objects, which --verify checks with helm itself.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+TOP = Path(__file__).resolve().parents[2]
+CHART = TOP / "deploy/chart"
+BASE = TOP / "deploy/k8s/base"
+KUSTOMIZE = TOP / "target/tools/bin/kustomize"
+# The claims of components/persistent-data, by the values that switch them on.
+CLAIMS = {"legacy-node": ("legacyNode", "links"), "prometheus": ("prometheus", "prometheus-data")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=TOP / "target/chart", help="folder to write")
+    parser.add_argument("--verify", metavar="HELM", help="a helm program; compare what it renders with kustomize")
+    arguments = parser.parse_args()
+    manifests = rendered()
+    write_chart(arguments.out, manifests)
+    if arguments.verify:
+        return verify(arguments.verify, arguments.out, manifests)
+    print(arguments.out)
+    return 0
+
+
+def rendered():
+    """Returns the objects of deploy/k8s/base."""
+    text = subprocess.run([KUSTOMIZE, "build", BASE], check=True, capture_output=True, text=True).stdout
+    return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+
+
+def version():
+    return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.MULTILINE)[1]
+
+
+def write_chart(out, manifests):
+    """Writes a chart that `helm package` takes."""
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(CHART, out)
+    chart = (out / "Chart.yaml").read_text().replace("0.0.0", version())
+    (out / "Chart.yaml").write_text(chart)
+    (out / "templates").mkdir(exist_ok=True)
+    for manifest in manifests:
+        # helm makes the namespace (--create-namespace); the README has its labels.
+        if manifest["kind"] == "Namespace":
+            continue
+        name = f"{manifest['metadata']['name']}.{manifest['kind'].lower()}.yaml"
+        (out / "templates" / name).write_text(Template(manifest).text())
+    (out / "templates/claims.yaml").write_text("".join(map(claim, CLAIMS)))
+
+
+class Template:
+    """The template of one object."""
+
+    def __init__(self, manifest):
+        # A copy: the objects are compared with helm's later.
+        self.manifest = yaml.load(yaml.safe_dump(manifest), Loader=yaml.CSafeLoader)
+        self.expressions = []
+
+    def text(self):
+        kind, name = self.manifest["kind"], self.manifest["metadata"]["name"]
+        if "namespace" in self.manifest["metadata"]:
+            self.manifest["metadata"]["namespace"] = self.of("{{ .Release.Namespace }}")
+        for subject in self.manifest.get("subjects", []):
+            subject["namespace"] = self.of("{{ .Release.Namespace }}")
+        if kind == "Deployment":
+            self.deployment(name)
+        if (kind, name) == ("Service", "proxy"):
+            self.manifest["spec"]["type"] = self.of("{{ .Values.proxy.service.type }}")
+            self.manifest["metadata"]["annotations"] = self.nested(".Values.proxy.service.annotations")
+        if kind == "HorizontalPodAutoscaler":
+            self.manifest["spec"]["minReplicas"] = self.of("{{ .Values.qrService.minReplicas }}")
+            self.manifest["spec"]["maxReplicas"] = self.of("{{ .Values.qrService.maxReplicas }}")
+        if (kind, name) == ("NetworkPolicy", "proxy"):
+            ports = {"ports": self.nested('include "carve-out.apiServerPorts" . | fromYamlArray')}
+            self.manifest["spec"]["egress"][-1] = ports
+        return self.only_if(condition(kind, name), self.dumped())
+
+    def deployment(self, name):
+        spec = self.manifest["spec"]
+        pod = spec["template"]["spec"]
+        if name == "proxy":
+            spec["replicas"] = self.of("{{ .Values.proxy.replicas }}")
+        security = pod["securityContext"]
+        for key in {"runAsUser", "runAsGroup", "fsGroup"} & security.keys():
+            security[key] = self.of(("unless", ".Values.openshift", security[key]))
+        pod["imagePullSecrets"] = self.nested('include "carve-out.pullSecrets" . | fromYamlArray')
+        for container in pod["containers"]:
+            self.container(container, name)
+        if name in CLAIMS:
+            value, claim_name = CLAIMS[name]
+            self.persistence(spec, value, claim_name, name)
+
+    def container(self, container, deployment):
+        image, _, tag = container["image"].rpartition(":")
+        own = image.removeprefix("localhost/")
+        if own != image and tag == version():
+            container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{own}") }}}}')
+        container["imagePullPolicy"] = self.of("{{ .Values.image.pullPolicy }}")
+        value = {"nginx": "proxy", "qr-service": "qrService"}.get(container["name"])
+        if value:
+            container["resources"] = self.nested(f".Values.{value}.resources")
+
+    def persistence(self, spec, value, claim_name, name):
+        """Puts the data onto a claim, as components/persistent-data does."""
+        pod = spec["template"]["spec"]
+        for volume in pod["volumes"]:
+            if volume["name"] == "data":
+                empty = volume.pop("emptyDir")
+                volume["emptyDir"] = self.choice(value, "persistentVolumeClaim", {"claimName": claim_name}, empty)
+        strategy = spec["strategy"]
+        spec["strategy"] = self.choice(value, "strategy", {"type": "Recreate"}, strategy)
+
+    def choice(self, value, key, if_kept, otherwise):
+        """A key's value with and without persistence. The key itself may differ."""
+        return self.of(("choice", f".Values.{value}.persistence.enabled", key, if_kept, otherwise))
+
+    def of(self, expression):
+        """A string that stands for an expression until the object is text."""
+        self.expressions.append(expression)
+        return f"@{len(self.expressions) - 1}@"
+
+    def nested(self, expression):
+        """An expression that gives a map or a list, which are left out if empty."""
+        return self.of(("nested", expression))
+
+    def only_if(self, expression, text):
+        return f"{{{{- if {expression} }}}}\n{text}{{{{- end }}}}\n" if expression else text
+
+    def dumped(self):
+        text = yaml.safe_dump(self.manifest, sort_keys=False, width=1000, allow_unicode=True)
+        # Prometheus' and Grafana's files have braces of their own.
+        text = re.sub(r"\{\{|\}\}", lambda braces: "{{ `" + braces[0] + "` }}", text)
+        return "".join(map(self.line, text.splitlines(keepends=True)))
+
+    def line(self, line):
+        found = re.search(r"'?@(\d+)@'?", line)
+        if not found:
+            return line
+        expression = self.expressions[int(found[1])]
+        if isinstance(expression, str):
+            return line.replace(found[0], expression)
+        if expression[0] == "unless":
+            fixed = line.replace(found[0], str(expression[2]))
+            return f"{{{{- if not {expression[1]} }}}}\n{fixed}{{{{- end }}}}\n"
+        indent = len(line) - len(line.lstrip(" -"))
+        key = line[:indent] + line.strip().lstrip("- ").partition(":")[0]
+        if expression[0] == "nested":
+            return (
+                f"{{{{- with {expression[1]} }}}}\n{key}:\n"
+                f"{{{{- toYaml . | nindent {indent + 2} }}}}\n{{{{- end }}}}\n"
+            )
+        _, condition_, other_key, if_kept, otherwise = expression
+        kept = block(line[:indent] + other_key, if_kept, indent)
+        return f"{{{{- if {condition_} }}}}\n{kept}{{{{- else }}}}\n{block(key, otherwise, indent)}{{{{- end }}}}\n"
+
+
+def block(head, value, indent):
+    inner = yaml.safe_dump(value, sort_keys=False)
+    return f"{head}:\n" + "".join(f"{' ' * (indent + 2)}{line}\n" for line in inner.splitlines())
+
+
+def condition(kind, name):
+    """When an object is there at all; None is always."""
+    if kind == "PriorityClass":
+        return ".Values.priorityClass.create"
+    needed = []
+    if name.startswith("grafana"):
+        needed.append(".Values.grafana.enabled")
+    if kind == "NetworkPolicy":
+        needed.append(".Values.networkPolicy.enabled")
+    return f"and {' '.join(needed)}" if needed else None
+
+
+def claim(deployment):
+    value, name = CLAIMS[deployment]
+    return f"""{{{{- with .Values.{value}.persistence }}}}
+{{{{- if .enabled }}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: {name}
+  namespace: {{{{ $.Release.Namespace }}}}
+  labels:
+    app.kubernetes.io/name: {deployment}
+    app.kubernetes.io/part-of: qr
+spec:
+  accessModes: [ReadWriteOnce]
+  {{{{- with .storageClass }}}}
+  storageClassName: {{{{ . }}}}
+  {{{{- end }}}}
+  resources:
+    requests:
+      storage: {{{{ .size }}}}
+{{{{- end }}}}
+{{{{- end }}}}
+"""
+
+
+def verify(helm, chart, manifests):
+    """Compares what helm renders with the default values, object by object."""
+    command = [helm, "template", "qr", chart, "--namespace", "qr"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        print(f"chart: {done.stderr.strip()}", file=sys.stderr)
+        return 1
+    key = lambda it: (it["kind"], it["metadata"]["name"])
+    ours = {key(it): it for it in manifests if it["kind"] != "Namespace"}
+    theirs = {key(it): it for it in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if it}
+    problems = [f"{kind} {name} is only in one of them" for kind, name in ours.keys() ^ theirs.keys()]
+    problems += [f"{kind} {name} differs" for kind, name in ours.keys() & theirs.keys() if ours[kind, name] != theirs[kind, name]]
+    for problem in sorted(problems):
+        print(f"chart: {problem}", file=sys.stderr)
+    if not problems:
+        print(f"chart: helm and kustomize render the same {len(ours)} objects")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,11 @@
+//! Tests that wait for minutes of samples and do little meanwhile. In one program they run side by side.
+
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "cargo test reads it")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod dashboards;
+#[path = "../support/prometheus.rs"]
+mod prometheus;
+#[path = "../support/mod.rs"]
+mod support;
+mod your_own_route;

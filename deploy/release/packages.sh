@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# The packages for other languages; release.sh includes this file, and has what it calls.
+
+packages() {
+    local work version arch
+    work=$(mktemp -d)
+    version=$(workspace_version)
+    arch=$(own_arch)
+    mkdir -p "$files"
+    c_package "$work" "libqr-$version-linux-$arch"
+    node_package "$work/qr-node" "qr-node-$version-linux-$arch.tgz" "$version"
+    # Wasm is the same for every architecture.
+    if [ "$arch" = amd64 ]; then wasm_package "$work/qr-wasm" "qr-wasm-$version.tgz" "$version"; fi
+    rm -r "$work"
+}
+
+c_package() {
+    DESTDIR=$1/$2 qr-service/bindings/c/install.sh /usr/local
+    cp LICENSE* "$1/$2"
+    pack "$1" "$2"
+}
+
+# npm_pack FOLDER FILE: packs the folder, installs the package elsewhere, and draws a picture with it
+npm_pack() {
+    local used packed
+    cp LICENSE* "$1"
+    packed=$(npm pack --silent --pack-destination "$files" "$1")
+    [ "$packed" = "$2" ] || mv "$files/$packed" "$files/$2"
+    used=$(mktemp -d)
+    npm install --silent --no-audit --no-fund --offline --prefix "$used" "$(realpath "$files/$2")"
+    node -e 'const { generate } = require(process.argv[1]); process.stdout.write(generate("https://example.com/"))' \
+        "$used/node_modules/$(basename "$1")" | cmp - <(node_picture) || die "$2 draws another picture"
+    rm -r "$used"
+}
+
+# The addon and the Wasm module draw the same as the service, of the service's size.
+node_picture() {
+    node -e 'process.stdout.write(require("./qr-service/bindings/node").generate("https://example.com/"))'
+}
+
+node_package() {
+    local here=qr-service/bindings/node
+    $here/build.sh --quiet
+    mkdir "$1"
+    cp $here/*.js $here/*.d.ts $here/qr.node $here/README.md "$1"
+    node -e '
+        const { private: _, scripts, devDependencies, ...kept } = require(process.argv[1]);
+        const limits = { os: ["linux"], cpu: [process.arch], libc: ["glibc"] };
+        console.log(JSON.stringify({ ...kept, ...limits }, null, 2));' "$PWD/$here/package.json" >"$1/package.json"
+    npm_pack "$1" "$2"
+}
+
+wasm_package() {
+    local built=${CARGO_TARGET_DIR:-target}/wasm
+    qr-service/bindings/wasm/build.sh
+    mkdir "$1"
+    cp -r "$built/nodejs" "$built/web" "$built/qr_raw.wasm" qr-service/bindings/wasm/README.md "$1"
+    echo '{ "type": "module" }' >"$1/web/package.json"
+    cat >"$1/package.json" <<EOF
+{
+  "name": "qr-wasm",
+  "version": "$3",
+  "description": "Draws QR codes as PNG: qr-core as a Wasm module",
+  "license": "MIT OR Apache-2.0",
+  "exports": {
+    ".": { "node": "./nodejs/qr_wasm.js", "default": "./web/qr_wasm.js" },
+    "./qr_raw.wasm": "./qr_raw.wasm"
+  },
+  "types": "nodejs/qr_wasm.d.ts"
+}
+EOF
+    npm_pack "$1" "$2"
+}

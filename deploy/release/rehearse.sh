@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Rehearses a release on one machine: all of release.yml that needs no service from outside. It pushes to a
+# registry on loopback and signs with a key of its own. `make release-rehearsal` calls it. What was made, and
+# a report, are in target/dist.
+#
+#   PROFILE=plain  builds the programs in a fraction of the time; what is published has the profile release
+#   SKIP=packages  leaves out the npm and C packages, which take two more release builds
+#   ONLY="..."     only these programs; they must include qr, qr-service and contract
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+deploy/local/setup.sh release rehearsal wasm
+export PATH=$PWD/target/tools/rehearsal/bin:$PATH
+export DIST=$PWD/target/dist
+release=deploy/release/release.sh
+# The images that are made of nothing but a program. The others need Docker Hub's images for both
+# architectures.
+alone=${ONLY:-qr-service shadow edge ramp contract}
+
+die() {
+    echo "rehearsal: $*" >&2
+    exit 1
+}
+
+# step TITLE COMMAND...: runs it, and adds a line to the report
+step() {
+    local began=$SECONDS
+    echo "rehearsal: $1" >&2
+    "${@:2}"
+    echo "| $1 | $((SECONDS - began)) |" >>"$DIST/report.md"
+}
+
+# fails TITLE COMMAND...: it has to refuse
+fails() {
+    if "${@:2}" >"$DIST/refused.log" 2>&1; then die "not refused: $1"; fi
+    echo "| refused: $1 | |" >>"$DIST/report.md"
+}
+
+start_registry() {
+    local port tries=0
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    cat >"$DIST/registry.yml" <<EOF
+version: 0.1
+log: { accesslog: { disabled: true }, level: error }
+storage: { filesystem: { rootdirectory: $DIST/registry } }
+http: { addr: "127.0.0.1:$port" }
+EOF
+    docker-registry serve "$DIST/registry.yml" >"$DIST/registry.log" 2>&1 &
+    registry_process=$!
+    trap 'kill "$registry_process" 2>/dev/null || true' EXIT
+    export REGISTRY=127.0.0.1:$port/qr REGISTRY_HTTP=1
+    until python3 -c "import socket; socket.create_connection(('127.0.0.1', $port))" 2>/dev/null; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 100 ] || die "the registry did not start: $(cat "$DIST/registry.log")"
+        sleep 0.1
+    done
+}
+
+# With a store of its own, the rehearsal leaves no image on this machine, and meets none.
+push_images() {
+    printf '[storage]\ndriver = "vfs"\ngraphroot = "%s"\nrunroot = "%s"\n' \
+        "$DIST/storage" "$DIST/storage-run" >"$DIST/storage.conf"
+    export CONTAINERS_STORAGE_CONF=$DIST/storage.conf
+    BUILDER=buildah PROGRAMS=$DIST/programs PUSH_FLAGS=--tls-verify=false IMAGES=$alone \
+        deploy/images.sh >"$DIST/images.txt"
+}
+
+# Looks into each pushed image: for both architectures it must hold the program that was tried, run it as
+# nobody, and say what it is.
+check_images() {
+    local name digest arch
+    while read -r name digest; do
+        for arch in amd64 arm64; do
+            check_image "$(basename "$name")" "$arch" "$name@$digest"
+        done
+    done <"$DIST/images.txt"
+}
+
+# check_image PROGRAM ARCH REFERENCE
+check_image() {
+    local work layer label
+    work=$(mktemp -d)
+    skopeo --override-arch "$2" copy --quiet --src-tls-verify=false "docker://$3" "dir:$work/image"
+    mkdir "$work/root"
+    jq -r '.layers[].digest | sub("sha256:"; "")' "$work/image/manifest.json" | while read -r layer; do
+        tar -xzf "$work/image/$layer" -C "$work/root"
+    done
+    cmp "$work/root/$1" "$DIST/programs/$2/$1" || die "the image $1 for $2 holds another program"
+    skopeo --override-arch "$2" inspect --config --tls-verify=false "docker://$3" >"$work/config"
+    [ "$(jq -r '.architecture, .config.User' "$work/config" | xargs)" = "$2 65532:65532" ] ||
+        die "the image $1 is not for $2, or runs as $(jq -r .config.User "$work/config")"
+    for label in title description version revision created licenses source documentation; do
+        jq -e --arg key "org.opencontainers.image.$label" '.config.Labels[$key] | strings | length > 0' \
+            "$work/config" >/dev/null || die "the image $1 has no label $label"
+    done
+    rm -r "$work"
+}
+
+make_key() {
+    (cd "$DIST" && COSIGN_PASSWORD='' cosign generate-key-pair --output-key-prefix "$1" >/dev/null)
+}
+
+verify_with() {
+    COSIGN_KEY=$DIST/$1.key $release verify
+}
+
+verify_changed_file() {
+    local file
+    file=$(find "$DIST/files" -name 'qr-[0-9]*-amd64.tar.gz')
+    cp "$file" "$DIST/kept"
+    echo >>"$file"
+    verify_with cosign && return
+    mv "$DIST/kept" "$file"
+    return 1
+}
+
+report_contents() {
+    echo
+    echo "Signed images, each an index of amd64 and arm64:"
+    echo
+    sed 's/^/    /' "$DIST/images.txt"
+    echo
+    echo "Files:"
+    echo
+    (cd "$DIST/files" && wc --bytes -- *) | sed 's/^/    /'
+    echo
+    echo "Not rehearsed: proxy and legacy-node (their base images are on Docker Hub), keyless signatures and"
+    echo "provenance (GitHub makes them), packages for arm64 (release.yml builds them on such a machine),"
+    echo "publishing.${SKIP:+ Left out: $SKIP.}${ONLY:+ Of the programs, only: $ONLY.}${CARGO_FLAGS:+ Built with $CARGO_FLAGS.}"
+}
+
+rm -rf "$DIST"
+mkdir -p "$DIST"
+echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git describe --always --dirty)" >"$DIST/report.md"
+printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
+export COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
+
+step "notes from the changelog" $release notes Unreleased >"$DIST/notes.md"
+for arch in amd64 arm64; do
+    step "programs for $arch" $release programs "$arch"
+done
+for arch in amd64 arm64; do
+    step "contract suite, $arch" $release try "$arch"
+done
+step "archives" $release archives
+case " ${SKIP-} " in
+*" packages "*) ;;
+*) step "npm and C packages" $release packages ;;
+esac
+step "SBOMs of the programs" $release sboms
+start_registry
+step "images pushed" push_images
+step "images hold the tried programs" check_images
+make_key cosign
+make_key other
+step "checksums signed" $release sums
+step "images signed, SBOMs attested" $release sign
+step "all verified" $release verify
+fails "another key" verify_with other
+fails "a changed archive" verify_changed_file
+report_contents >>"$DIST/report.md"
+cat "$DIST/report.md"

@@ -1,0 +1,286 @@
+#!/usr/bin/env bash
+# The steps of a release. .github/workflows/release.yml runs them for a tag, rehearse.sh on one machine.
+#
+#     release.sh version [TAG]      print the version; fail unless the tag and every file have it
+#     release.sh notes [VERSION]    print the version's part of CHANGELOG.md
+#     release.sh programs ARCH      build the static programs for amd64 or arm64
+#     release.sh try ARCH           run them: versions, a picture, the contract suite
+#     release.sh archives           pack what people download
+#     release.sh packages           pack the npm and C packages of this machine's architecture
+#     release.sh sboms              write one SBOM per program, and check that it names the crates
+#     release.sh sums               write SHA256SUMS over all files, and sign it
+#     release.sh sign               sign the images in images.txt by digest, and attest their SBOMs
+#     release.sh verify             verify all that sums and sign have made
+#
+#   DIST          where everything goes; target/dist by default
+#   PROFILE       Cargo's profile of the programs; release by default, plain for a quick rehearsal
+#   ONLY          only these programs, and CARGO_FLAGS for their builds: both for quick rehearsals
+#   SOURCE_URL    the repository's page, for links in the notes
+#   COSIGN_KEY    sign with this key, offline; without it, cosign signs by the identity of the workflow
+#   REGISTRY_HTTP set if the registry speaks plain HTTP, as one on loopback does
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export PATH=$PWD/target/tools/release/bin:$PATH
+
+# shellcheck source=deploy/release/packages.sh
+source deploy/release/packages.sh
+
+dist=${DIST:-target/dist}
+files=$dist/files
+images=$dist/images.txt
+programs=${ONLY:-qr qr-service shadow edge ramp contract}
+# edge is of use in its image only.
+published=${programs/edge/}
+
+die() {
+    echo "release: $*" >&2
+    exit 1
+}
+
+workspace_version() {
+    sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1
+}
+
+# target_of ARCH: Rust's name of the architecture that images call ARCH
+target_of() {
+    case "${1-}" in
+    amd64) echo x86_64-unknown-linux-musl ;;
+    arm64) echo aarch64-unknown-linux-musl ;;
+    *) die "the architecture is amd64 or arm64, not '${1-}'" ;;
+    esac
+}
+
+own_arch() {
+    case "$(uname -m)" in
+    x86_64) echo amd64 ;;
+    aarch64) echo arm64 ;;
+    *) die "no release is built on $(uname -m)" ;;
+    esac
+}
+
+# The time of the commit, for all files: the same commit packs the same bytes.
+commit_time() {
+    git log -1 --format=%ct
+}
+
+# version_places: "FILE VERSION" for each place that cannot read Cargo.toml
+version_places() {
+    grep -HoE 'localhost/[a-z-]+:[0-9][0-9A-Za-z.-]*' \
+        proxy/Dockerfile deploy/compose.yaml deploy/k8s/README.md | sed 's|:localhost/.*:| |'
+    grep -HoE 'newName: localhost/.* newTag: [^ ]+' \
+        deploy/k8s/base/kustomization.yaml deploy/k8s/ramp/kustomization.yaml | sed 's|:newName.* | |'
+    sed -n 's|^  "version": "\(.*\)",|qr-service/bindings/node/package.json \1|p' \
+        qr-service/bindings/node/package.json
+}
+
+version() {
+    local version file found
+    version=$(workspace_version)
+    if [ -n "${1-}" ] && [ "$1" != "$version" ]; then
+        die "the tag is $1, but the version in Cargo.toml is $version"
+    fi
+    while read -r file found; do
+        [ "$found" = "$version" ] || die "$file has version $found, but Cargo.toml has $version"
+    done < <(version_places)
+    [ -z "${1-}" ] || notes "$version" >/dev/null
+    echo "$version"
+}
+
+# Links to files become links to the tag: on a release's page there are no files to link to.
+notes() {
+    local heading text to_tag=()
+    heading=${1:-$(workspace_version)}
+    text=$(awk -v heading="$heading" '
+        /^## / { inside = $2 == heading || $2 == "[" heading "]"; next }
+        inside' CHANGELOG.md)
+    [ -n "${text//[$'\n\t ']/}" ] || die "CHANGELOG.md says nothing under '## $heading'"
+    if [ -n "${SOURCE_URL-}" ]; then to_tag=(-e "s#\]\(([^):]+)\)#](${SOURCE_URL}/blob/$heading/\1)#g"); fi
+    # Without the blank lines before the first line and after the last.
+    sed -E "${to_tag[@]}" -e '/./,$!d' <<<"$text"
+}
+
+programs() {
+    local arch=${1-} target profile=${PROFILE:-release} build=(build) flags together=() built program
+    target=$(target_of "$arch")
+    # musl and its compiler come from musl-tools, with which docs/adr/0007-allocator.md was measured. For
+    # another architecture zig has them.
+    if [ "$arch" != "$(own_arch)" ]; then build=(zigbuild); fi
+    build+=(--locked --profile "$profile" --target "$target" --config "profile.$profile.strip=true")
+    read -r -a flags <<<"${CARGO_FLAGS-}"
+    for program in $programs; do
+        # By itself: its options would add features of qr-core to qr-service.
+        if [ "$program" = qr ]; then cargo auditable "${build[@]}" "${flags[@]}" -p qr-cli; continue; fi
+        together+=(-p "$program")
+    done
+    if [ ${#together[@]} -gt 0 ]; then cargo auditable "${build[@]}" "${flags[@]}" "${together[@]}"; fi
+    built=${CARGO_TARGET_DIR:-target}/$target/$profile
+    for program in $programs; do
+        install -D -m 755 "$built/$program" "$dist/programs/$arch/$program"
+    done
+}
+
+# Reads where qr-service listens from its log, since it chose a free port.
+address_in() {
+    local tries=0 address
+    until address=$(grep -m 1 '"listening"' "$1" | sed -n 's/.*"addr":"\([^"]*\)".*/\1/p') && [ -n "$address" ]; do
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || die "qr-service did not start: $(cat "$1")"
+        sleep 0.1
+    done
+    echo "$address"
+}
+
+try() {
+    local arch=${1-} at run=() version program said log server address
+    target_of "$arch" >/dev/null
+    at=$dist/programs/$arch
+    version=$(workspace_version)
+    if [ "$arch" != "$(own_arch)" ]; then run=("qemu-$(target_of "$arch" | cut -d - -f 1)-static"); fi
+    for program in $programs; do
+        said=$("${run[@]}" "$at/$program" --version)
+        [ "${said##* }" = "$version" ] || die "$at/$program says it is '$said', not version $version"
+        ! readelf --program-headers "$at/$program" | grep -q INTERP || die "$at/$program is not static"
+    done
+    # The picture is defined to the byte, so each architecture must draw the same.
+    "${run[@]}" "$at/qr" https://example.com/ |
+        cmp - <("$dist/programs/$(own_arch)/qr" https://example.com/) || die "$at/qr draws another picture"
+
+    log=$(mktemp)
+    QR_ADDR=127.0.0.1:0 QR_ADMIN_ADDR=127.0.0.1:0 "${run[@]}" "$at/qr-service" >"$log" 2>&1 &
+    server=$!
+    # shellcheck disable=SC2064  # what they are now
+    trap "kill $server 2>/dev/null || true; rm -f $log" EXIT
+    address=$(address_in "$log")
+    # This machine's runner: emulated, decoding the pictures takes minutes.
+    "$dist/programs/$(own_arch)/contract" "http://$address" --served-by qr-service
+    kill "$server"
+    wait "$server" || die "$at/qr-service did not stop with 0: $(tail -n 3 "$log")"
+    rm -f "$log"
+    trap - EXIT
+}
+
+# pack FOLDER NAME: FOLDER/NAME as an archive that depends on nothing but its files
+pack() {
+    mkdir -p "$files"
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(commit_time)" \
+        -C "$1" -cf - "$2" | gzip -n9 >"$files/$2.tar.gz"
+}
+
+archives() {
+    local work version arch program name
+    for arch in amd64 arm64; do
+        for program in $published; do
+            [ -x "$dist/programs/$arch/$program" ] || die "$dist/programs/$arch has no $program"
+        done
+    done
+    work=$(mktemp -d)
+    version=$(workspace_version)
+    # shellcheck disable=SC2046  # a list
+    deploy/release/licences.py "$work" $(for program in $published; do crate_of "$program"; done)
+    for program in $published; do
+        for arch in amd64 arm64; do
+            name=$program-$version-linux-$arch
+            mkdir "$work/$name"
+            cp "$dist/programs/$arch/$program" LICENSE* "$work/$name"
+            cp "$work/$(crate_of "$program").txt" "$work/$name/THIRD-PARTY.txt"
+            pack "$work" "$name"
+        done
+    done
+    rm -r "$work"
+}
+
+crate_of() {
+    case "$1" in
+    qr) echo qr-cli ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# names_crate SBOM CRATE
+names_crate() {
+    jq -e --arg crate "pkg:cargo/$2@$(workspace_version)" \
+        'any(.packages[].externalRefs[]?; .referenceLocator == $crate)' "$1" >/dev/null ||
+        die "$1 does not name $2: was it built without cargo auditable?"
+}
+
+sboms() {
+    local arch program sbom
+    mkdir -p "$files"
+    for arch in amd64 arm64; do
+        for program in $published; do
+            sbom=$files/$program-$(workspace_version)-linux-$arch.spdx.json
+            syft scan --quiet "file:$dist/programs/$arch/$program" --source-name "$program" \
+                --source-version "$(workspace_version)" --output "spdx-json=$sbom"
+            names_crate "$sbom" "$(crate_of "$program")"
+        done
+    done
+}
+
+# Sets the options of cosign: for signing, for verifying, and for its registry.
+cosign_options() {
+    signing=(--yes)
+    registry=()
+    if [ -n "${REGISTRY_HTTP-}" ]; then
+        registry=(--allow-http-registry)
+        export SYFT_REGISTRY_INSECURE_USE_HTTP=true
+    fi
+    if [ -n "${COSIGN_KEY-}" ]; then
+        signing+=(--key "$COSIGN_KEY" --tlog-upload=false --use-signing-config=false)
+        verifying=(--key "${COSIGN_KEY%.key}.pub" --insecure-ignore-tlog=true)
+    else
+        verifying=(--certificate-identity "https://github.com/${GITHUB_WORKFLOW_REF:?}"
+            --certificate-oidc-issuer https://token.actions.githubusercontent.com)
+    fi
+}
+
+sums() {
+    cosign_options
+    (cd "$files" && rm -f SHA256SUMS* && sha256sum -- * >"../SHA256SUMS" && mv ../SHA256SUMS .)
+    cosign sign-blob "${signing[@]}" --bundle "$files/SHA256SUMS.sigstore.json" "$files/SHA256SUMS"
+}
+
+# parts REFERENCE: "ARCH DIGEST" for each image of an index
+parts() {
+    skopeo inspect --raw ${REGISTRY_HTTP:+--tls-verify=false} "docker://$1" |
+        jq -r '.manifests[] | "\(.platform.architecture) \(.digest)"'
+}
+
+sign() {
+    local name digest arch part sbom
+    cosign_options
+    while read -r name digest; do
+        cosign sign "${signing[@]}" "${registry[@]}" --recursive "$name@$digest"
+        while read -r arch part; do
+            sbom=$dist/sboms/$(basename "$name")-$arch.spdx.json
+            mkdir -p "$dist/sboms"
+            syft scan --quiet "registry:$name@$part" --output "spdx-json=$sbom"
+            case " $programs " in
+            *" $(basename "$name") "*) names_crate "$sbom" "$(basename "$name")" ;;
+            esac
+            cosign attest "${signing[@]}" "${registry[@]}" --type spdxjson --predicate "$sbom" "$name@$part"
+        done < <(parts "$name@$digest")
+    done <"$images"
+}
+
+verify() {
+    local name digest arch part
+    cosign_options
+    (cd "$files" && sha256sum --check --quiet SHA256SUMS)
+    cosign verify-blob "${verifying[@]}" --bundle "$files/SHA256SUMS.sigstore.json" "$files/SHA256SUMS"
+    while read -r name digest; do
+        cosign verify "${verifying[@]}" "${registry[@]}" "$name@$digest" >/dev/null
+        while read -r arch part; do
+            cosign verify "${verifying[@]}" "${registry[@]}" "$name@$part" >/dev/null
+            cosign verify-attestation "${verifying[@]}" "${registry[@]}" --type spdxjson "$name@$part" >/dev/null
+            echo "verified: $name $arch $part"
+        done < <(parts "$name@$digest")
+    done <"$images"
+}
+
+case "${1-}" in
+version | notes | programs | try | archives | packages | sboms | sums | sign | verify) "$@" ;;
+*)
+    echo "usage: release.sh version|notes|programs|try|archives|packages|sboms|sums|sign|verify ..." >&2
+    exit 2
+    ;;
+esac

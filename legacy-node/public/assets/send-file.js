@@ -1,0 +1,180 @@
+// Sends one file through the relay, /p/KEY. No DOM here.
+//
+// A browser shows an HTTP/1.1 answer only after it has sent the whole request, so the relay's lines come
+// late for large files. Until then, only the bytes that have left the browser tell that somebody receives.
+
+/** Buffers on the way take some megabytes before anybody receives; more than this they do not take. */
+const BUFFERS_BYTES = 16 * 2 ** 20;
+/** Bytes that move after such a pause: the buffers were full, and somebody has begun to read. */
+const STILL_MS = 2000;
+
+/** What the relay's lines say about the end; the first that matches counts. */
+const ENDINGS = [
+  ['received successfully.', 'received'],
+  ['aborted halfway.', 'receiver-left'],
+  ['No receiver came in time.', 'nobody-came'],
+  ['The relay is shutting down.', 'relay-stopped'],
+];
+
+/** A path that nobody can guess: 128 random bits in base64url (RFC 4648, section 5). */
+export function newPath() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return `/p/${base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}`;
+}
+
+/** Whether the file can be read; a folder cannot, nor a file that has changed since it was chosen. */
+export async function isReadable(file) {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Starts at once; the relay waits for a receiver.
+ * @param {File} file
+ * @param {string} path of `newPath`
+ * @param {object} on
+ * @param {(receiving: boolean) => void} on.receiving whether somebody receives, each time that changes
+ * @param {(bytes: number) => void} on.progress bytes that have left the browser for a
+ *   receiver
+ * @returns {{ended: Promise<string>, cancel: () => void}} `ended` never rejects: received,
+ *   receiver-left, nobody-came, relay-stopped, cancelled, busy, too-large, unreadable, unreachable,
+ *   wait-broken, cut or refused
+ */
+export function sendFile(file, path, on) {
+  const request = new XMLHttpRequest();
+  const watch = watchReceiver(on.receiving);
+  let lines = '';
+  request.open('PUT', path);
+  request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
+  request.setRequestHeader('Content-Disposition', contentDisposition(file.name));
+  request.upload.addEventListener('progress', ({ loaded }) => {
+    watch.sent(loaded);
+    on.progress(watch.isReceiving() ? loaded : 0);
+  });
+  request.addEventListener('readystatechange', () => {
+    // An error empties responseText, so it is kept here.
+    lines = request.responseText || lines;
+    if (lines.includes('[INFO] Start sending')) watch.set(true);
+  });
+  const ended = new Promise((resolve) => {
+    request.addEventListener('load', () => resolve(endOf(request.status, lines)));
+    request.addEventListener('abort', () => {
+      resolve('cancelled');
+      if (!watch.isReceiving()) release(path);
+    });
+    request.addEventListener('error', async () => {
+      resolve(endingIn(lines) ?? (await endOfError(file, path, watch)));
+    });
+    // If the receiver leaves, Chromium may send the whole request again on a new connection, unseen, and
+    // wait for another receiver. So when nothing moves, the relay is asked who has the key.
+    watch.onStill(async () => {
+      if (!watch.isReceiving() || lines !== '' || !(await isWaiting(path))) return;
+      const left = watch.isBeyondBuffers();
+      watch.set(false);
+      if (!left) return;
+      resolve('receiver-left');
+      request.abort();
+    });
+  });
+  ended.then(watch.stop);
+  request.send(file);
+  return { ended, cancel: () => request.abort() };
+}
+
+function endOf(status, lines) {
+  if (status === 200) return endingIn(lines) ?? 'cut';
+  if (status === 429 || status === 503) return 'busy';
+  if (status === 413) return 'too-large';
+  return status >= 500 ? 'unreachable' : 'refused';
+}
+
+function endingIn(lines) {
+  return ENDINGS.find(([text]) => lines.includes(text))?.[1];
+}
+
+/** The relay closes the connection of a sender whose receiver leaves; a browser then hides its lines. */
+async function endOfError(file, path, watch) {
+  if (!(await isReadable(file))) return 'unreadable';
+  try {
+    const { ok } = await fetch(path, { method: 'OPTIONS' });
+    if (!ok) return 'unreachable';
+  } catch {
+    return 'unreachable';
+  }
+  return watch.isReceiving() ? 'cut' : 'wait-broken';
+}
+
+/** A receiver that wants another number is refused, and the reason tells whether the sender has one. */
+async function isWaiting(path) {
+  try {
+    const answer = await fetch(`${path}?n=2`, { signal: AbortSignal.timeout(STILL_MS) });
+    return (await answer.text()).includes('should be 1 but 2');
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Frees the key of a sender that left while it waited. A relay that does not read a waiting sender's body
+ * cannot see it leave, unless a receiver comes.
+ */
+async function release(path) {
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(), STILL_MS);
+  await fetch(path, { signal: abort.signal }).catch(() => {});
+  abort.abort();
+}
+
+/** Guesses from the bytes sent whether somebody receives. */
+function watchReceiver(changed) {
+  let receiving = false;
+  let last = 0;
+  let lastAt = 0;
+  let timer;
+  const isBeyondBuffers = () => last > BUFFERS_BYTES;
+  return {
+    set,
+    sent,
+    onStill,
+    isBeyondBuffers,
+    isReceiving: () => receiving,
+    stop: () => clearInterval(timer),
+  };
+
+  function set(value) {
+    if (value === receiving) return;
+    receiving = value;
+    changed(value);
+  }
+
+  function sent(bytes) {
+    if (bytes <= last) return;
+    const now = performance.now();
+    const moved = last > 0 && now - lastAt > STILL_MS;
+    last = bytes;
+    lastAt = now;
+    if (moved || isBeyondBuffers()) set(true);
+  }
+
+  function onStill(act) {
+    timer = setInterval(() => performance.now() - lastAt > STILL_MS && act(), STILL_MS);
+  }
+}
+
+/**
+ * The header that names the file (RFC 6266): `filename*` has the name (RFC 8187), `filename` what is
+ * left of it for old clients. A quote, backslash or percent sign is unsafe there (Appendix D).
+ */
+export function contentDisposition(name) {
+  const whole = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const plain = name.replace(/[^ -~]|["\\%/]/gu, '_');
+  return `attachment; filename="${plain}"; filename*=UTF-8''${whole}`;
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { it } from 'node:test';
+import { startApp } from './support/app-process.js';
+import { readMetrics, sumOf } from './support/metrics.js';
+import { open, request } from './support/raw-http.js';
+
+/** Waits until the metrics satisfy `holds`, and returns them. */
+async function eventually(adminUrl, holds) {
+  for (;;) {
+    const samples = await readMetrics(adminUrl);
+    if (holds(samples)) return samples;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+it('the relay counts pairs by their end, bytes, and who waits', { timeout: 60_000 }, async (t) => {
+  const app = await startApp(t, { RELAY_ADDR: '127.0.0.1:0' });
+  const { relay_addr: addr } = await app.logged(({ msg }) => msg === 'listening');
+  const begun = await readMetrics(app.adminUrl);
+  for (const end of ['whole', 'sender_left', 'receivers_left']) {
+    assert.ok(begun.some(({ name, labels }) => name === 'relay_pairs_total' && labels.end === end));
+  }
+  const receiver = await open(addr);
+  receiver.write('GET /p/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  receiver.resume();
+  const received = once(receiver, 'close');
+  await eventually(app.adminUrl, (samples) => sumOf(samples, 'relay_waiting_keys') === 1);
+  await request(addr, '/p/a', { method: 'PUT', body: 'hello' });
+  await received;
+
+  // This sender leaves midway.
+  const other = await open(addr);
+  other.write('GET /p/b HTTP/1.1\r\nHost: x\r\n\r\n');
+  other.on('error', () => {});
+  other.resume();
+  const sender = await open(addr);
+  sender.write('PUT /p/b HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n123');
+  await eventually(app.adminUrl, (samples) => sumOf(samples, 'relay_received_bytes_total') === 8);
+  assert.equal(sumOf(await readMetrics(app.adminUrl), 'relay_established_pairs'), 1);
+  sender.destroy();
+  const left = (samples) => sumOf(samples, 'relay_pairs_total', { end: 'sender_left' }) === 1;
+  const samples = await eventually(app.adminUrl, left);
+  assert.equal(sumOf(samples, 'relay_pairs_total', { end: 'whole' }), 1);
+  assert.equal(sumOf(samples, 'relay_established_pairs'), 0);
+});
+
+it('the relay describes its last sessions, without key and content', {
+  timeout: 60_000,
+}, async (t) => {
+  const app = await startApp(t, { RELAY_ADDR: '127.0.0.1:0', RELAY_WAIT_TIMEOUT_SECONDS: '2' });
+  const { relay_addr: addr } = await app.logged(({ msg }) => msg === 'listening');
+  const text = async (path) => (await fetch(`${app.adminUrl}${path}`)).text();
+  const receive = async (key) => {
+    const receiver = await open(addr);
+    receiver.write(`GET /p/${key} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    receiver.resume();
+    const closed = once(receiver, 'close');
+    await eventually(app.adminUrl, (samples) => sumOf(samples, 'relay_waiting_keys') === 1);
+    return { receiver, closed };
+  };
+  const first = await receive('first-key');
+  assert.equal(await text('/waiting'), 'e013b66085d89ea8\n');
+  await request(addr, '/p/first-key', { method: 'PUT', body: 'content' });
+  await first.closed;
+  const second = await receive('second-key');
+  second.receiver.destroy();
+  const left = (samples) => sumOf(samples, 'relay_unpaired_total', { end: 'left' }) === 1;
+  await eventually(app.adminUrl, left);
+  const third = await receive('third-key');
+  await third.closed;
+  const fourth = await receive('fourth-key');
+  const headers = { 'X-Route-Shadow': '1' };
+  await request(addr, '/p/fourth-key', { method: 'PUT', body: 'again', headers });
+  await fourth.closed;
+  const samples = await readMetrics(app.adminUrl);
+  for (const [name, labels, expected] of [
+    ['relay_pairs_total', { end: 'whole' }, 1],
+    ['relay_pairs_total', { end: 'cut' }, 0],
+    ['relay_unpaired_total', { end: 'expired' }, 1],
+    ['relay_received_bytes_total', {}, 7],
+    ['relay_pairing_seconds_count', {}, 1],
+    ['relay_stream_seconds_count', {}, 1],
+  ]) {
+    assert.equal(sumOf(samples, name, labels), expected, name);
+  }
+  const lines = (await text('/sessions')).trim().split('\n');
+  const sessions = lines.map((line) => JSON.parse(line));
+  assert.deepEqual(
+    sessions.map(({ end }) => end),
+    ['whole', 'left', 'expired'],
+  );
+  const { bytes, n, method, framing, came } = sessions[0];
+  assert.deepEqual(
+    { bytes, n, method, framing },
+    { bytes: 7, n: 1, method: 'PUT', framing: 'length' },
+  );
+  assert.deepEqual([came[0][0], came[1][0]], ['receiver', 'sender']);
+  assert.ok(!/key|content/.test(lines.join()), lines.join());
+});

@@ -1,0 +1,33 @@
+// The peer `quickchart` of `make bench-http`: a PNG made as QuickChart's published server makes it, by Express and npm
+// qrcode's toDataURL, with the parameters and defaults of its documentation. ADDR is where it listens. A script, not a
+// module, since only those look for packages in NODE_PATH.
+const express = require('express');
+const QRCode = require('qrcode');
+
+const app = express();
+
+app.get('/qr', async (request, response) => {
+  const {
+    text,
+    size = '150',
+    margin = '4',
+    ecLevel = 'M',
+    dark = '000',
+    light = 'fff',
+  } = request.query;
+  try {
+    const url = await QRCode.toDataURL(text, {
+      width: Number(size),
+      margin: Number(margin),
+      errorCorrectionLevel: ecLevel,
+      color: { dark: `#${dark}`, light: `#${light}` },
+    });
+    const png = Buffer.from(url.split(',')[1], 'base64');
+    response.set('Cache-Control', 'public, max-age=604800').type('png').send(png);
+  } catch (error) {
+    response.status(500).type('text').send(`${error.message}\n`);
+  }
+});
+
+const [host, port] = process.env.ADDR.split(':');
+app.listen(Number(port), host);

@@ -1,0 +1,135 @@
+//! What each part of nginx' configuration costs a request.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anstream::{eprintln, println};
+use anyhow::{Context, ensure};
+use clap::Parser;
+use loadtest::server::Cores;
+use loadtest::way::{Place, Way, count, time};
+use loadtest::{exit_code, load, write, write_json};
+use qr_bench::quartiles;
+use serde::Serialize;
+use stack::settings::repository;
+
+/// Counts what nginx spends on a request of /qrcode: the barest proxy, ours, and ours without each part.
+#[derive(Parser)]
+#[command(name = "way")]
+struct Arguments {
+    /// Requests whose instructions are counted, for each row
+    #[arg(long, default_value_t = 2000)]
+    requests: usize,
+    /// Rounds in which processor time is measured as well, which needs a quiet machine; 0 for none
+    #[arg(long, default_value_t = 0)]
+    rounds: usize,
+    /// Seconds of load per row and round
+    #[arg(long, default_value_t = 3)]
+    seconds: u64,
+    /// Concurrent connections of that load
+    #[arg(long, default_value_t = 100)]
+    connections: usize,
+    /// Only the rows whose names contain one of these, separated by commas
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// The folder proxy/ of another checkout; parts that it lacks are left out
+    #[arg(long, value_name = "FOLDER")]
+    proxy: Option<PathBuf>,
+    /// The core of nginx
+    #[arg(long, default_value = "0")]
+    server_core: Cores,
+    /// The core of wrk, and of what stands behind nginx
+    #[arg(long, default_value = "1")]
+    load_core: Cores,
+    /// Folder of the table
+    #[arg(long, default_value = "target/way")]
+    out: PathBuf,
+}
+
+/// A row of `way.json`.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    instructions: u64,
+    /// Microseconds of processor time: quartiles over the rounds.
+    processor_us: Option<[f64; 3]>,
+}
+
+fn main() -> ExitCode {
+    exit_code("way", run(&service_kit::arguments::parse()).map(|()| ExitCode::SUCCESS))
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    ensure!(arguments.requests > 0, "--requests must be 1 or more");
+    if arguments.rounds > 0 {
+        load::check_installed(&["wrk"])?;
+    }
+    let source = arguments.proxy.clone().unwrap_or_else(|| repository().join("proxy"));
+    let place = Place::new(&source, &arguments.load_core)?;
+    let only = &arguments.only;
+    let wanted = |way: &Way| only.is_empty() || only.iter().any(|it| way.name().contains(it));
+    let mut ways: Vec<Way> = Way::all().into_iter().filter(wanted).collect();
+    ensure!(!ways.is_empty(), "--only {only:?}: no row has such a name");
+    if arguments.proxy.is_some() {
+        ways.retain(|way| match place.write(*way) {
+            Ok(_) => true,
+            Err(error) => {
+                eprintln!("left out: {error:#}");
+                false
+            }
+        });
+    }
+    let mut rows = Vec::new();
+    for way in &ways {
+        let instructions = count(&place, *way, arguments.requests).with_context(|| way.name())?;
+        eprintln!("{:<40} {instructions:>8} instructions", way.name());
+        rows.push(Row { name: way.name(), instructions, processor_us: None });
+    }
+    measure_time(arguments, &place, &ways, &mut rows)?;
+    let table = table(&rows);
+    write_json(&arguments.out.join("way.json"), &rows)?;
+    write(&arguments.out.join("way.md"), &table)?;
+    println!("{table}\n{}", arguments.out.join("way.md").display());
+    Ok(())
+}
+
+fn measure_time(
+    arguments: &Arguments,
+    place: &Place,
+    ways: &[Way],
+    rows: &mut [Row],
+) -> anyhow::Result<()> {
+    let cores = (&arguments.server_core, &arguments.load_core);
+    let mut times = vec![Vec::new(); ways.len()];
+    for round in 1..=arguments.rounds {
+        for (way, times) in ways.iter().zip(&mut times) {
+            let time = time(place, *way, cores, arguments.connections, arguments.seconds)?;
+            eprintln!("round {round}  {:<40} {:>6.2} µs", way.name(), 1e6 * time);
+            times.push(1e6 * time);
+        }
+    }
+    for (row, times) in rows.iter_mut().zip(times) {
+        row.processor_us = (!times.is_empty()).then(|| quartiles(times));
+    }
+    Ok(())
+}
+
+fn table(rows: &[Row]) -> String {
+    let of = |name: &str| rows.iter().find(|row| row.name == name);
+    let mut text = String::from(
+        "| nginx | instructions a request | beside ours | processor time, µs (quartiles) |\n\
+         | --- | ---: | ---: | ---: |\n",
+    );
+    for row in rows {
+        let change = of("ours").map_or(String::new(), |ours| {
+            let change = row.instructions as f64 / ours.instructions as f64 - 1.0;
+            if row.name == ours.name { String::new() } else { format!("{:+.1} %", 100.0 * change) }
+        });
+        let time = row.processor_us.map_or(String::new(), |[low, median, high]| {
+            format!("{median:.1} ({low:.1} - {high:.1})")
+        });
+        let _ = writeln!(text, "| {} | {} | {change} | {time} |", row.name, row.instructions);
+    }
+    text
+}

@@ -1,0 +1,249 @@
+//! Senders and receivers: threads with plain sockets.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, ensure};
+use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
+
+use super::servers::{Server, Way};
+
+/// What is written at once, as curl does; with chunks, a chunk.
+const PIECE: usize = 64 * 1024;
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// A client that hears nothing for so long gives up.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How a body is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// By Content-Length.
+    Length,
+    /// In chunks.
+    Chunked,
+}
+
+impl Framing {
+    fn header(self, bytes: u64) -> String {
+        match self {
+            Framing::Length => format!("content-length: {bytes}"),
+            Framing::Chunked => "transfer-encoding: chunked".to_owned(),
+        }
+    }
+}
+
+fn open(addr: SocketAddr) -> anyhow::Result<TcpStream> {
+    let stream = TcpStream::connect(addr)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn ask(stream: &mut TcpStream, key: &str, n: usize) -> anyhow::Result<()> {
+    write!(stream, "GET /p/{key}?n={n} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")?;
+    Ok(())
+}
+
+fn head(key: &str, n: usize, framing: &str) -> String {
+    format!("PUT /p/{key}?n={n} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{framing}\r\n\r\n")
+}
+
+/// Reads to the end of a message with so many bytes of body; returns the bytes after its head.
+fn read_to_end(stream: &mut TcpStream, bytes: u64, framing: Framing) -> anyhow::Result<u64> {
+    let mut buffer = vec![0; 1 << 20];
+    let (mut got, mut head, mut last) = (0_u64, None, Vec::new());
+    loop {
+        let count = stream.read(&mut buffer).context("reading")?;
+        ensure!(count > 0, "ended after {got} of {bytes} bytes");
+        let piece = &buffer[..count];
+        if head.is_none() {
+            // Heads are short, and come in one piece.
+            let end = piece.windows(4).position(|four| four == b"\r\n\r\n").context("no head")?;
+            head = Some(end as u64 + 4);
+        }
+        got += count as u64;
+        last.extend_from_slice(&piece[count.saturating_sub(LAST_CHUNK.len())..]);
+        last.drain(..last.len().saturating_sub(LAST_CHUNK.len()));
+        let body = got - head.unwrap_or_default();
+        let is_whole = match framing {
+            Framing::Length => body == bytes,
+            Framing::Chunked => body >= bytes && last == LAST_CHUNK,
+        };
+        if is_whole {
+            return Ok(body);
+        }
+    }
+}
+
+fn joined<T>(thread: JoinHandle<anyhow::Result<T>>) -> anyhow::Result<T> {
+    thread.join().map_err(|_| anyhow!("a client panicked"))?
+}
+
+/// Sends `bytes` zeros to `n` receivers; returns the time from the first byte sent to the last one
+/// received.
+///
+/// # Errors
+/// If a client fails, or does not get all.
+pub fn stream(
+    server: &Server,
+    way: Way,
+    key: &str,
+    n: usize,
+    framing: Framing,
+    bytes: u64,
+) -> anyhow::Result<Duration> {
+    let mut receivers = Vec::new();
+    if way.is_relay() {
+        for _ in 0..n {
+            let mut stream = open(server.addr)?;
+            ask(&mut stream, key, n)?;
+            receivers.push(thread::spawn(move || read_to_end(&mut stream, bytes, framing)));
+        }
+        // Until they wait.
+        thread::sleep(Duration::from_millis(50));
+    } else {
+        let arrivals = server.arrivals.try_clone()?;
+        receivers.push(thread::spawn(move || {
+            let (mut stream, _) = arrivals.accept()?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
+            let got = read_to_end(&mut stream, bytes, framing)?;
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
+            Ok(got)
+        }));
+    }
+    let mut sender = open(server.addr)?;
+    let start = Instant::now();
+    sender.write_all(head(key, n, &framing.header(bytes)).as_bytes())?;
+    send(&mut sender, bytes, framing)?;
+    for receiver in receivers {
+        joined(receiver).context("a receiver")?;
+    }
+    let took = start.elapsed();
+    sender.read_to_end(&mut Vec::new()).context("the sender's answer")?;
+    Ok(took)
+}
+
+fn send(sender: &mut TcpStream, bytes: u64, framing: Framing) -> anyhow::Result<()> {
+    let chunked = framing == Framing::Chunked;
+    let whole = if chunked { chunk(PIECE) } else { vec![0; PIECE] };
+    let mut rest = bytes;
+    while rest > 0 {
+        let count = PIECE.min(usize::try_from(rest)?);
+        let piece = match (count == PIECE, chunked) {
+            (true, _) => &whole[..],
+            (false, true) => &chunk(count)[..],
+            (false, false) => &whole[..count],
+        };
+        sender.write_all(piece).context("sending")?;
+        rest -= count as u64;
+    }
+    if chunked {
+        sender.write_all(LAST_CHUNK)?;
+    }
+    Ok(())
+}
+
+fn chunk(count: usize) -> Vec<u8> {
+    [format!("{count:x}\r\n").as_bytes(), &vec![0; count], b"\r\n"].concat()
+}
+
+/// Pairs a receiver that waits with a sender of a kilobyte, so many times. Returns, each time, the seconds from
+/// the sender's request to the receiver's head and to its last byte.
+///
+/// # Errors
+/// If a client fails.
+pub fn latencies(server: &Server, times: usize) -> anyhow::Result<Vec<(f64, f64)>> {
+    let body = [b'x'; 1000];
+    let mut all = Vec::with_capacity(times);
+    for number in 0..times {
+        let key = format!("latency-{number}");
+        let mut receiver = open(server.addr)?;
+        ask(&mut receiver, &key, 1)?;
+        let mut sender = open(server.addr)?;
+        thread::sleep(Duration::from_millis(2));
+        let reading = thread::spawn(move || -> anyhow::Result<(Instant, Instant)> {
+            let first = receiver.read(&mut [0])?;
+            ensure!(first == 1, "no answer");
+            let paired = Instant::now();
+            let mut rest = vec![0; 4096];
+            let mut got = 0;
+            while !rest[..got].ends_with(&body) {
+                let count = receiver.read(&mut rest[got..])?;
+                ensure!(count > 0, "the answer ended early");
+                got += count;
+            }
+            Ok((paired, Instant::now()))
+        });
+        thread::sleep(Duration::from_millis(1));
+        let start = Instant::now();
+        sender.write_all(&[head(&key, 1, "content-length: 1000").as_bytes(), &body].concat())?;
+        let (paired, whole) = joined(reading)?;
+        all.push((
+            paired.duration_since(start).as_secs_f64(),
+            whole.duration_since(start).as_secs_f64(),
+        ));
+        sender.read_to_end(&mut Vec::new())?;
+    }
+    Ok(all)
+}
+
+/// Pairs whose receivers do not read, until they are dropped.
+pub struct Stalled(Vec<TcpStream>);
+
+impl Stalled {
+    /// Connects so many pairs, and sends until nothing is taken any more.
+    ///
+    /// # Errors
+    /// If a client cannot connect.
+    pub fn start(server: &Server, pairs: usize) -> anyhow::Result<Self> {
+        let mut all = Vec::with_capacity(2 * pairs);
+        let mut senders = Vec::with_capacity(pairs);
+        for number in 0..pairs {
+            let key = format!("stalled-{pairs}-{number}");
+            let mut receiver = small(server.addr)?;
+            ask(&mut receiver, &key, 1)?;
+            let mut sender = small(server.addr)?;
+            sender.write_all(head(&key, 1, "content-length: 1000000000").as_bytes())?;
+            sender.set_nonblocking(true)?;
+            all.push(receiver);
+            senders.push(sender);
+        }
+        let piece = vec![0; PIECE];
+        let mut quiet = 0;
+        while quiet < 10 {
+            // An error other than that the socket is full shows when nothing is measured.
+            let taken = senders.iter_mut().filter_map(|sender| sender.write(&piece).ok()).count();
+            quiet = if taken == 0 { quiet + 1 } else { 0 };
+            thread::sleep(Duration::from_millis(100));
+        }
+        all.extend(senders);
+        Ok(Stalled(all))
+    }
+
+    /// Whether the server keeps all connections.
+    pub fn are_open(&self) -> bool {
+        self.0.iter().all(|stream| stream.peer_addr().is_ok())
+    }
+}
+
+impl Drop for Stalled {
+    fn drop(&mut self) {
+        for stream in &self.0 {
+            // It may have been closed.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// A socket with small buffers, so that a thousand take little of the system's memory.
+fn small(addr: SocketAddr) -> anyhow::Result<TcpStream> {
+    let stream = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    sockopt::set_socket_recv_buffer_size(&stream, 4096)?;
+    sockopt::set_socket_send_buffer_size(&stream, 16 * 1024)?;
+    connect(&stream, &addr)?;
+    Ok(stream.into())
+}

@@ -1,0 +1,44 @@
+//! Clients that ask for a fixed number of pictures.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use anyhow::{Context, ensure};
+
+/// Sends so many requests over so many kept connections: one on each, then all answers are read.
+///
+/// # Errors
+/// If an answer is not 200.
+pub(super) fn ask(proxy: SocketAddr, requests: usize, connections: usize) -> anyhow::Result<()> {
+    let connect = || TcpStream::connect(proxy).map(BufReader::new);
+    let mut streams: Vec<_> =
+        (0..connections).map(|_| connect()).collect::<Result<_, _>>().context("nginx")?;
+    let mut number = 0;
+    while number < requests {
+        let now = streams.len().min(requests - number);
+        for stream in &mut streams[..now] {
+            number += 1;
+            // A link of 53 bytes, each another one.
+            let head = format!(
+                "GET /qrcode?text=https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F{number:010} \
+                 HTTP/1.1\r\nHost: {proxy}\r\nUser-Agent: loadtest\r\nAccept: */*\r\n\r\n"
+            );
+            stream.get_mut().write_all(head.as_bytes())?;
+        }
+        streams[..now].iter_mut().try_for_each(read_answer)?;
+    }
+    Ok(())
+}
+
+fn read_answer(stream: &mut BufReader<TcpStream>) -> anyhow::Result<()> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        ensure!(stream.read_line(&mut head)? > 0, "nginx closed a connection after {head:?}");
+    }
+    ensure!(head.starts_with("HTTP/1.1 200 "), "nginx answered {head:?}");
+    let headers = head.lines().filter_map(|line| line.split_once(": "));
+    let mut lengths = headers.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let (_, length) = lengths.next().with_context(|| format!("no length in {head:?}"))?;
+    stream.read_exact(&mut vec![0; length.parse()?])?;
+    Ok(())
+}

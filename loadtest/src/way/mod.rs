@@ -1,0 +1,128 @@
+//! What nginx costs a request of a route: ours, ours without one part at a time, and the least that proxies
+//! over kept connections.
+//!
+//! Instructions ([`count()`]) repeat on a busy machine, and are those of the process alone. Processor time
+//! ([`time()`]) has the kernel's work too, and needs a quiet machine.
+
+mod clients;
+mod count;
+mod place;
+mod time;
+
+pub use count::count;
+pub use place::{Nginx, Place};
+pub use time::time;
+
+/// A change to a copy of nginx' files. Lines are compared without the spaces around them.
+#[derive(Clone, Copy, Debug)]
+pub enum Edit {
+    /// In this file, drops the lines that begin so.
+    Drop(&'static str, &'static str),
+    /// In this file, drops the lines from those that begin so to the next `}`.
+    DropBlock(&'static str, &'static str),
+    /// In this file, replaces the lines that begin so.
+    Replace(&'static str, &'static str, &'static str),
+    /// Adds a line to this file.
+    Append(&'static str, &'static str),
+}
+
+/// A part of our configuration that can be taken out.
+#[derive(Debug)]
+pub struct Part {
+    /// Its name in the table.
+    pub name: &'static str,
+    /// How it is taken out.
+    pub edits: &'static [Edit],
+}
+
+/// How nginx is configured.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    /// `proxy_pass` to a group with kept connections, and nothing else.
+    Barest,
+    /// Our files.
+    Ours,
+    /// Our files without a part.
+    Without(&'static Part),
+}
+
+impl Way {
+    /// Its name in the table.
+    pub fn name(self) -> String {
+        match self {
+            Way::Barest => "barest".to_owned(),
+            Way::Ours => "ours".to_owned(),
+            Way::Without(part) => format!("without {}", part.name),
+        }
+    }
+
+    /// Every way, in the order of the table.
+    pub fn all() -> Vec<Way> {
+        [Way::Barest, Way::Ours].into_iter().chain(PARTS.iter().map(Way::Without)).collect()
+    }
+}
+
+use Edit::{Append, Drop, DropBlock, Replace};
+
+/// The parts, in the order of a request.
+pub static PARTS: [Part; 13] = [
+    Part {
+        name: "the choice of a side",
+        edits: &[
+            DropBlock("locations.conf", "if ($request_uri !~"),
+            DropBlock("routes.conf", "map $chosen_arm $qrcode_arm"),
+            Append("routes.conf", "map \"\" $qrcode_arm { default new; }"),
+        ],
+    },
+    Part {
+        name: "the look for a stop file",
+        edits: &[DropBlock("locations.conf", "if (-f $document_root/qrcode)")],
+    },
+    Part { name: "the limit by address", edits: &[Drop("nginx.conf", "limit_conn by_address")] },
+    Part {
+        name: "the mirror",
+        edits: &[
+            Drop("locations.conf", "mirror /"),
+            DropBlock("locations.conf", "if ($qrcode_mirrored"),
+        ],
+    },
+    Part {
+        name: "made request ids",
+        edits: &[
+            DropBlock("nginx.conf", "map $http_x_request_id $checked_request_id"),
+            Append("routes.conf", "map \"\" $checked_request_id { default 0; }"),
+            Replace(
+                "routes/qrcode/split.conf",
+                "split_clients \"qrcode mirror",
+                "split_clients \"qrcode mirror $connection $connection_requests\" $qrcode_sampled {",
+            ),
+        ],
+    },
+    Part {
+        name: "our headers to the side",
+        edits: &[
+            Drop("nginx.conf", "proxy_set_header X-"),
+            Drop("nginx.conf", "proxy_set_header Forwarded"),
+            Drop("nginx.conf", "proxy_set_header Host"),
+        ],
+    },
+    Part { name: "dropped bodies", edits: &[Drop("locations.conf", "proxy_set_body")] },
+    Part { name: "counts of all workers together", edits: &[Drop("upstreams.conf", "zone ")] },
+    Part {
+        name: "our headers to the client",
+        edits: &[
+            Drop("nginx.conf", "proxy_hide_header"),
+            Drop("nginx.conf", "add_header X-Request-Id"),
+        ],
+    },
+    Part { name: "short caching during a ramp", edits: &[Drop("locations.conf", "expires ")] },
+    Part {
+        name: "the log on standard output",
+        edits: &[Drop("nginx.conf", "access_log /dev/stdout")],
+    },
+    Part { name: "the log for edge", edits: &[Drop("nginx.conf", "access_log edge/access.log")] },
+    Part {
+        name: "compiled regular expressions",
+        edits: &[Replace("nginx.conf", "pcre_jit", "pcre_jit off;")],
+    },
+];

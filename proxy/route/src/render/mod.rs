@@ -1,0 +1,383 @@
+//! What nginx includes: text made from route files and addresses alone.
+//!
+//! | file | place in nginx.conf | content |
+//! | --- | --- | --- |
+//! | `workers.conf` | top | how long streams may last after a reload |
+//! | `upstreams.conf` | http | where the sides, the shadow and Prometheus are |
+//! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
+//! | `paths.conf` | http, in the map `$route` | the routes' names in the access log |
+//! | `locations.conf` | the public server | the way of a request |
+//! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/stop/NAME`, `/routes.json` |
+//!
+//! A route of sessions has no split that nginx knows: `session.rs` renders its way.
+//!
+//! `ramp` writes `routes/NAME/split.conf`, which has `$NAME_split`, `$NAME_sampled`,
+//! `$NAME_ramped` and `$NAME_state`.
+
+mod session;
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::file::{Body, Fallback, Route, Side};
+use crate::path::Path;
+use crate::units::{BaseUrl, Time};
+
+/// Where the sides of all routes are, and what else nginx asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upstreams {
+    /// The app. It answers every path that no route has.
+    pub old: BaseUrl,
+    /// The new side of the routes that do not name one of their own.
+    pub new: BaseUrl,
+    /// The shadow.
+    pub shadow: BaseUrl,
+    /// Prometheus.
+    pub prometheus: BaseUrl,
+}
+
+const HEAD: &str = "# Written by `make routes` from the route files. Changes here are lost.\n";
+
+/// Every file's name and text.
+pub fn all(routes: &[Route], upstreams: &Upstreams) -> Vec<(&'static str, String)> {
+    vec![
+        ("workers.conf", session::workers(routes)),
+        ("upstreams.conf", self::upstreams(routes, upstreams)),
+        ("routes.conf", maps(routes)),
+        ("paths.conf", paths(routes)),
+        ("locations.conf", locations(routes)),
+        ("routes-admin.conf", admin(routes)),
+    ]
+}
+
+const UPSTREAMS: &str = "#
+# nginx closes idle connections after 30 s, before the sides do (65 s in legacy-node, 75 s in
+# qr-service). Otherwise a request could use a connection that is closing. keepalive_requests ends each
+# connection after some seconds of load: a Service of Kubernetes balances connections, so a new pod gets
+# its share.
+#
+# Passive health: after three failures of a listing, nginx sends its server no requests for some seconds,
+# then tries it with one, so only a few clients wait for the timeout of a server that is down or hangs.
+# Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request
+# that failed on a stale kept connection is repeated at the other listing (nginx.conf). A route has groups
+# of its own: one that hangs takes neither the pages nor the other routes with it. The zone makes all
+# workers count together.
+";
+
+/// Idle connections that each worker keeps to a side. A worker that gets more answers than this between two
+/// looks at its events closes the rest, and connects anew for the next requests.
+const KEPT: u32 = 256;
+/// How long a side of a route gets no requests after failures. The other side answers meanwhile.
+const ROUTE_PAUSE: &str = "5s";
+/// The same for the app's pages, which nobody else can answer: they are back soon after the app.
+const APP_PAUSE: &str = "2s";
+/// How long the app's pages may take (nginx.conf), and at least every answer that no other side can give.
+const APP_TIMEOUT: Duration = Duration::from_secs(10);
+const SHADOW_PAUSE: &str = "10s";
+
+fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
+    let mut text = format!("{HEAD}{UPSTREAMS}");
+    watched(&mut text, "new", &upstreams.new, ROUTE_PAUSE, KEPT);
+    watched(&mut text, "old", &upstreams.old, APP_PAUSE, KEPT);
+    watched(&mut text, "shadow", &upstreams.shadow, SHADOW_PAUSE, 16);
+    let _ = write!(
+        text,
+        "\nupstream prometheus {{\n    server {};\n}}\n",
+        upstreams.prometheus.authority()
+    );
+    for route in routes {
+        let (name, file) = (route.variable(), &route.file);
+        let _ = write!(text, "\n# {}\n", route.name);
+        if route.is_session() {
+            text += &session::upstreams(route);
+            continue;
+        }
+        let old = file.old.url.as_ref().unwrap_or(&upstreams.old);
+        let new = file.new.url.as_ref().unwrap_or(&upstreams.new);
+        if file.new.url.is_some() {
+            watched(&mut text, &format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
+        }
+        watched(&mut text, &format!("{name}_old"), old, ROUTE_PAUSE, KEPT);
+        if file.old.url.is_some() {
+            watched(&mut text, &format!("{name}_stopped"), old, APP_PAUSE, KEPT);
+        }
+        if route.fallback() != Fallback::None {
+            bounded(&mut text, &format!("{name}_fallback"), old, file.fallback_limit);
+        }
+        if route.fallback() == Fallback::Both {
+            bounded(&mut text, &format!("{name}_rescue"), new, file.rescue_limit);
+        }
+    }
+    text
+}
+
+/// A group of a server that may be down or hang.
+fn watched(text: &mut String, name: &str, url: &BaseUrl, pause: &str, kept: u32) {
+    let listing = format!("    server {} max_fails=3 fail_timeout={pause};\n", url.authority());
+    group(text, name, &listing.repeat(2), kept);
+}
+
+/// A group that takes so many requests at once and refuses all beyond. nginx counts connections by
+/// group.
+fn bounded(text: &mut String, name: &str, url: &BaseUrl, limit: u32) {
+    let listing = format!("    server {} max_conns={limit};\n", url.authority());
+    group(text, name, &listing, 16);
+}
+
+fn group(text: &mut String, name: &str, servers: &str, kept: u32) {
+    let _ = write!(
+        text,
+        "\nupstream {name} {{\n    zone {name} 64k;\n{servers}    keepalive {kept};\n    \
+         keepalive_timeout 30s;\n    keepalive_requests 10000;\n}}\n"
+    );
+}
+
+/// Matches the rest of a `Cache-Control` with a time of more than 59 s.
+const LONG: &str = "(?=.*(age|revalidate|error)=0*([6-9][0-9]|[1-9][0-9][0-9]))";
+
+const MAPS: &str = "#
+# $NAME_arm: the side that a request of the route is assigned to: the one that it may choose ($chosen_arm),
+# else by the split.
+# $NAME_mirrored: whether the shadow gets it too, whichever side answers the client.
+# $mirrored_route: tells the shadow the route of a mirrored request.
+# $NAME_expires: while the route is being ramped, an answer that may be cached longer than a minute may be
+# cached for a minute, and a private one not at all. Else a wrong one would outlive the rollback.
+";
+
+fn maps(routes: &[Route]) -> String {
+    let mut text = format!("{HEAD}{MAPS}{}", mirrored_routes(routes));
+    for route in routes {
+        let (name, file) = (route.variable(), &route.file);
+        if route.is_session() {
+            text += &session::maps(route);
+            continue;
+        }
+        // Plain strings ignore case, and nginx refuses a method in lower case.
+        let twice: String =
+            route.asked_twice().iter().map(|it| format!("    \"1 {it}\" 1;\n")).collect();
+        let _ = write!(
+            text,
+            "\n# --- {}: {}\n\
+             map $chosen_arm ${name}_arm {{\n    default ${name}_split;\n    new     new;\n    \
+             old     old;\n}}\n\
+             map \"${name}_sampled $request_method\" ${name}_mirrored {{\n    \
+             default 0;\n{twice}}}\n\
+             map ${name}_ramped ${name}_expires {{\n    volatile;\n    default off;\n    \
+             1 ${name}_expires_ramped;\n}}\n\
+             map $sent_http_cache_control ${name}_expires_ramped {{\n    volatile;\n    \
+             default off;\n    \"~*^{LONG}.*private\" epoch;\n    \"~*^{LONG}\" 60s;\n}}\n",
+            route.name, file.path
+        );
+    }
+    text
+}
+
+fn mirrored_routes(routes: &[Route]) -> String {
+    let mirrored = routes.iter().filter(|route| !route.is_session());
+    let lines = mirrored.map(|route| format!("    /.mirror/{0} {0};\n", route.name));
+    format!(
+        "\nmap $uri $mirrored_route {{\n    volatile; # a request and its mirror share variables\n    \
+         default \"\";\n{}}}\n",
+        lines.collect::<String>()
+    )
+}
+
+fn paths(routes: &[Route]) -> String {
+    let mut text = HEAD.to_owned();
+    for route in routes {
+        let path = &route.file.path;
+        let pattern = match path {
+            Path::Exact(_) => path.pattern().replace(r"(\?|$)", "$"),
+            Path::Prefix(_) => path.pattern(),
+        };
+        let _ = writeln!(text, "\"~^{pattern}\" \"{path}\";");
+    }
+    text
+}
+
+const LOCATIONS: &str = "#
+# $carved is the route's name, $arm the assigned side, $side who answers. 595, 596, 598 and 599 lead to
+# named locations, and 597 is nginx' own limit (nginx.conf); no server sends them. So a limit is never taken
+# for a 503 of the new side, which falls back.
+#
+# A request is of the route by its path as the client wrote it: nginx decodes a path before it matches
+# locations but forwards it as it came, and /%71rcode or //qrcode is another path for the app.
+#
+# A route is stopped while its file in the folder stop/ exists: each request then goes to the old side,
+# whatever the split or a header says. nginx looks at every request, so no reload is needed. A side that
+# nobody stands in for (the old one of a stopped route, a fallback, a rescue) gets the time that the app's
+# pages have, if its own is shorter.
+#
+# Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits
+# for it. So the shadow answers before it compares, the timeouts are short, and a shadow that fails a few
+# times gets a pause. A mirror makes a subrequest of every request, so on the new side, where that would be a
+# large part of the cost, only the sampled ones come to the location that has one.
+";
+
+fn locations(routes: &[Route]) -> String {
+    let mut text = format!("{HEAD}{LOCATIONS}");
+    for route in routes {
+        let _ = write!(text, "\n# --- {}: {}\n\n", route.name, route.file.path);
+        text += &if route.is_session() { session::locations(route) } else { location(route) };
+        if let Path::Prefix(path) = &route.file.path {
+            let bare = path.trim_end_matches('/');
+            let is_bare = |other: &Route| other.file.path == Path::Exact(bare.to_owned());
+            if !routes.iter().any(is_bare) {
+                // nginx itself would answer this path with a redirect to the one with the slash.
+                let _ = write!(
+                    text,
+                    "\nlocation = {bare} {{\n    include page-errors.conf;\n    \
+                     set $side old;\n    proxy_pass http://old;\n}}\n"
+                );
+            }
+        }
+    }
+    text
+}
+
+fn location(route: &Route) -> String {
+    let (name, file) = (route.variable(), &route.file);
+    let matching = match &file.path {
+        Path::Exact(path) => format!("= {path}"),
+        Path::Prefix(path) => format!("^~ {path}"),
+    };
+    let (body, mirrored_body) = match route.body() {
+        Body::None => ("    proxy_set_body \"\";\n", "off"),
+        Body::Buffered => ("", "on"),
+    };
+    let mirror =
+        format!("    mirror /.mirror/{}; mirror_request_body {mirrored_body};\n", route.name);
+    let expires = format!("    expires ${name}_expires;\n");
+    let within = |time: Time, side: &Side, group: &str| {
+        format!(
+            "    proxy_connect_timeout {};\n    proxy_send_timeout {time};\n    \
+             proxy_read_timeout {time};\n{expires}{body}    proxy_pass http://{group};\n",
+            side.connect_timeout
+        )
+    };
+    let to = |side: &Side, group: &str| within(side.timeout, side, group);
+    // After it nobody else is asked.
+    let at_last =
+        |side: &Side, group: &str| within(Time(side.timeout.0.max(APP_TIMEOUT)), side, group);
+    let new = file.new.url.as_ref().map_or("new".to_owned(), |_| format!("{name}_new"));
+    let too_many = "    error_page 597 = @too_many;\n";
+    let gone = "    error_page 502 504 = @unavailable;\n";
+    let (route_name, stop) = (&route.name, stop_file(route));
+    // A 503 for overload falls back too.
+    let falls_back =
+        format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
+    let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
+    let failed_new = if route.fallback() == Fallback::None { gone } else { &falls_back };
+    let failed_old = if route.fallback() == Fallback::Both { &rescued } else { gone };
+
+    let unlike = |variable: &str, pattern: &str| {
+        format!("    if ({variable} !~ \"{pattern}\") {{\n        return 598;\n    }}\n")
+    };
+    let mut others = unlike("$request_uri", &format!("^{}", file.path.pattern()));
+    if let Some(methods) = file.methods.pattern() {
+        others += &unlike("$request_method", &methods);
+    }
+    // Wherever a body may be read or sent on: else the server's limit counts there.
+    let limit = format!("    client_max_body_size {};\n", route.max_body());
+    let mut text = format!(
+        "location {matching} {{\n{limit}{too_many}    error_page 595 = @{name}_sampled;\n    \
+         error_page 596 = @{name}_stopped;\n    error_page 598 = @rest;\n    error_page 599 = @{name}_old;\n\
+         {others}    set $carved {route_name};\n    set $arm ${name}_arm;\n    \
+         if (-f {stop}) {{\n        set $arm old;\n        return 596;\n    }}\n    \
+         if ($arm = old) {{\n        return 599;\n    }}\n    \
+         set $side new;\n    if (${name}_mirrored) {{\n        return 595;\n    }}\n\
+         {failed_new}{}}}\n\n",
+        to(&file.new, &new)
+    );
+    let mirrored = format!("{limit}{mirror}");
+    let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
+        let _ = write!(
+            text,
+            "location @{name}_{which} {{\n    set $side {side};\n{mirror}{too_many}{failed}{to}}}\n\n"
+        );
+    };
+    named("sampled", "new", &mirrored, failed_new, to(&file.new, &new));
+    named("old", "old", &mirrored, failed_old, to(&file.old, &format!("{name}_old")));
+    let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
+    named("stopped", "old", &mirrored, gone, at_last(&file.old, &app));
+    if route.fallback() != Fallback::None {
+        named("fallback", "fallback", "", gone, at_last(&file.old, &format!("{name}_fallback")));
+    }
+    if route.fallback() == Fallback::Both {
+        named("rescue", "rescue", "", gone, at_last(&file.new, &format!("{name}_rescue")));
+    }
+    let _ = write!(
+        text,
+        "location = /.mirror/{} {{\n    internal;\n{limit}    if (${name}_mirrored = 0) {{\n        \
+         return 204;\n    }}\n    proxy_connect_timeout 100ms;\n    proxy_send_timeout 100ms;\n    \
+         proxy_read_timeout 100ms;\n{body}    proxy_pass http://shadow$request_uri;\n}}\n",
+        route.name
+    );
+    text
+}
+
+/// The file that stops a route while it exists. nginx' root is the folder `stop` in its prefix.
+fn stop_file(route: &Route) -> String {
+    format!("$document_root/{}", route.name)
+}
+
+fn admin(routes: &[Route]) -> String {
+    let mut text = format!(
+        "{HEAD}#\n# The splits that this worker serves, as ramp wrote them; `ramp` polls them to see when a \
+         change is in\n# force. /stop/NAME says whether the route is stopped.\n"
+    );
+    // The homes of sessions say which share they use.
+    let split = || routes.iter().filter(|route| !route.is_session());
+    let all: Vec<String> =
+        split().map(|route| format!("\"{}\":${}_state", route.name, route.variable())).collect();
+    let _ = write!(
+        text,
+        "\nlocation = /split {{\n    default_type application/json;\n    return 200 '{{{}}}\\n';\n}}\n",
+        all.join(",")
+    );
+    for route in split() {
+        let _ = write!(
+            text,
+            "\nlocation = /split/{} {{\n    default_type application/json;\n    \
+             return 200 \"${}_state\\n\";\n}}\n",
+            route.name,
+            route.variable()
+        );
+    }
+    for route in routes {
+        let _ = write!(
+            text,
+            "\nlocation = /stop/{} {{\n    if (-f {}) {{\n        return 200 \"stopped\\n\";\n    }}\n    \
+             return 200 \"not stopped\\n\";\n}}\n",
+            route.name,
+            stop_file(route)
+        );
+    }
+    // No character of these needs escaping: names and paths are checked.
+    let listed: Vec<String> = routes.iter().map(|route| for_screens(route).to_string()).collect();
+    let _ = write!(
+        text,
+        "\n# For screens: the routes, and what people call their sides.\n\
+         location = /routes.json {{\n    default_type application/json;\n    \
+         add_header Cache-Control no-cache;\n    return 200 '[{}]\\n';\n}}\n",
+        listed.join(",").replace('\'', "\\'")
+    );
+    text
+}
+
+/// What screens show of a route.
+fn for_screens(route: &Route) -> serde_json::Value {
+    let called = |side: &Side, which: &str| side.name.clone().unwrap_or_else(|| which.to_owned());
+    let mut shown = json!({
+        "name": route.name,
+        "path": route.file.path.to_string(),
+        "old": called(&route.file.old, "old"),
+        "new": called(&route.file.new, "new"),
+    });
+    if route.is_session() {
+        shown["sessions"] = true.into();
+    }
+    shown
+}

@@ -1,0 +1,135 @@
+//! The way of a route of sessions: homes choose the side, and streams pass in both directions at once.
+
+use std::fmt::Write;
+
+use super::{HEAD, stop_file};
+use crate::file::Route;
+use crate::path::Path;
+
+/// Seconds that open requests may take after a reload or a stop, where no route has streams.
+const REQUESTS_END_WITHIN: u32 = 10;
+
+pub(super) fn workers(routes: &[Route]) -> String {
+    if routes.iter().any(Route::is_session) {
+        return format!(
+            "{HEAD}#\n# No worker_shutdown_timeout: a reload, which a new share of any other route causes, would cut \
+             streams.\n# An old worker ends with its last stream. Who stops nginx sets the bound.\n"
+        );
+    }
+    format!(
+        "{HEAD}#\n# Open requests may take this long after a reload or a stop.\n\
+         worker_shutdown_timeout {REQUESTS_END_WITHIN}s;\n"
+    )
+}
+
+pub(super) fn upstreams(route: &Route) -> String {
+    let (name, file) = (route.variable(), &route.file);
+    let mut text = format!("\nupstream {name}_homes {{\n    zone {name}_homes 64k;\n");
+    for (number, home) in file.homes.iter().enumerate() {
+        let backup = if number == 0 { "" } else { " backup" };
+        let _ = writeln!(text, "    server {}{backup};", home.url.authority());
+    }
+    text += "    keepalive 32;\n    keepalive_timeout 30s;\n}\n";
+    for (side, which) in [(&file.old, "old"), (&file.new, "new")] {
+        if let Some(url) = &side.url {
+            let _ = write!(
+                text,
+                "\n# max_fails=0: a side that is marked as down could not complete the pairs that it holds.\n\
+                 upstream {name}_{which} {{\n    zone {name}_{which} 64k;\n    server {} max_fails=0;\n}}\n",
+                url.authority()
+            );
+        }
+    }
+    text
+}
+
+pub(super) fn maps(route: &Route) -> String {
+    let name = route.variable();
+    format!(
+        "\n# --- {}: {}\n\
+         # The side that a home gives; the old one if none answers.\n\
+         map $upstream_http_x_home ${name}_home {{\n    volatile; # a request and its subrequest share variables\n    \
+         default old;\n    new     new;\n}}\n\
+         map $side ${name}_group {{\n    volatile;\n    default {name}_old;\n    new     {name}_new;\n}}\n",
+        route.name, route.file.path
+    )
+}
+
+/// What both locations of a route have: the way of a stream.
+fn stream(route: &Route) -> String {
+    let name = route.variable();
+    let idle = route.file.idle_timeout;
+    let mut text = format!(
+        "    auth_request_set $arm ${name}_home;\n    auth_request_set $side ${name}_home;\n    \
+         error_page 597 = @too_many;\n    error_page 502 504 = @unavailable;\n    \
+         client_max_body_size {};\n    client_body_timeout {idle};\n    send_timeout {idle};\n    \
+         grpc_connect_timeout 1s;\n    grpc_read_timeout {idle};\n    grpc_send_timeout {idle};\n    \
+         grpc_next_upstream off; # a stream is not begun anew\n    grpc_hide_header X-Request-Id;\n",
+        route.max_body()
+    );
+    for (header, value) in [
+        ("X-Forwarded-For", "$remote_addr"),
+        ("X-Real-IP", "$remote_addr"),
+        ("Forwarded", "\"\""),
+        ("X-Forwarded-Proto", "$scheme"),
+        ("X-Request-Id", "$checked_request_id"),
+        ("X-Route-Fallback", "\"\""),
+        ("X-Route-Arm", "\"\""),
+        ("X-Route-Name", "\"\""),
+        ("X-Route-Shadow", "\"\""),
+    ] {
+        let _ = writeln!(text, "    grpc_set_header {header} {value};");
+    }
+    let _ = writeln!(text, "    grpc_pass grpc://${name}_group;");
+    text
+}
+
+/// The question to the homes. A stopped route's waits less: a home that hangs must not hold up a stop.
+fn question(route: &Route, path: &str, is_stopped: bool) -> String {
+    let name = route.variable();
+    let (header, timeouts) = match is_stopped {
+        true => (
+            "X-Route-Stopped 1",
+            "proxy_connect_timeout 300ms;\n    proxy_read_timeout 450ms;\n    proxy_next_upstream_timeout 900ms;",
+        ),
+        false => {
+            ("X-Route-Arm $chosen_arm", "proxy_connect_timeout 1s;\n    proxy_read_timeout 5s;")
+        }
+    };
+    format!(
+        "location = {path} {{\n    internal;\n    client_max_body_size 0; # a subrequest has its request's Content-Length\n    \
+         {timeouts}\n    \
+         proxy_next_upstream error timeout;\n    proxy_next_upstream_tries 0;\n    proxy_intercept_errors on;\n    \
+         error_page 500 502 503 504 =204 @{name}_no_home;\n    proxy_pass_request_body off;\n    \
+         proxy_pass_request_headers off;\n    proxy_set_header Connection \"\";\n    \
+         proxy_set_header Content-Length \"\";\n    proxy_set_header X-Key $request_uri;\n    \
+         proxy_set_header {header};\n    proxy_pass http://{name}_homes;\n}}\n"
+    )
+}
+
+const ABOUT: &str = "# A home tells the side of each request before the body is read (auth_request): the side that holds its
+# key, else the one that the client may choose, else the share's. HTTP/2 to the sides, because over HTTP/1
+# nginx stops sending a body once the answer has begun. No mirror, no fallback, no share in this file.
+#
+# While the route is stopped, the homes are asked another way: only who waits on the new side still finds
+# its partner there, and every new key goes to the old side.
+";
+
+pub(super) fn locations(route: &Route) -> String {
+    let (name, route_name) = (route.variable(), &route.name);
+    let matching = match &route.file.path {
+        Path::Exact(path) => format!("= {path}"),
+        Path::Prefix(path) => format!("^~ {path}"),
+    };
+    let (home, stopped) = (format!("/.home/{route_name}"), format!("/.home/{route_name}/stopped"));
+    let (stop, stream) = (stop_file(route), stream(route));
+    format!(
+        "{ABOUT}\nlocation {matching} {{\n    error_page 596 = @{name}_stopped;\n    \
+         set $carved {route_name};\n    if (-f {stop}) {{\n        return 596;\n    }}\n    \
+         auth_request {home};\n{stream}}}\n\n\
+         location @{name}_stopped {{\n    auth_request {stopped};\n{stream}}}\n\n\
+         {}\n{}\nlocation @{name}_no_home {{\n    return 204;\n}}\n",
+        question(route, &home, false),
+        question(route, &stopped, true)
+    )
+}

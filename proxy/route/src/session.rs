@@ -1,0 +1,161 @@
+//! Routes whose requests belong together: the judge `session`.
+//!
+//! The two halves of a stream must meet on one side, and a stream can be neither mirrored nor begun anew on
+//! the other side. So a home tells nginx the side of each request, and keys that say otherwise are refused.
+
+use anyhow::ensure;
+use judge::JudgeSettings;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::file::{Route, RouteFile, Side};
+use crate::units::{BaseUrl, Size};
+
+/// A service that tells nginx the side of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Home {
+    /// Where nginx asks: http://HOST:PORT. The answer is 204 with `old` or `new` in `X-Home`.
+    #[schemars(with = "String")]
+    pub url: BaseUrl,
+    /// Its admin listener, whose /share is the text of the share file that is in force.
+    #[schemars(with = "String")]
+    pub admin: BaseUrl,
+}
+
+impl Route {
+    /// Whether its requests belong together, and so share a side: homes tell nginx which.
+    pub fn is_session(&self) -> bool {
+        self.file.judge == JudgeSettings::Session
+    }
+
+    /// Whether the shadow plays its sessions again.
+    pub fn is_replayed(&self) -> bool {
+        let is_known = |side: &Side| side.url.is_some() && side.admin.is_some();
+        self.is_session() && is_known(&self.file.old) && is_known(&self.file.new)
+    }
+}
+
+/// What a route of sessions cannot have, and why.
+const NOT_OF_SESSIONS: [(&str, &str); 13] = [
+    ("methods", "takes every method"),
+    ("key", "leaves the side to the homes"),
+    ("compare_headers", "compares no two answers"),
+    ("ignore_headers", "compares no two answers"),
+    ("fallback", "begins no request anew on the other side"),
+    ("fallback_limit", "begins no request anew on the other side"),
+    ("rescue_limit", "begins no request anew on the other side"),
+    ("body", "streams bodies"),
+    ("shadow", "mirrors nothing"),
+    ("old.timeout", "has one idle_timeout for both sides"),
+    ("new.timeout", "has one idle_timeout for both sides"),
+    ("old.connect_timeout", "has one second for connecting"),
+    ("new.connect_timeout", "has one second for connecting"),
+];
+
+/// What only a route of sessions has.
+const OF_SESSIONS: [&str; 4] = ["homes", "idle_timeout", "old.admin", "new.admin"];
+
+/// Refuses keys that contradict the judge. `table` is the file as it was written, without defaults.
+///
+/// # Errors
+/// One line that names both keys.
+pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()> {
+    if file.judge != JudgeSettings::Session {
+        for key in OF_SESSIONS {
+            ensure!(!has(table, key), "{key}: only a route with judge = \"session\" has it");
+        }
+        ensure!(
+            file.max_body != Some(Size(0)),
+            "max_body: 0: no limit needs judge = \"session\", since nginx holds other bodies"
+        );
+        return Ok(());
+    }
+    for (key, why) in NOT_OF_SESSIONS {
+        ensure!(!has(table, key), "{key} contradicts judge = \"session\", which {why}");
+    }
+    ensure!(!file.homes.is_empty(), "homes: judge = \"session\" needs at least one");
+    for (side, which) in [(&file.old, "old"), (&file.new, "new")] {
+        ensure!(
+            side.url.is_some(),
+            "{which}.url: judge = \"session\" needs it: a listener that speaks HTTP/2 without TLS"
+        );
+    }
+    Ok(())
+}
+
+/// Whether the file has a key, such as `key` or `old.timeout`.
+fn has(table: &toml::Table, key: &str) -> bool {
+    match key.split_once('.') {
+        None => table.contains_key(key),
+        Some((outer, inner)) => table.get(outer).and_then(|value| value.get(inner)).is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::file::Route;
+
+    const LEAST: &str = "path = \"/p/*\"\njudge = \"session\"\n\
+        old.url = \"http://127.0.0.1:1\"\nnew.url = \"http://127.0.0.1:2\"\n\
+        homes = [{ url = \"http://127.0.0.1:3\", admin = \"http://127.0.0.1:4\" }]\n";
+
+    #[test]
+    fn the_least_has_no_limit_and_waits_an_hour() {
+        let route = Route::parse("relay", LEAST).expect("valid");
+        assert!(route.is_session());
+        assert_eq!(route.max_body().to_string(), "0");
+        assert_eq!(route.file.idle_timeout.to_string(), "3600s");
+        let limited = Route::parse("relay", &format!("max_body = \"1m\"\n{LEAST}")).expect("valid");
+        assert_eq!(limited.max_body().to_string(), "1m");
+    }
+
+    #[test]
+    fn a_contradiction_is_one_line_that_names_both_keys() {
+        for key in [
+            "methods = [\"GET\"]",
+            "key = \"client\"",
+            "compare_headers = []",
+            "ignore_headers = []",
+            "fallback = \"none\"",
+            "fallback_limit = 1",
+            "rescue_limit = 1",
+            "body = \"buffered\"",
+            "shadow.percent = 1",
+            "old.timeout = \"1s\"",
+            "new.timeout = \"1s\"",
+            "old.connect_timeout = \"1s\"",
+            "new.connect_timeout = \"1s\"",
+        ] {
+            let text = format!("{key}\n{LEAST}");
+            let error = format!("{:#}", Route::parse("relay", &text).expect_err(key));
+            let name = key.split(" = ").next().unwrap_or(key).replace(".percent", "");
+            assert!(
+                error.contains(&name)
+                    && error.contains("judge = \"session\"")
+                    && error.lines().count() == 1,
+                "{key}: {error}"
+            );
+        }
+        for (text, problem) in [
+            (LEAST.replace("homes", "#"), "homes: judge = \"session\" needs at least one"),
+            (LEAST.replace("old.url", "#"), "old.url: judge = \"session\" needs it"),
+            (
+                LEAST.replace("\"session\"", "\"bytes\""),
+                "homes: only a route with judge = \"session\"",
+            ),
+            (LEAST.replace(", admin", ", adm"), "line 5: unknown field `adm`"),
+            (
+                "path = \"/a\"\nmax_body = \"0\"".to_owned(),
+                "max_body: 0: no limit needs judge = \"session\"",
+            ),
+            (
+                "path = \"/a\"\nidle_timeout = \"1s\"".to_owned(),
+                "idle_timeout: only a route with judge =",
+            ),
+        ] {
+            let error = format!("{:#}", Route::parse("relay", &text).expect_err(problem));
+            assert!(error.contains(problem) && error.lines().count() == 1, "{problem}: {error}");
+        }
+    }
+}

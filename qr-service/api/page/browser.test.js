@@ -1,0 +1,328 @@
+/**
+ * Drives the playground and the documentation in Chromium, on a qr-service (BASE_URL) or a whole stack
+ * (STACK_URL): `stack with -- node --test qr-service/api/page/browser.test.js`.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import {
+  launchBrowser,
+  openPage,
+  overflowOf,
+  picture,
+} from '../../../legacy-node/test/support/browser.js';
+import { decodeQr } from '../../../legacy-node/test/support/decoder.js';
+
+const baseUrl = (process.env.STACK_URL ?? process.env.BASE_URL)?.replace(/\/$/, '');
+assert.ok(baseUrl, 'run `stack with -- node --test qr-service/api/page/browser.test.js`');
+const browser = await launchBrowser();
+after(() => browser.close());
+const PHONE = { viewport: { width: 360, height: 740 } };
+
+/** The playground, once it shows its first picture. */
+async function open(t, options) {
+  const opened = await openPage(browser, t, `${baseUrl}/v1/`, options);
+  await shows(opened.page, /^QR version 1,|^QR version 2,/);
+  return opened;
+}
+
+/** Waits until the line below the picture says so, and the picture is the latest. */
+async function shows(page, pattern) {
+  await page.locator('#state').filter({ hasText: pattern }).waitFor({ timeout: 20_000 });
+  await page.waitForFunction(() => !document.getElementById('frame').classList.contains('stale'));
+}
+
+// The code changes at once, the picture when its answer is there.
+async function becomes(page, pattern) {
+  for (let tries = 0; tries < 50; tries += 1) {
+    if (pattern.test(await onScreen(page).catch(() => ''))) return;
+    await page.waitForTimeout(200);
+  }
+  assert.match(await onScreen(page), pattern);
+}
+
+/** Decodes what is on the screen. */
+async function onScreen(page) {
+  const png = await page.locator('#frame').screenshot();
+  return (await decodeQr(png)).bytes.toString();
+}
+
+const option = (page, name) => page.locator(`#option-${name}`);
+const code = (page) => page.locator('#code').textContent();
+
+async function choose(page, language) {
+  await page.locator('#language').selectOption(language);
+  return code(page);
+}
+
+describe('the playground', () => {
+  it('shows the code of the text as one types, and asks no other host', async (t) => {
+    const { page, problems, responses } = await open(t);
+    assert.equal(await onScreen(page), 'https://example.com/');
+    await option(page, 'text').fill('');
+    await page.locator('#state').getByText('Type something').waitFor();
+    await option(page, 'text').pressSequentially('Grüße & 漢字 "quoted"', {
+      delay: 10,
+    });
+    await page.waitForFunction(() => document.getElementById('picture').alt.endsWith('"quoted"'));
+    await shows(page, /modules/);
+    assert.equal(await onScreen(page), 'Grüße & 漢字 "quoted"');
+    const origins = new Set(responses.map((it) => new URL(it.url()).origin));
+    assert.deepEqual(
+      [...origins].filter((it) => it !== 'null'),
+      [baseUrl],
+    );
+    assert.deepEqual(problems, []);
+  });
+
+  it('has every option of the service', async (t) => {
+    const { page } = await open(t);
+    const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
+    const names = document.paths['/v1/qr'].get.parameters.map((it) => it.name);
+    const shown = await page.locator('#form [name]').evaluateAll((all) => all.map((it) => it.name));
+    // Bytes take the place of the text.
+    assert.deepEqual(shown.toSorted(), names.toSorted());
+    const kinds = Object.keys(document.paths).filter((it) => it.startsWith('/v1/payload/')).length;
+    assert.equal(await page.locator('#content option').count(), kinds + 1);
+  });
+
+  it('draws as the options say, in every format', async (t) => {
+    const { page, problems } = await open(t);
+    await page.locator('summary', { hasText: 'More' }).click();
+    await option(page, 'level').selectOption('H');
+    await option(page, 'dark').fill('036');
+    await option(page, 'size').fill('300');
+    await shows(page, /level H/);
+    assert.equal(
+      await choose(page, 'URL'),
+      `${baseUrl}/v1/qr.png?text=https%3A%2F%2Fexample.com%2F&size=300&dark=036&level=H`,
+    );
+    for (const format of ['svg', 'pdf', 'eps', 'txt', 'json', 'png']) {
+      await option(page, 'format').selectOption(format === 'png' ? '' : format);
+      await page.waitForFunction(
+        (end) => document.getElementById('code').textContent.includes(end),
+        `/v1/qr.${format}?`,
+      );
+      await shows(page, /bytes/);
+      assert.equal(await option(page, 'width_mm').isVisible(), ['pdf', 'eps'].includes(format));
+      if (!['txt', 'json'].includes(format))
+        assert.equal(await onScreen(page), 'https://example.com/');
+      assert.equal(await page.locator('#problems li').count(), 0, format);
+    }
+    await option(page, 'kind').selectOption('rmqr');
+    await shows(page, /^rMQR version R/);
+    await option(page, 'kind').selectOption('micro');
+    await page.locator('#problems li').first().waitFor();
+    await option(page, 'text').fill('12345');
+    await option(page, 'level').selectOption('');
+    await shows(page, /^Micro QR version M1, mask/);
+    assert.ok(
+      problems.every((it) => /status of (400|422)/.test(it)),
+      problems.join(),
+    );
+  });
+
+  it('warns before a picture stops to scan, and says why it is refused', async (t) => {
+    const { page } = await open(t);
+    const warnings = page.locator('#warnings');
+    await option(page, 'dark').fill('777');
+    await warnings.getByText('The contrast is 53 %').waitFor();
+    assert.equal(await onScreen(page), 'https://example.com/');
+    await option(page, 'dark').fill('aaa');
+    await page.locator('#problems li').filter({ hasText: 'dark:' }).waitFor();
+    assert.equal(await option(page, 'dark').getAttribute('aria-invalid'), 'true');
+    assert.match(await page.locator('#fault-dark').textContent(), /darker/);
+    assert.ok(await page.locator('#frame.stale').isVisible());
+    await option(page, 'dark').fill('');
+    await option(page, 'margin').fill('1');
+    await warnings.getByText('quiet zone').waitFor();
+    await option(page, 'margin').fill('');
+    await option(page, 'scale').fill('2');
+    await warnings.getByText('2.0 pixels wide').waitFor();
+    await option(page, 'scale').fill('');
+    await option(page, 'format').selectOption('pdf');
+    await option(page, 'width_mm').fill('9');
+    await warnings.getByText('0.27 mm wide').waitFor();
+    await option(page, 'version_min').fill('41');
+    await page.locator('#fault-version_min').getByText('use 1 to 40').waitFor();
+  });
+
+  it('shows the last answer, whatever order they come in', async (t) => {
+    const { page } = await open(t);
+    await page.route('**/v1/qr.png?text=slow', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await route.continue().catch(() => {});
+    });
+    await option(page, 'text').fill('slow');
+    await page.waitForTimeout(400);
+    await option(page, 'text').fill('quick');
+    await page.waitForFunction(() => document.getElementById('picture').alt === 'QR code of quick');
+    await page.waitForTimeout(2000);
+    assert.equal(await onScreen(page), 'quick');
+  });
+
+  it('makes payloads, and keeps secrets out of the URL', async (t) => {
+    const { page } = await open(t);
+    await page.locator('#content').selectOption('geo');
+    await option(page, 'latitude').fill('52.5');
+    await option(page, 'longitude').fill('13.4');
+    await shows(page, /bytes/);
+    await page.waitForFunction(() =>
+      document.getElementById('code').textContent.includes('longitude'),
+    );
+    await becomes(page, /^geo:52.5,13.4/);
+    assert.match(
+      await choose(page, 'URL'),
+      /\/v1\/payload\/geo\.png\?latitude=52\.5&longitude=13\.4$/,
+    );
+    await page.locator('#content').selectOption('wifi');
+    await option(page, 'ssid').fill("guests'");
+    await option(page, 'password').fill('come in, please');
+    await shows(page, /bytes/);
+    await page.waitForFunction(() =>
+      document.getElementById('code').textContent.includes('please'),
+    );
+    await becomes(page, /^WIFI:/);
+    assert.match(await choose(page, 'URL'), /^POST .*\/v1\/payload\/wifi\.png\n\{/);
+    await runs(page, 'curl', /^WIFI:/);
+    await runs(page, 'Python', /^WIFI:/);
+    await runs(page, 'JavaScript', /^WIFI:/);
+    await runs(page, 'Go', /^WIFI:/);
+  });
+
+  it('gives code that makes the picture', async (t) => {
+    const { page } = await open(t);
+    const text = `it's "5 $HOME" \\ % \`x\` ü 漢 😀 <b>&`;
+    await option(page, 'text').fill(text);
+    await shows(page, /bytes/);
+    for (const language of ['curl', 'JavaScript', 'Python', 'Go', 'Java', 'PHP']) {
+      await runs(page, language, text);
+    }
+    const html = await choose(page, 'HTML');
+    const plain = await browser.newPage();
+    t.after(() => plain.close());
+    await plain.setContent(`<body style="margin:20px">${html}</body>`);
+    await plain.waitForFunction(
+      () => document.images[0].complete && document.images[0].naturalWidth,
+    );
+    assert.equal((await decodeQr(await plain.screenshot())).bytes.toString(), text);
+  });
+
+  it('downloads each format', async (t) => {
+    const { page } = await open(t);
+    const begins = {
+      PNG: '\x89PNG',
+      SVG: '<svg',
+      PDF: '%PDF',
+      EPS: '%!PS',
+      TXT: '',
+      JSON: '{',
+    };
+    for (const [format, begin] of Object.entries(begins)) {
+      const started = page.waitForEvent('download');
+      await page.getByRole('button', { name: format, exact: true }).click();
+      const download = await started;
+      assert.equal(download.suggestedFilename(), `code.${format.toLowerCase()}`);
+      const bytes = readFileSync(await download.path());
+      assert.ok(bytes.length > 100 && bytes.toString('latin1').startsWith(begin), format);
+    }
+  });
+
+  it('works by keyboard', async (t) => {
+    const { page } = await open(t);
+    await page.locator('#content').focus();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('typed');
+    await page.waitForFunction(() => document.getElementById('picture').alt === 'QR code of typed');
+    assert.equal(await onScreen(page), 'typed');
+    await page.locator('#copy').focus();
+    await page.keyboard.press('Enter');
+    await page
+      .locator('#copied')
+      .getByText(/Copied|Ctrl/)
+      .waitFor();
+    const unnamed = await page
+      .locator('#form [name]')
+      .evaluateAll((all) => all.filter((it) => !it.labels.length).map((it) => it.name));
+    assert.deepEqual(unnamed, []);
+  });
+
+  it('fits a phone, and both themes', async (t) => {
+    for (const colorScheme of ['light', 'dark']) {
+      for (const [name, options] of [
+        ['wide', {}],
+        ['phone', PHONE],
+      ]) {
+        const { page } = await open(t, { ...options, colorScheme });
+        await page.locator('summary', { hasText: 'More' }).click();
+        assert.equal(await overflowOf(page), 0, `${name} ${colorScheme}`);
+        assert.equal(await onScreen(page), 'https://example.com/');
+        await picture(page, `playground-${name}-${colorScheme}`);
+      }
+    }
+  });
+});
+
+/** Runs the code in a language, and decodes the file that it writes. */
+async function runs(page, language, text) {
+  const commands = {
+    curl: ['code.sh', ['sh', 'code.sh']],
+    JavaScript: ['code.mjs', ['node', 'code.mjs']],
+    Python: ['code.py', ['python3', 'code.py']],
+    Go: ['code.go', ['go', 'run', 'code.go']],
+    Java: ['Code.java', ['java', 'Code.java']],
+    PHP: ['code.php', ['php', 'code.php']],
+  };
+  const [name, [program, ...options]] = commands[language];
+  try {
+    execFileSync('which', [program]);
+  } catch {
+    return; // not every machine has every language
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'playground-'));
+  try {
+    writeFileSync(join(folder, name), await choose(page, language));
+    execFileSync(program, options, {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const decoded = (await decodeQr(readFileSync(join(folder, 'code.png')))).bytes.toString();
+    if (text instanceof RegExp) assert.match(decoded, text, language);
+    else assert.equal(decoded, text, language);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe('the documentation', () => {
+  it('shows every parameter and runs nothing', async (t) => {
+    for (const colorScheme of ['light', 'dark']) {
+      for (const [name, options] of [
+        ['wide', {}],
+        ['phone', PHONE],
+      ]) {
+        const { page, problems, responses } = await openPage(browser, t, `${baseUrl}/v1/docs`, {
+          ...options,
+          colorScheme,
+        });
+        assert.equal(await page.locator('script').count(), 0);
+        assert.equal(await page.getByText('`').count(), 0);
+        assert.equal(await overflowOf(page), 0, `${name} ${colorScheme}`);
+        const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
+        for (const path of Object.keys(document.paths)) {
+          assert.ok(await page.locator('h2', { hasText: path }).count(), path);
+        }
+        assert.deepEqual(
+          new Set(responses.map((it) => new URL(it.url()).origin)),
+          new Set([baseUrl]),
+        );
+        assert.deepEqual(problems, []);
+        await picture(page, `docs-${name}-${colorScheme}`);
+      }
+    }
+  });
+});

@@ -1,0 +1,157 @@
+/**
+ * The form, made from the OpenAPI document: an option that the service gets is on this page too.
+ */
+
+/** The groups of options; what is in none of them is in the last one. */
+const GROUPS = [
+  ['Picture', ['format', 'size', 'scale', 'width_mm', 'margin', 'dark', 'light', 'style', 'ink']],
+  ['Symbol', ['kind', 'level', 'boost', 'version_min', 'version_max', 'rmqr_height', 'rmqr_width']],
+  ['More', ['title', 'filename', 'mode', 'mask', 'eci', 'gs1', 'part']],
+];
+const PIXELS = ['png', 'svg'];
+/** The formats and kinds of symbol that have an option; the others refuse it. */
+const FORMATS = {
+  size: PIXELS,
+  scale: PIXELS,
+  dark: PIXELS,
+  light: PIXELS,
+  width_mm: ['pdf', 'eps'],
+  title: ['svg'],
+  style: ['txt'],
+  ink: ['txt'],
+  margin: ['png', 'svg', 'pdf', 'eps', 'txt'],
+};
+const KINDS = {
+  boost: ['qr'],
+  gs1: ['qr'],
+  part: ['qr'],
+  mask: ['qr', 'micro'],
+  eci: ['qr', 'rmqr'],
+  version_min: ['qr', 'micro'],
+  version_max: ['qr', 'micro'],
+  rmqr_height: ['rmqr'],
+  rmqr_width: ['rmqr'],
+};
+
+/** Whether an option has an effect with this format and kind. */
+export function applies(name, format, kind) {
+  return (FORMATS[name]?.includes(format) ?? true) && (KINDS[name]?.includes(kind) ?? true);
+}
+
+export function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+/** A schema's type and values, without the null that JSON may have. */
+function plain(schema) {
+  const option = schema.oneOf?.find((it) => it.type !== 'null');
+  const type = [schema.type].flat().find((it) => it && it !== 'null');
+  return { ...schema, ...option, type: option?.type ?? type };
+}
+
+/** A description without the marks of code. */
+const words = (text = '') => text.replaceAll('`', '');
+
+const title = (name) =>
+  (name[0].toUpperCase() + name.slice(1))
+    .replaceAll('_', ' ')
+    .replace(/^(Eci|Gs1|Iban|Bic|Ssid|Url|Cc)$/, (it) => it.toUpperCase())
+    .replace('Rmqr', 'rMQR');
+
+function choice(schema, name) {
+  const select = element('select', { name });
+  const standard = schema.default ?? (name === 'format' ? 'png' : undefined);
+  const label = standard === undefined ? 'automatic' : `${standard} (default)`;
+  select.append(element('option', { value: '', textContent: label }));
+  for (const value of schema.enum.filter((it) => it !== null && it !== standard)) {
+    select.append(element('option', { value, textContent: value }));
+  }
+  return select;
+}
+
+function control(schema, name) {
+  if (schema.enum) return choice(schema, name);
+  if (schema.type === 'boolean') return element('input', { name, type: 'checkbox' });
+  const placeholder = String(schema.default ?? '');
+  if (schema.type === 'integer' || schema.type === 'number') {
+    const step = schema.type === 'integer' ? '1' : 'any';
+    const { minimum: min = '', maximum: max = '' } = schema;
+    return element('input', { name, type: 'number', min, max, step, placeholder });
+  }
+  if (name === 'text') return element('textarea', { name, spellcheck: false });
+  return element('input', { name, type: 'text', spellcheck: false, placeholder });
+}
+
+/** A colour has a text for every way to write it, and beside it the browser's choice of colours. */
+function withPalette(input) {
+  const start = `#${input.placeholder}`.replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3');
+  const palette = element('input', { type: 'color', value: start, tabIndex: -1 });
+  palette.setAttribute('aria-hidden', 'true');
+  palette.addEventListener('input', () => {
+    input.value = palette.value.slice(1);
+  });
+  input.addEventListener('input', () => {
+    const digits = input.value.replace(/^#/, '');
+    if (/^[0-9a-f]{3}$/i.test(digits)) palette.value = `#${digits.replace(/./g, '$&$&')}`;
+    if (/^[0-9a-f]{6}$/i.test(digits)) palette.value = `#${digits}`;
+  });
+  return element('div', { className: 'entry' }, input, palette);
+}
+
+/** One option: its label, its control, what it means, and room for what is wrong with it. */
+export function field({ name, schema, description, required }) {
+  const type = plain(schema);
+  const input = control(type, name);
+  input.id = `option-${name}`;
+  input.dataset.type = type.type;
+  input.required = Boolean(required);
+  const help = element('p', {
+    className: 'help',
+    id: `help-${name}`,
+    textContent: words(description ?? schema.description),
+  });
+  const fault = element('p', { className: 'help error', id: `fault-${name}` });
+  input.setAttribute('aria-describedby', `${help.id} ${fault.id}`);
+  const label = element('label', { htmlFor: input.id, textContent: title(name) });
+  const isColor = name === 'dark' || name === 'light';
+  const row =
+    type.type === 'boolean'
+      ? element('div', { className: 'check' }, input, ' ', label)
+      : element('div', {}, label, isColor ? withPalette(input) : input);
+  const made = element('div', { className: 'field' }, row, help, fault);
+  made.dataset.option = name;
+  return made;
+}
+
+/** The options of the document in their groups, the first two of which are open. */
+export function groups(parameters) {
+  const named = new Set(GROUPS.flatMap(([, names]) => names));
+  const rest = parameters.map((it) => it.name).filter((name) => !named.has(name));
+  return GROUPS.map(([heading, names], index) => {
+    const isLast = index === GROUPS.length - 1;
+    const all = isLast ? [...names, ...rest] : names;
+    const of = all.map((name) => parameters.find((it) => it.name === name)).filter(Boolean);
+    const fields = element('div', { className: 'fields' }, ...of.map(field));
+    const summary = element('summary', { textContent: heading });
+    return element('details', { open: !isLast }, summary, fields);
+  });
+}
+
+/** The values of all controls that hold one, as JSON has them. */
+export function values(form) {
+  const found = {};
+  for (const input of form.querySelectorAll('[name]')) {
+    if (input.closest('[hidden]')) continue;
+    if (input.type === 'checkbox') {
+      if (input.checked) found[input.name] = true;
+    } else if (input.value !== '') {
+      const isNumber = ['integer', 'number'].includes(input.dataset.type);
+      found[input.name] = isNumber ? Number(input.value) : input.value;
+    } else if (input.validity.badInput) {
+      found[input.name] = 'no number';
+    }
+  }
+  return found;
+}

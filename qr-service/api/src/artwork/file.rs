@@ -1,0 +1,106 @@
+//! PNG of shapes and logos, written row by row: the largest picture would take 67 MB as a whole.
+
+use std::io::Write;
+
+use png::{BitDepth, ColorType, Compression, Encoder, EncodingError};
+use qr_core::Color;
+
+use super::{Artwork, Pixels};
+
+/// Writes a PNG of `size_px` pixels a side, the symbol centred: a palette of 16 colours without a logo, else
+/// true colour with opacity.
+///
+/// # Errors
+/// As the encoder's; a vector takes what is written.
+pub(crate) fn write_png(
+    art: &Artwork<'_>,
+    size_px: usize,
+    margin: usize,
+) -> Result<Vec<u8>, EncodingError> {
+    let scale = (size_px / (art.size() + 2 * margin)).max(1);
+    let pixels = Pixels::new(art, scale);
+    let before = (size_px - pixels.side()) / 2;
+    let mut file = Vec::with_capacity(4096);
+    let mut encoder = Encoder::new(&mut file, size_px as u32, size_px as u32);
+    encoder.set_compression(Compression::Balanced);
+    let has_logo = art.logo.is_some();
+    if has_logo {
+        encoder.set_color(ColorType::Rgba);
+    } else {
+        encoder.set_color(ColorType::Indexed);
+        encoder.set_depth(BitDepth::Four);
+        let rgb = |color: &Color| [color.red, color.green, color.blue];
+        encoder.set_palette(pixels.palette.iter().flat_map(rgb).collect::<Vec<u8>>());
+        let alphas: Vec<u8> = pixels.palette.iter().map(|color| color.alpha).collect();
+        if alphas.iter().any(|alpha| *alpha < 255) {
+            encoder.set_trns(alphas);
+        }
+    }
+    let mut writer = encoder.write_header()?;
+    let mut stream = writer.stream_writer()?;
+    let mut rows = Rows::new(&pixels, size_px, before);
+    for y in 0..size_px {
+        let row = if has_logo { rows.colors(y) } else { rows.steps(y) };
+        stream.write_all(row)?;
+    }
+    stream.finish()?;
+    drop(writer);
+    Ok(file)
+}
+
+/// Rows of the whole picture as the file has them.
+struct Rows<'a> {
+    pixels: &'a Pixels<'a>,
+    /// Light pixels on the left and above.
+    before: usize,
+    steps: Vec<u8>,
+    colors: Vec<Color>,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(pixels: &'a Pixels<'a>, size_px: usize, before: usize) -> Self {
+        let light = pixels.palette[0];
+        Rows {
+            pixels,
+            before,
+            steps: vec![0; size_px],
+            colors: vec![light; size_px],
+            bytes: Vec::with_capacity(4 * size_px),
+        }
+    }
+
+    /// The symbol's part of the picture's row `y`.
+    fn row_of(&self, y: usize) -> Option<usize> {
+        y.checked_sub(self.before).filter(|row| *row < self.pixels.side())
+    }
+
+    /// Two pixels a byte.
+    fn steps(&mut self, y: usize) -> &[u8] {
+        let (before, side) = (self.before, self.pixels.side());
+        match self.row_of(y) {
+            Some(row) => self.pixels.write_steps(row, &mut self.steps[before..before + side]),
+            None => self.steps.fill(0),
+        }
+        self.bytes.clear();
+        let pair = |pair: &[u8]| pair[0] << 4 | pair.get(1).copied().unwrap_or(0);
+        self.bytes.extend(self.steps.chunks(2).map(pair));
+        &self.bytes
+    }
+
+    /// Four bytes a pixel.
+    fn colors(&mut self, y: usize) -> &[u8] {
+        let range = self.before..self.before + self.pixels.side();
+        match self.row_of(y) {
+            Some(row) => {
+                let steps = &mut self.steps[range.clone()];
+                self.pixels.write_colors(row, steps, &mut self.colors[range]);
+            }
+            None => self.colors.fill(self.pixels.palette[0]),
+        }
+        self.bytes.clear();
+        let rgba = |color: &Color| [color.red, color.green, color.blue, color.alpha];
+        self.bytes.extend(self.colors.iter().flat_map(rgba));
+        &self.bytes
+    }
+}

@@ -1,0 +1,135 @@
+//! Pictures of other shapes than squares, and with a logo.
+//!
+//! `place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, and `vector`
+//! draws the same shapes as SVG. Lengths are in modules; the origin is the symbol's top left corner.
+
+mod file;
+mod pixels;
+mod place;
+mod vector;
+
+use image::RgbaImage;
+use qr_core::{Color, Modules};
+
+use crate::fault::{Code, Fault};
+use crate::options::{FinderShape, Shape};
+use crate::plan::{Colors, Look};
+use crate::upload;
+
+pub(crate) use file::write_png;
+pub(crate) use pixels::Pixels;
+pub(crate) use place::{Place, find_place};
+pub(crate) use vector::write_svg;
+
+/// The most pixels of a logo. Decoded they take 4 MB, and no more than there are workers are decoded at
+/// once.
+const MAX_LOGO_PIXELS: u64 = 1_000_000;
+/// The longest file of a logo.
+pub(crate) const MAX_LOGO_BYTES: usize = 262_144;
+
+/// Diameter of a dot: decoders lose the thin rings of alignment patterns if dots do not touch.
+const DOT: f64 = 1.0;
+/// Modules a side of a finder pattern.
+const FINDER: usize = 7;
+
+/// A symbol with shapes and maybe a logo, of kind `qr`.
+pub(crate) struct Artwork<'a> {
+    modules: Modules<'a>,
+    shape: Shape,
+    finders: FinderShape,
+    logo: Option<(Place, &'a RgbaImage)>,
+    colors: Colors,
+}
+
+impl<'a> Artwork<'a> {
+    pub(crate) fn new(
+        modules: Modules<'a>,
+        look: &Look,
+        colors: Colors,
+        logo: Option<(Place, &'a RgbaImage)>,
+    ) -> Self {
+        Artwork { modules, shape: look.shape, finders: look.finders, logo, colors }
+    }
+
+    /// The colour of the light modules.
+    pub(crate) fn light(&self) -> Color {
+        self.colors.light
+    }
+
+    fn size(&self) -> usize {
+        self.modules.width()
+    }
+
+    /// Whether the module belongs to the pattern and not to a finder or the logo, and is dark.
+    fn is_dark(&self, x: usize, y: usize) -> bool {
+        self.modules.is_dark(x, y) && !self.is_finder(x, y) && !self.is_logo(x, y)
+    }
+
+    fn is_finder(&self, x: usize, y: usize) -> bool {
+        let far = self.size() - FINDER;
+        (x < FINDER && (y < FINDER || y >= far)) || (x >= far && y < FINDER)
+    }
+
+    fn is_logo(&self, x: usize, y: usize) -> bool {
+        self.logo.as_ref().is_some_and(|(place, _)| place.has(x) && place.has(y))
+    }
+
+    /// The corners of a dark module that are round: top left, top right, bottom right, bottom left. A
+    /// corner is round if both modules beside it are light.
+    fn round_corners(&self, x: usize, y: usize) -> [bool; 4] {
+        // Before the first row or column, the number wraps to one that is outside.
+        let is_light = |x: usize, y: usize| !self.is_dark(x, y);
+        let (left, right) = (is_light(x.wrapping_sub(1), y), is_light(x + 1, y));
+        let (above, below) = (is_light(x, y.wrapping_sub(1)), is_light(x, y + 1));
+        [above && left, above && right, below && right, below && left]
+    }
+
+    /// Radii of the finder pattern's outer edge, of its light ring's outer edge, and of its core.
+    fn finder_radii(&self) -> [f64; 3] {
+        match self.finders {
+            FinderShape::Square => [0.0; 3],
+            FinderShape::Rounded => [2.0, 1.0, 0.8],
+            FinderShape::Circle => [3.5, 2.5, 1.5],
+        }
+    }
+
+    /// The top left corners of the finder patterns.
+    fn finder_corners(&self) -> [(usize, usize); 3] {
+        let far = self.size() - FINDER;
+        [(0, 0), (far, 0), (0, far)]
+    }
+}
+
+/// Decodes the file of a logo.
+///
+/// # Errors
+/// If it is too long, no picture, or has too many pixels.
+pub(crate) fn decode_logo(file: &[u8]) -> Result<RgbaImage, Fault> {
+    if file.len() > MAX_LOGO_BYTES {
+        let detail = format!("it has {} bytes", file.len());
+        return Err(Fault::new("logo", Code::OutOfRange, detail).at_most(MAX_LOGO_BYTES as u32));
+    }
+    let image = upload::open(file, MAX_LOGO_PIXELS);
+    image
+        .map(image::DynamicImage::into_rgba8)
+        .map_err(|detail| Fault::new("logo", Code::Malformed, detail))
+}
+
+/// `color` over `below`, by its opacity.
+fn over(color: Color, below: Color) -> Color {
+    let alpha = u32::from(color.alpha);
+    let rest = u32::from(below.alpha) * (255 - alpha) / 255;
+    let sum = alpha + rest;
+    if sum == 0 {
+        return below;
+    }
+    let mix = |top: u8, bottom: u8| {
+        ((u32::from(top) * alpha + u32::from(bottom) * rest + sum / 2) / sum) as u8
+    };
+    Color {
+        red: mix(color.red, below.red),
+        green: mix(color.green, below.green),
+        blue: mix(color.blue, below.blue),
+        alpha: sum as u8,
+    }
+}

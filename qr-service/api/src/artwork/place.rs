@@ -1,0 +1,87 @@
+//! Room for a logo: a square in the middle, as large as error correction can spare.
+//!
+//! A covered codeword may be wrong, so each block may lose half of what it repairs and keeps the other
+//! half for dirt and shadows. Area says nothing: the codewords of one block may lie together.
+
+use qr_core::{BlockDamage, Symbol};
+
+use crate::fault::{Code, Fault};
+
+/// Rows and columns at the edge that hold finders, timing patterns and format information.
+const EDGE: usize = 9;
+/// The narrowest field of a logo: one module of light on each side of one of logo.
+const LEAST: usize = 3;
+
+/// A square in the middle of a symbol.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Place {
+    /// Its first column and row.
+    pub(crate) start: usize,
+    /// Its modules a side.
+    pub(crate) side: usize,
+    /// The share of its correction that the block with the least still has, if all that the logo touches
+    /// is wrong.
+    pub(crate) unused: f64,
+}
+
+impl Place {
+    /// Whether the column or row is one of its own.
+    pub(crate) fn has(&self, at: usize) -> bool {
+        (self.start..self.start + self.side).contains(&at)
+    }
+}
+
+/// Places a logo whose field is about `share` of the symbol's width.
+///
+/// # Errors
+/// Which block cannot spare it, and what would fit.
+pub(crate) fn find_place(symbol: &Symbol, share: f64) -> Result<Place, Fault> {
+    let size = symbol.size();
+    // Symbols have odd sizes, so the field has too.
+    let odd = |modules: usize| modules - usize::from(modules.is_multiple_of(2));
+    let side = odd((share * size as f64) as usize).max(LEAST);
+    let place = |side: usize| {
+        let start = (size - side) / 2;
+        let damage = symbol.damage(start..start + side, start..start + side);
+        let worst = damage.into_iter().enumerate().max_by(|a, b| cost(&a.1).total_cmp(&cost(&b.1)));
+        worst.map(|(index, block)| (start, index, block))
+    };
+    let fits = |block: &BlockDamage| 2 * block.touched <= block.correctable;
+    let Some((start, index, block)) = place(side) else {
+        return Err(Fault::new("logo_size", Code::Correction, "the symbol has no blocks"));
+    };
+    if start >= EDGE && fits(&block) {
+        return Ok(Place { start, side, unused: 1.0 - cost(&block) });
+    }
+    let detail = if start < EDGE {
+        format!(
+            "a logo of {side} modules covers finders or format information of a symbol of {size}"
+        )
+    } else {
+        format!(
+            "a logo of {side} modules covers {} codewords of block {}, which repairs {} and can spare {}",
+            block.touched,
+            index + 1,
+            block.correctable,
+            block.correctable / 2
+        )
+    };
+    let fault = Fault::new("logo_size", Code::Correction, detail);
+    let smaller = (LEAST..side).rev().filter(|side| !side.is_multiple_of(2));
+    let largest = smaller
+        .into_iter()
+        .find(|side| place(*side).is_some_and(|(start, _, block)| start >= EDGE && fits(&block)));
+    Err(match largest {
+        // Rounded up, so that it gives the same number of modules again.
+        Some(side) => {
+            let share = (side as f64 / size as f64 * 1000.0).ceil() / 1000.0;
+            fault.at_most(share).suggest(format!("use a logo_size of {share}, or level H"))
+        }
+        None => fault.suggest("use level H, or a higher version_max"),
+    })
+}
+
+/// The share of a block's correction that is spent if all codewords touched are wrong.
+fn cost(block: &BlockDamage) -> f64 {
+    block.touched as f64 / block.correctable.max(1) as f64
+}

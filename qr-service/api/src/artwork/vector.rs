@@ -1,0 +1,196 @@
+//! Shapes and logo as SVG.
+//!
+//! All modules are one path that is filled once, so no renderer leaves seams between them.
+
+use std::fmt::Write;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder, RgbaImage, imageops};
+use qr_core::{Color, Svg};
+
+use super::{Artwork, DOT, FINDER, Place};
+use crate::options::Shape;
+
+/// The most pixels a side of a logo within an SVG; a larger one is reduced.
+const MAX_LOGO_SIDE: u32 = 512;
+
+/// Writes an SVG; `svg` has what does not concern shapes.
+pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
+    let side = art.size() as u32 + 2 * svg.margin_modules;
+    let mut out = String::from("<svg xmlns=\"http://www.w3.org/2000/svg\"");
+    if let Some(width) = svg.width_px {
+        put(&mut out, format_args!(" width=\"{width}\" height=\"{width}\""));
+    }
+    put(&mut out, format_args!(" viewBox=\"0 0 {side} {side}\" role=\"img\">"));
+    if let Some(title) = svg.title {
+        put(&mut out, format_args!("<title>{}</title>", escape(title)));
+    }
+    if svg.light.alpha > 0 {
+        let fill = Fill(svg.light);
+        put(&mut out, format_args!("<path{fill} d=\"M0 0h{side}v{side}H0z\"/>"));
+    }
+    let margin = svg.margin_modules;
+    put(&mut out, format_args!("<g transform=\"translate({margin} {margin})\""));
+    put(&mut out, format_args!("{}><path d=\"", Fill(svg.dark)));
+    put_modules(&mut out, art);
+    out.push_str("\"/><path fill-rule=\"evenodd\" d=\"");
+    let [outer, ring, core] = art.finder_radii();
+    for (x, y) in art.finder_corners() {
+        for (inset, radius) in [(0.0, outer), (1.0, ring), (2.0, core)] {
+            let side = FINDER as f64 - 2.0 * inset;
+            put_rectangle(
+                &mut out,
+                (x as f64 + inset, y as f64 + inset),
+                (side, side),
+                [radius; 4],
+            );
+        }
+    }
+    out.push_str("\"/></g>");
+    if let Some((place, image)) = &art.logo {
+        put_logo(&mut out, place, image, margin);
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = out.write_fmt(text);
+}
+
+fn put_modules(out: &mut String, art: &Artwork<'_>) {
+    for y in 0..art.size() {
+        let mut x = 0;
+        while x < art.size() {
+            let start = x;
+            // A dot is by itself; other modules of a row that touch are one rectangle.
+            while art.is_dark(x, y) && (art.shape != Shape::Dots || x == start) {
+                x += 1;
+            }
+            if x == start {
+                x += 1;
+                continue;
+            }
+            let at = (start as f64, y as f64);
+            match art.shape {
+                Shape::Dots => {
+                    let inset = (1.0 - DOT) / 2.0;
+                    let at = (at.0 + inset, at.1 + inset);
+                    put_rectangle(out, at, (DOT, DOT), [DOT / 2.0; 4]);
+                }
+                Shape::Square => put_rectangle(out, at, ((x - start) as f64, 1.0), [0.0; 4]),
+                Shape::Rounded => {
+                    let (first, last) = (art.round_corners(start, y), art.round_corners(x - 1, y));
+                    let round = [first[0], last[1], last[2], first[3]];
+                    let radii = round.map(|round| if round { 0.5 } else { 0.0 });
+                    put_rectangle(out, at, ((x - start) as f64, 1.0), radii);
+                }
+            }
+        }
+    }
+}
+
+/// A rectangle with these radii at its corners: top left, top right, bottom right, bottom left.
+fn put_rectangle(
+    out: &mut String,
+    (x, y): (f64, f64),
+    (width, height): (f64, f64),
+    [top_left, top_right, bottom_right, bottom_left]: [f64; 4],
+) {
+    let corner = |out: &mut String, radius: f64, dx: f64, dy: f64| {
+        if radius > 0.0 {
+            let (r, dx, dy) = (Short(radius), Short(dx * radius), Short(dy * radius));
+            put(out, format_args!("a{r} {r} 0 0 1 {dx} {dy}"));
+        }
+    };
+    put(out, format_args!("M{} {}", Short(x + top_left), Short(y)));
+    put(out, format_args!("h{}", Short(width - top_left - top_right)));
+    corner(out, top_right, 1.0, 1.0);
+    put(out, format_args!("v{}", Short(height - top_right - bottom_right)));
+    corner(out, bottom_right, -1.0, 1.0);
+    put(out, format_args!("h{}", Short(bottom_right + bottom_left - width)));
+    corner(out, bottom_left, -1.0, -1.0);
+    put(out, format_args!("v{}", Short(bottom_left + top_left - height)));
+    corner(out, top_left, 1.0, -1.0);
+    out.push('z');
+}
+
+/// Embeds the logo as a PNG of its pixels alone: nothing else of the client's file is passed on.
+fn put_logo(out: &mut String, place: &Place, image: &RgbaImage, margin: u32) {
+    let longer = image.width().max(image.height()).max(1);
+    let fit =
+        |length: u32| (u64::from(length) * u64::from(MAX_LOGO_SIDE) / u64::from(longer)).max(1);
+    let reduced;
+    let image = if longer > MAX_LOGO_SIDE {
+        reduced = imageops::thumbnail(image, fit(image.width()) as u32, fit(image.height()) as u32);
+        &reduced
+    } else {
+        image
+    };
+    let mut file = Vec::new();
+    let written = PngEncoder::new(&mut file).write_image(
+        image.as_raw(),
+        image.width(),
+        image.height(),
+        ExtendedColorType::Rgba8,
+    );
+    debug_assert!(written.is_ok(), "a vector takes every picture");
+    // Half a module of light on each side.
+    let at = Short(place.start as f64 + f64::from(margin) + 0.5);
+    let side = place.side - 1;
+    put(out, format_args!("<image x=\"{at}\" y=\"{at}\" width=\"{side}\" height=\"{side}\""));
+    out.push_str(" href=\"data:image/png;base64,");
+    STANDARD.encode_string(&file, out);
+    out.push_str("\"/>");
+}
+
+/// Escapes what is markup, and replaces what XML 1.0 has no way to write.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '\t' | '\n' => escaped.push(char),
+            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            _ => escaped.push(char),
+        }
+    }
+    escaped
+}
+
+/// A colour as attributes. Renderers of SVG 1.1 do not know alpha in a colour.
+struct Fill(Color);
+
+impl std::fmt::Display for Fill {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Color { red, green, blue, alpha } = self.0;
+        write!(f, " fill=\"{}\"", Color::rgb(red, green, blue))?;
+        match alpha {
+            255 => Ok(()),
+            alpha => write!(f, " fill-opacity=\"{:.3}\"", f64::from(alpha) / 255.0),
+        }
+    }
+}
+
+/// A number with up to two decimals, without zeros that say nothing.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let hundredths = (self.0 * 100.0).round() as i64;
+        let sign = if hundredths < 0 { "-" } else { "" };
+        let (whole, rest) = (hundredths.unsigned_abs() / 100, hundredths.unsigned_abs() % 100);
+        match (whole, rest) {
+            (whole, 0) => write!(f, "{sign}{whole}"),
+            (0, rest) if rest % 10 == 0 => write!(f, "{sign}.{}", rest / 10),
+            (0, rest) => write!(f, "{sign}.{rest:02}"),
+            (whole, rest) if rest % 10 == 0 => write!(f, "{sign}{whole}.{}", rest / 10),
+            (whole, rest) => write!(f, "{sign}{whole}.{rest:02}"),
+        }
+    }
+}

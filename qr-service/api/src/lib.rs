@@ -1,0 +1,68 @@
+//! The `/v1/` routes of `qr-service`: QR codes with every option of `qr-core`, by query or JSON.
+//!
+//! `start` is all there is. A request goes through these steps:
+//!
+//! 1. `parameters` reads the query or the JSON object and lists every fault at once, by the schema of
+//!    `options::Options`.
+//! 2. `plan` turns options into what they mean, and finds contradictions.
+//! 3. `symbol` encodes, `picture` draws.
+//! 4. `verify` decodes what is not plain black on white at whole pixels, as it will be seen. What nobody
+//!    could read is not sent.
+//!
+//! Nothing is fetched on a client's behalf, and no log has a text.
+
+mod archive;
+mod artwork;
+mod caption;
+mod document;
+mod fault;
+mod headers;
+mod items;
+mod options;
+mod parameters;
+mod payload;
+mod picture;
+mod plan;
+mod pool;
+mod reader;
+mod routes;
+mod sheet;
+mod symbol;
+mod upload;
+mod verify;
+
+use axum::Router;
+use http::HeaderValue;
+
+pub use routes::compat::{Compatible, HostRoutes, Service};
+
+/// Settings of the API.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Threads for what takes longer than a plain picture.
+    pub workers: usize,
+    /// Requests that wait for them; a further one is answered 503.
+    pub queue: usize,
+    /// `Access-Control-Allow-Origin`: `*`, or one origin; `None` sends no CORS headers.
+    pub cors_origin: Option<HeaderValue>,
+    /// Other services whose paths are served too.
+    pub compat: Vec<Service>,
+    /// A host name whose every path is answered as qrcode.show does.
+    pub show_host: Option<String>,
+}
+
+/// What [`start`] gives.
+pub struct Routes {
+    /// The routes below `/v1/` and those of other services, without a fallback for other paths.
+    pub paths: Router,
+    /// The routes of [`Settings::show_host`].
+    pub host: Option<HostRoutes>,
+}
+
+/// The routes. Starts the worker threads.
+///
+/// # Errors
+/// If a thread cannot be started.
+pub fn start(settings: &Settings) -> std::io::Result<Routes> {
+    routes::start(settings)
+}

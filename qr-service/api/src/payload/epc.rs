@@ -1,0 +1,187 @@
+//! SEPA credit transfers: the European Payments Council's guideline EPC069-12, version 002 of the data.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{Payload, check_line};
+use crate::fault::{Code, Fault};
+
+/// The most bytes of the whole text.
+const MAX_BYTES: usize = 331;
+
+/// A credit transfer in euro.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Epc {
+    /// Name of who is paid.
+    #[schema(min_length = 1, max_length = 70)]
+    beneficiary: String,
+    /// Account that is paid into; spaces do not count.
+    #[schema(min_length = 15, max_length = 42)]
+    iban: String,
+    /// Bank of the account, 8 or 11 characters. Within the European Economic Area it is not needed.
+    #[schema(min_length = 8, max_length = 11)]
+    bic: Option<String>,
+    /// Amount in euro, with a point and at most two decimals. Without it the payer chooses.
+    #[schema(min_length = 1, max_length = 12, example = "12.30")]
+    amount: Option<String>,
+    /// Purpose code of ISO 20022, four letters at most.
+    #[schema(min_length = 1, max_length = 4)]
+    purpose: Option<String>,
+    /// Structured reference, such as one of ISO 11649. It excludes `remittance`.
+    #[schema(min_length = 1, max_length = 35)]
+    reference: Option<String>,
+    /// What the payment is for.
+    #[schema(min_length = 1, max_length = 140)]
+    remittance: Option<String>,
+    /// A note for the payer.
+    #[schema(min_length = 1, max_length = 70)]
+    information: Option<String>,
+}
+
+impl Payload for Epc {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let iban: String = self.iban.split_whitespace().collect::<String>().to_ascii_uppercase();
+        if !is_iban(&iban) {
+            let detail = "it is no IBAN: its length, characters or check digits are wrong";
+            faults.push(Fault::new("iban", Code::Malformed, detail));
+        }
+        let bic = self.bic.as_deref().unwrap_or_default().to_ascii_uppercase();
+        if !bic.is_empty() && !is_bic(&bic) {
+            faults.push(Fault::new("bic", Code::Malformed, "use 8 or 11 letters and digits"));
+        }
+        let amount = self.amount.as_deref().map(|amount| {
+            cents(amount).map(|cents| format!("EUR{}.{:02}", cents / 100, cents % 100))
+        });
+        if amount == Some(None) {
+            let detail = "use 0.01 to 999999999.99, with at most two decimals";
+            faults.push(
+                Fault::new("amount", Code::OutOfRange, detail)
+                    .at_least(0.01)
+                    .at_most(999_999_999.99),
+            );
+        }
+        if self.reference.is_some() && self.remittance.is_some() {
+            let detail = "reference is given too, and a payment has one of them";
+            faults.push(Fault::new("remittance", Code::Contradictory, detail));
+        }
+        let purpose = self.purpose.as_deref().unwrap_or_default().to_ascii_uppercase();
+        if !purpose.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            faults.push(Fault::new(
+                "purpose",
+                Code::Malformed,
+                "use up to four letters and digits",
+            ));
+        }
+        for (name, text) in [
+            ("beneficiary", Some(&*self.beneficiary)),
+            ("reference", self.reference.as_deref()),
+            ("remittance", self.remittance.as_deref()),
+            ("information", self.information.as_deref()),
+        ] {
+            check_line(name, text, faults);
+        }
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let lines = [
+            "BCD".to_owned(),
+            "002".to_owned(),
+            // UTF-8.
+            "1".to_owned(),
+            "SCT".to_owned(),
+            bic,
+            self.beneficiary.clone(),
+            iban,
+            amount.flatten().unwrap_or_default(),
+            purpose,
+            text(&self.reference),
+            text(&self.remittance),
+            text(&self.information),
+        ];
+        // Nothing follows the last element that is given.
+        let composed = lines.join("\n").trim_end_matches('\n').to_owned();
+        if composed.len() > MAX_BYTES {
+            let detail =
+                format!("the payment has {} bytes of UTF-8, above {MAX_BYTES}", composed.len());
+            let fault = Fault::new("remittance", Code::TooLong, detail);
+            faults.push(fault.suggest("shorten it, or the names"));
+        }
+        composed
+    }
+}
+
+/// The amount in cents if it is written as it must be.
+fn cents(amount: &str) -> Option<u64> {
+    let (whole, decimals) = amount.split_once('.').unwrap_or((amount, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(decimals) || decimals.len() > 2 {
+        return None;
+    }
+    let decimals: u64 = format!("{decimals:0<2}").parse().ok()?;
+    let cents = whole.parse::<u64>().ok()?.checked_mul(100)? + decimals;
+    (1..=99_999_999_999).contains(&cents).then_some(cents)
+}
+
+/// ISO 13616: two letters, two check digits, up to 30 more; the remainder by 97 is 1 (ISO 7064).
+fn is_iban(iban: &str) -> bool {
+    let bytes = iban.as_bytes();
+    let is_shaped = (15..=34).contains(&bytes.len())
+        && bytes.iter().all(u8::is_ascii_alphanumeric)
+        && bytes[..2].iter().all(u8::is_ascii_uppercase)
+        && bytes[2..4].iter().all(u8::is_ascii_digit);
+    let remainder = |rest: u32, byte: &u8| match char::from(*byte).to_digit(36) {
+        Some(digit @ 10..) => (rest * 100 + digit) % 97,
+        digit => (rest * 10 + digit.unwrap_or(0)) % 97,
+    };
+    is_shaped && bytes[4..].iter().chain(&bytes[..4]).fold(0, remainder) == 1
+}
+
+/// ISO 9362: four letters or digits of the bank, two letters of the country, two or five more.
+fn is_bic(bic: &str) -> bool {
+    let bytes = bic.as_bytes();
+    matches!(bytes.len(), 8 | 11)
+        && bytes.iter().all(u8::is_ascii_alphanumeric)
+        && bytes[4..6].iter().all(u8::is_ascii_alphabetic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{composed, refused};
+    use super::Epc;
+
+    #[test]
+    fn a_payment_ends_with_its_last_element() {
+        let payment = composed::<Epc>(
+            r#"{"beneficiary": "Wikimedia", "iban": "DE33 1002 0500 0001 1947 00", "bic": "BFSWDE33BER",
+                "amount": "123.4", "remittance": "Spende"}"#,
+        );
+        assert_eq!(
+            payment,
+            "BCD\n002\n1\nSCT\nBFSWDE33BER\nWikimedia\nDE33100205000001194700\nEUR123.40\n\n\nSpende"
+        );
+        let least = r#"{"beneficiary": "Wikimedia", "iban": "DE33100205000001194700"}"#;
+        assert!(composed::<Epc>(least).ends_with("\nDE33100205000001194700"));
+    }
+
+    #[test]
+    fn what_no_bank_takes_is_refused() {
+        let with = |more: &str| {
+            refused::<Epc>(&format!(
+                r#"{{"beneficiary": "W", "iban": "DE33100205000001194700"{more}}}"#
+            ))
+        };
+        for amount in ["0", "0.001", "1000000000", "1,5", "-1", "1.", ".5", "1e3"] {
+            assert_eq!(with(&format!(r#", "amount": "{amount}""#)), ["amount"], "{amount}");
+        }
+        assert_eq!(with(r#", "reference": "RF18", "remittance": "x""#), ["remittance"]);
+        assert_eq!(with(r#", "bic": "BFSWDE3312""#), ["bic"]);
+        assert_eq!(with(r#", "remittance": "a\nb""#), ["remittance"]);
+        let long = "ü".repeat(140);
+        assert_eq!(
+            with(&format!(r#", "remittance": "{long}", "information": "{}""#, "ü".repeat(70))),
+            ["remittance"]
+        );
+        assert_eq!(
+            refused::<Epc>(r#"{"beneficiary": "W", "iban": "DE33100205000001194701"}"#),
+            ["iban"]
+        );
+    }
+}

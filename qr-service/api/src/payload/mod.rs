@@ -1,0 +1,204 @@
+//! What phones act on: Wi-Fi, contacts, payments, one-time passwords and more, from fields to the text that
+//! a symbol carries.
+//!
+//! A kind is a struct of fields, whose schema limits each by itself, and [`Payload::compose`], which
+//! escapes and checks what concerns several.
+
+mod contact;
+mod epc;
+mod event;
+mod gs1;
+mod links;
+mod otp;
+mod wifi;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use utoipa::PartialSchema;
+
+use crate::fault::{Code, Fault};
+use crate::options::{LevelName, Options};
+use crate::parameters::Schema;
+
+/// Fields of one kind of payload.
+trait Payload: DeserializeOwned + PartialSchema {
+    /// The text that the symbol encodes. Adds what is wrong to `faults`; the text is not used then.
+    fn compose(&self, faults: &mut Vec<Fault>) -> String;
+}
+
+/// A kind of payload.
+pub(crate) struct Kind {
+    /// The end of its path.
+    pub(crate) name: &'static str,
+    /// What it is, for the description.
+    pub(crate) title: &'static str,
+    /// It has a password or key, which must not be in a URL: those are in logs and histories.
+    pub(crate) is_secret: bool,
+    /// Options that the kind's standard sets.
+    preset: Preset,
+    /// The schema of its fields.
+    pub(crate) describe: fn() -> Value,
+    /// The same, to read with.
+    pub(crate) schema: fn() -> Schema,
+    compose: fn(&Schema, &Map<String, Value>, &mut Vec<Fault>) -> String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Preset {
+    None,
+    /// EPC069-12: level M, version 13 at most.
+    Epc,
+    /// FNC1 in first position.
+    Gs1,
+}
+
+const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
+    Kind {
+        name,
+        title,
+        is_secret: false,
+        preset: Preset::None,
+        describe: || serde_json::to_value(T::schema()).unwrap_or_default(),
+        schema: Schema::of::<T>,
+        compose: |schema, values, faults| {
+            let Some(fields) = schema.read::<T>(values, faults) else { return String::new() };
+            let mut more = Vec::new();
+            let text = fields.compose(&mut more);
+            // A value that is wrong by itself was left out; it is not missing as well.
+            more.retain(|fault| !faults.iter().any(|it| it.parameter == fault.parameter));
+            faults.extend(more);
+            text
+        },
+    }
+}
+
+/// Every kind.
+pub(crate) static KINDS: [Kind; 10] = [
+    Kind { is_secret: true, ..kind::<wifi::Wifi>("wifi", "Joins a wireless network") },
+    kind::<contact::Vcard>("vcard", "A contact as vCard 3.0 (RFC 2426)"),
+    kind::<contact::Mecard>("mecard", "A contact as MECARD, in fewer bytes"),
+    Kind { preset: Preset::Epc, ..kind::<epc::Epc>("epc", "A SEPA credit transfer (EPC069-12)") },
+    Kind { is_secret: true, ..kind::<otp::Otp>("otp", "A key for one-time passwords") },
+    kind::<links::Sms>("sms", "A text message"),
+    kind::<links::Mail>("mail", "An e-mail (RFC 6068)"),
+    kind::<links::Geo>("geo", "A place (RFC 5870)"),
+    kind::<event::Event>("event", "An event for the calendar (RFC 5545)"),
+    Kind { preset: Preset::Gs1, ..kind::<gs1::Gs1>("gs1", "GS1 element strings") },
+];
+
+impl Kind {
+    /// Composes the text from those `values` that are fields, and presets options.
+    pub(crate) fn apply(
+        &self,
+        schema: &Schema,
+        values: &Map<String, Value>,
+        options: &mut Options,
+        faults: &mut Vec<Fault>,
+    ) {
+        let text = (self.compose)(schema, values, faults);
+        for (name, is_given) in [("text", options.text.is_some()), ("data", options.data.is_some())]
+        {
+            if is_given {
+                let detail = "the fields make the text";
+                faults.push(Fault::new(name, Code::Contradictory, detail));
+            }
+        }
+        // Never empty, so that a text that could not be composed is not missing as well.
+        options.text = Some(if text.is_empty() { "-".to_owned() } else { text });
+        options.data = None;
+        match self.preset {
+            Preset::None => {}
+            Preset::Gs1 => options.gs1 = Some(true),
+            Preset::Epc => {
+                if options.level.is_some_and(|level| level != LevelName::M) {
+                    let fault = Fault::new("level", Code::NotAllowed, "a payment has level M");
+                    faults.push(fault.allowed(["M"]));
+                }
+                if options.version_max.is_some_and(|version| version > 13) {
+                    let detail = "a payment has at most version 13";
+                    faults.push(Fault::new("version_max", Code::OutOfRange, detail).at_most(13));
+                }
+                options.version_max = options.version_max.or(Some(13));
+                options.level = Some(LevelName::M);
+            }
+        }
+    }
+}
+
+/// Escapes each of `special` in `text` with a backslash.
+fn escape(text: &str, special: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        if special.contains(char) {
+            escaped.push('\\');
+        }
+        escaped.push(char);
+    }
+    escaped
+}
+
+/// Percent-encodes all but RFC 3986's unreserved characters: a space is `%20`, as not every reader takes `+`.
+fn percent(text: &str) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, &RESERVED).to_string()
+}
+
+/// A fault unless the text is a telephone number: digits, spaces and `+-()./`, with at least one digit.
+fn check_phone(name: &str, phone: Option<&str>, faults: &mut Vec<Fault>) {
+    let is_phone = |phone: &str| {
+        phone.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c))
+            && phone.contains(|c: char| c.is_ascii_digit())
+    };
+    if phone.is_some_and(|phone| !is_phone(phone)) {
+        let detail = "use digits, spaces and + - ( ) . /";
+        faults.push(Fault::new(name, Code::Malformed, detail));
+    }
+}
+
+/// A telephone number without what only helps people to read it.
+fn bare_phone(phone: &str) -> String {
+    phone.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect()
+}
+
+/// A fault if a field that must fit into one line has a control character.
+fn check_line(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
+    if text.is_some_and(|text| text.contains(|c: char| c.is_control())) {
+        let detail = "it has a line break or another control character";
+        faults.push(Fault::new(name, Code::Malformed, detail));
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn compose<T: Payload>(fields: &str) -> (String, Vec<Fault>) {
+        let mut faults = Vec::new();
+        let values: Map<String, Value> = serde_json::from_str(fields).unwrap();
+        let text = (kind::<T>("", "").compose)(&Schema::of::<T>(), &values, &mut faults);
+        (text, faults)
+    }
+
+    pub(super) fn composed<T: Payload>(fields: &str) -> String {
+        let (text, faults) = compose::<T>(fields);
+        assert_eq!(faults, [], "{fields}");
+        text
+    }
+
+    /// The parameters that are at fault.
+    pub(super) fn refused<T: Payload>(fields: &str) -> Vec<String> {
+        compose::<T>(fields).1.into_iter().map(|fault| fault.parameter).collect()
+    }
+
+    #[test]
+    fn no_field_has_the_name_of_an_option() {
+        let options = Schema::of::<Options>();
+        for kind in &KINDS {
+            let described = (kind.describe)();
+            for name in described["properties"].as_object().unwrap().keys() {
+                assert!(!options.has(name), "{} {name}", kind.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Wi-Fi networks, in the notation of Android's and iOS' cameras (and WPA3's annex on QR codes).
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{Payload, check_line, escape};
+use crate::fault::{Code, Fault};
+
+/// A wireless network.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Wifi {
+    /// The network's name: 1 to 32 bytes of UTF-8.
+    #[schema(min_length = 1, max_length = 32)]
+    ssid: String,
+    /// The passphrase: 8 to 63 characters of ASCII, or 64 hexadecimal digits. WEP: 5, 13, 10 or 26.
+    #[schema(min_length = 1, max_length = 64)]
+    password: Option<String>,
+    /// How the network is protected. The default is `WPA`, without a password `nopass`.
+    #[schema(inline)]
+    security: Option<Security>,
+    /// The network does not send its name.
+    #[schema(default = false)]
+    hidden: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+enum Security {
+    /// WPA2 and WPA3 alike.
+    #[serde(rename = "WPA")]
+    Wpa,
+    #[serde(rename = "WEP")]
+    Wep,
+    #[serde(rename = "nopass")]
+    NoPass,
+}
+
+impl Payload for Wifi {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let default = if self.password.is_some() { Security::Wpa } else { Security::NoPass };
+        let security = self.security.unwrap_or(default);
+        if self.ssid.len() > 32 {
+            let detail = format!("it has {} bytes of UTF-8", self.ssid.len());
+            faults.push(Fault::new("ssid", Code::OutOfRange, detail).at_most(32));
+        }
+        check_line("ssid", Some(&self.ssid), faults);
+        faults.extend(check_password(security, self.password.as_deref()));
+        let mut text = match security {
+            Security::Wpa => "WIFI:T:WPA;".to_owned(),
+            Security::Wep => "WIFI:T:WEP;".to_owned(),
+            Security::NoPass => "WIFI:T:nopass;".to_owned(),
+        };
+        text.push_str(&format!("S:{};", value(&self.ssid)));
+        if let Some(password) = &self.password {
+            text.push_str(&format!("P:{};", value(password)));
+        }
+        if self.hidden == Some(true) {
+            text.push_str("H:true;");
+        }
+        text.push(';');
+        text
+    }
+}
+
+/// Escapes a value, and quotes what a reader could take for hexadecimal.
+fn value(text: &str) -> String {
+    let escaped = escape(text, "\\;,\":");
+    let is_hex = text.len().is_multiple_of(2) && text.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_hex { format!("\"{escaped}\"") } else { escaped }
+}
+
+fn check_password(security: Security, password: Option<&str>) -> Option<Fault> {
+    let fault = |code, detail: &str| Some(Fault::new("password", code, detail));
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_ascii = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    match (security, password) {
+        (Security::NoPass, None) => None,
+        (Security::NoPass, Some(_)) => fault(Code::Contradictory, "an open network has none"),
+        (_, None) => fault(Code::Missing, "only an open network has none"),
+        (Security::Wpa, Some(text)) if text.len() == 64 && is_hex(text) => None,
+        (Security::Wpa, Some(text)) if (8..=63).contains(&text.len()) && is_ascii(text) => None,
+        (Security::Wpa, Some(_)) => {
+            fault(Code::OutOfRange, "use 8 to 63 characters of ASCII, or 64 hexadecimal digits")
+        }
+        (Security::Wep, Some(text)) if matches!(text.len(), 5 | 13) && is_ascii(text) => None,
+        (Security::Wep, Some(text)) if matches!(text.len(), 10 | 26) && is_hex(text) => None,
+        (Security::Wep, Some(_)) => {
+            fault(Code::OutOfRange, "use 5 or 13 characters, or 10 or 26 hexadecimal digits")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test::{composed, refused};
+
+    #[test]
+    fn values_are_escaped_and_hexadecimal_ones_quoted() {
+        let text = composed::<super::Wifi>(r#"{"ssid": "a;b,c:d\\e\"f", "password": "12345678"}"#);
+        assert_eq!(text, r#"WIFI:T:WPA;S:a\;b\,c\:d\\e\"f;P:"12345678";;"#);
+        assert_eq!(composed::<super::Wifi>(r#"{"ssid": "net"}"#), "WIFI:T:nopass;S:net;;");
+        let hidden = r#"{"ssid": "ä", "password": "secret42!", "hidden": true}"#;
+        assert_eq!(composed::<super::Wifi>(hidden), "WIFI:T:WPA;S:ä;P:secret42!;H:true;;");
+    }
+
+    #[test]
+    fn passwords_that_no_network_has_are_refused() {
+        for (fields, fault) in [
+            (r#"{"ssid": "n", "password": "short"}"#, "password"),
+            (r#"{"ssid": "n", "password": "ü2345678"}"#, "password"),
+            (r#"{"ssid": "n", "password": "1234", "security": "WEP"}"#, "password"),
+            (r#"{"ssid": "n", "security": "WPA"}"#, "password"),
+            (r#"{"ssid": "n", "password": "12345678", "security": "nopass"}"#, "password"),
+            (r#"{"ssid": "ääääääääääääääääää"}"#, "ssid"),
+            (r#"{"ssid": ""}"#, "ssid"),
+            (r#"{"password": "12345678"}"#, "ssid"),
+        ] {
+            assert_eq!(refused::<super::Wifi>(fields), [fault], "{fields}");
+        }
+    }
+}

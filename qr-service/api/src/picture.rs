@@ -1,0 +1,160 @@
+//! A symbol as a picture in each format.
+
+use qr_core::{
+    Color, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps, write_half_blocks,
+    write_palette_png, write_pdf, write_png, write_svg,
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::artwork::{Artwork, write_png as write_png_of, write_svg as write_svg_of};
+use crate::fault::{Code, Fault};
+use crate::options::{InkedModules, MAX_SIZE_PX, Style};
+use crate::plan::{Colors, Fit, PicturePlan, Plan};
+use crate::symbol::{AnySymbol, Encoded};
+
+/// A symbol as `json`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SymbolData {
+    /// `qr`, `micro` or `rmqr`.
+    kind: &'static str,
+    /// The version as the standards name it: `7`, `M3`, `R11x59`.
+    version: String,
+    /// `null` for Micro QR M1, which has none.
+    #[schema(value_type = Option<String>)]
+    level: Option<String>,
+    /// `null` for rMQR, which has only one.
+    mask: Option<u8>,
+    /// Number of symbols that the data take.
+    parts: usize,
+    /// Modules in a row.
+    width: usize,
+    /// Number of rows.
+    height: usize,
+    /// Quiet zone that the standard asks for, in modules.
+    quiet_zone: u32,
+    /// The rows from the top, a character for each module: 1 is dark.
+    rows: Vec<String>,
+}
+
+/// Draws the picture of a plan, with shapes and a logo if `art` has them.
+///
+/// # Errors
+/// If the symbol needs more pixels than were asked for, or more than allowed.
+pub(crate) fn draw(
+    plan: &Plan,
+    encoded: &Encoded,
+    art: Option<&Artwork<'_>>,
+) -> Result<Vec<u8>, Fault> {
+    let modules = encoded.symbol.modules();
+    let margin_modules = plan.margin;
+    let widest = (modules.width() as u32) + 2 * margin_modules;
+    Ok(match &plan.picture {
+        PicturePlan::Png { fit, colors } => {
+            let size_px = size_px(*fit, widest)?;
+            if let Some(art) = art {
+                let written = write_png_of(art, size_px as usize, margin_modules as usize);
+                return written.map_err(|error| Fault::new("size", Code::Size, error.to_string()));
+            }
+            let raster = Raster { size_px, margin_modules };
+            let palette = Palette { dark: colors.dark, light: colors.light };
+            let mut png = Vec::with_capacity(2048);
+            let written = match &encoded.symbol {
+                // The writer of `/qrcode` takes less time, and with small modules as few bytes.
+                AnySymbol::Qr(symbol) if *colors == Colors::PLAIN && size_px < 9 * widest => {
+                    write_png(symbol, &raster, &mut png)
+                }
+                _ => write_palette_png(modules, &raster, &palette, &mut png),
+            };
+            written.map_err(|error| Fault::new("size", Code::Size, error.to_string()))?;
+            png
+        }
+        PicturePlan::Svg { fit, colors, title } => {
+            let width_px = fit.map(|fit| size_px(fit, widest)).transpose()?;
+            let (dark, light) = (colors.dark, colors.light);
+            let svg = Svg { margin_modules, width_px, dark, light, title: title.as_deref() };
+            match art {
+                Some(art) => write_svg_of(art, &svg).into_bytes(),
+                None => text(|out| write_svg(modules, &svg, out)),
+            }
+        }
+        PicturePlan::Pdf { width } => {
+            let mut pdf = Vec::new();
+            let print = Print { margin_modules, width_mm: width.0 };
+            write_pdf(modules, &print, &mut pdf)
+                .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
+            pdf
+        }
+        PicturePlan::Eps { width } => {
+            let mut eps = String::new();
+            let print = Print { margin_modules, width_mm: width.0 };
+            write_eps(modules, &print, &mut eps)
+                .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
+            eps.into_bytes()
+        }
+        PicturePlan::Txt { style, ink } => {
+            let ink = match ink {
+                InkedModules::Light => qr_core::Ink::Light,
+                InkedModules::Dark => qr_core::Ink::Dark,
+            };
+            let text_style = TextStyle { margin_modules, ink };
+            text(|out| match style {
+                Style::Blocks => write_half_blocks(modules, &text_style, out),
+                Style::Ascii => write_ascii(modules, &text_style, out),
+            })
+        }
+        // Strings and numbers always serialise.
+        PicturePlan::Json => serde_json::to_vec(&describe(plan, encoded)).unwrap_or_default(),
+    })
+}
+
+fn text(write: impl FnOnce(&mut String)) -> Vec<u8> {
+    let mut out = String::new();
+    write(&mut out);
+    out.into_bytes()
+}
+
+/// Width of a picture whose symbol and margin are `modules` wide.
+fn size_px(fit: Fit, modules: u32) -> Result<u32, Fault> {
+    match fit {
+        Fit::Size(size) if size < modules => {
+            let detail = format!("the symbol and its margin need {modules} px");
+            Err(Fault::new("size", Code::Size, detail).at_least(modules))
+        }
+        Fit::Size(size) => Ok(size),
+        Fit::Scale(scale) => {
+            let size = modules.saturating_mul(scale);
+            if size > MAX_SIZE_PX {
+                let detail = format!("the picture would be {size} px wide, above {MAX_SIZE_PX}");
+                return Err(Fault::new("scale", Code::Size, detail).at_most(MAX_SIZE_PX / modules));
+            }
+            Ok(size)
+        }
+    }
+}
+
+fn describe(plan: &Plan, encoded: &Encoded) -> SymbolData {
+    let symbol = &encoded.symbol;
+    let modules = symbol.modules();
+    let row = |row: qr_core::Row<'_>| row.map(|dark| if dark { '1' } else { '0' }).collect();
+    SymbolData {
+        kind: plan.symbol.kind().as_str(),
+        version: symbol.version(),
+        level: symbol.level().map(|level| level.to_string()),
+        mask: symbol.mask(),
+        parts: encoded.parts,
+        width: modules.width(),
+        height: modules.height(),
+        quiet_zone: plan.margin,
+        rows: modules.rows().map(row).collect(),
+    }
+}
+
+/// A colour over a white page.
+pub(crate) fn over_white(color: Color) -> Color {
+    let over = |channel: u8| {
+        let alpha = u32::from(color.alpha);
+        ((u32::from(channel) * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+    };
+    Color::rgb(over(color.red), over(color.green), over(color.blue))
+}

@@ -1,0 +1,429 @@
+//! What a request means: options with their defaults, in types that only hold what goes together.
+
+use std::sync::Arc;
+
+use qr_core::Color;
+
+use crate::fault::{Code, Fault};
+use crate::options::{
+    FinderShape, Format, InkedModules, Kind, LevelName, MAX_MM, Mode, Options, Shape, Style,
+};
+
+/// Pixels a module of a PNG without a size.
+const DEFAULT_SCALE: u32 = 8;
+const DEFAULT_MM: f64 = 40.0;
+/// Width of a logo's field as a share of the symbol's.
+const DEFAULT_LOGO: f64 = 0.2;
+/// Heights and widths of rMQR symbols, in modules (ISO/IEC 23941).
+const RMQR_HEIGHTS: [u8; 6] = [7, 9, 11, 13, 15, 17];
+const RMQR_WIDTHS: [u8; 6] = [27, 43, 59, 77, 99, 139];
+
+/// A picture that was asked for. Equal plans give the same bytes.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub(crate) struct Plan {
+    pub(crate) content: Content,
+    pub(crate) symbol: SymbolPlan,
+    pub(crate) margin: u32,
+    pub(crate) picture: PicturePlan,
+    pub(crate) look: Look,
+}
+
+/// Shapes and logo.
+#[derive(Clone, Debug, Default, PartialEq, Hash)]
+pub(crate) struct Look {
+    pub(crate) shape: Shape,
+    pub(crate) finders: FinderShape,
+    pub(crate) logo: Option<LogoPlan>,
+}
+
+impl Look {
+    /// Whether the picture is of squares alone.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.logo.is_none() && self.shape == Shape::Square && self.finders == FinderShape::Square
+    }
+
+    fn of(options: &Options) -> Self {
+        Look {
+            shape: options.shape.unwrap_or_default(),
+            finders: options.finder_shape.unwrap_or_default(),
+            logo: options.logo.as_ref().map(|logo| LogoPlan {
+                file: Arc::clone(&logo.0),
+                share: Share(options.logo_size.unwrap_or(DEFAULT_LOGO)),
+            }),
+        }
+    }
+}
+
+/// A logo to place.
+#[derive(Clone, PartialEq, Hash)]
+pub(crate) struct LogoPlan {
+    /// The picture's file, which the items of a batch share.
+    pub(crate) file: Arc<[u8]>,
+    pub(crate) share: Share,
+}
+
+/// Without the content, which belongs in no log.
+impl std::fmt::Debug for LogoPlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.file.len())
+    }
+}
+
+/// A part of the symbol's width, never NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Share(pub(crate) f64);
+
+impl std::hash::Hash for Share {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}
+
+/// What the symbol encodes.
+#[derive(Clone, PartialEq, Hash)]
+pub(crate) enum Content {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// Without the content, which belongs in no log.
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.as_bytes().len())
+    }
+}
+
+impl Content {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Content::Text(text) => text.as_bytes(),
+            Content::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// The name of the parameter that it came by.
+    pub(crate) fn parameter(&self) -> &'static str {
+        match self {
+            Content::Text(_) => "text",
+            Content::Bytes(_) => "data",
+        }
+    }
+}
+
+/// The symbol to make.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub(crate) enum SymbolPlan {
+    Qr {
+        level: LevelName,
+        boost: bool,
+        versions: (u8, u8),
+        mask: Option<u8>,
+        mode: Mode,
+        eci: Option<u32>,
+        gs1: bool,
+        part: Option<u8>,
+    },
+    Micro {
+        level: Option<LevelName>,
+        versions: (u8, u8),
+        mask: Option<u8>,
+        mode: Mode,
+    },
+    Rmqr {
+        level: LevelName,
+        height: Option<u8>,
+        width: Option<u8>,
+        mode: Mode,
+        eci: Option<u32>,
+    },
+}
+
+impl SymbolPlan {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            SymbolPlan::Qr { .. } => Kind::Qr,
+            SymbolPlan::Micro { .. } => Kind::Micro,
+            SymbolPlan::Rmqr { .. } => Kind::Rmqr,
+        }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match self {
+            SymbolPlan::Qr { mode, .. }
+            | SymbolPlan::Micro { mode, .. }
+            | SymbolPlan::Rmqr { mode, .. } => *mode,
+        }
+    }
+}
+
+/// The picture to draw.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub(crate) enum PicturePlan {
+    Png { fit: Fit, colors: Colors },
+    Svg { fit: Option<Fit>, colors: Colors, title: Option<String> },
+    Pdf { width: Millimetres },
+    Eps { width: Millimetres },
+    Txt { style: Style, ink: InkedModules },
+    Json,
+}
+
+/// The size of a picture in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
+pub(crate) enum Fit {
+    /// Its width.
+    Size(u32),
+    /// Pixels a module.
+    Scale(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Hash)]
+pub(crate) struct Colors {
+    pub(crate) dark: Color,
+    pub(crate) light: Color,
+}
+
+impl Colors {
+    pub(crate) const PLAIN: Colors = Colors { dark: Color::BLACK, light: Color::WHITE };
+}
+
+/// A length in millimetres, never NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Millimetres(pub(crate) f64);
+
+impl std::hash::Hash for Millimetres {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}
+
+impl Plan {
+    /// Checks what concerns several options and fills in defaults. `format` is the route's, by extension
+    /// or `Accept`.
+    ///
+    /// # Errors
+    /// Every contradiction.
+    pub(crate) fn new(options: Options, format: Format) -> Result<Plan, Vec<Fault>> {
+        let mut faults = Vec::new();
+        check_formats(&options, format, &mut faults);
+        check_kind(&options, &mut faults);
+        let symbol = symbol_plan(&options, &mut faults);
+        let look = Look::of(&options);
+        let is_qr = symbol.kind() == Kind::Qr;
+        let margin = options.margin.unwrap_or(if is_qr { 4 } else { 2 });
+        let fit = match (options.size, options.scale) {
+            (Some(_), Some(_)) => {
+                faults.push(contradiction("scale", "size is given too; one of them decides"));
+                None
+            }
+            (size, scale) => size.map(Fit::Size).or(scale.map(Fit::Scale)),
+        };
+        let colors = Colors {
+            dark: options.dark.map_or(Color::BLACK, |ink| ink.0),
+            light: options.light.map_or(Color::WHITE, |ink| ink.0),
+        };
+        let width = Millimetres(options.width_mm.unwrap_or(DEFAULT_MM).min(MAX_MM));
+        let picture = match format {
+            Format::Png => {
+                PicturePlan::Png { fit: fit.unwrap_or(Fit::Scale(DEFAULT_SCALE)), colors }
+            }
+            Format::Svg => PicturePlan::Svg { fit, colors, title: options.title },
+            Format::Pdf => PicturePlan::Pdf { width },
+            Format::Eps => PicturePlan::Eps { width },
+            Format::Txt => PicturePlan::Txt {
+                style: options.style.unwrap_or_default(),
+                ink: options.ink.unwrap_or_default(),
+            },
+            Format::Json => PicturePlan::Json,
+        };
+        let content = match (options.text, options.data) {
+            (Some(text), None) => Some(Content::Text(text)),
+            (None, Some(data)) if data.0.is_empty() => {
+                faults.push(Fault::new("data", Code::OutOfRange, "it is empty").at_least(1));
+                None
+            }
+            (None, Some(data)) => Some(Content::Bytes(data.0)),
+            (Some(_), Some(_)) => {
+                faults.push(contradiction("data", "text is given too; one of them is encoded"));
+                None
+            }
+            (None, None) => {
+                let detail = "there is nothing to encode";
+                let fault = Fault::new("text", Code::Missing, detail);
+                faults.push(fault.suggest("give text, or data in Base64"));
+                None
+            }
+        };
+        match content {
+            Some(content) if faults.is_empty() => {
+                Ok(Plan { content, symbol, margin, picture, look })
+            }
+            _ => Err(faults),
+        }
+    }
+}
+
+fn contradiction(parameter: &str, detail: impl Into<String>) -> Fault {
+    Fault::new(parameter, Code::Contradictory, detail)
+}
+
+/// Options that only some formats have.
+fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
+    use Format::{Eps, Pdf, Png, Svg, Txt};
+    let of: [(&str, bool, &[Format]); 13] = [
+        ("shape", options.shape.is_some(), &[Png, Svg]),
+        ("finder_shape", options.finder_shape.is_some(), &[Png, Svg]),
+        ("logo", options.logo.is_some(), &[Png, Svg]),
+        ("logo_size", options.logo_size.is_some(), &[Png, Svg]),
+        ("size", options.size.is_some(), &[Png, Svg]),
+        ("scale", options.scale.is_some(), &[Png, Svg]),
+        ("dark", options.dark.is_some(), &[Png, Svg]),
+        ("light", options.light.is_some(), &[Png, Svg]),
+        ("width_mm", options.width_mm.is_some(), &[Pdf, Eps]),
+        ("title", options.title.is_some(), &[Svg]),
+        ("style", options.style.is_some(), &[Txt]),
+        ("ink", options.ink.is_some(), &[Txt]),
+        ("margin", options.margin.is_some(), &[Png, Svg, Pdf, Eps, Txt]),
+    ];
+    for (name, is_given, formats) in of {
+        if is_given && !formats.contains(&format) {
+            let names: Vec<_> = formats.iter().map(|format| format.as_str()).collect();
+            let detail =
+                format!("it has no effect on {}, only on {}", format.as_str(), names.join(", "));
+            faults.push(contradiction(name, detail));
+        }
+    }
+    if let Some(asked) = options.format.filter(|asked| *asked != format) {
+        let detail =
+            format!("it is {}, and the path ends with {}", asked.as_str(), format.as_str());
+        faults.push(contradiction("format", detail));
+    }
+    if let Some(name) = &options.filename
+        && name.contains(|c: char| c.is_control() || "/\\\"".contains(c))
+    {
+        let detail = "a file name has no slash, quotation mark or control character";
+        faults.push(Fault::new("filename", Code::Malformed, detail));
+    }
+}
+
+/// Options that only some kinds of symbol have.
+fn check_kind(options: &Options, faults: &mut Vec<Fault>) {
+    use Kind::{Micro, Qr, Rmqr};
+    let kind = options.kind.unwrap_or_default();
+    let versions = options.version_min.is_some() || options.version_max.is_some();
+    let of: [(&str, bool, &[Kind]); 12] = [
+        ("shape", options.shape.is_some(), &[Qr]),
+        ("finder_shape", options.finder_shape.is_some(), &[Qr]),
+        ("logo", options.logo.is_some(), &[Qr]),
+        ("boost", options.boost == Some(true), &[Qr]),
+        ("gs1", options.gs1 == Some(true), &[Qr]),
+        ("part", options.part.is_some(), &[Qr]),
+        ("mask", options.mask.is_some(), &[Qr, Micro]),
+        ("eci", options.eci.is_some(), &[Qr, Rmqr]),
+        ("rmqr_height", options.rmqr_height.is_some(), &[Rmqr]),
+        ("rmqr_width", options.rmqr_width.is_some(), &[Rmqr]),
+        ("version_min", versions && options.version_min.is_some(), &[Qr, Micro]),
+        ("version_max", versions && options.version_max.is_some(), &[Qr, Micro]),
+    ];
+    for (name, is_given, kinds) in of {
+        if is_given && !kinds.contains(&kind) {
+            let names: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
+            let detail = format!("{} does not have it, only {}", kind.as_str(), names.join(", "));
+            faults.push(contradiction(name, detail));
+        }
+    }
+    if options.logo.is_some() && options.part.is_some() {
+        let detail = "a logo may need a higher version than the other parts have";
+        faults.push(contradiction("part", detail));
+    }
+    if options.logo.is_none() && options.logo_size.is_some() {
+        faults.push(contradiction("logo_size", "there is no logo"));
+    }
+    check_limits_of_kind(options, kind, faults);
+}
+
+fn check_limits_of_kind(options: &Options, kind: Kind, faults: &mut Vec<Fault>) {
+    let levels: &[LevelName] = match kind {
+        Kind::Qr => return check_version_order(options, faults),
+        Kind::Micro => &[LevelName::L, LevelName::M, LevelName::Q],
+        Kind::Rmqr => &[LevelName::M, LevelName::H],
+    };
+    if let Some(level) = options.level.filter(|level| !levels.contains(level)) {
+        let names = levels.iter().map(|level| format!("{level:?}"));
+        let detail = format!("{} has no level {level:?}", kind.as_str());
+        faults.push(Fault::new("level", Code::NotAllowed, detail).allowed(names));
+    }
+    if kind == Kind::Micro {
+        let given =
+            [("version_min", options.version_min, 4), ("version_max", options.version_max, 4)];
+        for (name, value, most) in given.into_iter().chain([("mask", options.mask, 3)]) {
+            if value.is_some_and(|value| value > most) {
+                let detail = format!("use at most {most} with micro");
+                faults.push(Fault::new(name, Code::OutOfRange, detail).at_most(most));
+            }
+        }
+        check_version_order(options, faults);
+    } else {
+        let given = [
+            ("rmqr_height", options.rmqr_height, RMQR_HEIGHTS),
+            ("rmqr_width", options.rmqr_width, RMQR_WIDTHS),
+        ];
+        for (name, value, allowed) in given {
+            if value.is_some_and(|value| !allowed.contains(&value)) {
+                let detail = format!("use one of {allowed:?}");
+                faults.push(Fault::new(name, Code::NotAllowed, detail).allowed(allowed));
+            }
+        }
+        if options.rmqr_width == Some(27)
+            && options.rmqr_height.is_some_and(|it| it != 11 && it != 13)
+        {
+            let fault = contradiction("rmqr_width", "27 modules are only 11 or 13 high");
+            faults.push(fault.suggest("use rmqr_height 11 or 13, or a width of 43"));
+        }
+    }
+}
+
+fn check_version_order(options: &Options, faults: &mut Vec<Fault>) {
+    if let (Some(low), Some(high)) = (options.version_min, options.version_max)
+        && low > high
+    {
+        let detail = format!("version_min {low} is above version_max {high}");
+        faults.push(contradiction("version_min", detail).at_most(high));
+    }
+}
+
+fn symbol_plan(options: &Options, faults: &mut Vec<Fault>) -> SymbolPlan {
+    let versions = |most| (options.version_min.unwrap_or(1), options.version_max.unwrap_or(most));
+    let mode = options.mode.unwrap_or_default();
+    if matches!(mode, Mode::Kanji | Mode::AutoKanji) && options.data.is_some() {
+        let detail = "data are bytes, which have no Kanji";
+        faults.push(contradiction("mode", detail).suggest("give text, or use mode byte"));
+    }
+    match options.kind.unwrap_or_default() {
+        Kind::Qr => SymbolPlan::Qr {
+            level: options.level.unwrap_or(match options.logo {
+                Some(_) => LevelName::H,
+                None => LevelName::M,
+            }),
+            boost: options.boost.unwrap_or(false),
+            versions: versions(40),
+            mask: options.mask,
+            mode,
+            eci: options.eci,
+            gs1: options.gs1.unwrap_or(false),
+            part: options.part,
+        },
+        Kind::Micro => SymbolPlan::Micro {
+            level: options.level,
+            versions: versions(4),
+            mask: options.mask,
+            mode,
+        },
+        Kind::Rmqr => SymbolPlan::Rmqr {
+            level: options.level.unwrap_or(LevelName::M),
+            height: options.rmqr_height,
+            width: options.rmqr_width,
+            mode,
+            eci: options.eci,
+        },
+    }
+}

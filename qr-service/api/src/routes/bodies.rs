@@ -1,0 +1,175 @@
+//! Bodies of requests, within bounds of size and time.
+
+use std::future::Future;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use multer::{Constraints, Multipart, SizeLimit};
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+
+use crate::artwork::MAX_LOGO_BYTES;
+use crate::fault::{Fault, Refusal};
+use crate::options::Logo;
+use crate::parameters::{MAX_PARAMETERS, Schema, read_json, read_pairs};
+
+/// Longest time for a body to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest JSON body without a logo: data of the largest symbol in Base64, escaped, six times over.
+const SHORT_BYTES: usize = 65_536;
+/// The longest body of options: a logo in Base64 beside these.
+const MAX_OPTIONS_BYTES: usize = MAX_LOGO_BYTES / 3 * 4 + SHORT_BYTES;
+/// Places for long bodies that are being received, 3.5 MB in all, and the longest wait for one.
+static LONG_BODIES: Semaphore = Semaphore::const_new(8);
+const MAX_WAIT: Duration = Duration::from_secs(5);
+/// Bytes of a form beside its file.
+const FORM_BYTES: usize = 16_384;
+const FORM: &str = "multipart/form-data";
+const JSON: &str = "application/json";
+const JSON_OR_FORM: &str = "application/json, multipart/form-data";
+
+/// Reads a body of one of the media types, which `allowed` lists with commas; tells which. `multipart/form-data` among
+/// them gives the first file of the form, whatever its field is called.
+///
+/// # Errors
+/// If it is of another type, above `limit` bytes, slow, or cut off.
+pub(super) async fn read_body(
+    headers: &HeaderMap,
+    body: Body,
+    allowed: &'static str,
+    limit: usize,
+) -> Result<(&'static str, Bytes), Refusal> {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default();
+    let media = content_type.split(';').next().unwrap_or_default().trim();
+    let known = allowed.split(", ").find(|allowed| allowed.eq_ignore_ascii_case(media));
+    let media = known.ok_or(Refusal::MediaType(allowed))?;
+    let is_form = media.eq_ignore_ascii_case(FORM);
+    let most = if is_form { limit + FORM_BYTES } else { limit };
+    let announced =
+        headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > most as u64) {
+        return Err(Refusal::LongBody { limit });
+    }
+    let body = if is_form {
+        in_time(read_form(content_type, body, limit)).await
+    } else {
+        in_time(read_whole(body, limit)).await
+    };
+    Ok((media, body?))
+}
+
+/// Reads options from a JSON object or a form, in which the file of a field `logo` is the logo.
+///
+/// # Errors
+/// If it is of another type, too long, slow, or cut off.
+pub(super) async fn read_options(
+    headers: &HeaderMap,
+    body: Body,
+    schemas: &[&Schema],
+    faults: &mut Vec<Fault>,
+) -> Result<Map<String, Value>, Refusal> {
+    let announced = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+    let is_long = announced.is_none_or(|bytes: usize| bytes > SHORT_BYTES);
+    let _place = match is_long {
+        true => Some(
+            tokio::time::timeout(MAX_WAIT, LONG_BODIES.acquire())
+                .await
+                .map_err(|_| Refusal::Busy)?
+                .map_err(|_| Refusal::Internal)?,
+        ),
+        false => None,
+    };
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default();
+    let media = content_type.split(';').next().unwrap_or_default().trim();
+    if !media.eq_ignore_ascii_case(FORM) {
+        let body = read_body(headers, body, JSON, MAX_OPTIONS_BYTES).await;
+        let (_, body) = body.map_err(|refusal| match refusal {
+            Refusal::MediaType(_) => Refusal::MediaType(JSON_OR_FORM),
+            refusal => refusal,
+        })?;
+        return read_json(&body, schemas, faults).map_err(Refusal::Body);
+    }
+    let limit = MAX_OPTIONS_BYTES;
+    if announced.is_some_and(|bytes| bytes > limit) {
+        return Err(Refusal::LongBody { limit });
+    }
+    let fields = in_time(read_fields(content_type, body, limit)).await?;
+    Ok(read_pairs(fields, schemas, faults))
+}
+
+/// The fields of a form in their order; a file stands as a `data:` URI.
+async fn read_fields(
+    content_type: &str,
+    body: Body,
+    limit: usize,
+) -> Result<Vec<(String, String)>, Refusal> {
+    let refuse = |error| refuse_form(error, limit);
+    let boundary = multer::parse_boundary(content_type).map_err(refuse)?;
+    let sizes = SizeLimit::new().whole_stream(limit as u64).per_field(limit as u64);
+    let constraints = Constraints::new().size_limit(sizes);
+    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
+    let mut fields = Vec::new();
+    while let Some(field) = form.next_field().await.map_err(refuse)? {
+        let name = field.name().unwrap_or_default().to_owned();
+        let is_file = field.file_name().is_some();
+        let bytes = field.bytes().await.map_err(refuse)?;
+        if fields.len() == MAX_PARAMETERS {
+            return Err(Refusal::Body(format!("the form has more than {MAX_PARAMETERS} fields")));
+        }
+        // A field of a page's form that has no file chosen is an empty file.
+        if is_file && bytes.is_empty() {
+            continue;
+        }
+        let value = if is_file {
+            Logo::uri_of(&bytes)
+        } else {
+            let text = String::from_utf8(bytes.into());
+            text.map_err(|_| Refusal::Body("a field of the form is not UTF-8".to_owned()))?
+        };
+        fields.push((name, value));
+    }
+    Ok(fields)
+}
+
+fn refuse_form(error: multer::Error, limit: usize) -> Refusal {
+    match error {
+        multer::Error::FieldSizeExceeded { .. } | multer::Error::StreamSizeExceeded { .. } => {
+            Refusal::LongBody { limit }
+        }
+        _ => Refusal::Body("the form is damaged or cut off".to_owned()),
+    }
+}
+
+pub(super) async fn in_time<T>(
+    read: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    tokio::time::timeout(BODY_TIMEOUT, read).await.unwrap_or(Err(Refusal::SlowBody))
+}
+
+pub(super) async fn read_whole(body: Body, limit: usize) -> Result<Bytes, Refusal> {
+    to_bytes(body, limit).await.map_err(|error| {
+        match error.into_inner().downcast::<http_body_util::LengthLimitError>() {
+            Ok(_) => Refusal::LongBody { limit },
+            Err(_) => Refusal::Body("the body was cut off".to_owned()),
+        }
+    })
+}
+
+async fn read_form(content_type: &str, body: Body, limit: usize) -> Result<Bytes, Refusal> {
+    let refuse = |error| refuse_form(error, limit);
+    let boundary = multer::parse_boundary(content_type).map_err(refuse)?;
+    let sizes = SizeLimit::new().whole_stream((limit + FORM_BYTES) as u64).per_field(limit as u64);
+    let constraints = Constraints::new().size_limit(sizes);
+    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
+    while let Some(field) = form.next_field().await.map_err(refuse)? {
+        if field.file_name().is_some() {
+            return field.bytes().await.map_err(refuse);
+        }
+    }
+    Err(Refusal::Body("the form has no file".to_owned()))
+}

@@ -1,0 +1,145 @@
+//! From a service's parameters to a picture that can be read.
+
+use qr_core::{Print, Svg, write_eps, write_svg};
+
+use super::raster::{self, PixelFormat, Place};
+use crate::fault::Fault;
+use crate::options::{Format, Options};
+use crate::plan::{Colors, Plan};
+use crate::symbol::{Encoded, encode};
+use crate::verify;
+
+/// The most pixels a side, as for `/v1/qr`.
+pub(super) use crate::options::MAX_SIZE_PX;
+
+/// A point of PostScript in millimetres.
+const POINT_MM: f64 = 25.4 / 72.0;
+
+/// Puts a symbol of so many modules a side into a picture.
+type Layout = Box<dyn Fn(u32) -> Result<Place, Wrong> + Send>;
+
+/// What to draw.
+pub(super) enum Picture {
+    Pixels(PixelFormat, Layout),
+    /// `margin` gives modules for the symbol's modules a side.
+    Svg {
+        width: Option<u32>,
+        margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
+    },
+    /// `points` is the width.
+    Eps {
+        points: u32,
+        margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
+    },
+}
+
+impl Picture {
+    pub(super) fn content_type(&self) -> &'static str {
+        match self {
+            Picture::Pixels(format, _) => format.content_type(),
+            Picture::Svg { .. } => Format::Svg.content_type(),
+            Picture::Eps { .. } => Format::Eps.content_type(),
+        }
+    }
+}
+
+/// What is wrong with a parameter, which is named as we name it or as the service does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) parameter: String,
+    pub(super) detail: String,
+}
+
+impl Wrong {
+    pub(super) fn new(parameter: &str, detail: impl Into<String>) -> Self {
+        Wrong { parameter: parameter.to_owned(), detail: detail.into() }
+    }
+
+    /// As one line, with the service's names.
+    pub(super) fn line(&self, names: &[(&str, &str)]) -> String {
+        let theirs = names.iter().find(|(ours, _)| *ours == self.parameter).map(|(_, it)| *it);
+        format!("{}: {}", theirs.unwrap_or(&self.parameter), self.detail)
+    }
+}
+
+impl From<Fault> for Wrong {
+    fn from(fault: Fault) -> Self {
+        let detail = match &fault.suggestion {
+            Some(suggestion) => format!("{}; {suggestion}", fault.detail),
+            None => fault.detail.to_string(),
+        };
+        Wrong { parameter: fault.parameter, detail }
+    }
+}
+
+/// The symbol of `options`, which have neither format nor size.
+pub(super) fn symbol(options: &Options) -> Result<Encoded, Wrong> {
+    Ok(encode(&plan(options, Format::Json)?)?)
+}
+
+fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
+    let first = |faults: Vec<Fault>| faults.into_iter().next().map(Wrong::from);
+    let mut options = options.clone();
+    if format == Format::Json {
+        (options.dark, options.light, options.margin) = (None, None, None);
+    }
+    Plan::new(options, format).map_err(|faults| {
+        first(faults).unwrap_or_else(|| Wrong::new("text", "it cannot be encoded"))
+    })
+}
+
+/// Makes a picture, and decodes it unless it is plain.
+///
+/// # Errors
+/// Why there is none, or why nobody could read it.
+pub(super) fn draw(options: &Options, picture: &Picture) -> Result<Vec<u8>, Wrong> {
+    let encoded = symbol(options)?;
+    let modules = encoded.symbol.modules();
+    let colors = Colors {
+        dark: options.dark.map_or(Colors::PLAIN.dark, |ink| ink.0),
+        light: options.light.map_or(Colors::PLAIN.light, |ink| ink.0),
+    };
+    match picture {
+        Picture::Pixels(format, layout) => {
+            let place = layout(modules.width() as u32)?;
+            let seen = Options { scale: Some(place.scale), ..options.clone() };
+            check(&plan(&seen, Format::Png)?, &encoded)?;
+            raster::draw(&encoded.symbol, place, colors, *format)
+                .map_err(|error| Wrong::new("size", error))
+        }
+        Picture::Svg { width, margin } => {
+            let margin_modules = margin(modules.width() as u32)?;
+            let seen = Options { size: *width, margin: Some(margin_modules), ..options.clone() };
+            check(&plan(&seen, Format::Svg)?, &encoded)?;
+            let (dark, light) = (colors.dark, colors.light);
+            let svg = Svg { margin_modules, width_px: *width, dark, light, title: None };
+            let mut out = String::new();
+            write_svg(modules, &svg, &mut out);
+            Ok(out.into_bytes())
+        }
+        Picture::Eps { points, margin } => {
+            if colors != Colors::PLAIN {
+                return Err(Wrong::new("dark", "EPS is black without a background"));
+            }
+            let margin_modules = margin(modules.width() as u32)?;
+            let width_mm = f64::from(*points) * POINT_MM;
+            let seen = Options {
+                width_mm: Some(width_mm),
+                margin: Some(margin_modules),
+                ..options.clone()
+            };
+            check(&plan(&Options { dark: None, light: None, ..seen }, Format::Eps)?, &encoded)?;
+            let mut out = String::new();
+            write_eps(modules, &Print { margin_modules, width_mm }, &mut out)
+                .map_err(|error| Wrong::new("size", error.to_string()))?;
+            Ok(out.into_bytes())
+        }
+    }
+}
+
+fn check(plan: &Plan, encoded: &Encoded) -> Result<(), Wrong> {
+    if verify::is_needed(plan, &encoded.symbol) {
+        verify::check(plan, &encoded.symbol, None)?;
+    }
+    Ok(())
+}

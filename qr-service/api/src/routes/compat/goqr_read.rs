@@ -1,0 +1,126 @@
+//! goQR's `/v1/read-qr-code/` (goqr.me/api/doc/read-qr-code). As there, what cannot be read is no HTTP error:
+//! the symbol has an `error` instead of `data`. A `fileurl` is never fetched; the answer says so.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
+use http::StatusCode;
+use http::header::CACHE_CONTROL;
+use image::ImageFormat;
+use serde_json::{Value, json};
+
+use super::super::Api;
+use super::asked::{Asked, text};
+use super::{goqr, with_body};
+use crate::fault::Refusal;
+use crate::options::Kind;
+use crate::{reader, upload};
+
+/// The longest file, in bytes; theirs too.
+const MAX_FILE_BYTES: usize = 1 << 20;
+/// Bytes of a form beside its file.
+const FORM_BYTES: usize = 16_384;
+/// The most symbols that are read from one picture.
+const MAX_SYMBOLS: usize = 32;
+
+const FORMATS: [ImageFormat; 4] =
+    [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
+
+/// Answers `/v1/read-qr-code/`.
+pub(super) async fn read(State(api): State<Arc<Api>>, request: Request) -> Response {
+    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
+    let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let asked = match goqr::asked(request, MAX_FILE_BYTES + FORM_BYTES).await {
+        Ok(Ok(asked)) => asked,
+        Ok(Err(refused)) => return Ok(refused),
+        Err(Refusal::LongBody { .. }) => {
+            let asked = Asked::of_query(query.as_bytes(), super::asked::Plus::IsSpace);
+            return Ok(written(&asked, &[Err(TOO_BIG)]));
+        }
+        Err(other) => return Err(other),
+    };
+    let symbols = match asked.last("file") {
+        Some(file) if file.len() > MAX_FILE_BYTES => vec![Err(TOO_BIG)],
+        Some(file) => {
+            let file = file.to_vec();
+            let _decoding = api.decoding.acquire().await.map_err(|_| Refusal::Internal)?;
+            api.pool.run(move || symbols_of(&file)).await?
+        }
+        None if asked.last("fileurl").is_some() => {
+            vec![Err(
+                "download error (addresses are not fetched here; send the picture as file by POST)",
+            )]
+        }
+        None => vec![Err("there is no file")],
+    };
+    Ok(written(&asked, &symbols))
+}
+
+const TOO_BIG: &str = "file is too big (1048576 bytes at most)";
+
+/// The texts on a picture; one error if there are none.
+fn symbols_of(file: &[u8]) -> Vec<Result<String, &'static str>> {
+    let picture = match upload::decode_as(file, &FORMATS) {
+        Ok(picture) => picture,
+        Err(_) => return vec![Err("filetype not supported")],
+    };
+    let found = reader::read(&picture, &[Kind::Qr], MAX_SYMBOLS);
+    if found.is_empty() {
+        return vec![Err("could not find/read QR Code")];
+    }
+    found.into_iter().map(|found| Ok(found.text)).collect()
+}
+
+fn written(asked: &Asked, symbols: &[Result<String, &'static str>]) -> Response {
+    let is_xml = asked.last("outputformat").is_some_and(|it| text(it).eq_ignore_ascii_case("xml"));
+    let mut response = if is_xml {
+        with_body(StatusCode::OK, "text/xml; charset=utf-8", xml(symbols))
+    } else {
+        with_body(StatusCode::OK, "application/json", json_of(symbols).to_string())
+    };
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn json_of(symbols: &[Result<String, &'static str>]) -> Value {
+    let symbol = |(seq, symbol): (usize, &Result<String, &'static str>)| match symbol {
+        Ok(data) => json!({"seq": seq, "data": data, "error": null}),
+        Err(error) => json!({"seq": seq, "data": null, "error": error}),
+    };
+    let symbols: Vec<Value> = symbols.iter().enumerate().map(symbol).collect();
+    json!([{"type": "qrcode", "symbol": symbols}])
+}
+
+fn xml(symbols: &[Result<String, &'static str>]) -> String {
+    let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<qrcode>".to_owned();
+    for (seq, symbol) in symbols.iter().enumerate() {
+        let (data, error) = match symbol {
+            Ok(data) => (&**data, ""),
+            Err(error) => ("", *error),
+        };
+        out += &format!(
+            "<symbol><seq>{seq}</seq><data>{}</data><error>{}</error></symbol>",
+            escape(data),
+            escape(error)
+        );
+    }
+    out + "</qrcode>\n"
+}
+
+/// Escapes XML. Characters that XML cannot have become U+FFFD.
+fn escape(text: &str) -> String {
+    let is_allowed = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
+    let text: String = text
+        .chars()
+        .map(
+            |c| if is_allowed(c) && !matches!(c, '\u{fffe}' | '\u{ffff}') { c } else { '\u{fffd}' },
+        )
+        .collect();
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,176 @@
+//! `/v1/labels`: many items in, a sheet of labels out, as PDF.
+//!
+//! It has all labels or none, and is made as the client reads: see `many.rs`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use serde_json::{Map, Value};
+
+use super::Api;
+use super::many::{Asked, Ended, Sending, TURN, check_all, make, place_for, read_asked, stream};
+use super::qr::plan_of;
+use crate::caption::{Caption, LabelText};
+use crate::document::Document;
+use crate::fault::{Code, Fault, Problem, Refusal};
+use crate::options::{Format, Kind, Options};
+use crate::plan::{Millimetres, PicturePlan, Plan};
+use crate::pool::Pool;
+use crate::sheet::{Layout, Sheet};
+use crate::symbol::encode;
+use crate::verify;
+
+/// How hard the pages are compressed: more takes several times as long, for a few bytes.
+const COMPRESSION: u8 = 6;
+
+/// A label to draw.
+#[derive(Clone)]
+struct Label {
+    plan: Arc<Plan>,
+    caption: Option<Arc<Caption>>,
+}
+
+/// Answers with a sheet of labels as PDF, page by page, row by row. A query has the sheet, and what all labels have
+/// in common; an item's own options come first. An item may have a `caption`.
+#[utoipa::path(
+    post, path = "/v1/labels", operation_id = "labels", tag = "batch",
+    request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"))),
+    responses(
+        (status = 200, description = "The sheet", content((Vec<u8> = "application/pdf"))),
+        (status = 400, description = "Wrong items, or labels that are too small", body = Problem, content_type = "application/problem+json"),
+        (status = 408, description = "The body took too long", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The body is too long", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "Another media type", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "Data that do not fit, labels that nobody could read, or too much work", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn post(State(api): State<Arc<Api>>, request: Request) -> Response {
+    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn answer(api: &Arc<Api>, request: Request) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let place = place_for(api, &parts.method)?;
+    let (layout, labels) = read_labels(api, &parts, body).await?;
+    check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
+    let pool = api.pool.clone();
+    let disposition = "attachment; filename=\"labels.pdf\"";
+    Ok(stream(place, "application/pdf", disposition, |sending| async move {
+        send_sheet(&pool, &layout, &labels, &sending).await
+    }))
+}
+
+/// Reads the sheet and the labels, and finds what is wrong with them by themselves.
+async fn read_labels(
+    api: &Api,
+    parts: &Parts,
+    body: Body,
+) -> Result<(Layout, Vec<Label>), Refusal> {
+    let of_query = [&*api.options, &*api.label, &*api.sheet];
+    let asked = read_asked(parts, body, &of_query, &of_query[..2]).await?;
+    let Asked { common, items, mut faults, mut of_items } = asked;
+    let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
+    let has_captions = [&common].into_iter().chain(&items).any(|it| it.contains_key("caption"));
+    let layout = Layout::new(&sheet, has_captions, &mut faults);
+    let mut labels = Vec::with_capacity(items.len());
+    for (index, own) in items.into_iter().enumerate() {
+        let mut values = common.clone();
+        values.extend(own);
+        match read_label(api, &values, &sheet, layout.as_ref()) {
+            Ok(label) => labels.push(label),
+            Err(of_item) => of_items.add(index, of_item),
+        }
+    }
+    faults.append(&mut of_items.faults);
+    match layout {
+        Some(layout) if faults.is_empty() => Ok((layout, labels)),
+        _ => Err(Refusal::Parameters(faults)),
+    }
+}
+
+fn read_label(
+    api: &Api,
+    values: &Map<String, Value>,
+    sheet: &Sheet,
+    layout: Option<&Layout>,
+) -> Result<Label, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let label: LabelText = api.label.read(values, &mut faults).unwrap_or_default();
+    let options: Options = api.options.read(values, &mut faults).unwrap_or_default();
+    for (name, is_given) in [
+        ("width_mm", options.width_mm.is_some()),
+        ("filename", options.filename.is_some()),
+        ("format", options.format.is_some_and(|format| format != Format::Pdf)),
+    ] {
+        if is_given {
+            let detail = "a label has none of its own; the sheet decides";
+            faults.push(Fault::new(name, Code::Contradictory, detail));
+        }
+    }
+    // Other labels are beside it, so the page is no quiet zone.
+    let least = if options.kind.unwrap_or_default() == Kind::Qr { 4 } else { 2 };
+    if options.margin.is_some_and(|margin| margin < least) {
+        let detail = "a label needs the quiet zone of the standard";
+        faults.push(Fault::new("margin", Code::OutOfRange, detail).at_least(least));
+    }
+    let room = layout.map(Layout::caption_width);
+    let caption = label.caption.map(|text| Caption::new(&text, sheet.caption_pt(), room));
+    let caption = caption.transpose().unwrap_or_else(|fault| {
+        faults.push(fault);
+        None
+    });
+    let plan = plan_of(options, Format::Pdf, faults)?;
+    Ok(Label { plan: Arc::new(plan), caption: caption.map(Arc::new) })
+}
+
+/// Decodes a label as it will be printed.
+fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
+    let refuse = |fault| Refusal::Unprocessable(vec![fault]);
+    let encoded = encode(&label.plan).map_err(refuse)?;
+    let mut plan = Plan::clone(&label.plan);
+    let width = layout.width_mm(encoded.symbol.modules(), plan.margin);
+    plan.picture = PicturePlan::Pdf { width: Millimetres(width) };
+    verify::check(&plan, &encoded.symbol, None).map_err(|fault| {
+        let fault = Fault::new(plan.content.parameter(), Code::Unreadable, fault.detail);
+        refuse(fault.suggest("use fewer rows and columns, a lower level, or less text"))
+    })
+}
+
+/// Makes the pages and sends them, some labels at a time.
+async fn send_sheet(
+    pool: &Pool,
+    layout: &Layout,
+    labels: &[Label],
+    sending: &Sending,
+) -> Result<(), Ended> {
+    let (mut document, first) = Document::begin();
+    sending.send(first).await?;
+    for page in labels.chunks(layout.per_page()) {
+        let mut contents = Vec::new();
+        for (turn, some) in page.chunks(TURN).enumerate() {
+            let (layout, some) = (*layout, some.to_vec());
+            let drawn = make(pool, move || draw(&layout, turn * TURN, &some)).await?;
+            let (number, content) = document.content(&drawn);
+            contents.push(number);
+            sending.send(content).await?;
+        }
+        sending.send(document.page(&contents, layout.page)).await?;
+    }
+    sending.send(document.finish()).await
+}
+
+/// Draws labels that were checked, from the one at `first` of the page; compressed.
+fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refusal> {
+    let mut content = Vec::new();
+    for (index, label) in labels.iter().enumerate() {
+        let encoded = encode(&label.plan).map_err(|fault| Refusal::Unprocessable(vec![fault]))?;
+        let modules = encoded.symbol.modules();
+        let caption = label.caption.as_deref();
+        layout.draw(first + index, modules, label.plan.margin, caption, &mut content);
+    }
+    Ok(miniz_oxide::deflate::compress_to_vec_zlib(&content, COMPRESSION))
+}

@@ -1,0 +1,174 @@
+//! The routes; each endpoint has its own file.
+
+mod batch;
+mod bodies;
+pub(crate) mod compat;
+mod decode;
+mod docs;
+mod labels;
+mod many;
+mod openapi;
+mod page;
+mod payload;
+mod qr;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::any;
+use bytes::Bytes;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, ETAG, VARY,
+};
+use http::{HeaderValue, Method, StatusCode};
+use http_body::Frame;
+use tokio::sync::Semaphore;
+
+use self::compat::HostRoutes;
+use crate::parameters::Schema;
+use crate::pool::Pool;
+use crate::{Routes, Settings};
+
+/// Pictures that are received or decoded at once: 17 MB of them. A further one is answered 503.
+const MAX_UPLOADS: usize = 4;
+
+/// Batches and sheets of labels at once. Each takes up to 20 MB while its items are read. A further one is answered 503.
+const MAX_BATCHES: usize = 2;
+
+/// What the endpoints share.
+pub(crate) struct Api {
+    pub(crate) pool: Pool,
+    /// Places for pictures that are being sent or decoded.
+    pub(crate) uploads: Semaphore,
+    /// The place for the one that is being decoded.
+    pub(crate) decoding: Semaphore,
+    /// Places for batches and sheets that are being made or sent.
+    pub(crate) batches: Arc<Semaphore>,
+    /// Made when the first request needs it.
+    pub(crate) options: LazyLock<Schema>,
+    /// Of a label besides its symbol, and of a sheet of labels.
+    pub(crate) label: LazyLock<Schema>,
+    pub(crate) sheet: LazyLock<Schema>,
+    /// Of the fields of each of [`crate::payload::KINDS`].
+    pub(crate) payloads: LazyLock<Vec<Schema>>,
+}
+
+/// The routes inside the layer for CORS.
+///
+/// | route | answered by |
+/// | --- | --- |
+/// | `/v1/qr` | [`qr::negotiated`] |
+/// | `/v1/payload/KIND`, `/v1/payload/KIND.EXT` | [`payload::get`] |
+/// | `/v1/batch` | [`batch::post`] |
+/// | `/v1/labels` | [`labels::post`] |
+/// | `/v1/decode` | [`decode::post`] |
+/// | `/v1/docs`, `/v1/openapi.json` | [`docs::get`], [`openapi::get`] |
+/// | `/v1/`, `/v1/assets/NAME` | [`page::index`], [`page::asset`] |
+/// | `/v1/qr.EXT`, any other below `/v1/` | [`qr::by_extension`] |
+/// | paths of other services, if they are switched on | [`compat`] |
+pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
+    let api = Api {
+        pool: Pool::new(settings.workers, settings.queue)?,
+        uploads: Semaphore::new(MAX_UPLOADS),
+        decoding: Semaphore::new(1),
+        batches: Arc::new(Semaphore::new(MAX_BATCHES)),
+        options: LazyLock::new(Schema::of::<crate::options::Options>),
+        label: LazyLock::new(Schema::of::<crate::caption::LabelText>),
+        sheet: LazyLock::new(Schema::of::<crate::sheet::Sheet>),
+        payloads: LazyLock::new(|| {
+            crate::payload::KINDS.iter().map(|kind| (kind.schema)()).collect()
+        }),
+    };
+    let api = Arc::new(api);
+    let routes = Router::new()
+        .route("/v1/qr", any(qr::negotiated))
+        .route("/v1/payload/{kind}", any(payload::get))
+        .route("/v1/batch", any(batch::post))
+        .route("/v1/labels", any(labels::post))
+        .route("/v1/decode", any(decode::post))
+        .route("/v1/docs", any(docs::get))
+        .route("/v1/openapi.json", any(openapi::get))
+        .route("/v1/", any(page::index))
+        .route("/v1/assets/{name}", any(page::asset))
+        .route("/v1/{*path}", any(qr::by_extension))
+        .merge(compat::router(&settings.compat))
+        .with_state(Arc::clone(&api));
+    let host = settings.show_host.as_deref().map(|name| HostRoutes::new(name, api));
+    Ok(match &settings.cors_origin {
+        Some(origin) => {
+            Routes { paths: routes.route_layer(from_fn_with_state(origin.clone(), cors)), host }
+        }
+        None => Routes { paths: routes, host },
+    })
+}
+
+/// Adds the headers for pages of other origins, and answers their preflight requests.
+async fn cors(
+    axum::extract::State(origin): axum::extract::State<HeaderValue>,
+    request: Request,
+    next: Next,
+) -> Response {
+    const EXPOSED: &str = "etag, retry-after, x-qr-kind, x-qr-level, x-qr-mask, x-qr-modules, \
+        x-qr-parts, x-qr-unused-correction, x-qr-version, x-request-id";
+    let is_preflight = *request.method() == Method::OPTIONS;
+    let mut response = if is_preflight {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        if !request.uri().path().starts_with("/v1/") {
+            response.extensions_mut().insert(compat::Compatible);
+        }
+        response
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    if origin != "*" {
+        headers.append(VARY, HeaderValue::from_static("Origin"));
+    }
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    if is_preflight {
+        let methods = HeaderValue::from_static("GET, HEAD, POST, OPTIONS");
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+        let allowed = HeaderValue::from_static("content-type, if-none-match, x-request-id");
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    } else {
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    }
+    response
+}
+
+/// 304 without a body.
+fn not_modified(method: &Method, tag: HeaderValue, cache: HeaderValue) -> Response {
+    // To HEAD hyper would add `Content-Length: 0`, which is not the picture's length (RFC 9110
+    // section 8.6). If it does not know a body's length, it adds no header.
+    let body = if *method == Method::HEAD { Body::new(OfUnknownLength) } else { Body::empty() };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(CACHE_CONTROL, cache);
+    response.headers_mut().insert(ETAG, tag);
+    response
+}
+
+/// An empty body that does not report its length.
+struct OfUnknownLength;
+
+impl http_body::Body for OfUnknownLength {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(None)
+    }
+}

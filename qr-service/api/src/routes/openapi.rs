@@ -1,0 +1,163 @@
+//! `/v1/openapi.json`: the API's description, made from the code.
+
+use std::sync::LazyLock;
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method};
+use serde_json::{Value, json};
+use utoipa::{OpenApi, PartialSchema};
+
+use super::{batch, decode, labels, qr};
+use crate::caption::LabelText;
+use crate::fault::Refusal;
+use crate::options::Options;
+use crate::payload::{KINDS, Kind};
+use crate::sheet::Sheet;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "qr-service", description = "QR codes with every option, checked by a decoder"),
+    paths(qr::negotiated, qr::by_extension, batch::post, labels::post, decode::post),
+    components(schemas(Options))
+)]
+struct Document;
+
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
+
+/// The document. Query parameters and JSON bodies are described from one schema, that of [`Options`].
+pub(super) fn document() -> Value {
+    // utoipa's documents always serialise.
+    let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
+    let options = document["components"]["schemas"]["Options"]["properties"].clone();
+    let responses = document["paths"]["/v1/qr"]["get"]["responses"].clone();
+    let mut schemas = serde_json::Map::new();
+    for kind in &KINDS {
+        let (path, schema) = describe_payload(kind, &options, &responses);
+        document["paths"][format!("/v1/payload/{}", kind.name)] = path;
+        schemas.insert(format!("Payload_{}", kind.name), schema);
+    }
+    let label = merged(&[&options, &properties_of::<LabelText>()]);
+    let of_sheet = merged(&[&properties_of::<Sheet>(), &label]);
+    schemas.insert("Label".to_owned(), json!({"type": "object", "properties": label}));
+    if let Some(components) = document["components"]["schemas"].as_object_mut() {
+        components.extend(schemas);
+    }
+    let Some(paths) = document["paths"].as_object_mut() else { return document };
+    for (_, path) in paths.iter_mut().filter(|(name, _)| name.starts_with("/v1/qr")) {
+        let query = query_of(&options, &Value::Null);
+        let mut post = path["get"].clone();
+        post["operationId"] =
+            json!(format!("{}_post", post["operationId"].as_str().unwrap_or_default()));
+        take_body(&mut post, "Options");
+        path["post"] = post;
+        match path["get"]["parameters"].as_array_mut() {
+            Some(parameters) => parameters.extend(query),
+            None => path["get"]["parameters"] = Value::Array(query),
+        }
+    }
+    paths["/v1/batch"]["post"]["parameters"] = Value::Array(query_of(&options, &Value::Null));
+    let post = &mut paths["/v1/labels"]["post"];
+    post["parameters"] = Value::Array(query_of(&of_sheet, &Value::Null));
+    post["requestBody"]["content"]["application/json"]["schema"]["items"] =
+        json!({"$ref": "#/components/schemas/Label"});
+    document
+}
+
+/// The properties of a struct's schema.
+fn properties_of<T: PartialSchema>() -> Value {
+    serde_json::to_value(T::schema()).unwrap_or_default()["properties"].take()
+}
+
+/// All properties of several schemas.
+fn merged(of: &[&Value]) -> Value {
+    let all = of.iter().filter_map(|properties| properties.as_object()).flatten();
+    all.map(|(name, schema)| (name.clone(), schema.clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// Gives an operation a body in JSON, and the answers to a body that is refused.
+fn take_body(post: &mut Value, schema: &str) {
+    let body = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
+    let content = json!({"application/json": body, "multipart/form-data": body});
+    post["requestBody"] = json!({"required": true, "content": content});
+    let problem = post["responses"]["400"]["content"].clone();
+    for (status, description) in [
+        ("408", "The body took too long"),
+        ("413", "The body is too long"),
+        ("415", "The body is neither JSON nor a form"),
+    ] {
+        post["responses"][status] = json!({"description": description, "content": problem});
+    }
+    if let Some(responses) = post["responses"].as_object_mut() {
+        // Nothing is cached, so nobody has it.
+        responses.remove("304");
+    }
+}
+
+/// The parameters of a query for the properties of a schema.
+fn query_of(properties: &Value, required: &Value) -> Vec<Value> {
+    let is_required =
+        |name: &str| required.as_array().into_iter().flatten().any(|required| required == name);
+    let parameter = |(name, schema): (&String, &Value)| {
+        json!({"name": name, "in": "query", "required": is_required(name),
+            "description": schema["description"], "schema": without_null(schema)})
+    };
+    properties.as_object().into_iter().flatten().map(parameter).collect()
+}
+
+/// The schema without null, which a query cannot have.
+fn without_null(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    let options = schema["oneOf"].as_array().into_iter().flatten();
+    let option = options.into_iter().find(|option| option["type"] != "null").cloned();
+    if let (Some(option), Some(schema)) = (option, schema.as_object_mut()) {
+        schema.remove("oneOf");
+        schema.insert("type".to_owned(), option["type"].clone());
+        schema.insert("enum".to_owned(), option["enum"].clone());
+    }
+    let types = schema["type"].as_array().into_iter().flatten();
+    if let Some(of) = types.into_iter().find(|of| *of != "null").cloned() {
+        schema["type"] = of;
+    }
+    schema
+}
+
+/// The path of a kind of payload, and the schema of its body: its fields and the options but the text.
+fn describe_payload(kind: &Kind, options: &Value, responses: &Value) -> (Value, Value) {
+    let mut schema = (kind.describe)();
+    let mut properties = schema["properties"].clone();
+    for (name, option) in options.as_object().into_iter().flatten() {
+        if !matches!(&**name, "text" | "data") {
+            properties[name] = option.clone();
+        }
+    }
+    schema["properties"] = properties.clone();
+    let operation = |name: &str| {
+        json!({"operationId": name, "tags": ["payload"], "summary": kind.title,
+            "responses": responses})
+    };
+    let mut post = operation(&format!("{}_post", kind.name));
+    take_body(&mut post, &format!("Payload_{}", kind.name));
+    let mut path = json!({"post": post});
+    if !kind.is_secret {
+        let mut get = operation(kind.name);
+        get["parameters"] = Value::Array(query_of(&properties, &schema["required"]));
+        path["get"] = get;
+    }
+    (path, schema)
+}
+
+/// Answers with the document.
+pub(super) async fn get(request: Request) -> Response {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Refusal::Method("GET, HEAD").into_response();
+    }
+    let mut response = Response::new(DOCUMENT.as_str().into());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    response
+}

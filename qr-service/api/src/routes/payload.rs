@@ -1,0 +1,43 @@
+//! `/v1/payload/KIND`: fields in, a symbol out.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::Method;
+
+use super::{Api, qr};
+use crate::fault::Refusal;
+use crate::options::{Format, Options};
+use crate::payload::KINDS;
+
+/// Answers `/v1/payload/KIND`, with an extension or without. What holds a secret is taken by POST alone: a
+/// query is in logs and histories.
+pub(super) async fn get(
+    State(api): State<Arc<Api>>,
+    Path(file): Path<String>,
+    request: Request,
+) -> Response {
+    answer(&api, &file, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn answer(api: &Api, file: &str, request: Request) -> Result<Response, Refusal> {
+    let (name, format) = match file.split_once('.') {
+        None => (file, None),
+        Some((name, extension)) => {
+            (name, Some(Format::of_extension(extension).ok_or(Refusal::NotFound)?))
+        }
+    };
+    let mut kinds = KINDS.iter().zip(api.payloads.iter());
+    let (kind, schema) = kinds.find(|(kind, _)| kind.name == name).ok_or(Refusal::NotFound)?;
+    if kind.is_secret && request.method() != Method::POST {
+        return Err(Refusal::Method("POST"));
+    }
+    let (parts, body) = request.into_parts();
+    let mut faults = Vec::new();
+    let schemas = [schema, &*api.options];
+    let values = qr::read_values(&parts, body, &schemas, &mut faults).await?;
+    let mut options: Options = api.options.read(&values, &mut faults).unwrap_or_default();
+    kind.apply(schema, &values, &mut options, &mut faults);
+    qr::serve(api, &parts, format, options, faults).await
+}

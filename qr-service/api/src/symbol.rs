@@ -1,0 +1,235 @@
+//! The symbol of a plan, and what is wrong if there is none.
+
+use qr_core::{
+    Data, Encoder, EncoderError, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, RmqrEncoder,
+    RmqrSymbol, Symbol,
+};
+
+use crate::artwork::{Place, find_place};
+use crate::fault::{Code, Fault};
+use crate::options::LevelName;
+use crate::plan::{Content, Plan, SymbolPlan};
+
+/// A symbol of any kind.
+pub(crate) enum AnySymbol {
+    Qr(Box<Symbol>),
+    Micro(Box<MicroSymbol>),
+    Rmqr(Box<RmqrSymbol>),
+}
+
+impl AnySymbol {
+    pub(crate) fn modules(&self) -> Modules<'_> {
+        match self {
+            AnySymbol::Qr(symbol) => symbol.modules(),
+            AnySymbol::Micro(symbol) => symbol.modules(),
+            AnySymbol::Rmqr(symbol) => symbol.modules(),
+        }
+    }
+
+    /// The version as the standards name it: `7`, `M3`, `R11x59`.
+    pub(crate) fn version(&self) -> String {
+        match self {
+            AnySymbol::Qr(symbol) => symbol.version().to_string(),
+            AnySymbol::Micro(symbol) => format!("M{}", symbol.version()),
+            AnySymbol::Rmqr(symbol) => {
+                let modules = symbol.modules();
+                format!("R{}x{}", modules.height(), modules.width())
+            }
+        }
+    }
+
+    /// `None` for Micro QR M1, which has none.
+    pub(crate) fn level(&self) -> Option<Level> {
+        match self {
+            AnySymbol::Qr(symbol) => Some(symbol.level()),
+            AnySymbol::Micro(symbol) => symbol.level(),
+            AnySymbol::Rmqr(symbol) => Some(symbol.level()),
+        }
+    }
+
+    /// `None` for rMQR, which has only one.
+    pub(crate) fn mask(&self) -> Option<u8> {
+        match self {
+            AnySymbol::Qr(symbol) => Some(symbol.mask()),
+            AnySymbol::Micro(symbol) => Some(symbol.mask()),
+            AnySymbol::Rmqr(_) => None,
+        }
+    }
+}
+
+/// A symbol, and how many its message takes.
+pub(crate) struct Encoded {
+    pub(crate) symbol: AnySymbol,
+    /// More than 1 with structured append.
+    pub(crate) parts: usize,
+    /// Where the logo has room.
+    pub(crate) place: Option<Place>,
+}
+
+impl Encoded {
+    /// The share of its correction that the block with the least still has; `None` for Micro QR M1, which
+    /// corrects nothing.
+    pub(crate) fn unused_correction(&self) -> Option<f64> {
+        self.symbol.level()?;
+        Some(self.place.map_or(1.0, |place| place.unused))
+    }
+}
+
+/// Encodes the content of a plan.
+///
+/// # Errors
+/// Why there is no such symbol.
+pub(crate) fn encode(plan: &Plan) -> Result<Encoded, Fault> {
+    if let SymbolPlan::Qr { part: Some(part), .. } = plan.symbol {
+        let symbols = qr_encoder(&plan.symbol).encode_append(data(plan));
+        return pick(symbols.map_err(|error| describe(error, plan))?, part);
+    }
+    let symbol = encode_as(plan, &plan.symbol).map_err(|error| describe(error, plan))?;
+    match (&plan.look.logo, symbol) {
+        (Some(logo), AnySymbol::Qr(symbol)) => encode_around(plan, symbol, logo.share.0),
+        (_, symbol) => Ok(Encoded { symbol, parts: 1, place: None }),
+    }
+}
+
+/// Raises the version until the logo has room. Room does not grow with every version, so all are tried.
+fn encode_around(plan: &Plan, first: Box<Symbol>, share: f64) -> Result<Encoded, Fault> {
+    let mut symbol = first;
+    loop {
+        let fault = match find_place(&symbol, share) {
+            Ok(place) => {
+                let symbol = AnySymbol::Qr(symbol);
+                return Ok(Encoded { symbol, parts: 1, place: Some(place) });
+            }
+            Err(fault) => fault,
+        };
+        let mut raised = plan.symbol.clone();
+        match &mut raised {
+            SymbolPlan::Qr { versions, .. } if symbol.version() < versions.1 => {
+                versions.0 = symbol.version() + 1;
+            }
+            _ => return Err(fault),
+        }
+        match encode_as(plan, &raised) {
+            Ok(AnySymbol::Qr(higher)) => symbol = higher,
+            _ => return Err(fault),
+        }
+    }
+}
+
+fn data(plan: &Plan) -> Data<'_> {
+    match &plan.content {
+        Content::Text(text) => Data::Text(text),
+        Content::Bytes(bytes) => Data::Bytes(bytes),
+    }
+}
+
+/// The encoder of a QR symbol; of other kinds it has no options.
+fn qr_encoder(symbol: &SymbolPlan) -> Encoder {
+    let SymbolPlan::Qr { level, boost, versions, mask, mode, eci, gs1, .. } = *symbol else {
+        return Encoder::new(Level::M);
+    };
+    let encoder = Encoder::new(level.into())
+        .boost(boost)
+        .versions(versions.0..=versions.1)
+        .modes(mode.into());
+    let encoder = mask.map_or(encoder.clone(), |mask| encoder.mask(mask));
+    let encoder = eci.map_or(encoder.clone(), |number| encoder.eci(number));
+    if gs1 { encoder.fnc1(Fnc1::Gs1) } else { encoder }
+}
+
+/// Encodes the content of a plan as one symbol, which need not be the plan's.
+fn encode_as(plan: &Plan, symbol: &SymbolPlan) -> Result<AnySymbol, EncoderError> {
+    let data = data(plan);
+    Ok(match *symbol {
+        SymbolPlan::Qr { .. } => AnySymbol::Qr(Box::new(qr_encoder(symbol).encode(data)?)),
+        SymbolPlan::Micro { level, versions, mask, mode } => {
+            let encoder = MicroEncoder::new(level.map(Level::from))
+                .versions(versions.0..=versions.1)
+                .modes(mode.into());
+            let encoder = mask.map_or(encoder.clone(), |mask| encoder.mask(mask));
+            AnySymbol::Micro(Box::new(encoder.encode(data)?))
+        }
+        SymbolPlan::Rmqr { level, height, width, mode, eci } => {
+            let encoder = RmqrEncoder::new(level.into())
+                .heights(height.map_or(7..=17, |it| it..=it))
+                .widths(width.map_or(27..=139, |it| it..=it))
+                .modes(mode.into());
+            let encoder = eci.map_or(encoder.clone(), |number| encoder.eci(number));
+            AnySymbol::Rmqr(Box::new(encoder.encode(data)?))
+        }
+    })
+}
+
+fn pick(mut symbols: Vec<Symbol>, part: u8) -> Result<Encoded, Fault> {
+    let parts = symbols.len();
+    if usize::from(part) > parts {
+        let detail = format!("the data take {parts} symbols");
+        return Err(Fault::new("part", Code::OutOfRange, detail).at_most(parts as u32));
+    }
+    let symbol = AnySymbol::Qr(Box::new(symbols.swap_remove(usize::from(part) - 1)));
+    Ok(Encoded { symbol, parts, place: None })
+}
+
+/// The fault behind an encoder's error, with what would work.
+fn describe(error: EncoderError, plan: &Plan) -> Fault {
+    let content = plan.content.parameter();
+    match error {
+        EncoderError::TooLong { needed_bits, available_bits, smallest_version } => {
+            let detail = if available_bits == 0 {
+                "no symbol allowed has this level and size".to_owned()
+            } else {
+                format!("it takes {needed_bits} bits, and the symbol has {available_bits}")
+            };
+            let fault = Fault::new(content, Code::TooLong, detail);
+            match room_for(plan, smallest_version) {
+                Some(suggestion) => fault.suggest(suggestion),
+                None => fault.suggest("shorten it"),
+            }
+        }
+        EncoderError::TooManySymbols { held_bytes } => {
+            let detail = format!("16 symbols hold only {held_bytes} bytes of it");
+            Fault::new(content, Code::TooLong, detail)
+                .at_most(held_bytes as u32)
+                .suggest("raise version_max or lower the level")
+        }
+        EncoderError::NotInMode { at_byte, .. } => {
+            let detail = format!("the mode cannot encode the character at byte {at_byte}");
+            Fault::new("mode", Code::NotAllowed, detail).suggest("use mode auto or byte")
+        }
+        EncoderError::Eci { .. } => {
+            let detail = "a text is UTF-8, which is ECI 26";
+            Fault::new("eci", Code::NotAllowed, detail)
+                .allowed([26])
+                .suggest("use 26, or give data in the encoding that the number declares")
+        }
+        error => Fault::new(content, Code::NotAllowed, error.to_string()),
+    }
+}
+
+/// What has room for a message that is too long.
+fn room_for(plan: &Plan, smallest_version: Option<u8>) -> Option<String> {
+    if let (Some(version), SymbolPlan::Qr { .. } | SymbolPlan::Micro { .. }) =
+        (smallest_version, &plan.symbol)
+    {
+        return Some(format!("use version_max {version}"));
+    }
+    if smallest_version.is_some() {
+        return Some("leave out rmqr_height or rmqr_width".to_owned());
+    }
+    let SymbolPlan::Qr { level: asked, .. } = plan.symbol else {
+        return Some("use kind qr".to_owned());
+    };
+    // No version has room at this level; the highest may at a lower one.
+    let fits = |lower: &LevelName| {
+        let mut symbol = plan.symbol.clone();
+        if let SymbolPlan::Qr { level, versions, .. } = &mut symbol {
+            (*level, *versions) = (*lower, (40, 40));
+        }
+        encode_as(plan, &symbol).is_ok()
+    };
+    let mut lower = [LevelName::Q, LevelName::M, LevelName::L]
+        .into_iter()
+        .filter(|lower| (Level::from(*lower) as u8) < Level::from(asked) as u8);
+    let level = lower.find(fits).map(|level| format!("use level {level:?}"));
+    Some(level.unwrap_or_else(|| "split it over several symbols with part".to_owned()))
+}

@@ -1,0 +1,228 @@
+//! Checks that a picture can be read at the size at which it is seen, before it is sent.
+//!
+//! Black on white at whole pixels needs no check: the encoder's tests decode such pictures. All else is
+//! drawn as it will be seen, in grey, and decoded. What has no size of its own is checked with
+//! [`ENOUGH_PX`] a module, and print at [`PRINT_DPI`].
+
+use qr_core::{Color, Modules};
+
+use crate::artwork::{Artwork, Pixels};
+use crate::fault::{Code, Fault};
+use crate::options::{FinderShape, Kind};
+use crate::picture::over_white;
+use crate::plan::{Colors, Content, Fit, PicturePlan, Plan, SymbolPlan};
+use crate::reader::{self, Found, Picture};
+use crate::symbol::AnySymbol;
+
+/// Pixels a module from which more show nothing new to a decoder. Larger pictures are decoded with as
+/// many, so the check takes bounded memory: 0.9 MB for the largest symbol.
+const ENOUGH_PX: f64 = 5.0;
+/// What an office printer and a phone's camera at reading distance resolve.
+const PRINT_DPI: f64 = 300.0;
+/// The least difference of dark and light in luma, 0 to 255. ISO/IEC 15415 calls a symbol contrast of
+/// 40 % "C", the least that is advised for symbols that strangers scan.
+pub(crate) const MIN_CONTRAST: u8 = 102;
+
+/// Whether the picture has to be checked.
+pub(crate) fn is_needed(plan: &Plan, symbol: &AnySymbol) -> bool {
+    if !plan.look.is_plain() {
+        return true;
+    }
+    match &plan.picture {
+        PicturePlan::Png { colors, .. } => *colors != Colors::PLAIN,
+        PicturePlan::Svg { fit, colors, .. } => {
+            let modules = symbol.modules().width() as u32 + 2 * plan.margin;
+            let is_whole = match fit {
+                None | Some(Fit::Scale(_)) => true,
+                Some(Fit::Size(size)) => size.is_multiple_of(modules),
+            };
+            *colors != Colors::PLAIN || !is_whole
+        }
+        PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => true,
+        PicturePlan::Txt { .. } | PicturePlan::Json => false,
+    }
+}
+
+/// Decodes the picture as it is seen.
+///
+/// # Errors
+/// Why nobody could read it.
+pub(crate) fn check(
+    plan: &Plan,
+    symbol: &AnySymbol,
+    art: Option<&Artwork<'_>>,
+) -> Result<(), Fault> {
+    let colors = match &plan.picture {
+        PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. } => *colors,
+        _ => Colors::PLAIN,
+    };
+    let greys = check_contrast(colors)?;
+    let modules = symbol.modules();
+    let scale = seen_scale(plan, modules);
+    let kind = plan.symbol.kind();
+    let picture = match art {
+        Some(art) => render_art(art, modules.width(), scale.min(ENOUGH_PX)),
+        None => render(modules, scale.min(ENOUGH_PX), greys, kind),
+    };
+    let found = reader::read(&picture, &[kind], 1);
+    if found.first().is_some_and(|found| is_same(found, plan, symbol)) {
+        return Ok(());
+    }
+    Err(unreadable(plan, modules, scale))
+}
+
+/// The greys of dark and light, as a camera sees them on white paper.
+fn check_contrast(colors: Colors) -> Result<(u8, u8), Fault> {
+    let (dark, light) = (luma(over_white(colors.dark)), luma(over_white(colors.light)));
+    if dark >= light {
+        let detail = "dark is not darker than light; many readers cannot read such a symbol";
+        return Err(Fault::new("dark", Code::Contrast, detail).suggest("exchange dark and light"));
+    }
+    let contrast = light - dark;
+    if contrast < MIN_CONTRAST {
+        let percent = f64::from(contrast) / 2.55;
+        let detail = format!("dark and light differ by {percent:.0} % of black and white");
+        let fault = Fault::new("dark", Code::Contrast, detail).at_least(40);
+        return Err(fault.suggest("use a darker dark or a lighter light"));
+    }
+    Ok((dark, light))
+}
+
+/// Luma of a colour (ITU-R BT.601), which is what decoders turn pixels into.
+fn luma(color: Color) -> u8 {
+    let Color { red, green, blue, .. } = color;
+    let sum = 299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue);
+    ((sum + 500) / 1000) as u8
+}
+
+/// Pixels a module at which the picture is seen.
+fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
+    let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
+    match &plan.picture {
+        PicturePlan::Png { fit: Fit::Size(size), .. } => (f64::from(*size) / width).floor(),
+        PicturePlan::Svg { fit: Some(Fit::Size(size)), .. } => f64::from(*size) / width,
+        PicturePlan::Png { fit: Fit::Scale(scale), .. }
+        | PicturePlan::Svg { fit: Some(Fit::Scale(scale)), .. } => f64::from(*scale),
+        PicturePlan::Pdf { width: mm } | PicturePlan::Eps { width: mm } => {
+            mm.0 / 25.4 * PRINT_DPI / width
+        }
+        _ => ENOUGH_PX,
+    }
+}
+
+/// Draws the symbol with `scale` pixels a module. A pixel on an edge gets the mean of what it covers. The
+/// quiet zone is the standard's: a picture with less is meant for a page of its light colour.
+fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind) -> Picture {
+    let margin = if kind == Kind::Qr { 4 } else { 2 };
+    let columns = spans(modules.width() + 2 * margin, scale);
+    let rows = spans(modules.height() + 2 * margin, scale);
+    let is_dark =
+        |x: usize, y: usize| modules.is_dark(x.wrapping_sub(margin), y.wrapping_sub(margin));
+    let difference = f32::from(light) - f32::from(dark);
+    let mut grey = Vec::with_capacity(columns.len() * rows.len());
+    for row in &rows {
+        for column in &columns {
+            let mut darkness = 0.0;
+            for &(y, height) in row {
+                for &(x, width) in column {
+                    if is_dark(x, y) {
+                        darkness += width * height;
+                    }
+                }
+            }
+            grey.push((f32::from(light) - darkness * difference).round() as u8);
+        }
+    }
+    Picture { width: columns.len() as u32, height: rows.len() as u32, grey }
+}
+
+/// Draws shapes and logo with `scale` pixels a module, over white paper: the very pixels of a PNG, and for
+/// other scales their means.
+fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> Picture {
+    const MARGIN: usize = 4;
+    let whole = scale.ceil().max(1.0);
+    let pixels = Pixels::new(art, whole as usize);
+    let (side, before) = (pixels.side(), MARGIN * whole as usize);
+    let full = side + 2 * before;
+    let (mut steps, mut colors) = (vec![0; side], vec![Color::WHITE; side]);
+    let mut grey = vec![luma(over_white(art.light())); full * full];
+    for y in 0..side {
+        pixels.write_colors(y, &mut steps, &mut colors);
+        let row = &mut grey[(y + before) * full + before..][..side];
+        row.iter_mut().zip(&colors).for_each(|(grey, color)| *grey = luma(over_white(*color)));
+    }
+    if scale == whole {
+        return Picture { width: full as u32, height: full as u32, grey };
+    }
+    let spans = spans((size + 2 * MARGIN) * whole as usize, scale / whole);
+    let mut reduced = Vec::with_capacity(spans.len() * spans.len());
+    for row in &spans {
+        for column in &spans {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (y, height) in row {
+                for (x, width) in column {
+                    sum += f32::from(grey[y * full + x]) * height * width;
+                    weight += height * width;
+                }
+            }
+            reduced.push((sum / weight.max(f32::EPSILON)).round() as u8);
+        }
+    }
+    Picture { width: spans.len() as u32, height: spans.len() as u32, grey: reduced }
+}
+
+/// For each pixel of a line the modules that it covers, with their shares of it.
+fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
+    let pixels = (modules as f64 * scale).ceil().max(1.0) as usize;
+    let span = |px: usize| {
+        let (start, end) = (px as f64 / scale, (px + 1) as f64 / scale);
+        let covered = start as usize..(end.ceil() as usize).min(modules);
+        let share = |module: usize| {
+            let overlap = end.min(module as f64 + 1.0) - start.max(module as f64);
+            (module, (overlap * scale) as f32)
+        };
+        covered.map(share).filter(|(_, share)| *share > 0.0).collect()
+    };
+    (0..pixels).map(span).collect()
+}
+
+/// Whether it is the symbol that was asked for. Kanji and FNC1 come back otherwise than they went in.
+fn is_same(found: &Found, plan: &Plan, symbol: &AnySymbol) -> bool {
+    use crate::options::Mode::{AutoKanji, Kanji};
+    let is_recoded = matches!(plan.symbol.mode(), Kanji | AutoKanji)
+        || matches!(
+            plan.symbol,
+            SymbolPlan::Qr { gs1: true, .. } | SymbolPlan::Qr { part: Some(_), .. }
+        );
+    let asked = match &plan.content {
+        Content::Text(text) => text.as_bytes(),
+        Content::Bytes(bytes) => bytes,
+    };
+    found.version == symbol.version() && (is_recoded || found.bytes == asked)
+}
+
+fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
+    let parameter = match &plan.picture {
+        PicturePlan::Png { fit: Fit::Scale(_), .. } => "scale",
+        PicturePlan::Png { .. } | PicturePlan::Svg { .. } => "size",
+        _ => "width_mm",
+    };
+    // Three pixels a module are read by all decoders that we know.
+    let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
+    let enough = match parameter {
+        "scale" => 3.0,
+        "size" => 3.0 * width,
+        _ => (3.0 * width * 25.4 / PRINT_DPI).ceil(),
+    };
+    if plan.look.finders == FinderShape::Circle && scale >= 3.0 {
+        // Decoders fit lines to the edges of finder patterns, and large symbols need them exactly.
+        let detail = "a decoder cannot find the symbol's corners by round finder patterns";
+        let fault = Fault::new("finder_shape", Code::Unreadable, detail);
+        return fault.suggest("use finder_shape rounded, or a lower version");
+    }
+    let place = if parameter == "width_mm" { " at 300 dpi" } else { "" };
+    let detail =
+        format!("a module is {scale:.2} pixels wide{place}, and a decoder cannot read that");
+    let fault = Fault::new(parameter, Code::Unreadable, detail).at_least(enough);
+    fault.suggest(format!("use a {parameter} of {enough}, or a lower version"))
+}

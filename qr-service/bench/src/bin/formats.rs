@@ -1,0 +1,382 @@
+//! Compares each format of qr-core with other libraries that write it: time and bytes. Libraries of other
+//! languages run in a process of their own, which measures its own turns, so that nobody's start is counted.
+//! Prints a table of medians and writes `target/bench/formats.json`.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anstream::{eprintln, println};
+use anyhow::{Context, ensure};
+use clap::Parser;
+use fast_qr::convert::Builder;
+use fast_qr::convert::svg::SvgBuilder;
+use fast_qr::qr::QRBuilder;
+use qr_bench::inputs::{INPUTS, Input};
+use qr_bench::{quartiles, take_turns};
+use qr_core::{
+    Color, Level, Palette, Print, Raster, Svg, encode, write_eps, write_palette_png, write_pdf,
+    write_svg,
+};
+use serde::Serialize;
+
+/// Measures text to SVG, PDF, EPS and PNG of 1000 pixels in two colours.
+#[derive(Parser)]
+struct Arguments {
+    /// Rounds; each library has one turn per round
+    #[arg(long, default_value_t = 15)]
+    rounds: usize,
+    /// Minimum time of a turn, in milliseconds
+    #[arg(long, default_value_t = 20)]
+    turn_ms: u64,
+    /// Python with segno; without it, segno is left out
+    #[arg(long)]
+    python: Option<PathBuf>,
+    /// Folder whose node_modules has npm's qrcode; without it, that is left out
+    #[arg(long)]
+    node_modules: Option<PathBuf>,
+    /// File for the figures
+    #[arg(long, default_value = "target/bench/formats.json")]
+    out: PathBuf,
+}
+
+const DARK: [u8; 3] = [26, 35, 126];
+const LIGHT: [u8; 3] = [255, 253, 231];
+const SIZE_PX: u32 = 1000;
+const MARGIN: u32 = 4;
+const FORMATS: [&str; 4] = ["svg", "pdf", "eps", "png"];
+
+/// One figure of `formats.json`.
+#[derive(Serialize)]
+struct Row {
+    format: &'static str,
+    name: &'static str,
+    input: &'static str,
+    /// Median over the rounds, in nanoseconds per call.
+    ns_per_op: Option<f64>,
+    /// First and third quartile over the rounds.
+    ns_spread: Option<[f64; 2]>,
+    /// Median size of the files.
+    bytes: usize,
+}
+
+/// A library that writes a format.
+struct Maker<'a> {
+    name: &'static str,
+    how: How<'a>,
+}
+
+enum How<'a> {
+    Here(fn(&str, &mut Vec<u8>)),
+    /// In another process, with what it calls the format.
+    There(&'a mut Peer),
+}
+
+/// A process that makes files of the texts it was sent first.
+struct Peer {
+    name: &'static str,
+    formats: &'static [&'static str],
+    child: Child,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    fn start(
+        name: &'static str,
+        formats: &'static [&'static str],
+        command: &mut Command,
+    ) -> anyhow::Result<Self> {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.with_context(|| command.get_program().display().to_string())?;
+        let orders = child.stdin.take().context("no standard input")?;
+        let answers = BufReader::new(child.stdout.take().context("no standard output")?);
+        Ok(Peer { name, formats, child, orders, answers })
+    }
+
+    /// Sends the texts of the next turns.
+    fn texts(&mut self, texts: &[String]) -> anyhow::Result<()> {
+        writeln!(self.orders, "{}", serde_json::to_string(texts)?).context(self.name)
+    }
+
+    /// Makes files of the texts for so long; nanoseconds per call, and the median of their bytes.
+    fn turn(&mut self, format: &str, least: Duration) -> anyhow::Result<(f64, usize)> {
+        writeln!(self.orders, "{format} {}", least.as_millis()).context(self.name)?;
+        let mut line = String::new();
+        self.answers.read_line(&mut line).context(self.name)?;
+        let problem = || format!("{} answered {line:?}", self.name);
+        let (ns, bytes) = line.trim().split_once(' ').with_context(problem)?;
+        Ok((ns.parse().with_context(problem)?, bytes.parse().with_context(problem)?))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let mut peers = peers(&arguments)?;
+    let mut rows = Vec::new();
+    for input in &INPUTS {
+        for peer in &mut peers {
+            peer.texts(&input.texts())?;
+        }
+        for format in FORMATS {
+            rows.extend(measure(format, input, &mut peers, &arguments)?);
+        }
+    }
+    print_table(&rows);
+    if let Some(folder) = arguments.out.parent() {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    }
+    let text = serde_json::to_string_pretty(&rows)? + "\n";
+    fs::write(&arguments.out, text).with_context(|| arguments.out.display().to_string())?;
+    println!("\n{}", arguments.out.display());
+    Ok(())
+}
+
+fn peers(arguments: &Arguments) -> anyhow::Result<Vec<Peer>> {
+    let scripts = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/peers"));
+    let mut peers = Vec::new();
+    match &arguments.python {
+        Some(python) => {
+            let mut command = Command::new(python);
+            peers.push(Peer::start("segno", &FORMATS, command.arg(scripts.join("segno_peer.py")))?);
+        }
+        None => eprintln!("without --python, segno is left out"),
+    }
+    match &arguments.node_modules {
+        Some(folder) => {
+            let mut command = Command::new("node");
+            command.arg(scripts.join("qrcode_peer.cjs")).env("NODE_PATH", folder);
+            peers.push(Peer::start("npm qrcode", &["svg", "png"], &mut command)?);
+        }
+        None => eprintln!("without --node-modules, npm's qrcode is left out"),
+    }
+    Ok(peers)
+}
+
+/// Measures all libraries that write a format on one kind of text, in turn, round by round.
+fn measure(
+    format: &'static str,
+    input: &Input,
+    peers: &mut [Peer],
+    arguments: &Arguments,
+) -> anyhow::Result<Vec<Row>> {
+    let (least, texts) = (Duration::from_millis(arguments.turn_ms), input.texts());
+    let mut makers = here(format);
+    let there = peers.iter_mut().filter(|peer| peer.formats.contains(&format));
+    makers.extend(there.map(|peer| Maker { name: peer.name, how: How::There(peer) }));
+    let mut out = Vec::new();
+    let times = take_turns(&mut makers, arguments.rounds, |maker| match &mut maker.how {
+        How::There(peer) => Ok(peer.turn(format, least)?.0),
+        How::Here(make) => {
+            let (start, mut calls) = (Instant::now(), 0);
+            while start.elapsed() < least {
+                for text in &texts {
+                    make(text, &mut out);
+                    std::hint::black_box(&out);
+                }
+                calls += texts.len();
+            }
+            Ok(start.elapsed().as_nanos() as f64 / calls as f64)
+        }
+    })?;
+    let mut rows = Vec::new();
+    for (maker, [low, median, high]) in makers.iter_mut().zip(times) {
+        let bytes = match &mut maker.how {
+            How::There(peer) => peer.turn(format, Duration::ZERO)?.1,
+            How::Here(make) => median_of(texts.iter().map(|text| {
+                make(text, &mut out);
+                out.len()
+            })),
+        };
+        rows.push(Row {
+            format,
+            name: maker.name,
+            input: input.name,
+            ns_per_op: Some(median),
+            ns_spread: Some([low, high]),
+            bytes,
+        });
+    }
+    if format == "png" {
+        rows.push(Row {
+            format,
+            name: "qr-core's by zopfli",
+            input: input.name,
+            ns_per_op: None, // nobody would wait for it
+            ns_spread: None,
+            bytes: by_zopfli(&texts)?,
+        });
+    }
+    Ok(rows)
+}
+
+fn median_of(bytes: impl Iterator<Item = usize>) -> usize {
+    quartiles(bytes.map(|bytes| bytes as f64).collect())[1] as usize
+}
+
+fn here(format: &str) -> Vec<Maker<'static>> {
+    let maker = |name, make| Maker { name, how: How::Here(make) };
+    match format {
+        "svg" => vec![maker("qr-core", svg), maker("fast_qr", fast_qr_svg)],
+        "pdf" => vec![maker("qr-core", pdf)],
+        "eps" => vec![maker("qr-core", eps)],
+        _ => vec![maker("qr-core", png), maker("fast_qr+png", fast_qr_png)],
+    }
+}
+
+fn symbol(text: &str) -> qr_core::Symbol {
+    encode(text, Level::L).expect("texts of the bench fit")
+}
+
+/// Fills the buffer by a function that appends text.
+fn with_text(out: &mut Vec<u8>, write: impl FnOnce(&mut String)) {
+    let mut text = String::from_utf8(std::mem::take(out)).unwrap_or_default();
+    text.clear();
+    write(&mut text);
+    *out = text.into_bytes();
+}
+
+fn svg(text: &str, out: &mut Vec<u8>) {
+    with_text(out, |out| write_svg(&symbol(text), &Svg::default(), out));
+}
+
+fn eps(text: &str, out: &mut Vec<u8>) {
+    with_text(out, |out| {
+        write_eps(&symbol(text), &Print::default(), out).expect("the default width is fine");
+    });
+}
+
+fn pdf(text: &str, out: &mut Vec<u8>) {
+    out.clear();
+    write_pdf(&symbol(text), &Print::default(), out).expect("the default width is fine");
+}
+
+fn png(text: &str, out: &mut Vec<u8>) {
+    let raster = Raster { size_px: SIZE_PX, margin_modules: MARGIN };
+    let color = |[red, green, blue]: [u8; 3]| Color::rgb(red, green, blue);
+    let palette = Palette { dark: color(DARK), light: color(LIGHT) };
+    out.clear();
+    write_palette_png(&symbol(text), &raster, &palette, out).expect("1000 pixels are enough");
+}
+
+fn fast_qr_of(text: &str) -> fast_qr::QRCode {
+    QRBuilder::new(text).ecl(fast_qr::ECL::L).build().expect("texts of the bench fit")
+}
+
+fn fast_qr_svg(text: &str, out: &mut Vec<u8>) {
+    let drawn = SvgBuilder::default().margin(MARGIN as usize).to_str(&fast_qr_of(text));
+    *out = drawn.into_bytes();
+}
+
+/// The same picture by the `png` crate at its fastest: a palette of two, each row of modules drawn once.
+fn fast_qr_png(text: &str, out: &mut Vec<u8>) {
+    let code = fast_qr_of(text);
+    let (size, side) = (code.size, SIZE_PX as usize);
+    let scale = side / (size + 2 * MARGIN as usize);
+    let (offset, line_bytes) = ((side - size * scale) / 2, side / 8);
+    let mut pixels = vec![0xff_u8; line_bytes * side];
+    for y in 0..size {
+        let top = offset + y * scale;
+        let line = &mut pixels[top * line_bytes..(top + 1) * line_bytes];
+        for x in (0..size).filter(|&x| code.data[y * size + x].value()) {
+            for at in offset + x * scale..offset + (x + 1) * scale {
+                line[at / 8] &= !(0x80 >> (at % 8));
+            }
+        }
+        for copy in 1..scale {
+            let from = top * line_bytes..(top + 1) * line_bytes;
+            pixels.copy_within(from, (top + copy) * line_bytes);
+        }
+    }
+    out.clear();
+    let mut encoder = png::Encoder::new(&mut *out, SIZE_PX, SIZE_PX);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_palette([DARK, LIGHT].concat());
+    encoder.set_depth(png::BitDepth::One);
+    encoder.set_compression(png::Compression::Fast);
+    encoder
+        .write_header()
+        .and_then(|mut writer| writer.write_image_data(&pixels))
+        .expect("writing to memory");
+}
+
+/// The median size of qr-core's files with their rows compressed by zopfli: without a filter, and with each row
+/// as the difference to the one above, whichever is smaller.
+fn by_zopfli(texts: &[String]) -> anyhow::Result<usize> {
+    let mut sizes = Vec::new();
+    // Zopfli takes a second for some of them.
+    for text in texts.iter().take(5) {
+        let mut file = Vec::new();
+        png(text, &mut file);
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info()?;
+        let mut pixels = vec![0; reader.output_buffer_size().context("the picture's size")?];
+        reader.next_frame(&mut pixels)?;
+        let line_bytes = reader.info().raw_row_length() - 1;
+        let (mut plain, mut up) = (Vec::new(), Vec::new());
+        let mut above = vec![0; line_bytes];
+        for line in pixels.chunks(line_bytes) {
+            plain.push(0);
+            plain.extend_from_slice(line);
+            up.push(2);
+            up.extend(line.iter().zip(&above).map(|(byte, above)| byte.wrapping_sub(*above)));
+            above = line.to_vec();
+        }
+        let mut smallest = usize::MAX;
+        for rows in [plain, up] {
+            let mut packed = Vec::new();
+            let options = zopfli::Options::default();
+            zopfli::compress(options, zopfli::Format::Zlib, rows.as_slice(), &mut packed)?;
+            smallest = smallest.min(packed.len());
+        }
+        let data: usize = data_bytes(&file)?;
+        sizes.push(file.len() - data + smallest);
+    }
+    Ok(median_of(sizes.into_iter()))
+}
+
+/// The bytes in a PNG's IDAT chunks.
+fn data_bytes(file: &[u8]) -> anyhow::Result<usize> {
+    let (mut at, mut sum) = (8, 0);
+    while let Some(head) = file.get(at..at + 8) {
+        let length = u32::from_be_bytes(head[..4].try_into()?) as usize;
+        sum += if &head[4..] == b"IDAT" { length } else { 0 };
+        at += 12 + length;
+    }
+    ensure!(at == file.len(), "the chunks end after {at} of {} bytes", file.len());
+    Ok(sum)
+}
+
+fn print_table(rows: &[Row]) {
+    println!("µs per call, median (quartiles); bytes; ratios to qr-core\n");
+    for format in FORMATS {
+        for input in &INPUTS {
+            println!("{format}, {}", input.name);
+            let here = || rows.iter().filter(|row| row.format == format && row.input == input.name);
+            let Some(first) = here().next() else { continue };
+            for row in here() {
+                let size = row.bytes as f64 / first.bytes as f64;
+                let bytes = format!("{:>7} {size:>6.2}x", row.bytes);
+                match (row.ns_per_op, row.ns_spread) {
+                    (Some(median), Some([low, high])) => println!(
+                        "  {:<20} {:>10.2} ({:>9.2} - {:>9.2}) {:>7.1}x  {bytes}",
+                        row.name,
+                        median / 1e3,
+                        low / 1e3,
+                        high / 1e3,
+                        median / first.ns_per_op.unwrap_or(median),
+                    ),
+                    _ => println!("  {:<20} {:>43}  {bytes}", row.name, ""),
+                }
+            }
+        }
+    }
+}

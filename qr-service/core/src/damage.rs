@@ -1,0 +1,125 @@
+//! Which codewords an area of a symbol holds: what a logo costs each block of error correction
+//! (ISO/IEC 18004 sections 7.5.2, 7.6 and 7.7.3).
+
+use std::ops::Range;
+
+use crate::matrix::reserved_modules;
+use crate::symbol::Symbol;
+use crate::version::{blocks, total_codewords};
+
+/// What covering an area costs a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockDamage {
+    /// Codewords of the block with a module in the area. Each may be wrong then.
+    pub touched: usize,
+    /// Wrong codewords that the block's error correction repairs.
+    pub correctable: usize,
+}
+
+impl Symbol {
+    /// What covering the modules in these columns and rows costs each block, in the order of the blocks.
+    /// Codewords count, not area: a codeword with one module covered may be as wrong as one with eight.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("https://example.com/some/path", Level::H)?;
+    /// let middle = symbol.size() / 2;
+    /// let blocks = symbol.damage(middle - 2..middle + 3, middle - 2..middle + 3);
+    /// assert!(blocks.iter().all(|block| block.touched <= block.correctable / 2));
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
+    pub fn damage(&self, columns: Range<usize>, rows: Range<usize>) -> Vec<BlockDamage> {
+        let size = self.size();
+        let total = total_codewords(self.version);
+        let mut is_touched = vec![false; total];
+        for (index, (x, y)) in data_modules(self.version, size).enumerate() {
+            // The last modules hold no codeword.
+            if let Some(codeword) = is_touched.get_mut(index / 8) {
+                *codeword |= columns.contains(&x) && rows.contains(&y);
+            }
+        }
+        let of = blocks(self.version, self.level);
+        let correctable = of.ec_len / 2 - only_detecting(self.version, of.ec_len);
+        let mut damage = vec![BlockDamage { touched: 0, correctable }; of.count];
+        for (index, _) in is_touched.iter().enumerate().filter(|(_, touched)| **touched) {
+            damage[block_of(index, of.count, of.short_len, of.long_count)].touched += 1;
+        }
+        damage
+    }
+}
+
+/// Codewords of error correction that only detect errors: the smallest symbols repair one fewer
+/// (table 9, note b).
+fn only_detecting(version: u8, ec_len: usize) -> usize {
+    usize::from(matches!((version, ec_len), (1, 7) | (1, 10) | (2, 10)))
+}
+
+/// The block of the codeword at `index` in the interleaved sequence.
+fn block_of(index: usize, count: usize, short_len: usize, long_count: usize) -> usize {
+    let (short, data) = (short_len * count, short_len * count + long_count);
+    match index {
+        index if index < short => index % count,
+        // Only the last blocks have one more data codeword.
+        index if index < data => count - long_count + index - short,
+        index => (index - data) % count,
+    }
+}
+
+/// The modules that hold codewords, column and row, in the order of the bits: up and down through strips
+/// of two columns from the right, past the timing pattern.
+fn data_modules(version: u8, size: usize) -> impl Iterator<Item = (usize, usize)> {
+    let reserved = reserved_modules(version);
+    let strips = (1..size).rev().step_by(2).map(|right| if right <= 6 { right - 1 } else { right });
+    strips
+        .enumerate()
+        .flat_map(move |(strip, right)| {
+            (0..size).flat_map(move |k| {
+                let y = if strip.is_multiple_of(2) { size - 1 - k } else { k };
+                [(right, y), (right - 1, y)]
+            })
+        })
+        .filter(move |(x, y)| reserved[*y][x / 64] >> (x % 64) & 1 == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Encoder, Level};
+
+    #[test]
+    fn the_largest_centred_squares_are_those_of_other_implementations() {
+        let largest = |version: u8, level: Level| {
+            let encoder = Encoder::new(level).versions(version..=version);
+            let symbol = encoder.encode("A").unwrap();
+            let fits = |side: &usize| {
+                let start = (symbol.size() - side) / 2;
+                let damage = symbol.damage(start..start + side, start..start + side);
+                damage.iter().all(|block| block.touched <= block.correctable)
+            };
+            (1..symbol.size()).step_by(2).take_while(fits).last().unwrap()
+        };
+        for (version, sides) in
+            [(4, [7, 7, 11, 13]), (10, [15, 19, 25, 27]), (20, [27, 33, 39, 39])]
+        {
+            assert_eq!(Level::ALL.map(|level| largest(version, level)), sides, "version {version}");
+        }
+    }
+
+    #[test]
+    fn the_whole_symbol_touches_every_codeword_of_every_block() {
+        for version in 1..=40 {
+            for level in Level::ALL {
+                let encoder = Encoder::new(level).versions(version..=version);
+                let symbol = encoder.encode("A").unwrap();
+                let damage = symbol.damage(0..177, 0..177);
+                let of = blocks(version, level);
+                for (block, damage) in damage.iter().enumerate() {
+                    let is_long = block >= of.count - of.long_count;
+                    assert_eq!(damage.touched, of.short_len + usize::from(is_long) + of.ec_len);
+                }
+                assert_eq!(symbol.damage(0..9, 0..9).iter().map(|it| it.touched).sum::<usize>(), 0);
+            }
+        }
+    }
+}

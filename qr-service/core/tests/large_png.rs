@@ -1,0 +1,90 @@
+//! Large pictures in two colours: the search for repetitions loses no pixel, and finds them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![cfg(all(feature = "png-color", feature = "rmqr"))]
+
+use proptest::prelude::*;
+use qr_core::{
+    Color, Encoder, Level, Palette, Raster, RmqrEncoder, encode, write_palette_png, write_png,
+};
+
+const PLAIN: Palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+
+/// Rows of pixels as the `png` crate reads them, one bit each.
+fn rows(png: &[u8]) -> Vec<u8> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut rows = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut rows).unwrap();
+    reader.finish().unwrap();
+    rows.truncate(info.buffer_size());
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pixel_is_that_of_the_plain_writer(
+        text in prop_oneof!["[a-z0-9]{1,60}", "[ -~]{1,1200}", "a{1,200}"],
+        version in 1..=25_u8,
+        scale_px in 1..40_u32,
+        margin_modules in 0..6_u32,
+        spare_px in 0..60_u32,
+    ) {
+        let symbol = Encoder::new(Level::L).versions(version..=40).encode(&text).unwrap();
+        let exact = Raster::of_scale(&symbol, scale_px, margin_modules);
+        let raster = Raster { size_px: exact.size_px + spare_px, margin_modules };
+        let (mut plain, mut found) = (Vec::new(), b"before".to_vec());
+        write_png(&symbol, &raster, &mut plain).unwrap();
+        write_palette_png(&symbol, &raster, &PLAIN, &mut found).unwrap();
+        prop_assert!(rows(&plain) == rows(&found[6..]));
+    }
+}
+
+#[test]
+fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
+    for (text, scale_px) in
+        [("1", 9), ("12345", 27), ("some longer text of 40 characters or so.", 16)]
+    {
+        let symbol = RmqrEncoder::new(Level::M).encode(text).unwrap();
+        let modules = symbol.modules();
+        let raster =
+            Raster { size_px: (modules.width() as u32 + 4) * scale_px + 5, margin_modules: 2 };
+        let mut png = Vec::new();
+        write_palette_png(modules, &raster, &PLAIN, &mut png).unwrap();
+        let (rows, width) = (rows(&png), raster.size_px as usize);
+        let (line, scale) = (width.div_ceil(8), scale_px as usize);
+        let offset = (width - modules.width() * scale) / 2;
+        assert_eq!(rows.len(), line * (width - modules.width() * scale + modules.height() * scale));
+        for (y, row) in rows.chunks(line).enumerate() {
+            for x in 0..width {
+                let at = |px: usize| px.checked_sub(offset).map_or(usize::MAX, |px| px / scale);
+                let is_dark = row[x / 8] << (x % 8) & 0x80 == 0;
+                assert_eq!(is_dark, modules.is_dark(at(x), at(y)), "{text} {x} {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_large_picture_has_fewer_bytes_than_a_general_compressor_makes_of_it() {
+    let text: String = ('a'..='z').cycle().take(512).collect();
+    let palette = Palette { dark: Color::rgb(26, 35, 126), light: Color::rgb(255, 253, 231) };
+    for (length, size_px, percent) in
+        [(3, 1000, 100), (53, 1000, 100), (200, 1000, 100), (512, 1000, 105), (53, 4000, 110)]
+    {
+        let symbol = encode(&text[..length], Level::L).unwrap();
+        let mut png = Vec::new();
+        write_palette_png(&symbol, &Raster { size_px, margin_modules: 4 }, &palette, &mut png)
+            .unwrap();
+        let mut lines = Vec::new();
+        for row in rows(&png).chunks(size_px.div_ceil(8) as usize) {
+            lines.push(0);
+            lines.extend_from_slice(row);
+        }
+        let general = miniz_oxide::deflate::compress_to_vec_zlib(&lines, 9).len();
+        // Signature and chunks: 8 + 25 + 18 + 12 + 12 bytes.
+        let ours = png.len() - 75;
+        assert!(100 * ours <= percent * general, "{length} {size_px}: {ours} {general}");
+    }
+}

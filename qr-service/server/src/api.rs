@@ -1,0 +1,92 @@
+//! Settings of the routes below `/v1/`.
+
+use clap::{Args, value_parser};
+use http::HeaderValue;
+use qr_api::{Service, Settings};
+
+/// Workers beyond which more processors are left to `/qrcode`.
+const MOST_WORKERS: usize = 4;
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ApiArguments {
+    /// Threads for what takes /v1/ longer than a plain picture; 0 means one for each processor, at most 4
+    #[arg(long, env = "QR_API_WORKERS", default_value_t = 0, value_name = "COUNT", value_parser = value_parser!(u16).range(..=64))]
+    api_workers: u16,
+
+    /// Requests of /v1/ that wait for these threads; a further one is answered 503
+    #[arg(long, env = "QR_API_QUEUE", default_value_t = 64, value_name = "COUNT", value_parser = value_parser!(u16).range(1..=1024))]
+    api_queue: u16,
+
+    /// Pages that may read answers of /v1/: * for all, one origin such as https://example.com, or none
+    #[arg(long, env = "QR_CORS_ORIGIN", default_value = "*", value_name = "ORIGIN", value_parser = origin)]
+    cors_origin: CorsOrigin,
+
+    /// Services whose paths are answered as they do: goqr, quickchart, google, with commas, or none
+    #[arg(long, env = "QR_COMPAT", default_value = "none", value_name = "NAMES", value_parser = services)]
+    compat: Services,
+
+    /// Host name whose every path is a text to show, as qrcode.show has it, or none
+    #[arg(long, env = "QR_SHOW_HOST", default_value = "none", value_name = "NAME", value_parser = host)]
+    show_host: Host,
+}
+
+#[derive(Clone, Debug)]
+struct Services(Vec<Service>);
+
+fn services(text: &str) -> Result<Services, &'static str> {
+    let mut services = Vec::new();
+    for name in text.split(',').map(str::trim).filter(|_| text != "none") {
+        let service = name.parse()?;
+        if services.contains(&service) {
+            return Err("name each service once");
+        }
+        services.push(service);
+    }
+    Ok(Services(services))
+}
+
+#[derive(Clone, Debug)]
+struct Host(Option<String>);
+
+fn host(text: &str) -> Result<Host, &'static str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    match text {
+        "none" => Ok(Host(None)),
+        text if !text.is_empty() && text.chars().all(is_name) => Ok(Host(Some(text.to_owned()))),
+        _ => Err("use none, or a host name without a port, such as qr.example.com"),
+    }
+}
+
+#[derive(Clone, Debug)]
+struct CorsOrigin(Option<HeaderValue>);
+
+fn origin(text: &str) -> Result<CorsOrigin, &'static str> {
+    const USE: &str = "use *, none, or an origin such as https://example.com";
+    let is_origin = |text: &str| {
+        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ', ',']))
+    };
+    match text {
+        "none" => Ok(CorsOrigin(None)),
+        text if text == "*" || is_origin(text) => {
+            HeaderValue::from_str(text).map(|value| CorsOrigin(Some(value))).map_err(|_| USE)
+        }
+        _ => Err(USE),
+    }
+}
+
+impl ApiArguments {
+    pub(crate) fn settings(self) -> Settings {
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        Settings {
+            workers: match self.api_workers {
+                0 => processors().min(MOST_WORKERS),
+                count => count.into(),
+            },
+            queue: self.api_queue.into(),
+            cors_origin: self.cors_origin.0,
+            compat: self.compat.0,
+            show_host: self.show_host.0,
+        }
+    }
+}

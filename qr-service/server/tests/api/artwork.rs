@@ -1,0 +1,270 @@
+//! Shapes and logos.
+
+use std::io::BufReader;
+use std::net::SocketAddr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use service_kit::testing::connect;
+
+use crate::random::resident_bytes;
+use crate::support::{self, Answer, of_png, of_svg, padded, read, send, start};
+
+/// Asks again while the machine is too busy for it.
+fn unless_busy(ask: impl Fn() -> Answer) -> Answer {
+    loop {
+        let answer = ask();
+        if answer.status != 503 {
+            return answer;
+        }
+    }
+}
+
+fn get(addr: SocketAddr, target: &str) -> Answer {
+    unless_busy(|| support::get(addr, target))
+}
+
+fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer {
+    unless_busy(|| support::post_json(addr, target, body))
+}
+
+/// A picture in one colour with opacity.
+fn logo(width: u32, height: u32, color: [u8; 4]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    let pixels = color.repeat((width * height) as usize);
+    encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+    file
+}
+
+fn uri(file: &[u8]) -> String {
+    format!("data:image/png;base64,{}", STANDARD.encode(file))
+}
+
+/// Reads PNG and SVG, the latter at several scales.
+fn assert_reads(answer: &Answer, text: &str, query: &str) {
+    assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+    let is_svg = answer.header("content-type") == Some("image/svg+xml");
+    let pictures = if is_svg {
+        [1.0, 1.5, 3.7].map(|scale| of_svg(&answer.body, 2.0 * scale)).into()
+    } else {
+        vec![of_png(&answer.body)]
+    };
+    for picture in pictures {
+        let barcode = read(&padded(&picture), "qr").unwrap_or_else(|| panic!("{query}"));
+        assert_eq!(barcode.text(), text, "{query}");
+    }
+}
+
+#[test]
+fn every_shape_decodes_as_png_and_svg() {
+    let service = start(&[]);
+    let text = "https://example.com/a/longer/path";
+    for format in ["png", "svg"] {
+        for shape in ["square", "dots", "rounded"] {
+            for finders in ["square", "rounded", "circle"] {
+                for more in
+                    ["", "&dark=036&light=ffe", "&light=0000", "&version_min=7", "&size=301"]
+                {
+                    // Round finder patterns are refused with many modules; see below.
+                    if finders == "circle" && more == "&version_min=7" {
+                        continue;
+                    }
+                    let query = format!(
+                        "/v1/qr.{format}?text={text}&shape={shape}&finder_shape={finders}{more}"
+                    );
+                    assert_reads(&get(service.addr, &query), text, &query);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn round_finder_patterns_are_refused_where_a_decoder_cannot_read_them() {
+    let service = start(&[]);
+    let query = "/v1/qr.png?text=a&shape=dots&finder_shape=circle&version_min=7";
+    let answer = get(service.addr, query);
+    assert_eq!((answer.status, answer.faults()), (422, vec!["finder_shape unreadable".to_owned()]));
+    let rounded = query.replace("circle", "rounded");
+    assert_reads(&get(service.addr, &rounded), "a", &rounded);
+}
+
+#[test]
+fn shapes_are_drawn_as_their_names_say() {
+    let service = start(&[]);
+    let grey_at = |query: &str, x: usize, y: usize| {
+        let picture =
+            of_png(&get(service.addr, &format!("/v1/qr.png?text=a&scale=20&{query}")).body);
+        picture.grey[y * picture.width as usize + x]
+    };
+    // The top left corner of the top left finder pattern, after 4 modules of 20 pixels.
+    for (query, corner) in [("finder_shape=square", 0), ("finder_shape=rounded", 255)] {
+        assert_eq!(grey_at(&format!("shape=dots&{query}"), 81, 81), corner, "{query}");
+    }
+    // Its middle is dark and its ring light, whatever the shape.
+    for shape in ["square", "rounded", "circle"] {
+        let query = format!("finder_shape={shape}&shape=rounded");
+        assert_eq!((grey_at(&query, 150, 150), grey_at(&query, 110, 150)), (0, 255), "{shape}");
+    }
+    // The first module of the timing pattern, at column 8 of row 6.
+    for (shape, corner) in [("square", 0), ("dots", 255), ("rounded", 255)] {
+        let (x, y) = (80 + 8 * 20, 80 + 6 * 20);
+        let query = format!("shape={shape}&finder_shape=circle");
+        assert_eq!(
+            (grey_at(&query, x + 10, y + 10), grey_at(&query, x, y)),
+            (0, corner),
+            "{shape}"
+        );
+    }
+}
+
+#[test]
+fn a_logo_is_placed_where_error_correction_can_spare_it() {
+    let service = start(&[]);
+    let text = "https://example.com/some/path";
+    for (file, name) in [
+        (logo(64, 64, [200, 0, 0, 255]), "red"),
+        (logo(300, 40, [0, 0, 0, 255]), "wide"),
+        (logo(20, 80, [255, 255, 255, 255]), "high"),
+        (logo(500, 500, [0, 0, 0, 80]), "pale"),
+        (logo(1, 1, [0, 0, 0, 255]), "one"),
+    ] {
+        for format in ["png", "svg"] {
+            for size in [0.1, 0.2, 0.28] {
+                let body = json!({"text": text, "logo": uri(&file), "logo_size": size, "scale": 6});
+                let answer = post_json(service.addr, &format!("/v1/qr.{format}"), &body);
+                assert_reads(&answer, text, &format!("{name} {format} {size}"));
+                assert_eq!(answer.header("x-qr-level"), Some("H"));
+                let unused: f64 = answer.header("x-qr-unused-correction").unwrap().parse().unwrap();
+                assert!((0.5..1.0).contains(&unused), "{unused}");
+            }
+        }
+    }
+    let plain = get(service.addr, "/v1/qr.png?text=a");
+    assert_eq!(plain.header("x-qr-unused-correction"), Some("1"));
+    // The picture has the logo's colour in its middle.
+    let red = uri(&logo(64, 64, [255, 0, 0, 255]));
+    let body = json!({"text": text, "logo": red, "scale": 10});
+    let picture = of_png(&post_json(service.addr, "/v1/qr.png", &body).body);
+    let middle = picture.grey[(picture.height / 2 * picture.width + picture.width / 2) as usize];
+    assert_eq!(middle, (299 * 255 / 1000) as u8);
+}
+
+#[test]
+fn the_version_rises_for_a_logo_and_what_no_block_can_spare_is_refused() {
+    let service = start(&[]);
+    let file = uri(&logo(64, 64, [0, 0, 200, 255]));
+    let ask = |level: &str, size: f64, version_max: u8| {
+        let body = json!({"text": "A", "logo": file, "level": level, "logo_size": size,
+            "version_max": version_max});
+        post_json(service.addr, "/v1/qr.png", &body)
+    };
+    let raised = ask("H", 0.25, 40);
+    assert!(raised.header("x-qr-version").unwrap().parse::<u8>().unwrap() > 1);
+    for (level, size, version_max) in [("L", 0.5, 40), ("H", 0.4, 6), ("L", 0.2, 1)] {
+        let refused = ask(level, size, version_max);
+        assert_eq!((refused.status, refused.faults()), (422, vec!["logo_size correction".into()]));
+        let fault = &refused.json()["faults"][0];
+        let detail = fault["detail"].as_str().unwrap();
+        assert!(detail.contains("of block ") || detail.contains("finders"), "{detail}");
+        // What the fault says would fit does.
+        if let Some(largest) = fault["maximum"].as_f64() {
+            let works = ask(level, largest, version_max);
+            assert_eq!(works.status, 200, "{level} {largest}: {}", works.text());
+        }
+    }
+}
+
+fn post_form(addr: SocketAddr, parts: &[(&str, &[u8])]) -> Answer {
+    let mut body = Vec::new();
+    for (disposition, content) in parts {
+        let head = format!("--b\r\ncontent-disposition: form-data; {disposition}\r\n\r\n");
+        body.extend_from_slice(&[head.as_bytes(), content, b"\r\n"].concat());
+    }
+    body.extend_from_slice(b"--b--\r\n");
+    let headers = "content-type: multipart/form-data; boundary=b\r\n";
+    unless_busy(|| send(&mut BufReader::new(connect(addr)), "POST", "/v1/qr.png", headers, &body))
+}
+
+#[test]
+fn a_form_brings_the_logo_as_a_file() {
+    let service = start(&[]);
+    let file = logo(64, 64, [0, 120, 0, 255]);
+    let text = ("name=\"text\"", &b"hello"[..]);
+    let of_form = post_form(
+        service.addr,
+        &[text, ("name=\"scale\"", b"7"), ("name=\"logo\"; filename=\"l.png\"", &file)],
+    );
+    let body = json!({"text": "hello", "scale": 7, "logo": uri(&file)});
+    assert_eq!(of_form.status, 200, "{}", of_form.text());
+    assert_eq!(of_form.body, post_json(service.addr, "/v1/qr.png", &body).body);
+    // A page's form sends an empty file if none was chosen.
+    let without = post_form(service.addr, &[text, ("name=\"logo\"; filename=\"\"", b"")]);
+    assert_eq!(without.body, get(service.addr, "/v1/qr.png?text=hello").body);
+    for (parts, status, faults) in [
+        (vec![text, text], 400, vec!["text repeated"]),
+        (vec![text, ("name=\"txt\"", &b"1"[..])], 400, vec!["txt unknown"]),
+        (vec![text, ("name=\"scale\"", b"x")], 400, vec!["scale malformed"]),
+        (vec![text, ("name=\"logo\"; filename=\"a\"", b"GIF89a")], 400, vec!["logo malformed"]),
+        (vec![("name=\"text\"", b"\xff")], 400, vec![]),
+    ] {
+        let answer = post_form(service.addr, &parts);
+        let faults: Vec<String> = faults.into_iter().map(str::to_owned).collect();
+        assert_eq!((answer.status, answer.faults()), (status, faults), "{parts:?}");
+    }
+    let long = vec![0; 500_000];
+    let answer = post_form(service.addr, &[text, ("name=\"logo\"; filename=\"a\"", &long)]);
+    assert_eq!(answer.status, 413);
+}
+
+#[test]
+fn many_logos_that_are_far_larger_than_their_files_take_bounded_memory() {
+    let service = start(&[]);
+    // The most pixels allowed, 4 MB of them, in some kilobytes.
+    let body = json!({"text": "a", "logo": uri(&logo(1000, 1000, [32, 16, 192, 255]))});
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let ask = || support::post_json(service.addr, "/v1/qr.png", &body).status;
+        let clients: Vec<_> = (0..40).map(|_| scope.spawn(ask)).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    assert!(statuses.contains(&200), "{statuses:?}");
+    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+    let resident = resident_bytes(service.child.id());
+    assert!(resident < 128_000_000, "{resident} bytes");
+}
+
+#[test]
+fn addresses_bombs_and_damaged_logos_are_refused() {
+    let service = start(&[]);
+    let mut bomb = logo(1, 1, [0; 4]);
+    bomb[16..24].copy_from_slice(&[0, 0, 0x40, 0, 0, 0, 0x40, 0]);
+    let wide = logo(1500, 1000, [9, 9, 9, 255]);
+    let cut = logo(64, 64, [1, 2, 3, 255]);
+    for logo in [
+        "https://example.com/logo.png".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        "data:image/png,abc".to_owned(),
+        "data:image/png;base64,%%".to_owned(),
+        uri(b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+        uri(&bomb),
+        uri(&wide),
+        uri(&cut[..cut.len() / 2]),
+        uri(b""),
+    ] {
+        let answer = post_json(service.addr, "/v1/qr.png", &json!({"text": "a", "logo": logo}));
+        assert_eq!((answer.status, answer.faults()), (400, vec!["logo malformed".to_owned()]));
+        assert!(!answer.text().contains("passwd"), "{}", answer.text());
+    }
+    for (path, fault) in [("pdf", "shape contradictory"), ("png", "shape contradictory")] {
+        let kind = if path == "png" { "micro" } else { "qr" };
+        let body = json!({"text": "1", "shape": "dots", "kind": kind});
+        let answer = post_json(service.addr, &format!("/v1/qr.{path}"), &body);
+        assert_eq!((answer.status, answer.faults()), (400, vec![fault.to_owned()]));
+    }
+    let lone = post_json(service.addr, "/v1/qr.png", &json!({"text": "1", "logo_size": 0.2}));
+    assert_eq!(lone.faults(), ["logo_size contradictory"]);
+    let _: Value = lone.json();
+}

@@ -1,0 +1,109 @@
+//! Which format, with which headers.
+
+use std::io::BufReader;
+
+use service_kit::testing::connect;
+
+use crate::support::{get, get_with, send, start};
+
+#[test]
+fn every_format_is_chosen_by_extension_parameter_and_accept() {
+    let service = start(&[]);
+    for (format, media, begin) in [
+        ("png", "image/png", &b"\x89PNG"[..]),
+        ("svg", "image/svg+xml", b"<svg "),
+        ("pdf", "application/pdf", b"%PDF-"),
+        ("eps", "application/postscript", b"%!PS-Adobe"),
+        ("txt", "text/plain; charset=utf-8", "██".as_bytes()),
+        ("json", "application/json", b"{"),
+    ] {
+        let by_extension = get(service.addr, &format!("/v1/qr.{format}?text=hello"));
+        assert_eq!(by_extension.status, 200, "{}", by_extension.text());
+        assert_eq!(by_extension.header("content-type"), Some(media));
+        assert!(by_extension.body.starts_with(begin), "{format}");
+        assert_eq!(by_extension.header("vary"), None);
+        for (name, value) in [
+            ("x-qr-kind", "qr"),
+            ("x-qr-version", "1"),
+            ("x-qr-level", "M"),
+            ("x-qr-modules", "21x21"),
+            ("x-qr-parts", "1"),
+            ("cache-control", "public, max-age=86400"),
+            ("x-content-type-options", "nosniff"),
+        ] {
+            assert_eq!(by_extension.header(name), Some(value), "{format}");
+        }
+        let mask: u8 = by_extension.header("x-qr-mask").unwrap().parse().unwrap();
+        assert!(mask < 8);
+        let policy = by_extension.header("content-security-policy");
+        let expected = "default-src 'none'; img-src data:; sandbox";
+        assert_eq!(policy, (format == "svg").then_some(expected));
+        let by_parameter = get(service.addr, &format!("/v1/qr?text=hello&format={format}"));
+        assert_eq!(by_parameter.body, by_extension.body);
+        assert_eq!(by_parameter.header("vary"), None);
+        let accept = format!("accept: {}\r\n", media.split(';').next().unwrap());
+        let by_accept = get_with(service.addr, "/v1/qr?text=hello", &accept);
+        assert_eq!(by_accept.body, by_extension.body);
+        assert_eq!(by_accept.header("vary"), Some("Accept"));
+        assert_eq!(by_accept.header("etag"), by_extension.header("etag"));
+    }
+    assert_eq!(get_with(service.addr, "/v1/qr?text=a", "accept: image/webp\r\n").status, 406);
+    for path in ["/v1/qr.gif?text=a", "/v1/nothing", "/v1/qr.png/x", "/v1/qr."] {
+        assert_eq!(get(service.addr, path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn a_client_that_has_the_picture_gets_304_however_it_asked() {
+    let service = start(&[]);
+    let first = get(service.addr, "/v1/qr.png?text=hello&level=M");
+    let tag = first.header("etag").unwrap().to_owned();
+    let known = format!("if-none-match: {tag}\r\n");
+    for same in [
+        "/v1/qr.png?text=hello",
+        "/v1/qr?text=%68ello&scale=8&margin=4&dark=000000&light=%23FFF&kind=qr&mode=auto",
+    ] {
+        let answer = get_with(service.addr, same, &known);
+        assert_eq!((answer.status, answer.body.len()), (304, 0), "{same}");
+        assert_eq!(answer.header("etag"), Some(&*tag));
+    }
+    for other in
+        ["/v1/qr.svg?text=hello", "/v1/qr.png?text=hello&margin=5", "/v1/qr.png?text=Hello"]
+    {
+        assert_eq!(get_with(service.addr, other, &known).status, 200, "{other}");
+    }
+    let mut stream = BufReader::new(connect(service.addr));
+    let head = send(&mut stream, "HEAD", "/v1/qr.png?text=hello", "", b"");
+    assert_eq!(head.header("content-length"), Some(&*first.body.len().to_string()));
+    assert_eq!(head.header("etag"), Some(&*tag));
+    let head = send(&mut stream, "HEAD", "/v1/qr.png?text=hello", &known, b"");
+    assert_eq!((head.status, head.header("content-length")), (304, None));
+}
+
+#[test]
+fn a_download_has_its_name() {
+    let service = start(&[]);
+    let answer = get(service.addr, "/v1/qr.png?text=a&filename=Gr%C3%BC%C3%9Fe.png");
+    let disposition = "attachment; filename=\"Gr__e.png\"; filename*=UTF-8''Gr%C3%BC%C3%9Fe.png";
+    assert_eq!(answer.header("content-disposition"), Some(disposition));
+    assert_eq!(get(service.addr, "/v1/qr.png?text=a").header("content-disposition"), None);
+}
+
+#[test]
+fn pages_of_all_origins_may_read_answers_unless_told_otherwise() {
+    let service = start(&[]);
+    let answer = get(service.addr, "/v1/qr?text=a");
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    assert!(answer.header("access-control-expose-headers").unwrap().contains("x-qr-version"));
+    let mut stream = BufReader::new(connect(service.addr));
+    let preflight = send(&mut stream, "OPTIONS", "/v1/qr", "origin: https://a.example\r\n", b"");
+    assert_eq!(preflight.status, 204);
+    assert!(preflight.header("access-control-allow-methods").unwrap().contains("POST"));
+    assert_eq!(get(service.addr, "/qrcode?text=a").header("access-control-allow-origin"), None);
+    let service = start(&[("QR_CORS_ORIGIN", "https://a.example")]);
+    let answer = get(service.addr, "/v1/qr?text=a");
+    assert_eq!(answer.header("access-control-allow-origin"), Some("https://a.example"));
+    assert!(answer.headers.contains(&("vary".to_owned(), "Origin".to_owned())));
+    let service = start(&[("QR_CORS_ORIGIN", "none")]);
+    assert_eq!(get(service.addr, "/v1/qr?text=a").header("access-control-allow-origin"), None);
+}

@@ -1,0 +1,289 @@
+//! `/v1/labels`: sheets, rendered and read by poppler.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Picture, get, post_many, read, start};
+
+const DPI: f64 = 150.0;
+
+/// Sends items; once more if the machine is too busy to make them in time.
+fn post(addr: SocketAddr, query: &str, items: &[Value]) -> Answer {
+    let body = Value::from(items).to_string();
+    loop {
+        let target = format!("/v1/labels{query}");
+        let answer = post_many(addr, &target, "application/json", body.as_bytes());
+        let is_late = answer.status == 422 && answer.faults() == ["items out-of-range"];
+        if answer.status != 503 && !is_late {
+            return answer;
+        }
+    }
+}
+
+/// What a program of poppler makes of a PDF on its standard input. It repairs what it can, and says so.
+fn poppler(program: &str, args: &[&str], pdf: &[u8]) -> Vec<u8> {
+    let mut child = Command::new(program)
+        .args(args)
+        .args(["-", "-"].iter().take(if program == "pdftotext" { 2 } else { 1 }))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program} (make setup installs poppler-utils): {error}"));
+    let mut stdin = child.stdin.take().unwrap();
+    let pdf = pdf.to_vec();
+    let writer = std::thread::spawn(move || stdin.write_all(&pdf).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{program}");
+    assert!(output.status.success(), "{program}");
+    output.stdout
+}
+
+/// The pages as pictures.
+fn pages(pdf: &[u8]) -> Vec<Picture> {
+    let rendered = poppler("pdftoppm", &["-gray", "-r", &DPI.to_string()], pdf);
+    let (mut rest, mut pages) = (&rendered[..], Vec::new());
+    while !rest.is_empty() {
+        let mut lines = rest.splitn(4, |byte| *byte == b'\n');
+        assert_eq!(lines.next(), Some(&b"P5"[..]));
+        let size = std::str::from_utf8(lines.next().unwrap()).unwrap();
+        let (width, height) = size.split_once(' ').unwrap();
+        let (width, height): (u32, u32) = (width.parse().unwrap(), height.parse().unwrap());
+        assert_eq!(lines.next(), Some(&b"255"[..]));
+        let (grey, after) = lines.next().unwrap().split_at((width * height) as usize);
+        pages.push(Picture { width, height, grey: grey.to_vec() });
+        rest = after;
+    }
+    pages
+}
+
+/// A part of a page, in millimetres from its upper left corner.
+fn cut(page: &Picture, [left, top, width, height]: [f64; 4]) -> Picture {
+    let px = |mm: f64| (mm * DPI / 25.4) as usize;
+    let rows = page.grey.chunks(page.width as usize).skip(px(top)).take(px(height));
+    let grey: Vec<u8> = rows.flat_map(|row| &row[px(left)..][..px(width)]).copied().collect();
+    Picture { width: px(width) as u32, height: (grey.len() / px(width)) as u32, grey }
+}
+
+/// The rows, columns, margins and gaps of a page.
+struct Grid {
+    page_mm: [f64; 2],
+    count: [usize; 2],
+    margin_mm: [f64; 2],
+    gap_mm: [f64; 2],
+}
+
+impl Grid {
+    /// A4 without parameters.
+    const DEFAULT: Grid =
+        Grid { page_mm: [210.0, 297.0], count: [3, 8], margin_mm: [10.0; 2], gap_mm: [3.0; 2] };
+
+    /// Where a label is, by its number on the page.
+    fn cell(&self, index: usize) -> [f64; 4] {
+        let Grid { page_mm, count, margin_mm, gap_mm } = *self;
+        let place = [index % count[0], index / count[0]];
+        let side = |axis: usize| {
+            let gaps = gap_mm[axis] * (count[axis] - 1) as f64;
+            (page_mm[axis] - 2.0 * margin_mm[axis] - gaps) / count[axis] as f64
+        };
+        let start =
+            |axis: usize| margin_mm[axis] + place[axis] as f64 * (side(axis) + gap_mm[axis]);
+        [start(0), start(1), side(0), side(1)]
+    }
+}
+
+#[test]
+fn every_label_is_in_its_place_with_its_caption() {
+    let service = start(&[]);
+    let caption = |i: usize| format!("N\u{ba} {i} – Größe (€) \\");
+    let items: Vec<Value> = (0..29)
+        .map(|i| json!({"text": format!("label {i}"), "caption": caption(i), "level": "Q"}))
+        .collect();
+    let answer = post(service.addr, "?boost=true", &items);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.header("content-type"), Some("application/pdf"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    let pages = pages(&answer.body);
+    assert_eq!(pages.len(), 2);
+    for i in 0..29 {
+        let drawn = cut(&pages[i / 24], Grid::DEFAULT.cell(i % 24));
+        let code = read(&drawn, "qr").unwrap_or_else(|| panic!("label {i}"));
+        assert_eq!(code.text(), format!("label {i}"));
+        // 21 modules and two quiet zones of 4 in the middle, above a line of 8 points.
+        let [_, _, width, height] = Grid::DEFAULT.cell(0);
+        let module = (height - 1.4 * 8.0 * 25.4 / 72.0) / 29.0;
+        let expected = [width / 2.0 - 10.5 * module, 4.0 * module];
+        let corner = code.position().top_left;
+        for (px, mm) in [corner.x, corner.y].into_iter().zip(expected) {
+            assert!(
+                (f64::from(px) - mm * DPI / 25.4).abs() < 4.0,
+                "{i}: {corner:?} {expected:?} mm"
+            );
+        }
+    }
+    assert!(
+        cut(&pages[1], Grid::DEFAULT.cell(5)).grey.iter().all(|grey| *grey == 255),
+        "the next place is empty"
+    );
+    for i in [0, 1, 23, 24, 28] {
+        let [left, top, width, height] = Grid::DEFAULT.cell(i % 24).map(|mm| mm * 72.0 / 25.4);
+        let area = [("-x", left), ("-y", top), ("-W", width), ("-H", height)];
+        let page = (i / 24 + 1).to_string();
+        let mut args = vec!["-f", &page, "-l", &page];
+        let area = area.map(|(flag, points)| (flag, (points.round() as u32).to_string()));
+        area.iter().for_each(|(flag, points)| args.extend([*flag, points]));
+        let text = String::from_utf8(poppler("pdftotext", &args, &answer.body)).unwrap();
+        assert_eq!(text.trim(), caption(i));
+    }
+}
+
+#[test]
+fn a_page_of_any_size_is_filled_by_symbols_of_every_kind() {
+    let service = start(&[]);
+    for (query, page_mm, count, margin_mm, gap_mm) in [
+        ("page=letter&rows=2&columns=2", [215.9, 279.4], [2, 2], [10.0; 2], [3.0; 2]),
+        (
+            "page=62.5x29&rows=1&columns=1&page_margin_x_mm=0&page_margin_y_mm=1",
+            [62.5, 29.0],
+            [1, 1],
+            [0.0, 1.0],
+            [3.0; 2],
+        ),
+        (
+            "page=297x210&rows=3&columns=5&gap_x_mm=0&gap_y_mm=10.5",
+            [297.0, 210.0],
+            [5, 3],
+            [10.0; 2],
+            [0.0, 10.5],
+        ),
+    ] {
+        let grid = Grid { page_mm, count, margin_mm, gap_mm };
+        let kinds = ["qr", "micro", "rmqr"];
+        let items = kinds.map(|kind| json!({"text": "12345", "kind": kind, "caption": null}));
+        let answer = post(service.addr, &format!("?{query}"), &items);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let (pages, per_page) = (pages(&answer.body), count[0] * count[1]);
+        assert_eq!(pages.len(), items.len().div_ceil(per_page), "{query}");
+        let near = |px: u32, mm: f64| (f64::from(px) - mm * DPI / 25.4).abs() < 1.0;
+        assert!(near(pages[0].width, page_mm[0]) && near(pages[0].height, page_mm[1]), "{query}");
+        for (i, kind) in kinds.into_iter().enumerate() {
+            let drawn = cut(&pages[i / per_page], grid.cell(i % per_page));
+            let code = read(&drawn, kind).unwrap_or_else(|| panic!("{query} {kind}"));
+            assert_eq!(code.text(), "12345", "{query} {kind}");
+        }
+    }
+}
+
+#[test]
+fn three_pages_are_sent_whole_or_not_at_all() {
+    let service = start(&[]);
+    let table = |last: &str| {
+        let rows: String = (0..59).map(|i| format!("{i},no. {i}\n")).collect();
+        format!("text,caption\n{rows}{last},last\n")
+    };
+    let post = |table: String| loop {
+        let target = "/v1/labels?rows=5&columns=5&caption_pt=5";
+        let answer = post_many(service.addr, target, "text/csv", table.as_bytes());
+        if answer.status != 503
+            && !(answer.status == 422 && answer.faults()[0].starts_with("items "))
+        {
+            return answer;
+        }
+    };
+    let sheet = post(table("59"));
+    assert_eq!(sheet.status, 200, "{}", sheet.text());
+    let text = String::from_utf8(poppler("pdftotext", &["-raw"], &sheet.body)).unwrap();
+    assert!(text.contains("no. 58") && text.trim_end().ends_with("last"), "{text}");
+    assert_eq!(text.matches("no. ").count(), 59);
+    assert_eq!(text.matches('\x0c').count(), 3, "pages");
+    let answer = post(table(&"a".repeat(3000)));
+    assert_eq!((answer.status, answer.faults()), (422, vec!["items[59].text too-long".to_owned()]));
+}
+
+#[test]
+fn wrong_sheets_and_labels_are_refused_by_name() {
+    let service = start(&[]);
+    let wide = "W".repeat(40);
+    for (query, item, status, faults) in [
+        ("", json!({"text": "a", "caption": "漢"}), 400, vec!["items[0].caption not-allowed"]),
+        ("", json!({"text": "a", "caption": "\u{81}"}), 400, vec!["items[0].caption not-allowed"]),
+        ("", json!({"text": "a", "caption": "a\nb"}), 400, vec!["items[0].caption not-allowed"]),
+        ("", json!({"text": "a", "caption": wide}), 400, vec!["items[0].caption too-long"]),
+        ("", json!({"text": "a", "caption": ""}), 400, vec!["items[0].caption out-of-range"]),
+        ("", json!({"text": "a", "rows": 2}), 400, vec!["items[0].rows unknown"]),
+        ("", json!({"text": "a", "margin": 1}), 400, vec!["items[0].margin out-of-range"]),
+        ("", json!({"text": "a", "dark": "036"}), 400, vec!["items[0].dark contradictory"]),
+        (
+            "?rows=40&columns=30&page=62x29&nothing=1",
+            json!({"text": "a", "width_mm": 20, "filename": "a", "format": "png"}),
+            400,
+            vec![
+                "columns size",
+                "items[0].filename contradictory",
+                "items[0].format contradictory",
+                "items[0].width_mm contradictory",
+                "nothing unknown",
+                "rows size",
+            ],
+        ),
+        ("?page=a5", json!({"text": "a"}), 400, vec!["page malformed"]),
+        ("?page=9x100", json!({"text": "a"}), 400, vec!["page malformed"]),
+        ("?page=NaNxinf", json!({"text": "a"}), 400, vec!["page malformed"]),
+        (
+            "?rows=0&columns=31",
+            json!({"text": "a"}),
+            400,
+            vec!["columns out-of-range", "rows out-of-range"],
+        ),
+        // Such a label would have modules of a fifth of a pixel at 300 dpi.
+        (
+            "?rows=30",
+            json!({"text": "a", "version_min": 40}),
+            422,
+            vec!["items[0].text unreadable"],
+        ),
+    ] {
+        let answer = post(service.addr, query, std::slice::from_ref(&item));
+        let faults: Vec<String> = faults.into_iter().map(str::to_owned).collect();
+        assert_eq!((answer.status, answer.faults()), (status, faults), "{query} {item}");
+    }
+    let answer = post(service.addr, "", &[json!({"text": "a", "caption": "漢"})]);
+    assert!(answer.text().contains("U+6F22"), "{}", answer.text());
+    assert_eq!(get(service.addr, "/v1/labels").header("allow"), Some("POST"));
+    assert_eq!(post_many(service.addr, "/v1/labels", "text/plain", b"a").status, 415);
+}
+
+#[test]
+fn the_description_has_the_sheet_with_the_limits_that_hold() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    let post_of = &document["paths"]["/v1/labels"]["post"];
+    let body = &post_of["requestBody"]["content"]["application/json"]["schema"]["items"];
+    assert_eq!(body["$ref"], "#/components/schemas/Label");
+    let label = &document["components"]["schemas"]["Label"]["properties"];
+    assert!(label["caption"].is_object() && label["text"].is_object(), "{label}");
+    let parameters = post_of["parameters"].as_array().unwrap();
+    for name in [
+        "page",
+        "rows",
+        "columns",
+        "page_margin_x_mm",
+        "page_margin_y_mm",
+        "gap_x_mm",
+        "gap_y_mm",
+        "caption_pt",
+    ] {
+        let described = parameters.iter().find(|it| it["name"] == name);
+        let schema = &described.unwrap_or_else(|| panic!("{name}"))["schema"];
+        let above = match schema["maximum"].as_f64() {
+            Some(most) => (most + 1.0).to_string(),
+            None => "a".repeat(schema["maxLength"].as_u64().unwrap() as usize + 1),
+        };
+        let answer = post(service.addr, &format!("?{name}={above}"), &[json!({"text": "a"})]);
+        assert_eq!(answer.faults(), [format!("{name} out-of-range")]);
+    }
+}

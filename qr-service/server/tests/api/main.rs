@@ -1,0 +1,16 @@
+//! `/v1/` of the running service, over real sockets.
+
+#![cfg(feature = "api")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod artwork;
+mod batch;
+mod bodies;
+mod decode;
+mod faults;
+mod formats;
+mod labels;
+mod payloads;
+mod random;
+mod support;
+mod symbols;

@@ -1,0 +1,104 @@
+//! `/v1/payload/`: fields in, the text out, as zxing-cpp reads it.
+
+use serde_json::{Value, json};
+
+use crate::support::{encode, get, of_png, post_json, read, start};
+
+const VEVENT: &str = "BEGIN:VEVENT\r\nSUMMARY:s\r\nDTSTART;VALUE=DATE:20260501\r\nEND:VEVENT";
+const VCARD: &str = "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Dö;;;;\r\nFN:Dö\r\nEND:VCARD\r\n";
+const EPC: &str = "BCD\n002\n1\nSCT\n\nW\nDE33100205000001194700\nEUR1.00";
+
+#[test]
+fn every_payload_arrives_as_its_text() {
+    let service = start(&[]);
+    let epc = json!({"beneficiary": "W", "iban": "DE33100205000001194700", "amount": "1"});
+    let wifi = json!({"ssid": "a;b", "password": "p:q\\12345"});
+    for (kind, fields, text) in [
+        ("wifi", wifi, r"WIFI:T:WPA;S:a\;b;P:p\:q\\12345;;"),
+        ("otp", json!({"secret": "JBSWY3DP", "account": "a"}), "otpauth://totp/a?secret=JBSWY3DP"),
+        ("mecard", json!({"last_name": "Doe", "phone": "1"}), "MECARD:N:Doe;TEL:1;;"),
+        ("sms", json!({"phone": "+1 2", "message": "hi"}), "SMSTO:+12:hi"),
+        ("mail", json!({"to": "a@b.c", "subject": "x y"}), "mailto:a@b.c?subject=x%20y"),
+        ("geo", json!({"latitude": 52.5, "longitude": 13.25}), "geo:52.5,13.25"),
+        ("gs1", json!({"elements": "(10)A-1(21)2"}), "10A-1\u{1d}212"),
+        ("event", json!({"summary": "s", "start": "2026-05-01"}), VEVENT),
+        ("vcard", json!({"last_name": "Dö"}), VCARD),
+        ("epc", epc, EPC),
+    ] {
+        let answer = post_json(service.addr, &format!("/v1/payload/{kind}.png"), &fields);
+        assert_eq!(answer.status, 200, "{kind}: {}", answer.text());
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let barcode = read(&of_png(&answer.body), "qr").unwrap();
+        assert_eq!(barcode.bytes(), text.as_bytes(), "{kind}");
+        // The same by query, unless it is a secret.
+        let pairs = fields.as_object().unwrap().iter().map(|(name, value)| {
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            format!("{name}={}", encode(&value))
+        });
+        let query = pairs.collect::<Vec<_>>().join("&");
+        let queried = get(service.addr, &format!("/v1/payload/{kind}.png?{query}"));
+        if matches!(kind, "wifi" | "otp") {
+            assert_eq!((queried.status, queried.header("allow")), (405, Some("POST")), "{kind}");
+        } else {
+            assert_eq!((queried.status, &queried.body), (200, &answer.body), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn fields_and_options_are_checked_together() {
+    let service = start(&[]);
+    let geo = json!({"latitude": 91, "level": "X", "text": "a", "nothing": 1});
+    let of_geo = [
+        "latitude out-of-range",
+        "level not-allowed",
+        "longitude missing",
+        "nothing unknown",
+        "text contradictory",
+    ];
+    let wifi = json!({"ssid": "n", "password": "short", "size": 0});
+    let epc = json!({"beneficiary": "W", "iban": "DE33100205000001194700", "level": "H"});
+    let gs1 = json!({"elements": "(01)1", "kind": "micro"});
+    for (kind, fields, faults) in [
+        ("geo", geo, &of_geo[..]),
+        ("wifi", wifi, &["password out-of-range", "size out-of-range"]),
+        ("epc", epc, &["level not-allowed"]),
+        ("gs1", gs1, &["elements malformed", "gs1 contradictory"]),
+    ] {
+        let answer = post_json(service.addr, &format!("/v1/payload/{kind}"), &fields);
+        assert_eq!(answer.status, 400);
+        assert_eq!(answer.faults(), faults, "{kind}");
+    }
+    for path in ["/v1/payload/x", "/v1/payload/geo.gif", "/v1/payload/"] {
+        assert_eq!(get(service.addr, path).status, 404, "{path}");
+    }
+    let document = get(service.addr, "/v1/openapi.json").json();
+    assert_eq!(document["paths"]["/v1/payload/wifi"]["get"], Value::Null);
+    assert_eq!(document["components"]["schemas"]["Payload_wifi"]["required"], json!(["ssid"]));
+}
+
+#[test]
+fn secrets_are_in_no_log() {
+    let mut service = start(&[("QR_ACCESS_LOG", "all"), ("QR_LOG_LEVEL", "trace")]);
+    let fields = json!({"ssid": "sesame", "password": "open sesame"});
+    assert_eq!(post_json(service.addr, "/v1/payload/wifi", &fields).status, 200);
+    assert_eq!(post_json(service.addr, "/v1/payload/otp", &fields).status, 400);
+    assert_eq!(get(service.addr, "/v1/payload/wifi?ssid=sesame").status, 405);
+    service.signal("TERM");
+    service.wait();
+    assert!(!service.rest_of_log().contains("sesame"));
+}
+
+#[test]
+fn the_page_explains_every_problem_and_runs_nothing() {
+    let service = start(&[]);
+    let page = get(service.addr, "/v1/docs");
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    for target in ["/v1/qr", "/v1/qr?text=a&dark=fff", "/v1/nothing", "/v1/payload/wifi"] {
+        let problem = get(service.addr, target).json();
+        let anchor = problem["type"].as_str().unwrap().strip_prefix("/v1/docs#").unwrap();
+        assert!(page.text().contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    }
+    assert!(page.text().contains("<code>rmqr_height</code>") && !page.text().contains("<script"));
+}

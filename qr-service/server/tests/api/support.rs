@@ -1,0 +1,269 @@
+//! HTTP with binary bodies, and zxing-cpp to read what comes back.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+
+use base64::Engine as _;
+use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
+use serde_json::Value;
+use service_kit::testing::{Service, connect};
+use zxingcpp::{Barcode, BarcodeFormat, ImageFormat, ImageView};
+
+pub(crate) fn start(environment: &[(&str, &str)]) -> Service {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
+    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    Service::start(command.envs(environment.iter().copied()))
+}
+
+/// An answer, with its body as bytes.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// Names are lower case, as hyper writes them.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
+    }
+
+    /// The faults of a problem document, as `parameter code`, in order.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
+        assert_eq!(self.header("cache-control"), Some("no-store"));
+        let problem = self.json();
+        assert_eq!(problem["status"], self.status);
+        let faults = problem["faults"].as_array().cloned().unwrap_or_default();
+        let name = |fault: &Value| {
+            assert!(fault["detail"].as_str().is_some_and(|detail| detail.len() > 5), "{fault}");
+            format!("{} {}", fault["parameter"].as_str().unwrap(), fault["code"].as_str().unwrap())
+        };
+        let mut names: Vec<String> = faults.iter().map(name).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Sends one request on a connection that stays open.
+pub(crate) fn send(
+    stream: &mut BufReader<TcpStream>,
+    method: &str,
+    target: &str,
+    headers: &str,
+    body: &[u8],
+) -> Answer {
+    let length =
+        if body.is_empty() { String::new() } else { format!("content-length: {}\r\n", body.len()) };
+    let mut request =
+        format!("{method} {target} HTTP/1.1\r\nhost: x\r\n{length}{headers}\r\n").into_bytes();
+    request.extend_from_slice(body);
+    stream.get_mut().write_all(&request).unwrap();
+    read_answer(stream, method == "HEAD")
+}
+
+pub(crate) fn read_answer(stream: &mut impl BufRead, is_head: bool) -> Answer {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(stream.read_line(&mut head).unwrap() > 0, "closed after {head:?}");
+    }
+    let mut lines = head.lines();
+    let status = lines.next().unwrap()[9..12].parse().unwrap();
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.map_or(0, |(_, value)| value.parse().unwrap());
+    let mut body = vec![0; if is_head { 0 } else { length }];
+    stream.read_exact(&mut body).unwrap();
+    Answer { status, headers, body }
+}
+
+pub(crate) fn get(addr: SocketAddr, target: &str) -> Answer {
+    get_with(addr, target, "")
+}
+
+pub(crate) fn get_with(addr: SocketAddr, target: &str, headers: &str) -> Answer {
+    send(&mut BufReader::new(connect(addr)), "GET", target, headers, b"")
+}
+
+pub(crate) fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer {
+    let body = body.to_string();
+    let stream = &mut BufReader::new(connect(addr));
+    send(stream, "POST", target, "content-type: application/json\r\n", body.as_bytes())
+}
+
+/// Sends a body and reads an answer whose length is not announced.
+pub(crate) fn post_many(addr: SocketAddr, target: &str, media: &str, body: &[u8]) -> Answer {
+    let mut stream = connect(addr);
+    let head = format!(
+        "POST {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: {media}\r\n\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // A body that is too long is answered before it is read.
+    let _ = stream.write_all(body);
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).unwrap();
+    let at = all.windows(4).position(|it| it == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(all[..at].to_vec()).unwrap();
+    let headers = head.lines().filter_map(|line| line.split_once(": "));
+    let headers: Vec<_> =
+        headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let is_chunked = headers.iter().any(|(name, _)| name == "transfer-encoding");
+    let rest = &all[at + 4..];
+    let body = if is_chunked { unchunk(rest) } else { rest.to_vec() };
+    Answer { status: head[9..12].parse().unwrap(), headers, body }
+}
+
+fn unchunk(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let end = rest.windows(2).position(|it| it == b"\r\n").expect("a chunk's length");
+        let length = std::str::from_utf8(&rest[..end]).unwrap();
+        let length = usize::from_str_radix(length, 16).unwrap();
+        body.extend_from_slice(&rest[end + 2..][..length]);
+        rest = &rest[end + 2 + length + 2..];
+        if length == 0 {
+            return body;
+        }
+    }
+}
+
+/// Percent-encodes a value of a query.
+pub(crate) fn encode(value: &str) -> String {
+    value
+        .bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+/// Pixels in grey, row by row, over white.
+pub(crate) struct Picture {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) grey: Vec<u8>,
+}
+
+fn grey([red, green, blue, alpha]: [u8; 4]) -> u8 {
+    let luma = (299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue)) / 1000;
+    let alpha = u32::from(alpha);
+    ((luma * alpha + 255 * (255 - alpha)) / 255) as u8
+}
+
+pub(crate) fn of_png(body: &[u8]) -> Picture {
+    let mut decoder = png::Decoder::new(std::io::Cursor::new(body));
+    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
+    let mut reader = decoder.read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    let pixels = &pixels[..info.buffer_size()];
+    let grey = match info.color_type.samples() {
+        2 => pixels.chunks(2).map(|it| grey([it[0], it[0], it[0], it[1]])).collect(),
+        4 => pixels.chunks(4).map(|it| grey([it[0], it[1], it[2], it[3]])).collect(),
+        samples => panic!("{samples} samples"),
+    };
+    Picture { width: info.width, height: info.height, grey }
+}
+
+/// Draws an SVG over white at its own size, or with `scale` pixels a module if it has none.
+pub(crate) fn of_svg(body: &[u8], scale: f32) -> Picture {
+    let tree = Tree::from_data(body, &Options::default()).unwrap();
+    let has_size = String::from_utf8_lossy(body).split('>').next().unwrap().contains(" width=");
+    let scale = if has_size { 1.0 } else { scale };
+    let size = tree.size();
+    let (width, height) = ((size.width() * scale).ceil(), (size.height() * scale).ceil());
+    let mut pixmap = Pixmap::new(width as u32, height as u32).unwrap();
+    pixmap.fill(Color::WHITE);
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
+    let grey = pixmap.data().chunks(4).map(|it| grey([it[0], it[1], it[2], 255])).collect();
+    Picture { width: width as u32, height: height as u32, grey }
+}
+
+/// Draws modules, given as rows of 0 and 1, with `scale` pixels each and a quiet zone of 4.
+pub(crate) fn of_rows(rows: &[Vec<bool>], scale: usize) -> Picture {
+    let (width, height) = (rows[0].len() + 8, rows.len() + 8);
+    let is_dark = |x: usize, y: usize| {
+        let row = rows.get((y / scale).wrapping_sub(4));
+        row.and_then(|row| row.get((x / scale).wrapping_sub(4))).is_some_and(|dark| *dark)
+    };
+    let pixels = (0..width * scale * height * scale)
+        .map(|i| if is_dark(i % (width * scale), i / (width * scale)) { 0 } else { 255 });
+    let grey = pixels.collect();
+    Picture { width: (width * scale) as u32, height: (height * scale) as u32, grey }
+}
+
+/// The modules of an answer in JSON.
+pub(crate) fn rows_of(answer: &Answer) -> Vec<Vec<bool>> {
+    let symbol = answer.json();
+    let rows = symbol["rows"].as_array().unwrap().iter();
+    rows.map(|row| row.as_str().unwrap().chars().map(|c| c == '1').collect()).collect()
+}
+
+/// Adds light pixels around a picture, as a page does.
+pub(crate) fn padded(picture: &Picture) -> Picture {
+    let light = picture.grey.iter().copied().max().unwrap();
+    let pad = 4 * (picture.width.max(picture.height) as usize / 20 + 4);
+    let (width, height) = (picture.width as usize, picture.height as usize);
+    let wide = width + 2 * pad;
+    let mut grey = vec![light; wide * (height + 2 * pad)];
+    for (y, row) in picture.grey.chunks(width).enumerate() {
+        grey[(y + pad) * wide + pad..][..width].copy_from_slice(row);
+    }
+    Picture { width: wide as u32, height: (height + 2 * pad) as u32, grey }
+}
+
+/// Reads the one symbol of a picture; `None` if there is not exactly one.
+pub(crate) fn read(picture: &Picture, kind: &str) -> Option<Barcode> {
+    let mut found = read_all(picture, kind);
+    (found.len() == 1).then(|| found.remove(0))
+}
+
+/// Reads every symbol of a picture.
+pub(crate) fn read_all(picture: &Picture, kind: &str) -> Vec<Barcode> {
+    let format = match kind {
+        "micro" => BarcodeFormat::MicroQRCode,
+        "rmqr" => BarcodeFormat::RMQRCode,
+        _ => BarcodeFormat::QRCode,
+    };
+    let Picture { width, height, grey } = picture;
+    let view = ImageView::from_slice(grey, *width, *height, ImageFormat::Lum).unwrap();
+    zxingcpp::read().formats([format]).try_invert(false).from(view).unwrap()
+}
+
+/// The files of an archive by name, in order, as Python reads them: it checks lengths and checksums.
+pub(crate) fn files_of(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let script = "import base64, io, json, sys, zipfile\n\
+        archive = zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read()))\n\
+        print(json.dumps([[name, base64.b64encode(archive.read(name)).decode()] for name in archive.namelist()]))";
+    let mut python = Command::new("python3")
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    python.stdin.take().unwrap().write_all(archive).unwrap();
+    let output = python.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let listed: Vec<(String, String)> = serde_json::from_slice(&output.stdout).unwrap();
+    let decode = |text: String| base64::engine::general_purpose::STANDARD.decode(text).unwrap();
+    listed.into_iter().map(|(name, content)| (name, decode(content))).collect()
+}

@@ -1,0 +1,106 @@
+//! Symbols of every kind, read by zxing-cpp.
+
+use crate::support::{encode, get, of_png, of_rows, of_svg, padded, read, rows_of, start};
+
+#[test]
+fn every_kind_level_and_mode_decodes_to_the_bytes_asked() {
+    let service = start(&[]);
+    let mut read_count = 0;
+    for (kind, levels) in
+        [("qr", &["L", "M", "Q", "H"][..]), ("micro", &["L", "M", "Q"]), ("rmqr", &["M", "H"])]
+    {
+        for level in levels {
+            for (mode, text) in [
+                ("auto", "Ab1"),
+                ("numeric", "0123"),
+                ("alphanumeric", "A-1"),
+                ("byte", "é+\n"),
+                ("kanji", "漢"),
+                ("auto-kanji", "漢1"),
+            ] {
+                let query = format!("kind={kind}&level={level}&mode={mode}&text={}", encode(text));
+                let png = get(service.addr, &format!("/v1/qr.png?{query}"));
+                assert_eq!(png.status, 200, "{query}: {}", png.text());
+                let png_read = read(&of_png(&png.body), kind).unwrap_or_else(|| panic!("{query}"));
+                let svg = get(service.addr, &format!("/v1/qr.svg?{query}"));
+                let svg_read = read(&of_svg(&svg.body, 4.0), kind).unwrap();
+                let json = get(service.addr, &format!("/v1/qr.json?{query}"));
+                let json_read = read(&of_rows(&rows_of(&json), 3), kind).unwrap();
+                assert_eq!(png_read.text(), text, "{query}");
+                assert_eq!(png_read.bytes(), svg_read.bytes());
+                assert_eq!(png_read.bytes(), json_read.bytes());
+                let zxing_level = png_read.extra_with_key("ECLevel");
+                assert_eq!(png.header("x-qr-level"), Some(&*zxing_level), "{query}");
+                read_count += 1;
+            }
+        }
+    }
+    assert_eq!(read_count, 9 * 6);
+}
+
+#[test]
+fn bytes_eci_gs1_and_structured_append_arrive() {
+    let service = start(&[]);
+    let fetch = |query: &str| {
+        let answer = get(service.addr, &format!("/v1/qr.png?{query}"));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let barcode = read(&of_png(&answer.body), "qr").unwrap();
+        (answer, barcode)
+    };
+    for data in ["AP-A", "AP+A"] {
+        assert_eq!(
+            fetch(&format!("data={}", encode(data)).replace("AP-A", "AP-A")).1.bytes()[0],
+            0
+        );
+    }
+    assert!(fetch("text=%C3%A9&eci=26").1.has_eci());
+    let gs1 = fetch("text=010950110153000310AB%1D21X&gs1=true").1;
+    assert_eq!(gs1.bytes(), b"010950110153000310AB\x1d21X");
+    assert_eq!(fetch("text=123&boost=true").0.header("x-qr-level"), Some("H"));
+    let message = "word ".repeat(50);
+    let mut whole = Vec::new();
+    for part in 1..=4 {
+        let query = format!("text={}&version_max=5&part={part}", encode(&message));
+        let (answer, barcode) = fetch(&query);
+        assert_eq!(answer.header("x-qr-parts"), Some("4"));
+        assert_eq!((barcode.sequence_index(), barcode.sequence_size()), (part - 1, 4));
+        whole.extend(barcode.bytes());
+    }
+    assert_eq!(whole, message.as_bytes());
+}
+
+#[test]
+fn what_nobody_could_read_is_not_sent() {
+    let service = start(&[]);
+    let long = "a".repeat(500);
+    for (query, fault) in [
+        ("png?text=a&dark=ff0".to_owned(), "dark contrast"),
+        ("png?text=a&dark=fff&light=000".to_owned(), "dark contrast"),
+        ("svg?text=a&dark=000&light=222".to_owned(), "dark contrast"),
+        ("png?text=a&dark=00000020".to_owned(), "dark contrast"),
+        ("png?text=a&dark=000&light=000".to_owned(), "dark contrast"),
+        (format!("pdf?text={long}&width_mm=3"), "width_mm unreadable"),
+        (format!("eps?text={long}&width_mm=3"), "width_mm unreadable"),
+    ] {
+        let answer = get(service.addr, &format!("/v1/qr.{query}"));
+        assert_eq!((answer.status, answer.faults()), (422, vec![fault.to_owned()]), "{query}");
+    }
+    // What works instead, by the faults' own words.
+    let refused = get(service.addr, &format!("/v1/qr.pdf?text={long}&width_mm=3")).json();
+    let enough = refused["faults"][0]["minimum"].as_f64().unwrap();
+    let works = get(service.addr, &format!("/v1/qr.pdf?text={long}&width_mm={enough}"));
+    assert_eq!(works.status, 200, "{enough} mm");
+    for (query, scale) in [
+        ("png?text=a&dark=036&light=ffe", 1.0),
+        ("png?text=a&dark=0000&light=fff".replace("0000", "000").as_str(), 1.0),
+        ("svg?text=a&dark=036&light=0000", 4.0),
+        ("svg?text=hello&size=77", 1.0),
+        ("png?text=a&light=0000&margin=0", 1.0),
+    ] {
+        let answer = get(service.addr, &format!("/v1/qr.{query}"));
+        assert_eq!(answer.status, 200, "{query}: {}", answer.text());
+        let is_svg = query.starts_with("svg");
+        let picture = if is_svg { of_svg(&answer.body, scale) } else { of_png(&answer.body) };
+        assert!(read(&padded(&picture), "qr").is_some(), "{query}");
+    }
+}

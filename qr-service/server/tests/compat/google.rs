@@ -1,0 +1,142 @@
+//! Google Image Charts: `/chart?cht=qr`.
+
+use std::io::BufReader;
+use std::net::SocketAddr;
+
+use service_kit::testing::connect;
+
+use crate::pictures::{extra, margins, picture, seen};
+use crate::support::{Answer, get, padded, read, send, start};
+
+const ON: [(&str, &str); 1] = [("QR_COMPAT", "google")];
+
+fn chart(addr: SocketAddr, query: &str) -> Answer {
+    get(addr, &format!("/chart?{query}"))
+}
+
+#[test]
+fn urls_found_in_programs_give_their_codes() {
+    let service = start(&ON);
+    let epc = "BCD%0A002%0A1%0ASCT%0A%0AName%0ADE89370400440532013000%0AEUR1%0A%0Anote%0A%0A";
+    for (query, size, text) in [
+        ("cht=qr&chs=150x150&chl=Hello+world&choe=UTF-8", 150, "Hello world"),
+        ("cht=qr&chl=3A9XhUksx&chs=180x180&choe=UTF-8&chld=L|2", 180, "3A9XhUksx"),
+        ("cht=qr&chl=3A9XhUksx&chs=180x180&choe=UTF-8&chld=L%7C2", 180, "3A9XhUksx"),
+        ("cht=qr&chl=A-1&chs=160x160&chld=L|0", 160, "A-1"),
+        (
+            "chs=200x200&chld=M|0&cht=qr&chl=otpauth://totp/a?secret=AB",
+            200,
+            "otpauth://totp/a?secret=AB",
+        ),
+        (
+            "cht=qr&chs=170x170&chl=https%3A%2F%2Fexample.com&chco=8B4513&chf=bg,s,fdf8f5",
+            170,
+            "https://example.com",
+        ),
+        (
+            "cht=qr&chs=100x100&chl=http://example.com/r.php?r=1&choe=UTF-8&c",
+            100,
+            "http://example.com/r.php?r=1",
+        ),
+        (
+            &format!("cht=qr&chl={epc}&chs=180x180&choe=UTF-8&chld=L|2"),
+            180,
+            "BCD\n002\n1\nSCT\n\nName\nDE89370400440532013000\nEUR1\n\nnote\n\n",
+        ),
+    ] {
+        let answer = chart(service.addr, query);
+        assert_eq!(seen(&answer), (size, size, text.to_owned()), "{query}");
+        assert_eq!(answer.header("content-type"), Some("image/png"));
+    }
+}
+
+#[test]
+fn each_parameter_has_its_values_and_its_default() {
+    let service = start(&ON);
+    let plain = chart(service.addr, "cht=qr&chs=150x150&chl=hello");
+    // 29 modules of 5 pixels.
+    assert_eq!(margins(&plain), [22, 22, 23, 23]);
+    for same in
+        ["&chld=L|4", "&chld=L", "&chld=|4", "&chld=", "&choe=UTF-8", "&choe=utf-8", "&chl=second"]
+    {
+        let answer = chart(service.addr, &format!("cht=qr&chs=150x150&chl=hello{same}"));
+        assert_eq!(answer.body, plain.body, "{same}");
+    }
+    for level in ["L", "M", "Q", "H"] {
+        let answer = chart(service.addr, &format!("cht=qr&chs=150x150&chl=hello&chld={level}"));
+        assert_eq!(extra(&answer, "ECLevel"), level);
+    }
+    let none = chart(service.addr, "cht=qr&chs=147x147&chl=hello&chld=M|0");
+    assert_eq!(margins(&none), [0; 4]);
+    // A rectangle has the code in the middle; a picture that is too small grows.
+    assert_eq!(
+        seen(&chart(service.addr, "cht=qr&chs=300x100&chl=hello")),
+        (300, 100, "hello".to_owned())
+    );
+    let grown = chart(service.addr, "cht=qr&chs=10x40&chl=hello");
+    let grown = picture(&grown);
+    assert_eq!((grown.width, grown.height), (29, 40));
+    let largest = chart(service.addr, "cht=qr&chs=4096x1&chl=hello");
+    assert_eq!((picture(&largest).width, picture(&largest).height), (4096, 29));
+}
+
+#[test]
+fn choe_is_the_encoding_of_the_symbol() {
+    let service = start(&ON);
+    let code = |query: &str| {
+        let answer = chart(service.addr, &format!("cht=qr&chs=200x200&{query}"));
+        read(&padded(&picture(&answer)), "qr").unwrap()
+    };
+    assert_eq!(code("chl=%C3%BC").bytes(), [0xc3, 0xbc]);
+    assert_eq!(code("chl=%C3%BC&choe=ISO-8859-1").bytes(), [0xfc]);
+    assert_eq!(code("chl=%E6%BC%A2%E5%AD%97&choe=Shift_JIS").text(), "漢字");
+    assert_eq!(code("chl=a%E6%BC%A2&choe=Shift_JIS").bytes(), [b'a', 0x8a, 0xbf]);
+}
+
+#[test]
+fn bad_values_get_400_and_a_line_that_names_the_parameter() {
+    let service = start(&ON);
+    for (query, names) in [
+        ("chs=150x150&chl=a", "cht"),
+        ("cht=p3&chs=150x150&chd=t:60,40", "cht"),
+        ("cht=qr&chl=a", "chs"),
+        ("cht=qr&chs=150&chl=a", "chs"),
+        ("cht=qr&chs=0x150&chl=a", "chs"),
+        ("cht=qr&chs=4097x10&chl=a", "chs"),
+        ("cht=qr&chs=-1x10&chl=a", "chs"),
+        ("cht=qr&chs=150x150", "chl"),
+        ("cht=qr&chs=150x150&chl=", "chl"),
+        ("cht=qr&chs=150x150&chl=%FF", "chl"),
+        ("cht=qr&chs=150x150&chl=%E2%82%AC&choe=ISO-8859-1", "chl"),
+        ("cht=qr&chs=150x150&chl=%F0%9F%98%80&choe=Shift_JIS", "chl"),
+        ("cht=qr&chs=150x150&chl=a&choe=UTF-16", "choe"),
+        ("cht=qr&chs=150x150&chl=a&chld=X", "chld"),
+        ("cht=qr&chs=150x150&chl=a&chld=L|-1", "chld"),
+        ("cht=qr&chs=150x150&chl=a&chld=L|101", "chld"),
+    ] {
+        let answer = chart(service.addr, query);
+        assert_eq!(answer.status, 400, "{query}");
+        assert!(answer.text().starts_with(&format!("{names}: ")), "{query}: {}", answer.text());
+    }
+    let long = chart(service.addr, &format!("cht=qr&chs=150x150&chl={}", "a".repeat(3000)));
+    assert_eq!((long.status, long.text().split(':').next()), (400, Some("chl")));
+}
+
+#[test]
+fn a_post_has_a_form_or_the_text_as_its_body() {
+    let service = start(&ON);
+    let stream = &mut BufReader::new(connect(service.addr));
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let posted = send(stream, "POST", "/chart", form, b"cht=qr&chs=150x150&chl=a+b");
+    assert_eq!(seen(&posted).2, "a b");
+    let mixed = send(stream, "POST", "/chart?cht=qr&chs=150x150", form, b"chl=c");
+    assert_eq!(seen(&mixed).2, "c");
+    // zxing's server takes the body as it stands, whatever its type.
+    let raw = send(stream, "POST", "/chart?cht=qr&chs=150x150", form, b"any text + more");
+    assert_eq!(seen(&raw).2, "any text + more");
+    let raw =
+        send(stream, "POST", "/chart?cht=qr&chs=150x150", "content-type: text/plain\r\n", b"d");
+    assert_eq!(seen(&raw).2, "d");
+    let put = send(&mut BufReader::new(connect(service.addr)), "PUT", "/chart", "", b"");
+    assert_eq!(put.status, 405);
+}

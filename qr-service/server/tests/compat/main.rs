@@ -1,0 +1,86 @@
+//! The paths of other QR services, over real sockets: each parameter's accepted, default and bad values, URLs
+//! as they are found in programs, and clients that are not ours.
+
+#![cfg(feature = "api")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod clients;
+mod google;
+mod goqr;
+mod pictures;
+mod quickchart;
+mod show;
+#[path = "../api/support.rs"]
+#[allow(dead_code, reason = "the API's tests use all of it")]
+mod support;
+
+use crate::support::{get, start};
+
+#[test]
+fn without_the_switch_there_are_no_such_paths() {
+    let service = start(&[]);
+    for path in ["/v1/create-qr-code/?data=a", "/v1/read-qr-code/", "/qr?text=a", "/qr/batch"] {
+        assert_eq!(get(service.addr, path).status, 404, "{path}");
+    }
+    assert_eq!(get(service.addr, "/chart?cht=qr&chs=150x150&chl=a").status, 404);
+    let service = start(&[("QR_COMPAT", "google")]);
+    assert_eq!(get(service.addr, "/chart?cht=qr&chs=150x150&chl=a").status, 200);
+    assert_eq!(get(service.addr, "/qr?text=a").status, 404);
+    assert_eq!(get(service.addr, "/qrcode?text=a").status, 200);
+}
+
+#[test]
+fn a_wrong_switch_ends_the_program_before_it_listens() {
+    for (name, value, says) in [
+        ("QR_COMPAT", "goqr,bitly", "use goqr, quickchart or google"),
+        ("QR_COMPAT", "goqr,goqr", "once"),
+        ("QR_COMPAT", "", "use goqr, quickchart or google"),
+        ("QR_SHOW_HOST", "qr.example.com:80", "without a port"),
+        ("QR_SHOW_HOST", "", "without a port"),
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_qr-service"));
+        command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+        let output = command.env(name, value).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{value}: {error}");
+        assert!(error.contains(name) && error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn requests_are_counted_as_such_and_no_log_has_their_text() {
+    let environment = [
+        ("QR_COMPAT", "goqr,quickchart,google"),
+        ("QR_SHOW_HOST", "qr.example"),
+        ("QR_ACCESS_LOG", "all"),
+        ("QR_LOG_LEVEL", "trace"),
+    ];
+    let mut service = start(&environment);
+    for target in [
+        "/v1/create-qr-code/?data=sesame&size=9x9",
+        "/qr?text=sesame",
+        "/chart?cht=qr&chl=sesame&chs=0x0",
+    ] {
+        get(service.addr, target);
+    }
+    show::get_from(service.addr, "qr.example", "/sesame", "");
+    for (method, status) in [("OPTIONS", 204), ("PUT", 405)] {
+        for target in ["/qr", "/qr/batch", "/chart", "/v1/create-qr-code/", "/v1/read-qr-code/"] {
+            let stream = &mut std::io::BufReader::new(service_kit::testing::connect(service.addr));
+            let answer =
+                support::send(stream, method, target, "origin: https://a.example\r\n", b"");
+            assert_eq!(answer.status, status, "{method} {target}");
+        }
+    }
+    let metrics = service_kit::testing::get(service.admin_addr, "/metrics");
+    for (status, count) in [("200", 2), ("400", 2)] {
+        let line = format!(
+            "http_requests_total{{route=\"/v1/\",method=\"GET\",status=\"{status}\"}} {count}"
+        );
+        assert!(metrics.lines().any(|it| it == line), "{line} in {metrics}");
+    }
+    service.signal("TERM");
+    service.wait();
+    let log = service.rest_of_log();
+    assert!(log.contains("\"route\":\"/v1/\"") && !log.contains("sesame"), "{log}");
+}

@@ -1,0 +1,104 @@
+//! Looks for keys on which somebody waits on both sides: nobody there will ever meet the other half.
+//!
+//! Each side lists digests of the keys that wait (`GET /waiting` on its admin listener). The two lists are taken
+//! one after the other, so a key counts only if two looks in a row find it on both sides.
+
+use std::collections::HashSet;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::registry::Registry;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+/// Time between two looks.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// Longest time for a side's list, and its longest size: a relay lets 10,000 keys wait, at 17 bytes.
+const LIMIT: Duration = Duration::from_secs(2);
+const MAX_BYTES: u64 = 2 << 20;
+
+/// What the looks have found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counters {
+    looks: Counter,
+    stranded: Counter,
+}
+
+impl Counters {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let help = "Times that the waiting keys of both sides were compared";
+        registry.register("home_looks", help, self.looks.clone());
+        let help = "Keys on which clients waited on both sides at once, for 2 s and more";
+        registry.register("home_stranded_keys", help, self.stranded.clone());
+    }
+}
+
+/// The keys that were on both sides.
+#[derive(Debug, Default)]
+struct Found {
+    once: HashSet<String>,
+    counted: HashSet<String>,
+}
+
+impl Found {
+    /// Takes those of a look; returns how many are stranded that were not before.
+    fn look(&mut self, both: HashSet<String>) -> u64 {
+        let stranded: HashSet<String> = both.intersection(&self.once).cloned().collect();
+        let more = stranded.difference(&self.counted).count() as u64;
+        self.once = both;
+        self.counted = stranded;
+        more
+    }
+}
+
+/// Looks again and again. A look in which a side does not answer finds nothing, and does not count.
+pub(super) async fn watch(old: SocketAddr, new: SocketAddr, counters: Counters) {
+    let mut found = Found::default();
+    let mut ticks = interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let (Some(old), Some(new)) = tokio::join!(waiting(old), waiting(new)) {
+            let stranded = found.look(old.intersection(&new).cloned().collect());
+            counters.looks.inc();
+            counters.stranded.inc_by(stranded);
+            if stranded > 0 {
+                tracing::error!(stranded, "clients wait for the same keys on both sides");
+            }
+        }
+    }
+}
+
+async fn waiting(admin: SocketAddr) -> Option<HashSet<String>> {
+    let answer = timeout(LIMIT, ask(admin)).await.ok()?.ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let is_list = head.starts_with("HTTP/1.1 200 ") && body.len() as u64 <= MAX_BYTES;
+    is_list.then(|| body.lines().map(str::to_owned).collect())
+}
+
+/// The whole answer, or an error if it is no text. The sides announce its length, so none of it is in chunks.
+async fn ask(admin: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect(admin).await?;
+    let head = format!("GET /waiting HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.take(MAX_BYTES + 4096).read_to_string(&mut answer).await?;
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_stranded_once_two_looks_find_it_and_counts_once() {
+        let mut found = Found::default();
+        let mut look = |keys: &[&str]| found.look(keys.iter().map(ToString::to_string).collect());
+        assert_eq!([look(&["a"]), look(&["b"]), look(&["b", "c"])], [0, 0, 1]);
+        assert_eq!([look(&["b", "c"]), look(&["b", "c"]), look(&[]), look(&["b"])], [1, 0, 0, 0]);
+        assert_eq!(look(&["b"]), 1);
+    }
+}

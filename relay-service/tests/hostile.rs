@@ -1,0 +1,187 @@
+//! Slow and hostile clients, and bodies that lie: others lose nothing.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use service_kit::testing::{connect, eventually, exchange};
+use support::clients::{body, head, is_cut, put, receive, serves, slow_clients, waiting};
+use support::{metric, relay_service};
+
+#[test]
+fn a_sender_for_250_waits_for_them_and_others_pair() {
+    let service = relay_service(&[]);
+    let mut sender = connect(service.addr);
+    sender.write_all(put("many?n=250", "hello").as_bytes()).unwrap();
+    let first = receive(service.addr, "many?n=250");
+    eventually("they wait", || waiting(&service) == 1.0);
+    for number in 0..20 {
+        serves(&service, &format!("other-{number}"));
+    }
+    let rest: Vec<_> = (1..250).map(|_| receive(service.addr, "many?n=250")).collect();
+    for receiver in rest.into_iter().chain([first]) {
+        assert_eq!(body(receiver), b"hello");
+    }
+}
+
+#[test]
+fn a_sender_for_250_of_whom_249_never_come_is_told_so() {
+    let service = relay_service(&[("RELAY_WAIT_TIMEOUT", "1s")]);
+    let receiver = receive(service.addr, "many?n=250");
+    eventually("it waits", || waiting(&service) == 1.0);
+    let answer = exchange(service.addr, &put("many?n=250", "hello"));
+    assert!(answer.contains("[ERROR] No receiver came in time.\n"), "{answer}");
+    assert_eq!(body(receiver), b"[ERROR] No sender came in time.\n");
+    assert_eq!(waiting(&service), 0.0);
+    serves(&service, "many");
+}
+
+fn read_until(stream: &mut TcpStream, end: &[u8]) {
+    let mut got = Vec::new();
+    while !got.ends_with(end) {
+        let mut piece = [0; 1024];
+        let count = stream.read(&mut piece).unwrap();
+        assert!(count > 0, "{}", got.escape_ascii());
+        got.extend_from_slice(&piece[..count]);
+    }
+}
+
+/// Two thousand long keys show what a million would leave behind.
+#[test]
+fn keys_used_one_after_another_leave_the_memory_flat() {
+    let service = relay_service(&[]);
+    let (mut sender, mut receiver) = (connect(service.addr), connect(service.addr));
+    let mut use_keys = |keys: std::ops::Range<u32>| {
+        for key in keys {
+            let key = format!("{key}-{}", "k".repeat(2000));
+            // At once, or the system waits 40 ms before it sends the rest.
+            let request = format!("GET /p/{key} HTTP/1.1\r\nhost: x\r\n\r\n");
+            receiver.write_all(request.as_bytes()).unwrap();
+            let head = format!("PUT /p/{key} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx");
+            sender.write_all(head.as_bytes()).unwrap();
+            read_until(&mut receiver, b"\r\n\r\nx");
+            read_until(&mut sender, b"\r\n0\r\n\r\n");
+        }
+    };
+    use_keys(0..300);
+    let before = metric(&service, "process_resident_memory_bytes");
+    use_keys(300..2_300);
+    let grown = metric(&service, "process_resident_memory_bytes") - before;
+    assert!(grown < 1_000_000.0, "{grown} bytes for 4 MB of keys");
+}
+
+#[test]
+fn slow_clients_hold_nobody_up() {
+    let service = relay_service(&[("RELAY_HEADER_TIMEOUT", "2s")]);
+    let mut loris = slow_clients(service.addr, 20, Duration::from_millis(50));
+    assert_eq!(loris.read(&mut [0; 100]).unwrap_or_default(), 0, "the loris is still there");
+}
+
+#[test]
+fn a_head_at_its_limits_is_read_and_a_longer_one_refused() {
+    let service = relay_service(&[]);
+    let ask = |headers: usize, bytes: usize| {
+        let lines = format!("x: {}\r\n", "a".repeat(bytes)).repeat(headers);
+        let end = "host: x\r\nconnection: close\r\n";
+        exchange(service.addr, &format!("OPTIONS /p/a HTTP/1.1\r\n{lines}{end}\r\n"))
+    };
+    assert!(ask(98, 10).starts_with("HTTP/1.1 200 "));
+    assert!(ask(1, 60_000).starts_with("HTTP/1.1 200 "));
+    for answer in [ask(99, 10), ask(1, 70_000)] {
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    }
+}
+
+#[test]
+fn chunk_extensions_pass_and_too_many_break_the_body() {
+    let service = relay_service(&[]);
+    let send = |key: &str, body: &str| {
+        let receiver = receive(service.addr, key);
+        eventually("it waits", || waiting(&service) == 1.0);
+        let mut sender = connect(service.addr);
+        sender.write_all((head(key, "transfer-encoding: chunked") + body).as_bytes()).unwrap();
+        (receiver, sender)
+    };
+    let (receiver, _sender) = send("a", "5;name=\"va;lue\"\r\nhello\r\n0;x\r\nTrailer: 1\r\n\r\n");
+    assert_eq!(body(receiver), b"5\r\nhello\r\n0\r\n\r\n");
+    let (receiver, _sender) = send("b", &format!("5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(20_000)));
+    assert!(is_cut(receiver));
+}
+
+#[test]
+fn a_body_has_as_many_bytes_as_its_head_says() {
+    let service = relay_service(&[]);
+    let receiver = receive(service.addr, "longer");
+    let mut sender = connect(service.addr);
+    let head = "PUT /p/longer HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\n";
+    sender.write_all(format!("{head}hello, world\r\n\r\n").as_bytes()).unwrap();
+    assert_eq!(body(receiver), b"hello");
+    let mut answer = String::new();
+    sender.read_to_string(&mut answer).unwrap();
+    let (lines, next) = answer.split_once("0\r\n\r\n").unwrap();
+    assert!(lines.contains("received successfully."), "{answer}");
+    assert!(next.starts_with("HTTP/1.1 400 "), "the rest is no request: {answer}");
+
+    let receiver = receive(service.addr, "shorter");
+    // Else the sender, which closes its half, would have left before it was paired.
+    eventually("the receiver waits", || metric(&service, "relay_waiting_keys") == 1.0);
+    let mut sender = connect(service.addr);
+    sender.write_all(put("shorter", "hello").replace("length: 5", "length: 6").as_bytes()).unwrap();
+    sender.shutdown(Shutdown::Write).unwrap();
+    assert!(is_cut(receiver));
+    eventually("the key is free", || metric(&service, "relay_established_pairs") == 0.0);
+}
+
+#[test]
+fn a_head_that_others_might_read_otherwise_is_refused_and_ends_its_connection() {
+    let service = relay_service(&[]);
+    let chunks = "0\r\n\r\nGET /p/smuggled HTTP/1.1\r\nhost: x\r\n\r\n";
+    for lines in [
+        "content-length: 5\r\ncontent-length: 6",
+        "content-length: 5, 6",
+        "content-length: +5",
+        "content-length: 0x5",
+        "content-length: 99999999999999999999",
+        "content-length:",
+        "content-length : 5",
+        "transfer-encoding : chunked",
+        "transfer-encoding: chunked, identity",
+        "transfer-encoding: xchunked",
+        "transfer-encoding: gzip",
+        "transfer-encoding: chunked\r\ntransfer-encoding: identity",
+        "x: y\r\n folded: z",
+        " folded: z",
+        "x: y\rcontent-length: 5",
+        "x\0y: z",
+        "x: y\0",
+    ] {
+        let request = format!("PUT /p/a HTTP/1.1\r\nhost: x\r\n{lines}\r\n\r\n{chunks}");
+        let answer = exchange(service.addr, &request);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{lines:?}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{lines:?}: {answer}");
+    }
+    for start in ["PUT /p/a HTTP/2.0", "PUT  /p/a HTTP/1.1", "PUT /p/ a HTTP/1.1", "PUT /p/a"] {
+        let answer = exchange(service.addr, &format!("{start}\r\nhost: x\r\n\r\n{chunks}"));
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{start:?}: {answer}");
+    }
+    assert_eq!(waiting(&service), 0.0, "nobody came in");
+}
+
+#[test]
+fn of_two_lengths_the_chunks_count_and_nothing_follows() {
+    let service = relay_service(&[]);
+    let receiver = receive(service.addr, "a");
+    let lengths = "content-length: 5\r\ntransfer-encoding: chunked";
+    let request = format!("PUT /p/a HTTP/1.1\r\nhost: x\r\n{lengths}\r\n\r\n");
+    let smuggled = "GET /p/smuggled HTTP/1.1\r\nhost: x\r\n\r\n";
+    let answer = exchange(service.addr, &format!("{request}3\r\nabc\r\n0\r\n\r\n{smuggled}"));
+    assert!(answer.contains("connection: close\r\n"), "{answer}");
+    assert!(answer.ends_with("received successfully.\n\r\n0\r\n\r\n"), "{answer}");
+    let got = String::from_utf8(body(receiver)).unwrap();
+    assert_eq!(got, "3\r\nabc\r\n0\r\n\r\n");
+    assert_eq!(waiting(&service), 0.0, "the smuggled request waits");
+}

@@ -1,0 +1,186 @@
+//! Clients that leave, are slow or lie, through nginx: it has its own rules for each, and sees less than the
+//! relay does.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::net::sockopt::set_socket_linger;
+use service_kit::testing::{connect, eventually, exchange, get};
+use support::clients::{LINES, body, bytes, fill, head, put, receive, serves_at, slow_clients};
+use support::edge::Edge;
+
+/// nginx reads no further than the relay's window, and looks for its client only when it reads or writes.
+#[test]
+fn a_waiting_sender_with_full_buffers_that_leaves_is_forgotten() {
+    let edge = Edge::start("100");
+    for (version, is_reset) in [("HTTP/1.1", false), ("HTTP/1.1", true), ("HTTP/1.0", false)] {
+        let mut sender = connect(edge.addr);
+        let head = head("a", "content-length: 1000000000").replace("HTTP/1.1", version);
+        sender.write_all(head.as_bytes()).unwrap();
+        edge.wait_for_waiting(1);
+        fill(&mut sender);
+        if is_reset {
+            set_socket_linger(&sender, Some(Duration::ZERO)).unwrap();
+        } else {
+            // It has read its answer, so its system does not reset the connection.
+            sender.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            while sender.read(&mut [0; 4096]).is_ok() {}
+        }
+        drop(sender);
+        edge.wait_for_waiting(0);
+    }
+}
+
+#[test]
+fn probes_change_no_line() {
+    let edge = Edge::start("100");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let sent = bytes(40 << 20);
+    std::fs::write(file.path(), &sent).unwrap();
+    let curl = Command::new("curl")
+        .args(["--silent", "--show-error", "--max-time", "60", "-T"])
+        .args([file.path().to_str().unwrap(), &format!("http://{}/p/a", edge.addr)])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    edge.wait_for_waiting(1);
+    // Two or three probes.
+    thread::sleep(Duration::from_secs(2));
+    assert!(body(receive(edge.addr, "a")) == sent);
+    let said = curl.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(said.stdout).unwrap(), LINES);
+}
+
+#[test]
+fn slow_clients_hold_nobody_up() {
+    let edge = Edge::start("50");
+    // nginx gives a head 5 s (`client_header_timeout`).
+    let mut loris = slow_clients(edge.addr, 12, Duration::from_millis(500));
+    let ended = loris.read_to_end(&mut Vec::new());
+    let is_gone =
+        ended.as_ref().err().is_none_or(|error| error.kind() == ErrorKind::ConnectionReset);
+    assert!(is_gone, "the loris is still there: {ended:?}");
+}
+
+#[test]
+fn a_sender_for_250_waits_for_them_and_others_pair() {
+    let edge = Edge::start("100");
+    let mut sender = connect(edge.addr);
+    sender.write_all(put("many?n=250", "hello").as_bytes()).unwrap();
+    let first = receive(edge.addr, "many?n=250");
+    edge.wait_for_waiting(1);
+    for number in 0..20 {
+        serves_at(edge.addr, &format!("other-{number}"));
+    }
+    let rest: Vec<_> = (1..250).map(|_| receive(edge.addr, "many?n=250")).collect();
+    for receiver in rest.into_iter().chain([first]) {
+        assert_eq!(body(receiver), b"hello");
+    }
+}
+
+#[test]
+fn a_body_has_as_many_bytes_as_its_head_says_and_chunk_extensions_pass() {
+    for share in ["0", "100"] {
+        let edge = Edge::start(share);
+        let longer = receive(edge.addr, "longer");
+        let mut sender = connect(edge.addr);
+        let request = put("longer", "hello").replace("connection: close\r\n", "");
+        sender.write_all(format!("{request}, world\r\n\r\n").as_bytes()).unwrap();
+        assert_eq!(body(longer), b"hello");
+        let mut answer = String::new();
+        sender.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains("HTTP/1.1 400 "), "the rest is no request: {answer}");
+
+        let mut shorter = receive(edge.addr, "shorter");
+        let mut sender = connect(edge.addr);
+        let request = put("shorter", "hello").replace("length: 5", "length: 6");
+        sender.write_all(request.as_bytes()).unwrap();
+        let mut got = Vec::new();
+        while !got.ends_with(b"hello") {
+            let mut piece = [0; 1024];
+            let count = shorter.read(&mut piece).unwrap();
+            assert!(count > 0, "cut before what was sent");
+            got.extend_from_slice(&piece[..count]);
+        }
+        sender.shutdown(Shutdown::Both).unwrap();
+        // Its head says six bytes, so an end after five is a cut.
+        let _ = shorter.read_to_end(&mut got);
+        assert!(got.ends_with(b"hello"), "{got:?}");
+
+        let extended = receive(edge.addr, "extended");
+        let mut sender = connect(edge.addr);
+        let chunks = "5;name=\"va;lue\"\r\nhello\r\n0;x\r\nTrailer: 1\r\n\r\n";
+        let request = head("extended", "transfer-encoding: chunked") + chunks;
+        sender.write_all(request.as_bytes()).unwrap();
+        // nginx knows the length of a body that comes with its head.
+        let got = body(extended);
+        assert!(got == b"hello" || got == b"5\r\nhello\r\n0\r\n\r\n", "{got:?}");
+    }
+}
+
+/// nginx refuses what the relays would refuse, before either sees it.
+#[test]
+fn a_head_that_others_might_read_otherwise_reaches_no_relay() {
+    let edge = Edge::start("100");
+    let chunks = "0\r\n\r\nGET /p/smuggled HTTP/1.1\r\nhost: x\r\n\r\n";
+    for lines in [
+        "content-length: 5\r\ncontent-length: 6",
+        "content-length: 5, 6",
+        "content-length: +5",
+        "content-length: 0x5",
+        "content-length: 99999999999999999999",
+        "content-length : 5",
+        "transfer-encoding : chunked",
+        "transfer-encoding: chunked, identity",
+        "transfer-encoding: xchunked",
+        "transfer-encoding: gzip",
+        "transfer-encoding: chunked\r\ntransfer-encoding: identity",
+        "content-length: 5\r\ntransfer-encoding: chunked",
+        " folded: z",
+        "x: y\rcontent-length: 5",
+        "x\0y: z",
+        "x: y\0",
+    ] {
+        let request = format!("PUT /p/a HTTP/1.1\r\nhost: x\r\n{lines}\r\n\r\n{chunks}");
+        let answer = exchange(edge.addr, &request);
+        let is_refused = answer.starts_with("HTTP/1.1 400 ") || answer.starts_with("HTTP/1.1 501 ");
+        assert!(is_refused, "{lines:?}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{lines:?}: {answer}");
+    }
+    edge.wait_for_waiting(0);
+}
+
+#[test]
+fn a_body_with_broken_chunks_ends_no_answer_like_a_whole_one() {
+    let edge = Edge::start("100");
+    let head = head("a", "transfer-encoding: chunked");
+    let mut receiver = receive(edge.addr, "a");
+    edge.wait_for_waiting(1);
+    // nginx has it with its head, refuses it, and asks no relay: the receiver waits on.
+    let answer = exchange(edge.addr, &format!("{head}5\r\nhelloX\r\n0\r\n\r\n"));
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    edge.wait_for_waiting(1);
+    let mut sender = connect(edge.addr);
+    sender.write_all(format!("{head}5\r\nhello\r\n").as_bytes()).unwrap();
+    let mut got = Vec::new();
+    while !got.ends_with(b"5\r\nhello\r\n") {
+        let mut piece = [0; 1024];
+        let count = receiver.read(&mut piece).unwrap();
+        assert!(count > 0, "{}", got.escape_ascii());
+        got.extend_from_slice(&piece[..count]);
+    }
+    sender.write_all(b"X\r\n0\r\n\r\n").unwrap();
+    // An error is a cut, too.
+    let _ = receiver.read_to_end(&mut got);
+    assert!(got.ends_with(b"5\r\nhello\r\n"), "{}", got.escape_ascii());
+    eventually("no pair is left", || {
+        get(edge.new.admin_addr, "/metrics").contains("relay_established_pairs 0\n")
+    });
+}

@@ -1,0 +1,106 @@
+//! Clients that write and read HTTP/1 themselves.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use service_kit::testing::{Service, connect, exchange};
+
+use super::metric;
+
+/// What a sender for one receiver is told that waits first.
+pub(crate) const LINES: &str = "[INFO] Waiting for 1 receiver(s)...\n[INFO] A receiver was connected.\n\
+    [INFO] Start sending to 1 receiver(s)!\n[INFO] Sent successfully!\n\
+    [INFO] All receiver(s) was/were received successfully.\n";
+
+pub(crate) fn receive(addr: SocketAddr, target: &str) -> TcpStream {
+    let mut stream = connect(addr);
+    write!(stream, "GET /p/{target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    stream
+}
+
+pub(crate) fn head(target: &str, framing: &str) -> String {
+    format!("PUT /p/{target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{framing}\r\n\r\n")
+}
+
+pub(crate) fn put(target: &str, body: &str) -> String {
+    head(target, &format!("content-length: {}", body.len())) + body
+}
+
+/// The body of an answer that ends with its connection.
+pub(crate) fn body(mut stream: TcpStream) -> Vec<u8> {
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    answer.split_off(end + 4)
+}
+
+pub(crate) fn is_cut(mut stream: TcpStream) -> bool {
+    let error = stream.read_to_end(&mut Vec::new()).err();
+    error.is_some_and(|error| error.kind() == ErrorKind::ConnectionReset)
+}
+
+pub(crate) fn waiting(service: &Service) -> f64 {
+    metric(service, "relay_waiting_keys")
+}
+
+/// A pair of its own gets through.
+pub(crate) fn serves(service: &Service, key: &str) {
+    serves_at(service.addr, key);
+}
+
+/// A pair of its own gets through, to whoever listens there.
+pub(crate) fn serves_at(addr: SocketAddr, key: &str) {
+    let receiver = receive(addr, key);
+    assert!(exchange(addr, &put(key, "hello")).contains("received successfully."));
+    assert_eq!(body(receiver), b"hello");
+}
+
+/// Sends until the buffers on the way are full.
+pub(crate) fn fill(sender: &mut TcpStream) {
+    sender.set_nonblocking(true).unwrap();
+    let piece = vec![0; 1 << 20];
+    // The systems on both sides make room for a moment.
+    for _ in 0..20 {
+        while sender.write(&piece).is_ok() {}
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    sender.set_nonblocking(false).unwrap();
+}
+
+pub(crate) fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|place| (place ^ (place >> 8) ^ (place >> 16)) as u8).collect()
+}
+
+/// Keeps a head unfinished, a body unfinished and a receiver that reads a byte at a time, for some rounds with
+/// pauses, and pairs others meanwhile. All but the head end whole; returns its connection.
+pub(crate) fn slow_clients(addr: SocketAddr, rounds: usize, pause: Duration) -> TcpStream {
+    let (mut loris, mut late) = (connect(addr), connect(addr));
+    loris.write_all(b"GET /p/loris HTTP/1.1\r\nx: ").unwrap();
+    late.write_all(b"PUT /p/late HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nh").unwrap();
+    let late_receiver = receive(addr, "late");
+    let mut trickle = receive(addr, "trickle");
+    let sent = bytes(30 << 20);
+    let mut big = connect(addr);
+    big.write_all(head("trickle", &format!("content-length: {}", sent.len())).as_bytes()).unwrap();
+    let sending = std::thread::spawn({
+        let sent = sent.clone();
+        move || big.write_all(&sent).map(|()| body(big))
+    });
+    let mut got = Vec::new();
+    for round in 0..rounds {
+        // Its time runs out.
+        let _ = loris.write_all(b"x");
+        let mut byte = [0];
+        trickle.read_exact(&mut byte).unwrap();
+        got.push(byte[0]);
+        serves_at(addr, &format!("between-{round}"));
+        std::thread::sleep(pause);
+    }
+    late.write_all(b"ello").unwrap();
+    assert_eq!(body(late_receiver), b"hello");
+    trickle.read_to_end(&mut got).unwrap();
+    assert!(got.ends_with(&sent));
+    sending.join().unwrap().unwrap();
+    loris
+}

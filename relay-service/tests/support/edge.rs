@@ -1,0 +1,120 @@
+//! nginx as `proxy/` configures it, between clients and both relays.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use route::Route;
+use service_kit::testing::{Service, eventually, exchange, get};
+
+use super::{Legacy, relay_service, write_configuration};
+
+/// nginx, two homes, and both sides; all end when dropped.
+pub(crate) struct Edge {
+    pub(crate) nginx: Child,
+    pub(crate) addr: SocketAddr,
+    pub(crate) homes: Vec<Service>,
+    _old: Legacy,
+    pub(crate) new: Service,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+impl Edge {
+    pub(crate) fn start(share: &str) -> Self {
+        Self::start_with(share, &[])
+    }
+
+    /// With settings of relay-service.
+    pub(crate) fn start_with(share: &str, settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (Legacy::start(), relay_service(settings));
+        let share_file = folder.path().join("share");
+        std::fs::write(&share_file, share).unwrap();
+        let homes: Vec<Service> = (0..2)
+            .map(|_| {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_relay-home"));
+                command.env("HOME_ADDR", "127.0.0.1:0").env("HOME_ADMIN_ADDR", "127.0.0.1:0");
+                command.env("HOME_SHARE_FILE", &share_file);
+                command.env("HOME_OLD_ADMIN_ADDR", &old.admin_addr);
+                command.env("HOME_NEW_ADMIN_ADDR", new.admin_addr.to_string());
+                Service::start(&mut command)
+            })
+            .collect();
+        let file = include_str!("../../../proxy/routes/relay.toml")
+            .replace("127.0.0.1:42092", &homes[0].addr.to_string())
+            .replace("127.0.0.1:42093", &homes[0].admin_addr.to_string())
+            .replace("127.0.0.1:42094", &homes[1].addr.to_string())
+            .replace("127.0.0.1:42095", &homes[1].admin_addr.to_string())
+            .replace("127.0.0.1:3002", &old.proxy_addr)
+            .replace("127.0.0.1:42090", &new.addr.to_string());
+        let addr = write_configuration(folder.path(), &[Route::parse("relay", &file).unwrap()]);
+        let mut nginx = Command::new("nginx");
+        nginx.args(["-e", "stderr", "-p"]).arg(folder.path()).args(["-c", "nginx.conf"]);
+        // As `deploy/local` starts it.
+        nginx.stdout(Stdio::null());
+        let nginx = nginx.spawn().unwrap();
+        let edge = Edge { nginx, addr, homes, _old: old, new, folder };
+        eventually("nginx listens", || TcpStream::connect(addr).is_ok());
+        edge
+    }
+
+    fn share_file(&self) -> PathBuf {
+        self.folder.path().join("share")
+    }
+
+    /// Takes effect in both homes within moments.
+    pub(crate) fn set_share(&self, share: &str) {
+        let file = self.share_file();
+        let next = file.with_extension("next");
+        std::fs::write(&next, share).unwrap();
+        std::fs::rename(&next, &file).unwrap();
+    }
+
+    /// What `ramp stop` does: nginx looks for the file at each request.
+    pub(crate) fn stop(&self) {
+        std::fs::write(self.folder.path().join("stop/relay"), "").unwrap();
+    }
+
+    /// A receiver that waits, with more lines for its head.
+    pub(crate) fn receive(&self, key: &str, more: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.addr).unwrap();
+        write!(stream, "GET /p/{key} HTTP/1.0\r\n{more}\r\n").unwrap();
+        stream
+    }
+
+    pub(crate) fn send(&self, key: &str, more: &str) -> String {
+        let head = format!("PUT /p/{key} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{more}");
+        exchange(self.addr, &format!("{head}content-length: 5\r\n\r\nhello"))
+    }
+
+    /// Waits until so many keys wait on the new side.
+    pub(crate) fn wait_for_waiting(&self, count: usize) {
+        let line = format!("relay_waiting_keys {count}\n");
+        eventually("they wait", || get(self.new.admin_addr, "/metrics").contains(&line));
+    }
+
+    /// Sends to a waiting receiver, and returns the side that served both.
+    pub(crate) fn complete(&self, key: &str, mut receiver: TcpStream) -> String {
+        let lines = self.send(key, "");
+        assert!(lines.contains("received successfully."), "{key}: {lines}");
+        let mut answer = String::new();
+        receiver.read_to_string(&mut answer).unwrap();
+        let answer = answer.to_ascii_lowercase();
+        assert!(answer.ends_with("\r\n\r\nhello"), "{key}: {answer}");
+        served_by(&answer)
+    }
+}
+
+impl Drop for Edge {
+    fn drop(&mut self) {
+        // SIGTERM: its workers end with it.
+        let _ = Command::new("kill").arg(self.nginx.id().to_string()).status();
+        let _ = self.nginx.wait();
+    }
+}
+
+pub(crate) fn served_by(answer: &str) -> String {
+    let lines = answer.lines().find_map(|line| line.strip_prefix("x-served-by: "));
+    lines.unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
