@@ -73,8 +73,8 @@ pub struct Report {
     pub complaints: Vec<String>,
 }
 
-/// Plays all faults in turn until so many requests have been made and the round is over. `told` gets the report so
-/// far after each round.
+/// Plays all faults in turn until so many requests have been made and each has been played once; the last round may
+/// be cut short. `told` gets the report so far after each round.
 ///
 /// # Errors
 /// If the stack does not start, or a fault cannot be undone. One that cannot be played is a complaint.
@@ -96,6 +96,9 @@ pub fn soak(
         let mut not_played = Vec::new();
         while report.rounds.last().is_none_or(|round| round.tally.requests < requests) {
             for fault in &FAULTS {
+                if !report.rounds.is_empty() && load.tally().requests >= requests {
+                    break;
+                }
                 if let Err(why) = load.play(fault, &place) {
                     not_played.push(format!("{}: {why:#}", fault.name));
                     place.undo().context(fault.name)?;
