@@ -5,6 +5,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -111,4 +112,28 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(20), "never: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Runs `work`; returns what it returns and how long it took, less the time for which the machine kept a thread
+/// waiting that was due: a bound of time is one of the program, not of the machine it shares.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    const TICK: Duration = Duration::from_millis(5);
+    let (ends, ended) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let late = scope.spawn(move || {
+            let mut late = Duration::ZERO;
+            loop {
+                let due = Instant::now() + TICK;
+                if ended.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
+                    return late;
+                }
+                late += due.elapsed();
+            }
+        });
+        let start = Instant::now();
+        let result = work();
+        let took = start.elapsed();
+        drop(ends);
+        (result, took.saturating_sub(late.join().unwrap()))
+    })
 }

@@ -8,10 +8,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
+use service_kit::testing::timed;
 use stack::{Options, Part, Share, Stack, http};
 use support::{EndsLoad, client, eventually, get, log_lines, post_json, start};
 
@@ -94,13 +95,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     // These time out, and nginx marks qr-service as failed.
     thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(ask))));
     // The next go to legacy-node at once; one may wait because nginx tries qr-service again.
-    let mut times: Vec<Duration> = (0..20)
-        .map(|_| {
-            let asked = Instant::now();
-            ask();
-            asked.elapsed()
-        })
-        .collect();
+    let mut times: Vec<Duration> = (0..20).map(|_| timed(ask).1).collect();
     times.sort();
     assert!(times[18] < Duration::from_secs(1), "{times:?}");
     stack.signal_part(Part::QrService, Signal::CONT).unwrap();

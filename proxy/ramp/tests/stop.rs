@@ -8,10 +8,11 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ramp::Route;
 use rustix::process::Signal;
+use service_kit::testing::timed;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually, routes, stderr};
 
@@ -146,9 +147,7 @@ fn stops_at_random_moments(tries: u32) {
                 served
             });
             let ends = Ends(&is_over);
-            let began = Instant::now();
-            let output = place.run(&["stop"]);
-            let took = began.elapsed();
+            let (output, took) = timed(|| place.run(&["stop"]));
             let new = new_answers(&place);
             drop(ends);
             assert!(load.join().unwrap() > 0);
