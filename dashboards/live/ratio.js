@@ -16,6 +16,17 @@ export function idleSide(served, [oldName, newName]) {
   return served > 100 - LEAST_PERCENT ? oldName : null;
 }
 
+/**
+ * What stands in place of the number; null if the number says something. Values that are equal to the last digit
+ * are quantiles from the same bucket of a histogram: too little was measured to tell the sides apart.
+ * @param {string | null} idle what `idleSide` returned
+ */
+export function insteadOf(ratio, oldValue, newValue, idle) {
+  if (ratio === null) return 'No data yet';
+  if (idle !== null) return `No traffic on ${idle}`;
+  return oldValue === newValue ? 'No difference' : null;
+}
+
 /** One of the large numbers: how many times as much the old side uses. */
 export class Ratio {
   /** `oldName` and `newName` are what the page calls the sides. */
@@ -42,7 +53,7 @@ export class Ratio {
 
   show(ratio, oldValue, newValue, idle) {
     const { unit } = this.spec;
-    const nothing = ratio === null ? 'No data yet' : idle && `No traffic on ${idle}`;
+    const nothing = insteadOf(ratio, oldValue, newValue, idle);
     say(this.parts.number, nothing ?? digits(ratio, true));
     this.element.classList.toggle('unknown', nothing !== null);
     say(this.parts.old, withUnit(oldValue, unit, true));

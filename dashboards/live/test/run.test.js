@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { load } from '../load.js';
-import { idleSide } from '../ratio.js';
+import { idleSide, insteadOf } from '../ratio.js';
 import { byVerdict, commandFor, gateSays, runSays, stepSays } from '../run.js';
 
 const says = (phase, { silent = 1, isStopped = false } = {}) => runSays(phase, silent, isStopped);
@@ -108,6 +108,13 @@ describe('a comparison', () => {
     assert.equal(idleSide(100, sides), 'Left');
     assert.equal(idleSide(null, sides), 'Left and Right');
     for (const served of [1, 50, 99]) assert.equal(idleSide(served, sides), null);
+  });
+
+  it('leaves out a number that says nothing', () => {
+    assert.equal(insteadOf(2, 0.2, 0.1, null), null);
+    assert.equal(insteadOf(1, 0.00995, 0.00995, null), 'No difference');
+    assert.equal(insteadOf(2, 0.2, 0.1, 'Rust'), 'No traffic on Rust');
+    assert.equal(insteadOf(null, null, null, null), 'No data yet');
   });
 });
 
