@@ -106,6 +106,9 @@ class Template:
             workers["value"] = self.of('"{{ .Values.proxy.workers }}"')
         if name == "legacy-node":
             pod["containers"][0]["env"].append(self.items('include "carve-out.publicUrl" . | fromYamlArray'))
+        if "priorityClassName" in pod:
+            unused = "(not .Values.priorityClass.use)"
+            pod["priorityClassName"] = self.of(("unless", unused, pod["priorityClassName"]))
         security = pod["securityContext"]
         for key in {"runAsUser", "runAsGroup", "fsGroup"} & security.keys():
             security[key] = self.of(("unless", ".Values.openshift", security[key]))

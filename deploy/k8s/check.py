@@ -251,7 +251,12 @@ CHART_VALUES = {
         "prometheus.persistence.enabled=true",
         "prometheus.persistence.storageClass=fast",
     ],
-    "openshift": ["openshift=true", "grafana.enabled=false"],
+    "openshift": [
+        "openshift=true",
+        "grafana.enabled=false",
+        "priorityClass.create=false",
+        "priorityClass.use=false",
+    ],
 }
 # What the schema must refuse.
 CHART_MISTAKES = [
@@ -266,7 +271,7 @@ CHART_MISTAKES = [
     "legacyNode.publicUrl=qr.example.com",
     "proxy.workers=0",
     "proxy.replicas=3",
-    "proxy.trustedProxies={everyone}",
+    "proxy.trustedProxies={a}",
     "image.registry=",
 ]
 
