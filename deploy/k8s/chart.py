@@ -7,6 +7,7 @@ the same objects, which --verify checks with helm itself.
 """
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -21,6 +22,8 @@ BASE = TOP / "deploy/k8s/base"
 KUSTOMIZE = TOP / "target/tools/bin/kustomize"
 # The claims of components/persistent-data, by the values that switch them on.
 CLAIMS = {"legacy-node": ("legacyNode", "links"), "prometheus": ("prometheus", "prometheus-data")}
+# The values of the parts with an autoscaler.
+SCALED = {"proxy": "proxy", "qr-service": "qrService"}
 
 
 def main():
@@ -82,8 +85,11 @@ class Template:
             self.manifest["spec"]["type"] = self.of("{{ .Values.proxy.service.type }}")
             self.manifest["metadata"]["annotations"] = self.nested(".Values.proxy.service.annotations")
         if kind == "HorizontalPodAutoscaler":
-            self.manifest["spec"]["minReplicas"] = self.of("{{ .Values.qrService.minReplicas }}")
-            self.manifest["spec"]["maxReplicas"] = self.of("{{ .Values.qrService.maxReplicas }}")
+            self.autoscaler(name)
+        if "clients.conf" in self.manifest.get("data", {}):
+            ours = json.dumps(self.manifest["data"]["clients.conf"])
+            text = f'{{{{ printf "%s%s" (include "carve-out.trusted" .) {ours} | toJson }}}}'
+            self.manifest["data"]["clients.conf"] = self.of(text)
         if (kind, name) == ("NetworkPolicy", "proxy"):
             ports = {"ports": self.nested('include "carve-out.apiServerPorts" . | fromYamlArray')}
             self.manifest["spec"]["egress"][-1] = ports
@@ -93,7 +99,16 @@ class Template:
         spec = self.manifest["spec"]
         pod = spec["template"]["spec"]
         if name == "proxy":
-            spec["replicas"] = self.of("{{ .Values.proxy.replicas }}")
+            # nginx reads its files when it starts, so other clients.conf must start a rollout.
+            trusted = self.nested('include "carve-out.trustedSum" . | fromYaml')
+            spec["template"]["metadata"]["annotations"] = trusted
+            [workers] = [it for it in pod["containers"][0]["env"] if it["name"] == "NGINX_WORKERS"]
+            workers["value"] = self.of('"{{ .Values.proxy.workers }}"')
+        if name == "legacy-node":
+            pod["containers"][0]["env"].append(self.items('include "carve-out.publicUrl" . | fromYamlArray'))
+        if "priorityClassName" in pod:
+            unused = "(not .Values.priorityClass.use)"
+            pod["priorityClassName"] = self.of(("unless", unused, pod["priorityClassName"]))
         security = pod["securityContext"]
         for key in {"runAsUser", "runAsGroup", "fsGroup"} & security.keys():
             security[key] = self.of(("unless", ".Values.openshift", security[key]))
@@ -114,6 +129,15 @@ class Template:
         if value:
             container["resources"] = self.nested(f".Values.{value}.resources")
 
+    def autoscaler(self, name):
+        spec = self.manifest["spec"]
+        value = SCALED[name]
+        for key in ("minReplicas", "maxReplicas"):
+            spec[key] = self.of(f"{{{{ .Values.{value}.{key} }}}}")
+        if name == "proxy":
+            target = spec["metrics"][0]["resource"]["target"]
+            target["averageValue"] = self.of("{{ mul 600 .Values.proxy.workers }}m")
+
     def persistence(self, spec, value, claim_name, name):
         """Puts the data onto a claim, as components/persistent-data does."""
         pod = spec["template"]["spec"]
@@ -121,6 +145,9 @@ class Template:
             if volume["name"] == "data":
                 empty = volume.pop("emptyDir")
                 volume["emptyDir"] = self.choice(value, "persistentVolumeClaim", {"claimName": claim_name}, empty)
+        ignored = self.manifest["metadata"]["annotations"]
+        kept = f"{{{{ if .Values.{value}.persistence.enabled }}}},deployment-strategy{{{{ end }}}}"
+        ignored["kube-score/ignore"] += self.of(kept)
         strategy = spec["strategy"]
         spec["strategy"] = self.choice(value, "strategy", {"type": "Recreate"}, strategy)
 
@@ -136,6 +163,10 @@ class Template:
     def nested(self, expression):
         """An expression that gives a map or a list, which are left out if empty."""
         return self.of(("nested", expression))
+
+    def items(self, expression):
+        """A list's item that stands for all that an expression gives."""
+        return self.of(("items", expression))
 
     def only_if(self, expression, text):
         return f"{{{{- if {expression} }}}}\n{text}{{{{- end }}}}\n" if expression else text
@@ -157,6 +188,8 @@ class Template:
             fixed = line.replace(found[0], str(expression[2]))
             return f"{{{{- if not {expression[1]} }}}}\n{fixed}{{{{- end }}}}\n"
         indent = len(line) - len(line.lstrip(" -"))
+        if expression[0] == "items":
+            return f"{{{{- with {expression[1]} }}}}\n{{{{- toYaml . | nindent {indent - 2} }}}}\n{{{{- end }}}}\n"
         key = line[:indent] + line.strip().lstrip("- ").partition(":")[0]
         if expression[0] == "nested":
             return (
@@ -211,23 +244,34 @@ spec:
 """
 
 
+def template(helm, chart, values=()):
+    """Returns what helm renders with these NAME=VALUE, and its error."""
+    command = [helm, "template", "qr", chart, "--namespace", "qr"]
+    command += [word for value in values for word in ("--set", value)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.stdout, done.stderr.strip()
+
+
 def verify(helm, chart, manifests):
     """Compares what helm renders with the default values, object by object."""
-    command = [helm, "template", "qr", chart, "--namespace", "qr"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode:
-        print(f"chart: {done.stderr.strip()}", file=sys.stderr)
-        return 1
-    key = lambda it: (it["kind"], it["metadata"]["name"])
-    ours = {key(it): it for it in manifests if it["kind"] != "Namespace"}
-    theirs = {key(it): it for it in yaml.load_all(done.stdout, Loader=yaml.CSafeLoader) if it}
-    problems = [f"{kind} {name} is only in one of them" for kind, name in ours.keys() ^ theirs.keys()]
-    problems += [f"{kind} {name} differs" for kind, name in ours.keys() & theirs.keys() if ours[kind, name] != theirs[kind, name]]
-    for problem in sorted(problems):
+    text, error = template(helm, chart)
+    problems = [error] if error else differences(manifests, text)
+    for problem in problems:
         print(f"chart: {problem}", file=sys.stderr)
     if not problems:
-        print(f"chart: helm and kustomize render the same {len(ours)} objects")
+        print(f"chart: helm and kustomize render the same {len(manifests) - 1} objects")
     return 1 if problems else 0
+
+
+def differences(manifests, text):
+    """Lists the objects that only one of kustomize and helm renders, or each in its own way."""
+    key = lambda it: (it["kind"], it["metadata"]["name"])
+    ours = {key(it): it for it in manifests if it["kind"] != "Namespace"}
+    theirs = {key(it): it for it in yaml.load_all(text, Loader=yaml.CSafeLoader) if it}
+    problems = [f"{kind} {name} is only in one of them" for kind, name in ours.keys() ^ theirs.keys()]
+    both = ours.keys() & theirs.keys()
+    problems += [f"{kind} {name} differs" for kind, name in both if ours[kind, name] != theirs[kind, name]]
+    return sorted(problems)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the manifests without a cluster: `make deploy-check`.
 
-It renders every kustomization, and every component on top of the default. It validates the manifests
+It renders every kustomization, every component on top of the default, and the chart. It validates the manifests
 strictly against the schemas of several Kubernetes versions and the types of the custom kinds, runs
 kube-score, and checks a few rules of this project. It prints one line per problem and exits with 1 if
 there is any.
@@ -48,11 +48,11 @@ def main():
         return 0
     with ThreadPoolExecutor() as pool:
         rendered = list(pool.map(render, kustomizations()))
+        rendered += check_chart(pool)
         texts = [text for text, _ in rendered]
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
         problems += check_rules()
-        problems += check_chart()
         problems += check_compose(manifests)
         problems += check_arrows(manifests)
         problems += check_custom(manifests)
@@ -62,7 +62,8 @@ def main():
         print(f"deploy-check: {problem}", file=sys.stderr)
     if not problems:
         print(
-            f"deploy-check: {len(rendered)} kustomizations, {len(manifests)} manifests, "
+            f"deploy-check: {len(kustomizations())} kustomizations, {len(CHART_VALUES)} sets of the chart's values, "
+            f"{len(manifests)} manifests, "
             f"Kubernetes {', '.join(VERSIONS)}: all fine"
         )
     return 1 if problems else 0
@@ -107,6 +108,11 @@ def check_manifest(manifest):
     pod = pod_of(manifest)
     if pod:
         problems += pod_problems(pod, manifest["kind"])
+    if manifest["kind"] == "Deployment":
+        problems += deployment_problems(manifest["spec"])
+    if manifest["kind"] == "PodDisruptionBudget":
+        if manifest["spec"].get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
+            problems.append("unhealthyPodEvictionPolicy is not AlwaysAllow: a broken pod holds up a drain")
     return [f"{name}: {problem}" for problem in problems]
 
 
@@ -147,6 +153,16 @@ def pod_problems(pod, kind):
             yield f"container {name}: {problem}"
 
 
+def deployment_problems(spec):
+    pod = spec["template"]["spec"]
+    claims = [volume for volume in pod.get("volumes", []) if "persistentVolumeClaim" in volume]
+    if claims and spec.get("strategy", {}).get("type") != "Recreate":
+        yield "strategy is not Recreate: two pods on two nodes wait for one volume"
+    for constraint in pod.get("topologySpreadConstraints", []):
+        if constraint.get("matchLabelKeys") != ["pod-template-hash"]:
+            yield "a spread without matchLabelKeys counts the pods of the last rollout"
+
+
 def container_problems(container, kind):
     image, _, tag = container["image"].rpartition(":")
     if not re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", tag):
@@ -158,6 +174,11 @@ def container_problems(container, kind):
         if key not in container:
             yield f"no {key}"
     resources = container.get("resources", {})
+    # The kubelet counts five logs of 10 MiB, and larger ones where a log grows fast.
+    serves = any(port.get("name") == "http" for port in container.get("ports", []))
+    storage = resources.get("limits", {}).get("ephemeral-storage", "")
+    if serves and not re.fullmatch(r"[1-9]\d\dMi|\d+Gi", storage):
+        yield "its log alone can exceed the limit of ephemeral-storage"
     for bound, key in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")]:
         if key not in resources.get(bound, {}):
             yield f"no {key} in its {bound}"
@@ -180,7 +201,9 @@ IGNORED = [
 
 def score(text):
     """Returns what kube-score criticises."""
-    command = [TOOLS / "kube-score", "score", "--output-format=ci", *IGNORED, "-"]
+    # OpenShift chooses users and groups.
+    chosen = [] if "runAsUser" in text else ["--ignore-test=container-security-context-user-group-id"]
+    command = [TOOLS / "kube-score", "score", "--output-format=ci", *IGNORED, *chosen, "-"]
     done = subprocess.run(command, check=False, input=text, capture_output=True, text=True)
     lines = done.stdout.splitlines() + done.stderr.splitlines()
     fine = ("[OK]", "[SKIPPED]")
@@ -201,22 +224,73 @@ def check_compose(manifests):
             yield f"compose.yaml: {name} runs {service['image']}, which no manifest does"
 
 
-def check_chart():
-    """Checks that the chart's templates use values that there are, and all of them."""
-    values = yaml.safe_load((chart.CHART / "values.yaml").read_text())
+# What people set, beside the defaults; the word names the set.
+CHART_VALUES = {
+    "defaults": [],
+    "ingress": [
+        "ingress.enabled=true",
+        "ingress.className=traefik",
+        "ingress.host=qr.example.com",
+        "ingress.tls.secretName=qr-tls",
+        "ingress.annotations.a=b",
+        "proxy.workers=4",
+        "image.registry=registry.example.com",
+    ],
+    "http-route": [
+        "httpRoute.enabled=true",
+        "httpRoute.parentRefs[0].name=public",
+        "httpRoute.parentRefs[0].namespace=gateway",
+        "httpRoute.hostnames={qr.example.com}",
+        "legacyNode.publicUrl=https://qr.example.com",
+    ],
+    "cloud": [
+        "proxy.service.type=LoadBalancer",
+        "networkPolicy.apiServerPorts={443}",
+        "proxy.trustedProxies={10.0.0.0/8}",
+        "legacyNode.persistence.enabled=true",
+        "prometheus.persistence.enabled=true",
+        "prometheus.persistence.storageClass=fast",
+    ],
+    "openshift": [
+        "openshift=true",
+        "grafana.enabled=false",
+        "priorityClass.create=false",
+        "priorityClass.use=false",
+    ],
+}
+# What the schema must refuse.
+CHART_MISTAKES = [
+    "ingress.enable=true",
+    "ingress.enabled=yes",
+    "ingress.host=https://qr.example.com",
+    "ingress.path=qr",
+    "ingress.tls=qr-tls",
+    "httpRoute.enabled=true",
+    "httpRoute.parentRefs[0].namespace=gateway",
+    "httpRoute.hostnames={qr.example.com/}",
+    "legacyNode.publicUrl=qr.example.com",
+    "proxy.workers=0",
+    "proxy.replicas=3",
+    "proxy.trustedProxies={a}",
+    "image.registry=",
+]
+
+
+def check_chart(pool):
+    """Returns what helm renders with each set of values, and its errors."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "chart")
-        chart.write_chart(out, chart.rendered())
-        text = "".join(file.read_text() for file in (out / "templates").iterdir())
-    used = set(re.findall(r"(?:Values|\$image)\.([\w.]+)", text))
-    for path in used:
-        node = values
-        for key in path.split("."):
-            node = node.get(key) if isinstance(node, dict) else None
-        if node is None and path not in values["image"]:
-            yield f"chart: a template uses .Values.{path}, which values.yaml lacks"
-    for name in values.keys() - {path.partition(".")[0] for path in used}:
-        yield f"chart: no template uses the value {name}"
+        base = chart.rendered()
+        chart.write_chart(out, base)
+        helm = functools.partial(chart.template, TOOLS / "helm", out)
+        rendered = list(pool.map(helm, CHART_VALUES.values()))
+        named = zip(CHART_VALUES, rendered, strict=True)
+        found = [(text, f"chart, {name}: {error}" if error else "") for name, (text, error) in named]
+        problems = chart.differences(base, rendered[0][0])
+        for mistake, (text, _) in zip(CHART_MISTAKES, pool.map(helm, [[it] for it in CHART_MISTAKES]), strict=True):
+            if text:
+                problems.append(f"the schema lets {mistake} pass")
+    return found + [("", f"chart: {problem}") for problem in problems]
 
 
 def check_rules():

@@ -81,6 +81,10 @@ class Cluster:
             shares.add(f"{self.ask(pod, 8081, f'split/{route}')['share_percent']:g}")
         return shares
 
+    def stops_served(self, route="qrcode"):
+        """Returns the set of what the ready proxies say of a route: stopped, not stopped."""
+        return {self.ask_text(pod, 8081, f"stop/{route}").strip() for pod in self.pods(PROXY)}
+
     def measure(self, expression):
         """Returns the one number that Prometheus has for an expression, or None."""
         pod = self.pods("app.kubernetes.io/name=prometheus")[0]
@@ -90,8 +94,11 @@ class Cluster:
 
     def ask(self, pod, port, path):
         """Returns a pod's JSON answer, fetched through the Kubernetes API."""
+        return json.loads(self.ask_text(pod, port, path))
+
+    def ask_text(self, pod, port, path):
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}:{port}/proxy/{path}"
-        return json.loads(self.kubectl("get", "--raw", path))
+        return self.kubectl("get", "--raw", path)
 
     def has(self, kind, name):
         return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name").strip())

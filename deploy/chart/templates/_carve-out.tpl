@@ -21,3 +21,30 @@
 - port: {{ . }}
 {{- end }}
 {{- end }}
+
+{{/* nginx' directives for the load balancers before it. */}}
+{{- define "carve-out.trusted" -}}
+{{- $private := list "10.0.0.0/8" "172.16.0.0/12" "192.168.0.0/16" "100.64.0.0/10" "fc00::/7" }}
+{{- $behind := or .Values.ingress.enabled .Values.httpRoute.enabled }}
+{{- range default (ternary $private list $behind) .Values.proxy.trustedProxies }}
+{{- printf "set_real_ip_from %s;\n" . }}
+{{- end }}
+{{- end }}
+
+{{- define "carve-out.trustedSum" -}}
+{{- with include "carve-out.trusted" . }}
+checksum/clients: {{ sha256sum . }}
+{{- end }}
+{{- end }}
+
+{{- define "carve-out.publicUrl" -}}
+{{- $ingress := .Values.ingress }}
+{{- $url := "" }}
+{{- if and $ingress.enabled $ingress.host $ingress.tls.secretName }}
+{{- $url = printf "https://%s" $ingress.host }}
+{{- end }}
+{{- with default $url .Values.legacyNode.publicUrl }}
+- name: PUBLIC_URL
+  value: {{ quote . }}
+{{- end }}
+{{- end }}
