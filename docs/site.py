@@ -90,8 +90,7 @@ def rewrite(page, link, pictures):
 def summary():
     """The table of contents, as mdBook reads it."""
     top = PurePath("README.md")
-    lines = [f"[{headings(PAGES[page])[0]}]({in_site(page)})" for page in (top, LIST)]
-    listed, placed = {}, {top, LIST}
+    lines, listed, placed = [], {}, {LIST}
     for line in PAGES[LIST].splitlines():
         if line.startswith("## "):
             part = listed.setdefault(line.removeprefix("## "), {})
@@ -115,7 +114,7 @@ def summary():
         for other in below.get(page, []):
             add(other, headings(PAGES[other])[0], depth + 1)
 
-    listed["Folders"] = {page: headings(PAGES[page])[0] for page in below.get(top, [])}
+    listed["Folders"] = {page: headings(PAGES[page])[0] for page in (LIST, *below.pop(top, []))}
     for part, entries in listed.items():
         lines.append(f"\n# {part}\n")
         for page, title in entries.items():
