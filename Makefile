@@ -141,6 +141,7 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	promtool check config dashboards/prometheus/prometheus.yml
 	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
+	docs/site.py --check
 	shellcheck -x .ci/run deploy/images.sh deploy/local/setup.sh deploy/release/rehearse.sh deploy/release/release.sh proxy/start.sh qr-service/api/schemathesis.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
 	target/tools/python/bin/hadolint legacy-node/Dockerfile proxy/Dockerfile qr-service/Dockerfile
 	target/tools/bin/actionlint
@@ -150,6 +151,11 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder for another route
 	@$(CARGO) run --quiet --profile plain -p contract -- $(or $(URL),http://127.0.0.1:8080) \
 		$(if $(CASES),--cases '$(CASES)')
+
+site: ## the documentation as a website, in target/site; SOURCE_URL=https://... is where its links to code lead
+	@$(SETUP) site
+	docs/site.py
+	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') PATH="$$PWD/target/tools/bin:$$PATH" mdbook build docs
 
 ##@ On a cluster
 
@@ -274,5 +280,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes setup test rungs fuzz fuzz-relay lint contract images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split stop ramp compare routes setup test rungs fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
 	instructions simulate bench bench-http way floors ladder ladder-relay ladder-readme chaos load help

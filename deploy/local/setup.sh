@@ -10,19 +10,20 @@
 #     deploy/local/setup.sh bench      make bench-formats
 #     deploy/local/setup.sh manifests  to check manifests: make deploy-check, deploy-test
 #     deploy/local/setup.sh all        all of these, and what else tests and linters need
+#     deploy/local/setup.sh site       to make the website: make site
 #     deploy/local/setup.sh release    to build a release's programs; rehearsal: make release-rehearsal
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|around|load|wasm|fuzz|bench|manifests|all|release|rehearsal ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|load|wasm|fuzz|bench|manifests|site|all|release|rehearsal ..." >&2
     exit 2
 }
 
 [ $# -gt 0 ] || usage
 for purpose in "$@"; do
     case "$purpose" in
-    run | around | load | wasm | fuzz | bench | manifests | all | release | rehearsal) ;;
+    run | around | load | wasm | fuzz | bench | manifests | site | all | release | rehearsal) ;;
     *) usage ;;
     esac
 done
@@ -32,10 +33,10 @@ purposes=" $* "
 
 [[ "$purposes" != *" rehearsal "* ]] || purposes+="release "
 
-# wants PURPOSE: nothing but a release needs the tools that make one
+# wants PURPOSE: nothing but a release or the website needs the tools that make one
 wants() {
     case "$1" in
-    release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
+    site | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
     *) [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]] ;;
     esac
 }
@@ -253,5 +254,10 @@ if wants fuzz; then install_cargo_tool cargo-fuzz; fi
 if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
 if wants all; then install_rust component add clippy rustfmt; fi
 if wants manifests; then install_kubernetes_tools; fi
+# Without what only its web server needs.
+if wants site; then
+    PATH=$PWD/target/tools/bin:$PATH install_cargo_tool mdbook --version 0.5.4 --root target/tools \
+        --no-default-features --features search
+fi
 if wants release; then install_release_tools; fi
 if wants rehearsal; then install_rehearsal_tools; fi
