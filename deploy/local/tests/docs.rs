@@ -23,25 +23,6 @@ fn files(end: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_relative_link_leads_to_a_file() {
-    for file in files(".md") {
-        let text = fs::read_to_string(&file).unwrap();
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-        let pictures = ["src=\"", "srcset=\""]
-            .into_iter()
-            .flat_map(|start| text.split(start).skip(1).filter_map(|rest| rest.split('"').next()));
-        for link in links.chain(pictures) {
-            let path = link.split('#').next().unwrap();
-            if path.is_empty() || path.contains("://") {
-                continue;
-            }
-            let target = file.parent().unwrap().join(path);
-            assert!(target.exists(), "{}: {link}", file.display());
-        }
-    }
-}
-
-#[test]
 fn every_make_target_that_a_document_names_exists() {
     let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();
     let targets: BTreeSet<&str> = makefile
