@@ -135,12 +135,16 @@ fn hang_while_ramp_runs(place: &Place, part: Part) -> anyhow::Result<()> {
 }
 
 /// Goes back from a run, and to the plan's share.
-fn abort(place: &Place, mut run: Child) -> anyhow::Result<()> {
+fn abort(place: &Place, run: Child) -> anyhow::Result<()> {
+    go_back(place, run)?;
+    place.stack.set_split(ROUTE, place.plan.share)
+}
+
+fn go_back(place: &Place, mut run: Child) -> anyhow::Result<()> {
     let aborted = place.ramp().arg("abort").output().context("ramp abort")?;
     ensure!(aborted.status.success(), "ramp abort: {}", String::from_utf8_lossy(&aborted.stderr));
     run.wait().context("ramp")?;
-    wait_for_share(place, Share::NONE, Duration::from_secs(5))?;
-    place.stack.set_split(ROUTE, place.plan.share)
+    wait_for_share(place, Share::NONE, Duration::from_secs(5))
 }
 
 /// The shadow says that the new side fails, which it does not. Its word counts: the run goes back.
@@ -178,7 +182,8 @@ fn jump_clock(place: &Place) -> anyhow::Result<()> {
 }
 
 /// Nothing can be written: no log, no sample of Prometheus, no state of ramp. Requests are answered all
-/// the same, and a run does not move. It can be aborted once there is room.
+/// the same, and a run does not move. It can be aborted once there is room. A run that cannot write for its
+/// route's lease is silent, so `ramp watch` may have stopped the route.
 fn fill_disk(place: &Place) -> anyhow::Result<()> {
     let Some(disk) = &place.disk else {
         anstream::eprintln!("not played, since only root can mount a small disk: a full disk");
@@ -190,7 +195,10 @@ fn fill_disk(place: &Place) -> anyhow::Result<()> {
     let split = place.split()?;
     drop(full);
     ensure!(split.share_percent <= Share::percent(25)?, "ramp moved to {}", split.share_percent);
-    abort(place, run)
+    go_back(place, run)?;
+    // It says that the route is not stopped, where it is not.
+    place.ramp().args(["clear", "--reason", "there is room again"]).output().context("ramp clear")?;
+    place.stack.set_split(ROUTE, place.plan.share)
 }
 
 /// A run from 0 % that holds 25 %.

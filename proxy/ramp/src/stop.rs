@@ -58,6 +58,15 @@ impl Stop {
             .unwrap_or_else(|_| Stop { time: String::new(), reason: text.trim().to_owned() })
     }
 
+    /// Since when and why, for people. Somebody may have made the file by hand, or the disk was full.
+    pub fn said(&self) -> String {
+        let reason = if self.reason.is_empty() { "nobody could write down why" } else { &self.reason };
+        match &*self.time {
+            "" => format!("stopped: {reason}"),
+            time => format!("stopped since {time}: {reason}"),
+        }
+    }
+
     /// The text in `stop.json` and in the ConfigMap.
     pub(crate) fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -111,11 +120,8 @@ pub fn in_force(nginx: &Nginx) -> anyhow::Result<Option<Stop>> {
 /// # Errors
 /// If it is stopped; says since when and why.
 pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
-    if let Some(Stop { time, reason }) = in_force(nginx)? {
-        bail!(
-            "{} has been stopped since {time} ({reason}); `ramp clear --reason WHY` ends that",
-            nginx.route
-        );
+    if let Some(stop) = in_force(nginx)? {
+        bail!("{} is {}; `ramp clear --reason WHY` ends that", nginx.route, stop.said());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anstream::{print, println};
 use ramp::state::State;
-use ramp::{Nginx, Split, Stop};
+use ramp::{Nginx, Split};
 
 pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     let split = ramp::current(&nginx.route_dir())?;
@@ -14,9 +14,7 @@ pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     println!("served  {}", served(nginx, &split));
     match ramp::in_force(nginx) {
         Ok(None) => {}
-        Ok(Some(Stop { time, reason })) => {
-            println!("stopped since {time}: {reason}; all of it goes to the old side");
-        }
+        Ok(Some(stop)) => println!("{}; all of it goes to the old side", stop.said()),
         Err(error) => println!("stopped ? {error:#}"),
     }
     let holder = ramp::holder(&nginx.route_dir());

@@ -39,10 +39,7 @@ impl Clear {
     pub(super) fn run(self, nginx: &Nginx) -> anyhow::Result<ExitCode> {
         let lock = ramp::take(&nginx.route_dir())?;
         let ended = ramp::clear(nginx, &lock, &self.reason)?;
-        println!(
-            "{} is no longer stopped ({}). 0% of it goes to the new side.",
-            nginx.route, ended.reason
-        );
+        println!("{} was {}. Now 0% of it goes to the new side.", nginx.route, ended.said());
         Ok(ExitCode::SUCCESS)
     }
 }
