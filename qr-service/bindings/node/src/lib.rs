@@ -7,7 +7,7 @@ mod request;
 
 use std::panic::catch_unwind;
 
-use napi::bindgen_prelude::{AsyncTask, BufferSlice, Unknown};
+use napi::bindgen_prelude::{AsyncTask, BufferSlice, JsObjectValue, Object, Unknown};
 use napi::{Env, ScopedTask};
 use napi_derive::napi;
 use qr_javascript::{Mistake, Request};
@@ -39,6 +39,29 @@ pub fn generate_async(
 ) -> napi::Result<AsyncTask<Drawing>> {
     let request = request::read(&text, &options).map_err(|failure| failure.into_error(env))?;
     Ok(AsyncTask::new(Drawing(request)))
+}
+
+/// Draws with every option, which `index.js` passes as a query or as JSON: `bytes` and `mediaType`, or the
+/// error's `message` and `faults`, as JSON.
+///
+/// # Errors
+/// If the library panics.
+#[napi]
+pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<Object<'_>> {
+    let drawn = catch_unwind(|| qr_javascript::draw(&options, is_query));
+    let drawn = drawn.map_err(|_| Failure::from(Mistake::Internal).into_error(env))?;
+    let mut answer = Object::new(env)?;
+    match drawn {
+        Ok(drawn) => {
+            answer.set_named_property("bytes", BufferSlice::copy_from(env, drawn.bytes)?)?;
+            answer.set_named_property("mediaType", drawn.format.content_type())?;
+        }
+        Err(faults) => {
+            answer.set_named_property("message", faults.message)?;
+            answer.set_named_property("faults", faults.json)?;
+        }
+    }
+    Ok(answer)
 }
 
 /// A picture to draw on another thread.
