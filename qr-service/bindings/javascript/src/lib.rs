@@ -1,13 +1,10 @@
 //! Shared by the native addon and the Wasm module for JavaScript: a [`Request`] with its defaults
-//! and ranges, and the [`Mistake`]s in it; and [`draw`], with every option. Reading values from JavaScript and throwing errors there
+//! and ranges, and the [`Mistake`]s in it. Reading values from JavaScript and throwing errors there
 //! differs between the two.
 
-mod draw;
 mod mistake;
 mod request;
 
-pub use draw::{Faults, draw};
 pub use mistake::{Class, Mistake};
 pub use qr_core::MAX_TEXT_BYTES;
-pub use qr_options::Drawn;
 pub use request::Request;

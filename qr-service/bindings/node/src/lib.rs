@@ -11,6 +11,7 @@ use napi::bindgen_prelude::{AsyncTask, BufferSlice, JsObjectValue, Object, Unkno
 use napi::{Env, ScopedTask};
 use napi_derive::napi;
 use qr_javascript::{Mistake, Request};
+use qr_options::{draw_json, draw_query};
 
 use crate::failure::Failure;
 
@@ -48,7 +49,7 @@ pub fn generate_async(
 /// If the library panics.
 #[napi]
 pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<Object<'_>> {
-    let drawn = catch_unwind(|| qr_javascript::draw(&options, is_query));
+    let drawn = catch_unwind(|| if is_query { draw_query(&options) } else { draw_json(&options) });
     let drawn = drawn.map_err(|_| Failure::from(Mistake::Internal).into_error(env))?;
     let mut answer = Object::new(env)?;
     match drawn {
@@ -57,8 +58,11 @@ pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<
             answer.set_named_property("mediaType", drawn.format.content_type())?;
         }
         Err(faults) => {
-            answer.set_named_property("message", faults.message)?;
-            answer.set_named_property("faults", faults.json)?;
+            let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            // Strings and numbers always serialise.
+            let json = serde_json::to_string(&faults).unwrap_or_default();
+            answer.set_named_property("message", lines.join("; "))?;
+            answer.set_named_property("faults", json)?;
         }
     }
     Ok(answer)

@@ -1,7 +1,7 @@
 //! Turns errors into JavaScript's.
 
-use js_sys::{Error, JSON, RangeError, Reflect, TypeError};
-use qr_javascript::{Class, Faults, Mistake};
+use js_sys::{Error, RangeError, Reflect, TypeError};
+use qr_javascript::{Class, Mistake};
 use wasm_bindgen::JsValue;
 
 /// Why there is no picture.
@@ -9,8 +9,6 @@ pub(crate) enum Failure {
     /// JavaScript threw this while a value was read, for example in a getter of the options.
     Thrown(JsValue),
     Mistake(Mistake),
-    /// The options are wrong, or ask for a picture that there is none of.
-    Faults(Faults),
 }
 
 impl Failure {
@@ -20,7 +18,6 @@ impl Failure {
         let mistake = match self {
             Failure::Thrown(thrown) => return thrown,
             Failure::Mistake(mistake) => mistake,
-            Failure::Faults(faults) => return of_faults(&faults),
         };
         let message = mistake.message();
         let error: Error = match mistake.class() {
@@ -28,24 +25,10 @@ impl Failure {
             Class::Range => RangeError::new(&message).into(),
             Class::Type => TypeError::new(&message).into(),
         };
-        set(&error, "code", &mistake.code().into());
+        // Fails only for objects that refuse new properties, and an error accepts them.
+        let _ = Reflect::set(&error, &"code".into(), &mistake.code().into());
         error.into()
     }
-}
-
-/// The native addon's `QrError`.
-fn of_faults(faults: &Faults) -> JsValue {
-    let error = Error::new(&faults.message);
-    set(&error, "name", &"QrError".into());
-    set(&error, "code", &"ERR_QR_FAULTS".into());
-    // It was just written.
-    set(&error, "faults", &JSON::parse(&faults.json).unwrap_or(JsValue::NULL));
-    error.into()
-}
-
-fn set(error: &Error, name: &str, value: &JsValue) {
-    // Fails only for objects that refuse new properties, and an error accepts them.
-    let _ = Reflect::set(error, &name.into(), value);
 }
 
 impl From<Mistake> for Failure {

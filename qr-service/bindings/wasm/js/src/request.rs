@@ -3,7 +3,7 @@
 //! wasm-bindgen's conversions turn 1.5 into 1, -1 into 4294967295 and a lone surrogate into U+FFFD,
 //! so the picture would show something other than the caller asked for.
 
-use js_sys::{JSON, JsString};
+use js_sys::JsString;
 use qr_javascript::{MAX_TEXT_BYTES, Mistake, Request};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
@@ -33,23 +33,6 @@ pub(crate) fn read(text: &JsValue, options: &JsValue) -> Result<Request, Failure
     }
     read_options(&mut request, options.unchecked_ref())?;
     Ok(request)
-}
-
-/// Reads the argument of `draw`: a query, or the JSON of an object; and whether it is a query.
-pub(crate) fn read_all(options: &JsValue) -> Result<(String, bool), Failure> {
-    let wrong = Mistake::Type("options", "a string or an object");
-    if let Some(query) = options.dyn_ref::<JsString>() {
-        if !query.is_valid_utf16() {
-            return Err(Mistake::LoneSurrogate.into());
-        }
-        return Ok((options.as_string().ok_or(wrong)?, true));
-    }
-    if !options.is_object() {
-        return Err(wrong.into());
-    }
-    // It escapes lone surrogates, which are then refused.
-    let json = JSON::stringify(options).map_err(Failure::Thrown)?;
-    Ok((JsValue::from(json).as_string().ok_or(wrong)?, false))
 }
 
 fn read_options(request: &mut Request, options: &Options) -> Result<(), Failure> {

@@ -29,26 +29,3 @@ export type QrErrorCode =
  * @throws an error whose `code` is a {@link QrErrorCode}, or the error of a getter of `options`.
  */
 export function generate(text: string, options?: QrOptions): Uint8Array;
-
-/** A picture of {@link draw}. */
-export interface QrPicture {
-  bytes: Uint8Array;
-  /** As `Content-Type` has it. */
-  mediaType: string;
-}
-
-/** What {@link draw} throws: every fault of the options at once. */
-export interface QrError extends Error {
-  name: 'QrError';
-  code: 'ERR_QR_FAULTS';
-  faults: QrFault[];
-}
-
-/**
- * Draws with every option of the service's `/v1/qr`, as an object or as its query, on this thread: the
- * service's bytes. It does not decode pictures, so it has no logos and does not check that a camera can read
- * the colours and sizes that are asked for. The module has no PDF, EPS and Kanji mode, which are large.
- *
- * @throws QrError, a TypeError as {@link generate}, or what `JSON.stringify` throws.
- */
-export function draw(options: QrOptionsOfService | string): QrPicture;

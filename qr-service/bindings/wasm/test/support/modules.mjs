@@ -13,8 +13,8 @@ export const requireFromLegacy = createRequire(
   new URL('../../../../../legacy-node/package.json', import.meta.url),
 );
 
-/** wasm-bindgen's `generate(text, options)` and `draw(options)`. */
-export const { draw, generate } = require(`${built}nodejs/qr_wasm.js`);
+/** wasm-bindgen's `generate(text, options)`. */
+export const { generate } = require(`${built}nodejs/qr_wasm.js`);
 
 export const LEVELS = 'LMQH';
 
