@@ -101,6 +101,7 @@ test: ## every test of every part, the contract suite and the pages in Chromium 
 	trap 'kill $$live 2>/dev/null || true; wait $$live || true' EXIT
 	nice $(MAKE) fuzz SECONDS=4
 	nice qr-service/bindings/wasm/test.sh
+	nice $(MAKE) python PROFILE=dev
 	nice $(LIVE) test
 	wait $$live
 	trap - EXIT
@@ -112,6 +113,14 @@ rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm mo
 	$(CARGO) build --release --quiet -p qr-cli
 	qr-service/bindings/node/build.sh --quiet
 	qr-service/bindings/wasm/build.sh
+
+python: ## build the wheel for Python into target/wheels, and test it
+	@$(SETUP) python
+	rm -f target/wheels/qr_fast-*
+	target/tools/wheel/bin/maturin build --quiet --locked --profile $(or $(PROFILE),release) -m qr-service/bindings/python/Cargo.toml \
+		--interpreter target/tools/wheel/bin/python
+	target/tools/wheel/bin/pip install --quiet --disable-pip-version-check --no-index --force-reinstall target/wheels/qr_fast-*.whl
+	target/tools/wheel/bin/pytest --quiet -p no:cacheprovider qr-service/bindings/python/test
 
 fuzz: ## look for faults of qr-core and qr-query: SECONDS=3600 or RUNS=1000000 for each of TARGETS
 	@$(SETUP) fuzz
@@ -280,5 +289,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes setup test rungs fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split stop ramp compare routes setup test rungs python fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
 	instructions simulate bench bench-http way floors ladder ladder-relay ladder-readme chaos load help

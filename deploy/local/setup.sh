@@ -6,6 +6,7 @@
 #     deploy/local/setup.sh around     to start it around two servers of yours: make up OLD=... NEW=...
 #     deploy/local/setup.sh load       to put load on it: make load, bench-http, ladder, chaos
 #     deploy/local/setup.sh wasm       to build the Wasm modules: make rungs
+#     deploy/local/setup.sh python     make python
 #     deploy/local/setup.sh fuzz       make fuzz
 #     deploy/local/setup.sh bench      make bench-formats
 #     deploy/local/setup.sh manifests  to check manifests: make deploy-check, deploy-test
@@ -16,14 +17,14 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|around|load|wasm|fuzz|bench|manifests|site|all|release|rehearsal ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|load|wasm|python|fuzz|bench|manifests|site|all|release|rehearsal ..." >&2
     exit 2
 }
 
 [ $# -gt 0 ] || usage
 for purpose in "$@"; do
     case "$purpose" in
-    run | around | load | wasm | fuzz | bench | manifests | site | all | release | rehearsal) ;;
+    run | around | load | wasm | python | fuzz | bench | manifests | site | all | release | rehearsal) ;;
     *) usage ;;
     esac
 done
@@ -51,6 +52,7 @@ load wrk=wrk faketime=faketime haproxy=haproxy cc=build-essential protoc=protobu
 load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 fuzz c++=build-essential cmake=cmake
 bench python3:ensurepip=python3-venv cc=build-essential
+python python3:ensurepip=python3-venv cc=build-essential
 manifests python3:ensurepip=python3-venv go=golang-go
 release musl-gcc=musl-tools protoc=protobuf-compiler cc=build-essential jq=jq python3:ensurepip=python3-venv
 release /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev qemu-aarch64-static=qemu-user-static
@@ -251,6 +253,7 @@ if wants around; then install_node_packages dashboards/live; fi
 # TLS by the system's OpenSSL: the default's own takes a minute to compile.
 if wants load; then install_cargo_tool oha --no-default-features --features native-tls; fi
 if wants fuzz; then install_cargo_tool cargo-fuzz; fi
+if wants python; then install_python_packages qr-service/bindings/python/test/requirements.txt "$PWD/target/tools/wheel"; fi
 if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
 if wants all; then install_rust component add clippy rustfmt; fi
 if wants manifests; then install_kubernetes_tools; fi

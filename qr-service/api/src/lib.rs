@@ -1,38 +1,28 @@
 //! The `/v1/` routes of `qr-service`: QR codes with every option of `qr-core`, by query or JSON.
 //!
-//! `start` is all there is. A request goes through these steps:
-//!
-//! 1. `parameters` reads the query or the JSON object and lists every fault at once, by the schema of
-//!    `options::Options`.
-//! 2. `plan` turns options into what they mean, and finds contradictions.
-//! 3. `symbol` encodes, `picture` draws.
-//! 4. `verify` decodes what is not plain black on white at whole pixels, as it will be seen. What nobody
+//! `start` is all there is. A request goes through the steps of `qr-options`, and then one more: `verify` decodes what is not plain black on white at whole pixels, as it will be seen. What nobody
 //!    could read is not sent.
 //!
 //! Nothing is fetched on a client's behalf, and no log has a text.
 
 mod archive;
-mod artwork;
 mod caption;
 mod document;
 mod fault;
 mod headers;
 mod items;
-mod options;
-mod parameters;
+mod logo;
 mod payload;
-mod picture;
-mod plan;
 mod pool;
 mod reader;
 mod routes;
 mod sheet;
-mod symbol;
 mod upload;
 mod verify;
 
 use axum::Router;
 use http::HeaderValue;
+use qr_options::{artwork, options, parameters, picture, plan, symbol};
 
 pub use routes::compat::{Compatible, HostRoutes, Service};
 

@@ -1,4 +1,4 @@
-// Draws QR codes as PNG. Every function may be called from any thread at any time and keeps no state
+// Draws QR codes. Every function may be called from any thread at any time and keeps no state
 // between calls. The caller frees nothing.
 //
 // cbindgen makes this file from src/lib.rs; README.md says how.
@@ -13,7 +13,7 @@
 // level and margin.
 #define QR_MAX_SERVICE_PNG 8192
 
-// The result of qr_png.
+// The result of qr_png and qr_draw.
 enum qr_status {
   // The picture is in the buffer.
   QR_STATUS_OK = 0,
@@ -33,6 +33,8 @@ enum qr_status {
   QR_STATUS_BUFFER_TOO_SMALL = 7,
   // The library panicked, which is a bug. The program may continue.
   QR_STATUS_PANIC = 8,
+  // The options are wrong, or there is no such picture. The buffer has the faults.
+  QR_STATUS_FAULTS = 9,
 };
 
 // Error correction level: the share of the symbol's codewords that can be restored.
@@ -81,6 +83,29 @@ int32_t qr_png(const uint8_t *text,
                uint8_t *out,
                size_t out_capacity,
                size_t *out_len);
+
+// Writes the picture that a query asks for to `out`, its length to `*out_len`, and its media type to
+// `*media_type`.
+//
+// `query` is `query_len` bytes of UTF-8: the options of qr-service's `/v1/qr`, percent-encoded as there,
+// for example `text=hello&format=svg&dark=036`. The bytes are the service's.
+// `out`, `out_capacity` and `out_len` are as in qr_png.
+// `media_type` may be null. Otherwise it gets a string that stays valid for ever and must not be
+// freed, such as "image/svg+xml".
+//
+// Returns a value of enum qr_status. With QR_STATUS_FAULTS, `out` has the faults as a JSON array of
+// objects with "parameter", "code", "detail" and what would work. With QR_STATUS_BUFFER_TOO_SMALL,
+// `*out_len` is the capacity needed, for the picture or the faults. With every other error it is 0 and
+// `out` is unchanged.
+//
+// # Safety
+// Every pointer that is not null must be valid for the number of bytes given above.
+int32_t qr_draw(const uint8_t *query,
+                size_t query_len,
+                uint8_t *out,
+                size_t out_capacity,
+                size_t *out_len,
+                const char **media_type);
 
 // Describes a status in English. The string is never null, stays valid for ever and must not be
 // freed.

@@ -1,4 +1,7 @@
 /// <reference types="node" />
+import type { QrFault, QrOptionsOfService } from './options';
+
+export type { QrFault, QrOptionsOfService } from './options';
 
 /** How the picture looks. */
 export interface QrOptions {
@@ -41,3 +44,26 @@ export function generate(text: string, options?: QrOptions): Buffer;
  * Never throws: it rejects with the errors of {@link generate}.
  */
 export function generateAsync(text: string, options?: QrOptions): Promise<Buffer>;
+
+/** A picture of {@link draw}. */
+export interface QrPicture {
+  bytes: Buffer;
+  /** As `Content-Type` has it. */
+  mediaType: string;
+}
+
+/** What {@link draw} throws: every fault of the options at once. */
+export class QrError extends Error {
+  name: 'QrError';
+  code: 'ERR_QR_FAULTS';
+  faults: QrFault[];
+}
+
+/**
+ * Draws with every option of the service's `/v1/qr`, as an object or as its query, on this thread: the
+ * service's bytes. It does not decode pictures, so it has no logos and does not check that a camera can read
+ * the colours and sizes that are asked for.
+ *
+ * @throws QrError, a TypeError as {@link generate}, or what `JSON.stringify` throws.
+ */
+export function draw(options: QrOptionsOfService | string): QrPicture;

@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 use super::Api;
 use super::many::{Ended, Sending, check_all, make, place_for, read_asked, stream};
-use super::qr::{Made, make_here, plan_of, remake_here};
+use super::qr::{Made, make_here, remake_here};
 use crate::archive::Archive;
 use crate::fault::{Fault, Problem, Refusal};
 use crate::items::Names;
 use crate::options::{Format, Options};
-use crate::plan::Plan;
+use crate::plan::{Plan, plan_of};
 use crate::pool::Pool;
 
 const MANIFEST: &str = "manifest.json";

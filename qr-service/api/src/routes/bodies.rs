@@ -11,8 +11,8 @@ use multer::{Constraints, Multipart, SizeLimit};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use crate::artwork::MAX_LOGO_BYTES;
 use crate::fault::{Fault, Refusal};
+use crate::logo::MAX_LOGO_BYTES;
 use crate::options::Logo;
 use crate::parameters::{MAX_PARAMETERS, Schema, read_json, read_pairs};
 

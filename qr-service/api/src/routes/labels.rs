@@ -12,12 +12,11 @@ use serde_json::{Map, Value};
 
 use super::Api;
 use super::many::{Asked, Ended, Sending, TURN, check_all, make, place_for, read_asked, stream};
-use super::qr::plan_of;
 use crate::caption::{Caption, LabelText};
 use crate::document::Document;
 use crate::fault::{Code, Fault, Problem, Refusal};
 use crate::options::{Format, Kind, Options};
-use crate::plan::{Millimetres, PicturePlan, Plan};
+use crate::plan::{Millimetres, PicturePlan, Plan, plan_of};
 use crate::pool::Pool;
 use crate::sheet::{Layout, Sheet};
 use crate::symbol::encode;

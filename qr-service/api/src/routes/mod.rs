@@ -34,6 +34,7 @@ use tokio::sync::Semaphore;
 
 use self::compat::HostRoutes;
 use crate::parameters::Schema;
+use crate::payload::schema_of;
 use crate::pool::Pool;
 use crate::{Routes, Settings};
 
@@ -80,9 +81,9 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         uploads: Semaphore::new(MAX_UPLOADS),
         decoding: Semaphore::new(1),
         batches: Arc::new(Semaphore::new(MAX_BATCHES)),
-        options: LazyLock::new(Schema::of::<crate::options::Options>),
-        label: LazyLock::new(Schema::of::<crate::caption::LabelText>),
-        sheet: LazyLock::new(Schema::of::<crate::sheet::Sheet>),
+        options: LazyLock::new(|| Schema::new(&crate::options::Options::schema())),
+        label: LazyLock::new(schema_of::<crate::caption::LabelText>),
+        sheet: LazyLock::new(schema_of::<crate::sheet::Sheet>),
         payloads: LazyLock::new(|| {
             crate::payload::KINDS.iter().map(|kind| (kind.schema)()).collect()
         }),

@@ -12,15 +12,14 @@ use utoipa::{OpenApi, PartialSchema};
 use super::{batch, decode, labels, qr};
 use crate::caption::LabelText;
 use crate::fault::Refusal;
-use crate::options::Options;
+use crate::options::{Format, Options};
 use crate::payload::{KINDS, Kind};
 use crate::sheet::Sheet;
 
 #[derive(OpenApi)]
 #[openapi(
     info(title = "qr-service", description = "QR codes with every option, checked by a decoder"),
-    paths(qr::negotiated, qr::by_extension, batch::post, labels::post, decode::post),
-    components(schemas(Options))
+    paths(qr::negotiated, qr::by_extension, batch::post, labels::post, decode::post)
 )]
 struct Document;
 
@@ -30,9 +29,10 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 pub(super) fn document() -> Value {
     // utoipa's documents always serialise.
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
-    let options = document["components"]["schemas"]["Options"]["properties"].clone();
+    let of_options = Options::schema();
+    let options = of_options["properties"].clone();
     let responses = document["paths"]["/v1/qr"]["get"]["responses"].clone();
-    let mut schemas = serde_json::Map::new();
+    let mut schemas = serde_json::Map::from_iter([("Options".to_owned(), of_options)]);
     for kind in &KINDS {
         let (path, schema) = describe_payload(kind, &options, &responses);
         document["paths"][format!("/v1/payload/{}", kind.name)] = path;
@@ -44,6 +44,9 @@ pub(super) fn document() -> Value {
     if let Some(components) = document["components"]["schemas"].as_object_mut() {
         components.extend(schemas);
     }
+    // It is the only parameter of a path.
+    document["paths"]["/v1/qr.{extension}"]["get"]["parameters"][0]["schema"]["enum"] =
+        json!(Format::NAMES);
     let Some(paths) = document["paths"].as_object_mut() else { return document };
     for (_, path) in paths.iter_mut().filter(|(name, _)| name.starts_with("/v1/qr")) {
         let query = query_of(&options, &Value::Null);

@@ -17,13 +17,14 @@ use serde_json::{Map, Value};
 
 use super::bodies::read_options;
 use super::{Api, not_modified};
-use crate::artwork::{Artwork, decode_logo};
+use crate::artwork::{Artwork, LogoPixels};
 use crate::fault::{Code, Fault, Problem, Refusal};
 use crate::headers::{accepted, disposition, is_known, tag};
+use crate::logo::Logo;
 use crate::options::{Format, Options};
 use crate::parameters::{Schema, read_query};
 use crate::picture::{SymbolData, draw};
-use crate::plan::{PicturePlan, Plan};
+use crate::plan::{PicturePlan, Plan, plan_of};
 use crate::symbol::{AnySymbol, Encoded, encode};
 use crate::verify;
 
@@ -68,7 +69,7 @@ pub(super) async fn negotiated(State(api): State<Arc<Api>>, request: Request) ->
 /// Answers `/v1/qr.EXT`, in the extension's format.
 #[utoipa::path(
     get, path = "/v1/qr.{extension}", operation_id = "qr_file", tag = "qr",
-    params(("extension" = inline(Format), Path, description = "The format")),
+    params(("extension" = String, Path, description = "The format")),
     responses(
         (status = 200, description = "The picture"),
         (status = 304, description = "The client has it"),
@@ -154,35 +155,6 @@ pub(super) async fn serve(
     Ok(response)
 }
 
-/// The plan of options, of which `faults` are those found so far.
-///
-/// # Errors
-/// All faults, if there is any.
-pub(super) fn plan_of(
-    options: Options,
-    format: Format,
-    mut faults: Vec<Fault>,
-) -> Result<Plan, Vec<Fault>> {
-    let more = match Plan::new(options, format) {
-        Ok(plan) if faults.is_empty() => return Ok(plan),
-        Ok(_) => return Err(faults),
-        Err(more) => more,
-    };
-    // A value that is wrong already is not missing or contradictory as well.
-    let is_content = |name: &str| matches!(name, "text" | "data");
-    let is_new = |fault: &Fault| {
-        !faults.iter().any(|it| {
-            it.parameter == fault.parameter
-                || fault.code == Code::Missing
-                    && is_content(&fault.parameter)
-                    && is_content(&it.parameter)
-        })
-    };
-    let more: Vec<Fault> = more.into_iter().filter(is_new).collect();
-    faults.extend(more);
-    Err(faults)
-}
-
 /// A picture, and the headers that describe its symbol.
 pub(super) struct Made {
     pub(super) bytes: Vec<u8>,
@@ -223,18 +195,10 @@ pub(super) fn remake_here(plan: &Plan) -> Result<Made, Refusal> {
 
 fn make_picture(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
     let refuse = |fault| Refusal::Unprocessable(vec![fault]);
-    let logo = plan.look.logo.as_ref().map(|logo| decode_logo(&logo.file)).transpose();
+    let logo = plan.look.logo.as_ref().map(|logo| Logo::decode(&logo.file)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;
     let encoded = encode(plan).map_err(refuse)?;
-    let art = match &plan.picture {
-        PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. }
-            if !plan.look.is_plain() =>
-        {
-            let logo = encoded.place.zip(logo.as_ref());
-            Some(Artwork::new(encoded.symbol.modules(), &plan.look, *colors, logo))
-        }
-        _ => None,
-    };
+    let art = Artwork::of(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
     let bytes = draw(plan, &encoded, art.as_ref()).map_err(refuse)?;
     if is_new && verify::is_needed(plan, &encoded.symbol) {
         verify::check(plan, &encoded.symbol, art.as_ref()).map_err(refuse)?;

@@ -3,6 +3,8 @@
 use std::ffi::CStr;
 
 use qr_core::{EncodeError, GenerateError, Level, Raster, RasterError, encode, write_png};
+use qr_options::options::Format;
+use qr_options::{Drawn, draw_query};
 
 use crate::{Options, Status};
 
@@ -25,6 +27,30 @@ pub(crate) fn draw(text: &[u8], options: Option<Options>) -> Result<Vec<u8>, Sta
     Ok(png)
 }
 
+/// The picture that a query asks for and its media type, or the faults as JSON.
+pub(crate) fn draw_options(
+    query: &[u8],
+) -> Result<Result<(Vec<u8>, &'static CStr), Vec<u8>>, Status> {
+    let query = str::from_utf8(query).map_err(|_| Status::NotUtf8)?;
+    Ok(match draw_query(query) {
+        Ok(Drawn { bytes, format }) => Ok((bytes, media_type(format))),
+        // Strings and numbers always serialise.
+        Err(faults) => Err(serde_json::to_vec(&faults).unwrap_or_default()),
+    })
+}
+
+/// `Format::content_type` with a terminator.
+fn media_type(format: Format) -> &'static CStr {
+    match format {
+        Format::Png => c"image/png",
+        Format::Svg => c"image/svg+xml",
+        Format::Pdf => c"application/pdf",
+        Format::Eps => c"application/postscript",
+        Format::Txt => c"text/plain; charset=utf-8",
+        Format::Json => c"application/json",
+    }
+}
+
 fn read_level(number: i32) -> Option<Level> {
     Level::ALL.get(usize::try_from(number).ok()?).copied()
 }
@@ -40,7 +66,7 @@ impl From<GenerateError> for Status {
 }
 
 /// Indexed by status.
-const MESSAGES: [&CStr; 9] = [
+const MESSAGES: [&CStr; 10] = [
     c"no error",
     c"a required pointer is null",
     c"the text is not UTF-8",
@@ -50,6 +76,7 @@ const MESSAGES: [&CStr; 9] = [
     c"the level is not one of L, M, Q and H",
     c"the picture does not fit the buffer",
     c"the library panicked; this is a bug",
+    c"the options are wrong, or there is no such picture; the buffer says why",
 ];
 
 pub(crate) fn message(status: i32) -> &'static CStr {

@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_char};
 use std::panic::{UnwindSafe, catch_unwind};
 use std::{ptr, slice};
 
-use draw::draw;
+use draw::{draw, draw_options};
 use qr_core::MAX_TEXT_BYTES;
 
 /// A buffer of this many bytes holds every picture of 200 px whose text has up to 512 bytes, at any
@@ -19,7 +19,7 @@ use qr_core::MAX_TEXT_BYTES;
 // few hundred. Usual pictures have 300 to 1,500 bytes.
 pub const QR_MAX_SERVICE_PNG: usize = 8192;
 
-/// The result of qr_png.
+/// The result of qr_png and qr_draw.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -41,6 +41,8 @@ pub enum Status {
     BufferTooSmall = 7,
     /// The library panicked, which is a bug. The program may continue.
     Panic = 8,
+    /// The options are wrong, or there is no such picture. The buffer has the faults.
+    Faults = 9,
 }
 
 /// Error correction level: the share of the symbol's codewords that can be restored.
@@ -117,15 +119,88 @@ pub unsafe extern "C" fn qr_png(
         Ok(png) => png,
         Err(status) => return status as i32,
     };
-    // SAFETY: as above.
-    unsafe { out_len.write(png.len()) };
-    if png.len() > out_capacity {
+    // SAFETY: the caller guarantees what `give` asks for.
+    unsafe { give(&png, Status::Ok, out, out_capacity, out_len) }
+}
+
+/// The longest query, in bytes. Every text of the largest symbol fits, percent-encoded.
+const MAX_QUERY: usize = 1 << 20;
+
+/// Writes the picture that a query asks for to `out`, its length to `*out_len`, and its media type to
+/// `*media_type`.
+///
+/// `query` is `query_len` bytes of UTF-8: the options of qr-service's `/v1/qr`, percent-encoded as there,
+/// for example `text=hello&format=svg&dark=036`. The bytes are the service's.
+/// `out`, `out_capacity` and `out_len` are as in qr_png.
+/// `media_type` may be null. Otherwise it gets a string that stays valid for ever and must not be
+/// freed, such as "image/svg+xml".
+///
+/// Returns a value of enum qr_status. With QR_STATUS_FAULTS, `out` has the faults as a JSON array of
+/// objects with "parameter", "code", "detail" and what would work. With QR_STATUS_BUFFER_TOO_SMALL,
+/// `*out_len` is the capacity needed, for the picture or the faults. With every other error it is 0 and
+/// `out` is unchanged.
+///
+/// # Safety
+/// Every pointer that is not null must be valid for the number of bytes given above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qr_draw(
+    query: *const u8,
+    query_len: usize,
+    out: *mut u8,
+    out_capacity: usize,
+    out_len: *mut usize,
+    media_type: *mut *const c_char,
+) -> i32 {
+    if out_len.is_null() {
+        return Status::NullPointer as i32;
+    }
+    // SAFETY: it is not null, and the caller lets this function write to it.
+    unsafe { out_len.write(0) };
+    if (query.is_null() && query_len > 0) || (out.is_null() && out_capacity > 0) {
+        return Status::NullPointer as i32;
+    }
+    // Before the slice is made, as in `qr_png`.
+    if query_len > MAX_QUERY {
+        return Status::TextTooLong as i32;
+    }
+    let query = match query_len {
+        0 => &[],
+        // SAFETY: it is not null, and the caller guarantees `query_len` bytes.
+        _ => unsafe { slice::from_raw_parts(query, query_len) },
+    };
+    let (made, of_type, status) = match stop_panics(move || draw_options(query)) {
+        Ok(Ok((picture, of_type))) => (picture, of_type, Status::Ok),
+        Ok(Err(faults)) => (faults, c"application/json", Status::Faults),
+        Err(status) => return status as i32,
+    };
+    if !media_type.is_null() {
+        // SAFETY: it is not null, and the caller lets this function write to it.
+        unsafe { media_type.write(of_type.as_ptr()) };
+    }
+    // SAFETY: the caller guarantees what `give` asks for.
+    unsafe { give(&made, status, out, out_capacity, out_len) }
+}
+
+/// Copies what was made to the caller's buffer and returns the status, or that the buffer is too small.
+///
+/// # Safety
+/// `out` has `out_capacity` bytes, or is null if those are 0; `out_len` is valid.
+unsafe fn give(
+    made: &[u8],
+    status: Status,
+    out: *mut u8,
+    out_capacity: usize,
+    out_len: *mut usize,
+) -> i32 {
+    // SAFETY: the caller guarantees it.
+    unsafe { out_len.write(made.len()) };
+    if made.len() > out_capacity {
         return Status::BufferTooSmall as i32;
     }
-    // SAFETY: no picture is empty, so `out_capacity` is above 0 and `out` is not null. This
-    // function owns the vector, so the two do not overlap.
-    unsafe { ptr::copy_nonoverlapping(png.as_ptr(), out, png.len()) };
-    Status::Ok as i32
+    // SAFETY: nothing that is made is empty, so `out_capacity` is above 0 and `out` is not null. This
+    // library owns what it made, so the two do not overlap.
+    unsafe { ptr::copy_nonoverlapping(made.as_ptr(), out, made.len()) };
+    status as i32
 }
 
 /// Describes a status in English. The string is never null, stays valid for ever and must not be

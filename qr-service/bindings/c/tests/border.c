@@ -208,13 +208,48 @@ static void no_options_are_200_px_margin_4_and_level_l(void)
                           draw_bytes(text, strlen(text), &options, QR_MAX_SERVICE_PNG)));
 }
 
+/* Draws into a buffer of exactly the length that the picture has. */
+static struct answer draw_query(const char *query, const char **media_type)
+{
+    struct answer answer = {QR_STATUS_PANIC, 0, 0, NULL};
+    size_t query_len = strlen(query);
+    uint8_t *copy = allocate(query_len);
+    memcpy(copy, query, query_len);
+    if (qr_draw(copy, query_len, NULL, 0, &answer.capacity, NULL) == QR_STATUS_BUFFER_TOO_SMALL) {
+        answer.png = allocate(answer.capacity);
+        answer.status =
+            qr_draw(copy, query_len, answer.png, answer.capacity, &answer.len, media_type);
+    }
+    free(copy);
+    return answer;
+}
+
+static void a_query_gives_a_picture_or_its_faults(void)
+{
+    const char *media_type = NULL;
+    struct answer svg = draw_query("text=hello%21&format=svg&dark=036", &media_type);
+    CHECK(svg.status == QR_STATUS_OK && svg.len == svg.capacity);
+    CHECK(strcmp(media_type, "image/svg+xml") == 0);
+    CHECK(memcmp(svg.png, "<svg", 4) == 0);
+    free(svg.png);
+
+    struct answer pdf = draw_query("text=hello&format=pdf&kind=rmqr", NULL);
+    CHECK(pdf.status == QR_STATUS_OK && memcmp(pdf.png, "%PDF", 4) == 0);
+    free(pdf.png);
+
+    struct answer faults = draw_query("text=hello&size=0", &media_type);
+    CHECK(faults.status == QR_STATUS_FAULTS && faults.png[0] == '[');
+    CHECK(strcmp(media_type, "application/json") == 0);
+    free(faults.png);
+}
+
 static void every_status_has_a_message_and_so_have_unknown_numbers(void)
 {
     const char *unknown = qr_error_message(INT32_MIN);
     CHECK(strlen(unknown) > 0);
     CHECK(strcmp(qr_error_message(-1), unknown) == 0);
-    CHECK(strcmp(qr_error_message(QR_STATUS_PANIC + 1), unknown) == 0);
-    for (int32_t status = QR_STATUS_OK; status <= QR_STATUS_PANIC; status++) {
+    CHECK(strcmp(qr_error_message(QR_STATUS_FAULTS + 1), unknown) == 0);
+    for (int32_t status = QR_STATUS_OK; status <= QR_STATUS_FAULTS; status++) {
         const char *message = qr_error_message(status);
         CHECK(strlen(message) > 0);
         CHECK(strcmp(message, unknown) != 0);
@@ -292,6 +327,7 @@ int main(void)
     an_impossible_length_is_refused_without_reading();
     options_out_of_range_are_refused();
     no_options_are_200_px_margin_4_and_level_l();
+    a_query_gives_a_picture_or_its_faults();
     every_status_has_a_message_and_so_have_unknown_numbers();
     the_version_is_that_of_pkg_config();
     threads_with_small_stacks_get_the_same_picture();

@@ -55,7 +55,7 @@ fn the_shared_library_exports_only_the_functions_of_the_header() {
     let library = library_folder().join("libqr.so");
     let said = succeed(tool("nm").args(["--dynamic", "--defined-only", "-P"]).arg(library));
     let exported: Vec<&str> = said.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(exported, ["qr_error_message", "qr_png", "qr_version"]);
+    assert_eq!(exported, ["qr_draw", "qr_error_message", "qr_png", "qr_version"]);
 }
 
 #[test]

@@ -7,10 +7,11 @@ mod request;
 
 use std::panic::catch_unwind;
 
-use napi::bindgen_prelude::{AsyncTask, BufferSlice, Unknown};
+use napi::bindgen_prelude::{AsyncTask, BufferSlice, JsObjectValue, Object, Unknown};
 use napi::{Env, ScopedTask};
 use napi_derive::napi;
 use qr_javascript::{Mistake, Request};
+use qr_options::{draw_json, draw_query};
 
 use crate::failure::Failure;
 
@@ -39,6 +40,32 @@ pub fn generate_async(
 ) -> napi::Result<AsyncTask<Drawing>> {
     let request = request::read(&text, &options).map_err(|failure| failure.into_error(env))?;
     Ok(AsyncTask::new(Drawing(request)))
+}
+
+/// Draws with every option, which `index.js` passes as a query or as JSON: `bytes` and `mediaType`, or the
+/// error's `message` and `faults`, as JSON.
+///
+/// # Errors
+/// If the library panics.
+#[napi]
+pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<Object<'_>> {
+    let drawn = catch_unwind(|| if is_query { draw_query(&options) } else { draw_json(&options) });
+    let drawn = drawn.map_err(|_| Failure::from(Mistake::Internal).into_error(env))?;
+    let mut answer = Object::new(env)?;
+    match drawn {
+        Ok(drawn) => {
+            answer.set_named_property("bytes", BufferSlice::copy_from(env, drawn.bytes)?)?;
+            answer.set_named_property("mediaType", drawn.format.content_type())?;
+        }
+        Err(faults) => {
+            let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            // Strings and numbers always serialise.
+            let json = serde_json::to_string(&faults).unwrap_or_default();
+            answer.set_named_property("message", lines.join("; "))?;
+            answer.set_named_property("faults", json)?;
+        }
+    }
+    Ok(answer)
 }
 
 /// A picture to draw on another thread.

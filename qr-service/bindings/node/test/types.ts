@@ -1,13 +1,30 @@
 // Compiled, never run: checks which calls index.d.ts accepts and refuses.
-import { generate, generateAsync, type QrErrorCode, type QrOptions } from '../index.js';
+import {
+  draw,
+  generate,
+  generateAsync,
+  QrError,
+  type QrErrorCode,
+  type QrFault,
+  type QrOptions,
+} from '../index.js';
 
 const options: QrOptions = { size: 300, margin: 2, level: 'H' };
 const png: Buffer = generate('text');
 const other: Promise<Buffer> = generateAsync('text', options);
 const code: QrErrorCode = 'ERR_QR_TOO_LONG';
 generate('text', {});
-void [png, other, code];
+const { bytes, mediaType } = draw({ text: 'text', format: 'svg', dark: '#036', width_mm: null });
+const picture: [Buffer, string] = [bytes, mediaType];
+const faults: QrFault[] = new QrError().faults;
+draw('text=hello');
+void [png, other, code, picture, faults];
 
+
+// @ts-expect-error there is no such option
+draw({ text: 'text', colour: 'red' });
+// @ts-expect-error there is no such format
+draw({ text: 'text', format: 'bmp' });
 // @ts-expect-error a text is a string
 generate(1);
 // @ts-expect-error a text is required

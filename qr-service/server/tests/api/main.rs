@@ -5,6 +5,7 @@
 
 mod artwork;
 mod batch;
+mod bindings;
 mod bodies;
 mod decode;
 mod faults;

@@ -14,19 +14,19 @@ const LEAST: usize = 3;
 
 /// A square in the middle of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Place {
+pub struct Place {
     /// Its first column and row.
-    pub(crate) start: usize,
+    pub start: usize,
     /// Its modules a side.
-    pub(crate) side: usize,
+    pub side: usize,
     /// The share of its correction that the block with the least still has, if all that the logo touches
     /// is wrong.
-    pub(crate) unused: f64,
+    pub unused: f64,
 }
 
 impl Place {
     /// Whether the column or row is one of its own.
-    pub(crate) fn has(&self, at: usize) -> bool {
+    pub fn has(&self, at: usize) -> bool {
         (self.start..self.start + self.side).contains(&at)
     }
 }

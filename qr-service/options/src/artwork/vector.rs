@@ -6,11 +6,9 @@ use std::fmt::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder, RgbaImage, imageops};
 use qr_core::{Color, Svg};
 
-use super::{Artwork, DOT, FINDER, Place};
+use super::{Artwork, DOT, FINDER, LogoPixels, Place};
 use crate::options::Shape;
 
 /// The most pixels a side of a logo within an SVG; a larger one is reduced.
@@ -49,8 +47,8 @@ pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
         }
     }
     out.push_str("\"/></g>");
-    if let Some((place, image)) = &art.logo {
-        put_logo(&mut out, place, image, margin);
+    if let Some((place, pixels)) = &art.logo {
+        put_logo(&mut out, place, *pixels, margin);
     }
     out.push_str("</svg>\n");
     out
@@ -119,25 +117,16 @@ fn put_rectangle(
 }
 
 /// Embeds the logo as a PNG of its pixels alone: nothing else of the client's file is passed on.
-fn put_logo(out: &mut String, place: &Place, image: &RgbaImage, margin: u32) {
-    let longer = image.width().max(image.height()).max(1);
+fn put_logo(out: &mut String, place: &Place, pixels: &dyn LogoPixels, margin: u32) {
+    let (width, height) = pixels.size();
+    let longer = width.max(height).max(1);
     let fit =
         |length: u32| (u64::from(length) * u64::from(MAX_LOGO_SIDE) / u64::from(longer)).max(1);
-    let reduced;
-    let image = if longer > MAX_LOGO_SIDE {
-        reduced = imageops::thumbnail(image, fit(image.width()) as u32, fit(image.height()) as u32);
-        &reduced
+    let file = if longer > MAX_LOGO_SIDE {
+        pixels.reduced(fit(width) as u32, fit(height) as u32).png()
     } else {
-        image
+        pixels.png()
     };
-    let mut file = Vec::new();
-    let written = PngEncoder::new(&mut file).write_image(
-        image.as_raw(),
-        image.width(),
-        image.height(),
-        ExtendedColorType::Rgba8,
-    );
-    debug_assert!(written.is_ok(), "a vector takes every picture");
     // Half a module of light on each side.
     let at = Short(place.start as f64 + f64::from(margin) + 0.5);
     let side = place.side - 1;

@@ -1,27 +1,35 @@
 //! A symbol as a picture in each format.
 
+#[cfg(any(feature = "eps", feature = "pdf"))]
+use qr_core::Print;
+#[cfg(feature = "eps")]
+use qr_core::write_eps;
+#[cfg(feature = "pdf")]
+use qr_core::write_pdf;
 use qr_core::{
-    Color, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps, write_half_blocks,
-    write_palette_png, write_pdf, write_png, write_svg,
+    Color, Palette, Raster, Svg, TextStyle, write_ascii, write_half_blocks, write_palette_png,
+    write_png, write_svg,
 };
 use serde::Serialize;
-use utoipa::ToSchema;
 
-use crate::artwork::{Artwork, write_png as write_png_of, write_svg as write_svg_of};
+#[cfg(feature = "shapes")]
+use crate::artwork::write_png as write_png_of;
+use crate::artwork::{Artwork, write_svg as write_svg_of};
 use crate::fault::{Code, Fault};
 use crate::options::{InkedModules, MAX_SIZE_PX, Style};
 use crate::plan::{Colors, Fit, PicturePlan, Plan};
 use crate::symbol::{AnySymbol, Encoded};
 
 /// A symbol as `json`.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct SymbolData {
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SymbolData {
     /// `qr`, `micro` or `rmqr`.
     kind: &'static str,
     /// The version as the standards name it: `7`, `M3`, `R11x59`.
     version: String,
     /// `null` for Micro QR M1, which has none.
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     level: Option<String>,
     /// `null` for rMQR, which has only one.
     mask: Option<u8>,
@@ -41,17 +49,14 @@ pub(crate) struct SymbolData {
 ///
 /// # Errors
 /// If the symbol needs more pixels than were asked for, or more than allowed.
-pub(crate) fn draw(
-    plan: &Plan,
-    encoded: &Encoded,
-    art: Option<&Artwork<'_>>,
-) -> Result<Vec<u8>, Fault> {
+pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result<Vec<u8>, Fault> {
     let modules = encoded.symbol.modules();
     let margin_modules = plan.margin;
     let widest = (modules.width() as u32) + 2 * margin_modules;
     Ok(match &plan.picture {
         PicturePlan::Png { fit, colors } => {
             let size_px = size_px(*fit, widest)?;
+            #[cfg(feature = "shapes")]
             if let Some(art) = art {
                 let written = write_png_of(art, size_px as usize, margin_modules as usize);
                 return written.map_err(|error| Fault::new("size", Code::Size, error.to_string()));
@@ -78,6 +83,7 @@ pub(crate) fn draw(
                 None => text(|out| write_svg(modules, &svg, out)),
             }
         }
+        #[cfg(feature = "pdf")]
         PicturePlan::Pdf { width } => {
             let mut pdf = Vec::new();
             let print = Print { margin_modules, width_mm: width.0 };
@@ -85,6 +91,7 @@ pub(crate) fn draw(
                 .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
             pdf
         }
+        #[cfg(feature = "eps")]
         PicturePlan::Eps { width } => {
             let mut eps = String::new();
             let print = Print { margin_modules, width_mm: width.0 };
@@ -103,6 +110,9 @@ pub(crate) fn draw(
                 Style::Ascii => write_ascii(modules, &text_style, out),
             })
         }
+        // No plan asks for a format that this build lacks.
+        #[cfg(not(all(feature = "eps", feature = "pdf")))]
+        PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => Vec::new(),
         // Strings and numbers always serialise.
         PicturePlan::Json => serde_json::to_vec(&describe(plan, encoded)).unwrap_or_default(),
     })
@@ -151,7 +161,7 @@ fn describe(plan: &Plan, encoded: &Encoded) -> SymbolData {
 }
 
 /// A colour over a white page.
-pub(crate) fn over_white(color: Color) -> Color {
+pub fn over_white(color: Color) -> Color {
     let over = |channel: u8| {
         let alpha = u32::from(color.alpha);
         ((u32::from(channel) * alpha + 255 * (255 - alpha) + 127) / 255) as u8

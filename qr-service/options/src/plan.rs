@@ -20,25 +20,33 @@ const RMQR_WIDTHS: [u8; 6] = [27, 43, 59, 77, 99, 139];
 
 /// A picture that was asked for. Equal plans give the same bytes.
 #[derive(Clone, Debug, PartialEq, Hash)]
-pub(crate) struct Plan {
-    pub(crate) content: Content,
-    pub(crate) symbol: SymbolPlan,
-    pub(crate) margin: u32,
-    pub(crate) picture: PicturePlan,
-    pub(crate) look: Look,
+pub struct Plan {
+    /// What the symbol encodes.
+    pub content: Content,
+    /// The symbol to make.
+    pub symbol: SymbolPlan,
+    /// The quiet zone in modules.
+    pub margin: u32,
+    /// The picture to draw.
+    pub picture: PicturePlan,
+    /// Shapes and logo.
+    pub look: Look,
 }
 
 /// Shapes and logo.
 #[derive(Clone, Debug, Default, PartialEq, Hash)]
-pub(crate) struct Look {
-    pub(crate) shape: Shape,
-    pub(crate) finders: FinderShape,
-    pub(crate) logo: Option<LogoPlan>,
+pub struct Look {
+    /// Of the modules.
+    pub shape: Shape,
+    /// Of the finder patterns.
+    pub finders: FinderShape,
+    /// The logo in the middle.
+    pub logo: Option<LogoPlan>,
 }
 
 impl Look {
     /// Whether the picture is of squares alone.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.logo.is_none() && self.shape == Shape::Square && self.finders == FinderShape::Square
     }
 
@@ -56,10 +64,11 @@ impl Look {
 
 /// A logo to place.
 #[derive(Clone, PartialEq, Hash)]
-pub(crate) struct LogoPlan {
+pub struct LogoPlan {
     /// The picture's file, which the items of a batch share.
-    pub(crate) file: Arc<[u8]>,
-    pub(crate) share: Share,
+    pub file: Arc<[u8]>,
+    /// The width of its field.
+    pub share: Share,
 }
 
 /// Without the content, which belongs in no log.
@@ -71,7 +80,10 @@ impl std::fmt::Debug for LogoPlan {
 
 /// A part of the symbol's width, never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share(pub(crate) f64);
+pub struct Share(
+    /// From 0 to 1.
+    pub f64,
+);
 
 impl std::hash::Hash for Share {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
@@ -81,8 +93,10 @@ impl std::hash::Hash for Share {
 
 /// What the symbol encodes.
 #[derive(Clone, PartialEq, Hash)]
-pub(crate) enum Content {
+pub enum Content {
+    /// A text, as UTF-8.
     Text(String),
+    /// Bytes as they are.
     Bytes(Vec<u8>),
 }
 
@@ -94,7 +108,8 @@ impl std::fmt::Debug for Content {
 }
 
 impl Content {
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    /// The bytes to encode.
+    pub fn as_bytes(&self) -> &[u8] {
         match self {
             Content::Text(text) => text.as_bytes(),
             Content::Bytes(bytes) => bytes,
@@ -102,7 +117,7 @@ impl Content {
     }
 
     /// The name of the parameter that it came by.
-    pub(crate) fn parameter(&self) -> &'static str {
+    pub fn parameter(&self) -> &'static str {
         match self {
             Content::Text(_) => "text",
             Content::Bytes(_) => "data",
@@ -112,7 +127,9 @@ impl Content {
 
 /// The symbol to make.
 #[derive(Clone, Debug, PartialEq, Hash)]
-pub(crate) enum SymbolPlan {
+#[allow(missing_docs, reason = "the fields are the options of the same names")]
+pub enum SymbolPlan {
+    /// QR.
     Qr {
         level: LevelName,
         boost: bool,
@@ -123,23 +140,15 @@ pub(crate) enum SymbolPlan {
         gs1: bool,
         part: Option<u8>,
     },
-    Micro {
-        level: Option<LevelName>,
-        versions: (u8, u8),
-        mask: Option<u8>,
-        mode: Mode,
-    },
-    Rmqr {
-        level: LevelName,
-        height: Option<u8>,
-        width: Option<u8>,
-        mode: Mode,
-        eci: Option<u32>,
-    },
+    /// Micro QR.
+    Micro { level: Option<LevelName>, versions: (u8, u8), mask: Option<u8>, mode: Mode },
+    /// Rectangular Micro QR.
+    Rmqr { level: LevelName, height: Option<u8>, width: Option<u8>, mode: Mode, eci: Option<u32> },
 }
 
 impl SymbolPlan {
-    pub(crate) fn kind(&self) -> Kind {
+    /// The kind of symbol.
+    pub fn kind(&self) -> Kind {
         match self {
             SymbolPlan::Qr { .. } => Kind::Qr,
             SymbolPlan::Micro { .. } => Kind::Micro,
@@ -147,7 +156,8 @@ impl SymbolPlan {
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    /// The modes that it may use.
+    pub fn mode(&self) -> Mode {
         match self {
             SymbolPlan::Qr { mode, .. }
             | SymbolPlan::Micro { mode, .. }
@@ -158,37 +168,51 @@ impl SymbolPlan {
 
 /// The picture to draw.
 #[derive(Clone, Debug, PartialEq, Hash)]
-pub(crate) enum PicturePlan {
+#[allow(missing_docs, reason = "the fields are the options of the same names")]
+pub enum PicturePlan {
+    /// PNG.
     Png { fit: Fit, colors: Colors },
+    /// SVG; without a size it fills the room it gets.
     Svg { fit: Option<Fit>, colors: Colors, title: Option<String> },
+    /// PDF.
     Pdf { width: Millimetres },
+    /// Encapsulated PostScript.
     Eps { width: Millimetres },
+    /// Characters.
     Txt { style: Style, ink: InkedModules },
+    /// The symbol's modules and what describes it.
     Json,
 }
 
 /// The size of a picture in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Hash)]
-pub(crate) enum Fit {
+pub enum Fit {
     /// Its width.
     Size(u32),
     /// Pixels a module.
     Scale(u32),
 }
 
+/// The colours of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Hash)]
-pub(crate) struct Colors {
-    pub(crate) dark: Color,
-    pub(crate) light: Color,
+pub struct Colors {
+    /// Of the dark modules.
+    pub dark: Color,
+    /// Of the light modules and the quiet zone.
+    pub light: Color,
 }
 
 impl Colors {
-    pub(crate) const PLAIN: Colors = Colors { dark: Color::BLACK, light: Color::WHITE };
+    /// Black on white.
+    pub const PLAIN: Colors = Colors { dark: Color::BLACK, light: Color::WHITE };
 }
 
 /// A length in millimetres, never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Millimetres(pub(crate) f64);
+pub struct Millimetres(
+    /// The length.
+    pub f64,
+);
 
 impl std::hash::Hash for Millimetres {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
@@ -202,8 +226,9 @@ impl Plan {
     ///
     /// # Errors
     /// Every contradiction.
-    pub(crate) fn new(options: Options, format: Format) -> Result<Plan, Vec<Fault>> {
+    pub fn new(options: Options, format: Format) -> Result<Plan, Vec<Fault>> {
         let mut faults = Vec::new();
+        check_build(&options, format, &mut faults);
         check_formats(&options, format, &mut faults);
         check_kind(&options, &mut faults);
         let symbol = symbol_plan(&options, &mut faults);
@@ -262,8 +287,57 @@ impl Plan {
     }
 }
 
+/// The plan of options, of which `faults` are those found so far.
+///
+/// # Errors
+/// All faults, if there is any.
+pub fn plan_of(
+    options: Options,
+    format: Format,
+    mut faults: Vec<Fault>,
+) -> Result<Plan, Vec<Fault>> {
+    let more = match Plan::new(options, format) {
+        Ok(plan) if faults.is_empty() => return Ok(plan),
+        Ok(_) => return Err(faults),
+        Err(more) => more,
+    };
+    // A value that is wrong already is not missing or contradictory as well.
+    let is_content = |name: &str| matches!(name, "text" | "data");
+    let is_new = |fault: &Fault| {
+        !faults.iter().any(|it| {
+            it.parameter == fault.parameter
+                || fault.code == Code::Missing
+                    && is_content(&fault.parameter)
+                    && is_content(&it.parameter)
+        })
+    };
+    let more: Vec<Fault> = more.into_iter().filter(is_new).collect();
+    faults.extend(more);
+    Err(faults)
+}
+
 fn contradiction(parameter: &str, detail: impl Into<String>) -> Fault {
     Fault::new(parameter, Code::Contradictory, detail)
+}
+
+/// What this build of the crate leaves out.
+fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
+    let has_shape = !Look::of(options).is_plain();
+    let is_kanji = matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji));
+    let lacks = [
+        ("format", format == Format::Pdf && !cfg!(feature = "pdf"), "PDF"),
+        ("format", format == Format::Eps && !cfg!(feature = "eps"), "EPS"),
+        ("mode", is_kanji && !cfg!(feature = "kanji"), "Kanji mode"),
+        (
+            "shape",
+            has_shape && format == Format::Png && !cfg!(feature = "shapes"),
+            "PNG of shapes, only SVG",
+        ),
+    ];
+    for (name, _, what) in lacks.into_iter().filter(|(_, lacks, _)| *lacks) {
+        let detail = format!("this build of the library has no {what}");
+        faults.push(Fault::new(name, Code::NotAllowed, detail));
+    }
 }
 
 /// Options that only some formats have.

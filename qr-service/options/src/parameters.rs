@@ -1,19 +1,18 @@
 //! Reads the parameters of a query or a JSON object into a struct, and lists every fault at once.
 //!
-//! The struct's schema says which parameters there are, with their types, limits and values. OpenAPI
-//! is made from the same schema, so what it says is what is checked.
+//! A schema says which parameters there are, with their types, limits and values. OpenAPI is made from the
+//! same schema, so what it says is what is checked.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use utoipa::PartialSchema;
 
 use crate::fault::{Code, Fault};
 
 /// The most parameters of a request: several times as many as there are.
-pub(crate) const MAX_PARAMETERS: usize = 100;
+pub const MAX_PARAMETERS: usize = 100;
 /// Characters of an unknown name that a fault repeats.
 const MAX_NAME: usize = 40;
 
@@ -48,8 +47,8 @@ const ALIASES: [(&str, &str); 27] = [
     ("width", "size or width_mm"),
 ];
 
-/// The parameters of one struct.
-pub(crate) struct Schema {
+/// The parameters of one struct, with their limits.
+pub struct Schema {
     parameters: BTreeMap<String, Parameter>,
     required: Vec<String>,
 }
@@ -73,10 +72,8 @@ struct Parameter {
 }
 
 impl Schema {
-    /// The parameters of a struct with named fields.
-    pub(crate) fn of<T: PartialSchema>() -> Self {
-        // utoipa's schemas always serialise.
-        let schema = serde_json::to_value(T::schema()).unwrap_or_default();
+    /// The parameters that a JSON Schema of an object describes.
+    pub fn new(schema: &Value) -> Self {
         let properties = schema["properties"].as_object().cloned().unwrap_or_default();
         let parameters = properties.iter().map(|(name, it)| (name.clone(), Parameter::of(it)));
         let required = schema["required"].as_array().into_iter().flatten();
@@ -85,13 +82,13 @@ impl Schema {
     }
 
     /// Whether there is a parameter of this name.
-    pub(crate) fn has(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.parameters.contains_key(name)
     }
 
     /// Reads the struct from those `values` that are its own. Adds what is wrong to `faults`; the struct
     /// then lacks the wrong values, and is `None` if it cannot do without them.
-    pub(crate) fn read<T: DeserializeOwned>(
+    pub fn read<T: DeserializeOwned>(
         &self,
         values: &Map<String, Value>,
         faults: &mut Vec<Fault>,
@@ -165,7 +162,7 @@ impl Parameter {
             Value::Array(names) => names.iter().filter_map(Value::as_str).find(|it| *it != "null"),
             name => name.as_str(),
         };
-        // utoipa writes an optional enum as one of null and the enum.
+        // An optional enum is one of null and the enum.
         let options = schema["oneOf"].as_array().into_iter().flatten();
         if let Some(option) = options.into_iter().find(|option| option["type"] != "null") {
             return Parameter::of(option);
@@ -234,11 +231,7 @@ impl Parameter {
 
 /// Reads a query: `+` is a space. `schemas` say which parameters there are. Faults are added for names
 /// that are unknown or repeated, and for values that are not UTF-8; those values are left out.
-pub(crate) fn read_query(
-    query: &str,
-    schemas: &[&Schema],
-    faults: &mut Vec<Fault>,
-) -> Map<String, Value> {
+pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> Map<String, Value> {
     let mut values = Map::new();
     let pairs = || query.split('&').filter(|pair| !pair.is_empty());
     if pairs().count() > MAX_PARAMETERS {
@@ -260,7 +253,7 @@ pub(crate) fn read_query(
 }
 
 /// Reads the fields of a form, or a row of a table with the names of its columns, as a query's.
-pub(crate) fn read_pairs(
+pub fn read_pairs(
     pairs: Vec<(String, String)>,
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
@@ -308,7 +301,7 @@ fn add_pair(
 ///
 /// # Errors
 /// If it is not a JSON object.
-pub(crate) fn read_json(
+pub fn read_json(
     body: &[u8],
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
@@ -319,7 +312,7 @@ pub(crate) fn read_json(
 }
 
 /// The values of a JSON object, with faults for names that are unknown or repeated.
-pub(crate) fn read_entries(
+pub fn read_entries(
     Entries(entries): Entries,
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
@@ -338,7 +331,7 @@ pub(crate) fn read_entries(
 }
 
 /// The entries of a JSON object in their order, with the repeated ones.
-pub(crate) struct Entries(Vec<(String, Value)>);
+pub struct Entries(Vec<(String, Value)>);
 
 impl<'de> serde::Deserialize<'de> for Entries {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -3,56 +3,67 @@
 //! `place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, and `vector`
 //! draws the same shapes as SVG. Lengths are in modules; the origin is the symbol's top left corner.
 
+#[cfg(feature = "shapes")]
 mod file;
 mod pixels;
 mod place;
 mod vector;
 
-use image::RgbaImage;
 use qr_core::{Color, Modules};
 
-use crate::fault::{Code, Fault};
 use crate::options::{FinderShape, Shape};
-use crate::plan::{Colors, Look};
-use crate::upload;
+use crate::plan::{Colors, Look, PicturePlan, Plan};
+use crate::symbol::Encoded;
 
+#[cfg(feature = "shapes")]
 pub(crate) use file::write_png;
-pub(crate) use pixels::Pixels;
-pub(crate) use place::{Place, find_place};
+pub use pixels::Pixels;
+pub use place::Place;
+pub(crate) use place::find_place;
 pub(crate) use vector::write_svg;
-
-/// The most pixels of a logo. Decoded they take 4 MB, and no more than there are workers are decoded at
-/// once.
-const MAX_LOGO_PIXELS: u64 = 1_000_000;
-/// The longest file of a logo.
-pub(crate) const MAX_LOGO_BYTES: usize = 262_144;
 
 /// Diameter of a dot: decoders lose the thin rings of alignment patterns if dots do not touch.
 const DOT: f64 = 1.0;
 /// Modules a side of a finder pattern.
 const FINDER: usize = 7;
 
+/// The pixels of a logo. Who calls this crate decodes and scales them.
+pub trait LogoPixels {
+    /// Width and height.
+    fn size(&self) -> (u32, u32);
+    /// The same picture with fewer pixels.
+    fn reduced(&self, width: u32, height: u32) -> Box<dyn LogoPixels>;
+    /// The colour at a point from (0, 0) to (1, 1), between pixels a mixture.
+    fn color_at(&self, u: f32, v: f32) -> Option<Color>;
+    /// The picture as a PNG.
+    fn png(&self) -> Vec<u8>;
+}
+
 /// A symbol with shapes and maybe a logo, of kind `qr`.
-pub(crate) struct Artwork<'a> {
+pub struct Artwork<'a> {
     modules: Modules<'a>,
     shape: Shape,
     finders: FinderShape,
-    logo: Option<(Place, &'a RgbaImage)>,
+    logo: Option<(Place, &'a dyn LogoPixels)>,
     colors: Colors,
 }
 
 impl<'a> Artwork<'a> {
-    pub(crate) fn new(
-        modules: Modules<'a>,
-        look: &Look,
-        colors: Colors,
-        logo: Option<(Place, &'a RgbaImage)>,
-    ) -> Self {
-        Artwork { modules, shape: look.shape, finders: look.finders, logo, colors }
+    /// What to draw of a plan's symbol; `None` if the picture is plain or its format has no shapes.
+    pub fn of(plan: &Plan, encoded: &'a Encoded, logo: Option<&'a dyn LogoPixels>) -> Option<Self> {
+        let (PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. }) = &plan.picture
+        else {
+            return None;
+        };
+        let Look { shape, finders, .. } = plan.look;
+        let logo = encoded.place.zip(logo);
+        let modules = encoded.symbol.modules();
+        let art = Artwork { modules, shape, finders, logo, colors: *colors };
+        (!plan.look.is_plain()).then_some(art)
     }
 
     /// The colour of the light modules.
-    pub(crate) fn light(&self) -> Color {
+    pub fn light(&self) -> Color {
         self.colors.light
     }
 
@@ -98,21 +109,6 @@ impl<'a> Artwork<'a> {
         let far = self.size() - FINDER;
         [(0, 0), (far, 0), (0, far)]
     }
-}
-
-/// Decodes the file of a logo.
-///
-/// # Errors
-/// If it is too long, no picture, or has too many pixels.
-pub(crate) fn decode_logo(file: &[u8]) -> Result<RgbaImage, Fault> {
-    if file.len() > MAX_LOGO_BYTES {
-        let detail = format!("it has {} bytes", file.len());
-        return Err(Fault::new("logo", Code::OutOfRange, detail).at_most(MAX_LOGO_BYTES as u32));
-    }
-    let image = upload::open(file, MAX_LOGO_PIXELS);
-    image
-        .map(image::DynamicImage::into_rgba8)
-        .map_err(|detail| Fault::new("logo", Code::Malformed, detail))
 }
 
 /// `color` over `below`, by its opacity.

@@ -3,31 +3,32 @@
 //! Modules are copied from stencils, which are drawn once. A stencil's pixel is as dark as the shape covers
 //! it, by the distance of its centre from the shape's edge.
 
-use image::{RgbaImage, imageops};
 use qr_core::Color;
 
-use super::{Artwork, DOT, FINDER, over};
+use super::{Artwork, DOT, FINDER, LogoPixels, over};
 use crate::options::Shape;
 
 /// The steps between light and dark.
 pub(super) const STEPS: u8 = 15;
 
 /// Draws rows of pixels of a symbol without its quiet zone.
-pub(crate) struct Pixels<'a> {
+pub struct Pixels<'a> {
     art: &'a Artwork<'a>,
     /// Pixels a module.
     scale: usize,
     /// A module by which of its corners are round, as bits; of dots and squares there is one.
     modules: Vec<Vec<u8>>,
     finder: Vec<u8>,
-    logo: Option<LogoPixels>,
+    logo: Option<PlacedLogo<'a>>,
     /// The colours of the steps from light to dark.
     pub(super) palette: Vec<Color>,
 }
 
 /// A logo that is not above the size at which it is drawn, and where it is.
-struct LogoPixels {
-    image: RgbaImage,
+struct PlacedLogo<'a> {
+    pixels: &'a dyn LogoPixels,
+    /// Instead of them, if they are more than are drawn.
+    reduced: Option<Box<dyn LogoPixels>>,
     left: usize,
     top: usize,
     width: usize,
@@ -36,7 +37,7 @@ struct LogoPixels {
 
 impl<'a> Pixels<'a> {
     /// Prepares to draw with `scale` pixels a module, at least 1.
-    pub(crate) fn new(art: &'a Artwork<'a>, scale: usize) -> Self {
+    pub fn new(art: &'a Artwork<'a>, scale: usize) -> Self {
         let module = |corners: usize| {
             stencil(scale, scale, |u, v| match art.shape {
                 Shape::Square => -1.0,
@@ -58,16 +59,16 @@ impl<'a> Pixels<'a> {
         let (light, dark) = (art.colors.light, art.colors.dark);
         let palette = (0..=STEPS).map(|step| between(light, dark, step)).collect();
         let modules = (0..count).map(module).collect();
-        Pixels { art, scale, modules, finder, logo: LogoPixels::new(art, scale), palette }
+        Pixels { art, scale, modules, finder, logo: PlacedLogo::new(art, scale), palette }
     }
 
     /// Pixels a side.
-    pub(crate) fn side(&self) -> usize {
+    pub fn side(&self) -> usize {
         self.art.size() * self.scale
     }
 
     /// Writes row `y` as steps from light to dark, without the logo.
-    pub(crate) fn write_steps(&self, y: usize, row: &mut [u8]) {
+    pub fn write_steps(&self, y: usize, row: &mut [u8]) {
         let (scale, art) = (self.scale, self.art);
         row.fill(0);
         let (line, sub) = (y / scale, y % scale);
@@ -93,21 +94,21 @@ impl<'a> Pixels<'a> {
     }
 
     /// Lays the logo over `colors`, the colours of row `y`.
-    pub(crate) fn add_logo(&self, y: usize, colors: &mut [Color]) {
+    pub fn add_logo(&self, y: usize, colors: &mut [Color]) {
         let Some(logo) = &self.logo else { return };
         let Some(row) = y.checked_sub(logo.top).filter(|row| *row < logo.height) else { return };
+        let pixels = logo.reduced.as_deref().unwrap_or(logo.pixels);
         let v = (row as f32 + 0.5) / logo.height as f32;
         for (x, color) in colors[logo.left..][..logo.width].iter_mut().enumerate() {
             let u = (x as f32 + 0.5) / logo.width as f32;
-            if let Some(pixel) = imageops::sample_bilinear(&logo.image, u, v) {
-                let [red, green, blue, alpha] = pixel.0;
-                *color = over(Color { red, green, blue, alpha }, *color);
+            if let Some(of_logo) = pixels.color_at(u, v) {
+                *color = over(of_logo, *color);
             }
         }
     }
 
     /// Writes row `y` with the logo. `steps` is a buffer of the same length.
-    pub(crate) fn write_colors(&self, y: usize, steps: &mut [u8], colors: &mut [Color]) {
+    pub fn write_colors(&self, y: usize, steps: &mut [u8], colors: &mut [Color]) {
         self.write_steps(y, steps);
         for (color, step) in colors.iter_mut().zip(&*steps) {
             *color = self.palette[usize::from(*step)];
@@ -116,22 +117,20 @@ impl<'a> Pixels<'a> {
     }
 }
 
-impl LogoPixels {
-    fn new(art: &Artwork<'_>, scale: usize) -> Option<Self> {
-        let (place, image) = art.logo.as_ref()?;
+impl<'a> PlacedLogo<'a> {
+    fn new(art: &Artwork<'a>, scale: usize) -> Option<Self> {
+        let (place, pixels) = art.logo?;
         // Half a module of light on each side.
         let room = (place.side - 1) * scale;
-        let (width, height) = (image.width() as usize, image.height() as usize);
+        let (width, height) = pixels.size();
+        let (width, height) = (width as usize, height as usize);
         let longer = width.max(height).max(1);
         let fit = |length: usize| (length * room / longer).max(1);
         let (wide, high) = (fit(width), fit(height));
-        let image = if wide < width {
-            imageops::thumbnail(*image, wide as u32, high as u32)
-        } else {
-            (*image).clone()
-        };
+        let reduced = (wide < width).then(|| pixels.reduced(wide as u32, high as u32));
         let centre = |length: usize| (2 * place.start + place.side) * scale / 2 - length / 2;
-        Some(LogoPixels { image, left: centre(wide), top: centre(high), width: wide, height: high })
+        let (left, top) = (centre(wide), centre(high));
+        Some(PlacedLogo { pixels, reduced, left, top, width: wide, height: high })
     }
 }
 

@@ -11,14 +11,18 @@ use crate::options::LevelName;
 use crate::plan::{Content, Plan, SymbolPlan};
 
 /// A symbol of any kind.
-pub(crate) enum AnySymbol {
+pub enum AnySymbol {
+    /// QR.
     Qr(Box<Symbol>),
+    /// Micro QR.
     Micro(Box<MicroSymbol>),
+    /// Rectangular Micro QR.
     Rmqr(Box<RmqrSymbol>),
 }
 
 impl AnySymbol {
-    pub(crate) fn modules(&self) -> Modules<'_> {
+    /// Its modules.
+    pub fn modules(&self) -> Modules<'_> {
         match self {
             AnySymbol::Qr(symbol) => symbol.modules(),
             AnySymbol::Micro(symbol) => symbol.modules(),
@@ -27,7 +31,7 @@ impl AnySymbol {
     }
 
     /// The version as the standards name it: `7`, `M3`, `R11x59`.
-    pub(crate) fn version(&self) -> String {
+    pub fn version(&self) -> String {
         match self {
             AnySymbol::Qr(symbol) => symbol.version().to_string(),
             AnySymbol::Micro(symbol) => format!("M{}", symbol.version()),
@@ -38,8 +42,8 @@ impl AnySymbol {
         }
     }
 
-    /// `None` for Micro QR M1, which has none.
-    pub(crate) fn level(&self) -> Option<Level> {
+    /// Its level; `None` for Micro QR M1, which has none.
+    pub fn level(&self) -> Option<Level> {
         match self {
             AnySymbol::Qr(symbol) => Some(symbol.level()),
             AnySymbol::Micro(symbol) => symbol.level(),
@@ -47,8 +51,8 @@ impl AnySymbol {
         }
     }
 
-    /// `None` for rMQR, which has only one.
-    pub(crate) fn mask(&self) -> Option<u8> {
+    /// Its mask; `None` for rMQR, which has only one.
+    pub fn mask(&self) -> Option<u8> {
         match self {
             AnySymbol::Qr(symbol) => Some(symbol.mask()),
             AnySymbol::Micro(symbol) => Some(symbol.mask()),
@@ -58,18 +62,19 @@ impl AnySymbol {
 }
 
 /// A symbol, and how many its message takes.
-pub(crate) struct Encoded {
-    pub(crate) symbol: AnySymbol,
+pub struct Encoded {
+    /// The symbol.
+    pub symbol: AnySymbol,
     /// More than 1 with structured append.
-    pub(crate) parts: usize,
+    pub parts: usize,
     /// Where the logo has room.
-    pub(crate) place: Option<Place>,
+    pub place: Option<Place>,
 }
 
 impl Encoded {
     /// The share of its correction that the block with the least still has; `None` for Micro QR M1, which
     /// corrects nothing.
-    pub(crate) fn unused_correction(&self) -> Option<f64> {
+    pub fn unused_correction(&self) -> Option<f64> {
         self.symbol.level()?;
         Some(self.place.map_or(1.0, |place| place.unused))
     }
@@ -79,7 +84,7 @@ impl Encoded {
 ///
 /// # Errors
 /// Why there is no such symbol.
-pub(crate) fn encode(plan: &Plan) -> Result<Encoded, Fault> {
+pub fn encode(plan: &Plan) -> Result<Encoded, Fault> {
     if let SymbolPlan::Qr { part: Some(part), .. } = plan.symbol {
         let symbols = qr_encoder(&plan.symbol).encode_append(data(plan));
         return pick(symbols.map_err(|error| describe(error, plan))?, part);

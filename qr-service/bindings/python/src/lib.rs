@@ -1,0 +1,92 @@
+//! `qr-options` as a module of Python; `qr_fast.pyi` is its documentation.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString};
+use qr_options::draw_json;
+use qr_options::fault::Fault;
+use serde_json::{Map, Number, Value};
+
+pyo3::create_exception!(
+    qr_fast,
+    QrError,
+    PyValueError,
+    "Options that are wrong, or ask for a picture that there is none of."
+);
+
+/// Draws a QR code and returns the file's bytes. The interpreter's lock is free meanwhile.
+#[pyfunction]
+#[pyo3(signature = (text, /, **options))]
+fn draw<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut object = Map::new();
+    let (name, value) = match text.cast::<PyBytes>() {
+        Ok(bytes) => ("data", Value::String(STANDARD.encode(bytes.as_bytes()))),
+        Err(_) if text.is_instance_of::<PyString>() => ("text", value_of("text", text)?),
+        Err(_) => return Err(PyTypeError::new_err("text must be str or bytes")),
+    };
+    object.insert(name.to_owned(), value);
+    for (name, value) in options.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let value = value_of(&name, &value)?;
+        object.insert(name, value);
+    }
+    let object = Value::Object(object).to_string();
+    match py.detach(|| draw_json(&object)) {
+        Ok(drawn) => Ok(PyBytes::new(py, &drawn.bytes)),
+        Err(faults) => Err(error_of(py, &faults)?),
+    }
+}
+
+/// The value of an option as JSON has it. A lone surrogate is Python's own `UnicodeEncodeError`.
+fn value_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let wrong = || PyTypeError::new_err(format!("{name} must be str, int, float, bool or None"));
+    if value.is_none() {
+        return Ok(Value::Null);
+    }
+    // Before `int`, of which `bool` is a subclass.
+    if let Ok(value) = value.cast::<PyBool>() {
+        return Ok(Value::Bool(value.is_true()));
+    }
+    if value.is_instance_of::<PyString>() {
+        return value.extract().map(Value::String);
+    }
+    let number = if value.is_instance_of::<PyInt>() {
+        // A larger one is out of range as well.
+        Some(Number::from(value.extract::<i64>().unwrap_or(i64::MAX)))
+    } else if value.is_instance_of::<PyFloat>() {
+        Number::from_f64(value.extract()?)
+    } else {
+        None
+    };
+    number.map(Value::Number).ok_or_else(wrong)
+}
+
+/// The exception, with the faults as dicts.
+fn error_of(py: Python<'_>, faults: &[Fault]) -> PyResult<PyErr> {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let error = QrError::new_err(lines.join("; "));
+    // Strings and numbers always serialise.
+    let json = serde_json::to_string(faults).unwrap_or_default();
+    let faults = py.import("json")?.call_method1("loads", (json,))?;
+    error.value(py).setattr("faults", faults)?;
+    Ok(error)
+}
+
+/// The module.
+#[pymodule]
+mod qr_fast {
+    #[pymodule_export]
+    use super::QrError;
+    #[pymodule_export]
+    use super::draw;
+    /// Of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "the name that Python has for it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

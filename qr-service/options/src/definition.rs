@@ -1,0 +1,180 @@
+//! What a definition of options is made of.
+
+use serde_json::{Map, Value, json};
+
+/// One option: its name, what it is, its type and limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Definition {
+    /// The name in queries and JSON.
+    pub name: &'static str,
+    /// What it is, by lines.
+    pub description: &'static [&'static str],
+    of: Of,
+    default: Option<&'static str>,
+    example: Option<&'static str>,
+    format: Option<&'static str>,
+}
+
+/// A type with its limits.
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    Boolean,
+    Integer(u32, u32),
+    Number(f64, f64),
+    /// Between two numbers of characters.
+    Text(u32, u32),
+    AnyText,
+    Names(&'static [&'static str]),
+}
+
+const fn of(of: Of) -> Definition {
+    Definition { name: "", description: &[], of, default: None, example: None, format: None }
+}
+
+/// True or false, by default false.
+pub(crate) const fn boolean() -> Definition {
+    of(Of::Boolean).default("false")
+}
+
+/// A whole number.
+pub(crate) const fn integer(low: u32, high: u32) -> Definition {
+    of(Of::Integer(low, high))
+}
+
+/// A number.
+pub(crate) const fn number(low: f64, high: f64) -> Definition {
+    of(Of::Number(low, high))
+}
+
+/// So many characters.
+pub(crate) const fn text(low: u32, high: u32) -> Definition {
+    of(Of::Text(low, high))
+}
+
+/// Characters whose number its type limits.
+pub(crate) const fn any_text() -> Definition {
+    of(Of::AnyText)
+}
+
+/// A name.
+pub(crate) const fn one_of(names: &'static [&'static str]) -> Definition {
+    of(Of::Names(names))
+}
+
+impl Definition {
+    pub(crate) const fn described(
+        self,
+        name: &'static str,
+        description: &'static [&'static str],
+    ) -> Self {
+        Definition { name, description, ..self }
+    }
+
+    pub(crate) const fn default(self, text: &'static str) -> Self {
+        Definition { default: Some(text), ..self }
+    }
+
+    pub(crate) const fn example(self, text: &'static str) -> Self {
+        Definition { example: Some(text), ..self }
+    }
+
+    pub(crate) const fn format(self, name: &'static str) -> Self {
+        Definition { format: Some(name), ..self }
+    }
+
+    /// As JSON Schema has it (and OpenAPI 3.1). An option may be null, which is as if it were not given.
+    fn schema(&self) -> Value {
+        let mut schema = match self.of {
+            Of::Boolean => json!({"type": ["boolean", "null"]}),
+            Of::Integer(low, high) => {
+                json!({"type": ["integer", "null"], "minimum": low, "maximum": high})
+            }
+            Of::Number(low, high) => {
+                json!({"type": ["number", "null"], "minimum": low, "maximum": high})
+            }
+            Of::Text(low, high) => {
+                json!({"type": ["string", "null"], "minLength": low, "maxLength": high})
+            }
+            Of::AnyText => json!({"type": ["string", "null"]}),
+            Of::Names(names) => {
+                json!({"oneOf": [{"type": "null"}, {"type": "string", "enum": names}]})
+            }
+        };
+        let lines: Vec<&str> = self.description.iter().map(|line| line.trim()).collect();
+        schema["description"] = lines.join("\n").into();
+        if let Some(default) = self.default {
+            let is_text = matches!(self.of, Of::AnyText | Of::Text(..) | Of::Names(_));
+            let value = if is_text { None } else { serde_json::from_str(default).ok() };
+            schema["default"] = value.unwrap_or_else(|| default.into());
+        }
+        for (name, value) in [("example", self.example), ("format", self.format)] {
+            if let Some(value) = value {
+                schema[name] = value.into();
+            }
+        }
+        schema
+    }
+}
+
+/// The schema of an object with these properties.
+pub(crate) fn schema_of(description: &[&str], definitions: &[Definition]) -> Value {
+    let properties: Map<String, Value> =
+        definitions.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
+    let lines: Vec<&str> = description.iter().map(|line| line.trim()).collect();
+    json!({"type": "object", "description": lines.join("\n"), "properties": properties})
+}
+
+/// Defines a struct of options and what is known of each.
+macro_rules! options {
+    ($(#[doc = $about:literal])+ $type:ident {
+        $($(#[doc = $doc:literal])+ $name:ident: $of:ty = $definition:expr,)+
+    }) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Debug, Default, serde::Deserialize)]
+        pub struct $type {
+            $($(#[doc = $doc])+ pub $name: Option<$of>,)+
+        }
+
+        impl $type {
+            /// Every option.
+            pub const DEFINITIONS: &'static [crate::definition::Definition] = &[$(
+                $definition.described(stringify!($name), &[$($doc),+]),
+            )+];
+
+            /// The same as JSON Schema.
+            pub fn schema() -> serde_json::Value {
+                crate::definition::schema_of(&[$($about),+], Self::DEFINITIONS)
+            }
+        }
+    };
+}
+
+/// Defines an enum whose values have names.
+macro_rules! names {
+    ($(#[doc = $about:literal])+ $(#[derive($derive:ident)])? $type:ident {
+        $($(#[$attribute:meta])+ $value:ident = $name:literal,)+
+    }) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, serde::Deserialize, PartialEq, Eq, Hash)]
+        $(#[derive($derive)])?
+        pub enum $type {
+            $($(#[$attribute])+ #[serde(rename = $name)] $value,)+
+        }
+
+        impl $type {
+            /// All, in the order of their definition.
+            pub const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
+            /// Their names.
+            pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
+
+            /// Its name.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $($type::$value => $name,)+
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use {names, options};

@@ -1,0 +1,83 @@
+//! Every option of a QR code and its picture: one definition for the service and for the bindings.
+//!
+//! [`draw_query`] and [`draw_json`] are all that a binding needs. `qr-api` takes the steps one by one, since
+//! it decodes logos and checks what it sends:
+//!
+//! 1. [`parameters`] reads a query or a JSON object and lists every fault at once, by the schema of
+//!    [`options::Options`].
+//! 2. [`plan`] turns options into what they mean, and finds contradictions.
+//! 3. [`symbol`] encodes, [`picture`] draws.
+//!
+//! No I/O, no logging, no `unsafe`; pictures in other formats than our own are not decoded here.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+pub mod artwork;
+mod definition;
+pub mod fault;
+pub mod options;
+pub mod parameters;
+pub mod picture;
+pub mod plan;
+pub mod symbol;
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use artwork::Artwork;
+pub use definition::Definition;
+use fault::{Code, Fault};
+use options::{Format, Options};
+use parameters::{Schema, read_json, read_query};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(&Options::schema()));
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Its format.
+    pub format: Format,
+}
+
+/// Draws what a query asks for, as `GET /v1/qr` does: `text=hello&format=svg`, percent-encoded.
+///
+/// It does not check that a decoder can read the picture, and decodes no logo.
+///
+/// # Errors
+/// Every fault of the options, or why there is no such picture.
+pub fn draw_query(query: &str) -> Result<Drawn, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let values = read_query(query, &[&SCHEMA], &mut faults);
+    draw_values(&values, faults)
+}
+
+/// Draws what a JSON object asks for, as `POST /v1/qr` does; else as [`draw_query`].
+///
+/// # Errors
+/// Every fault of the options, or why there is no such picture.
+pub fn draw_json(object: &str) -> Result<Drawn, Vec<Fault>> {
+    let mut faults = Vec::new();
+    match read_json(object.as_bytes(), &[&SCHEMA], &mut faults) {
+        Ok(values) => draw_values(&values, faults),
+        Err(detail) => Err(vec![Fault::new("body", Code::Malformed, detail)]),
+    }
+}
+
+fn draw_values(values: &Map<String, Value>, mut faults: Vec<Fault>) -> Result<Drawn, Vec<Fault>> {
+    if values.get("logo").is_some_and(|logo| !logo.is_null()) {
+        let fault = Fault::new("logo", Code::NotAllowed, "only the service decodes logos");
+        faults.push(fault.suggest("send the request to qr-service"));
+    }
+    let options: Options = SCHEMA.read(values, &mut faults).unwrap_or_default();
+    let format = options.format.unwrap_or(Format::Png);
+    let plan = plan::plan_of(options, format, faults)?;
+    let encoded = symbol::encode(&plan).map_err(|fault| vec![fault])?;
+    let art = Artwork::of(&plan, &encoded, None);
+    let bytes = picture::draw(&plan, &encoded, art.as_ref()).map_err(|fault| vec![fault])?;
+    Ok(Drawn { bytes, format })
+}

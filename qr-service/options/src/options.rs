@@ -1,0 +1,345 @@
+//! The options of a symbol and its picture: the one definition that the query, JSON, OpenAPI and all bindings
+//! share. `plan.rs` has what they mean.
+
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use qr_core::Color;
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use crate::definition::{any_text, boolean, integer, names, number, one_of, options, text};
+
+/// The most pixels a side: 16.8 million in a square picture.
+pub const MAX_SIZE_PX: u32 = 4096;
+/// The widest page of a PDF or EPS, in millimetres.
+pub const MAX_MM: f64 = 1000.0;
+
+options! {
+    /// What to encode, and how to draw it. `text` or `data` is required, all else has a default.
+    Options {
+        /// The text to encode, as UTF-8.
+        text: String = text(1, 7089).example("https://example.com/"),
+        /// Bytes to encode instead of a text: Base64 by RFC 4648, either alphabet, padded or not.
+        data: Bytes = text(2, 9456).format("byte"),
+
+        /// The kind of symbol.
+        kind: Kind = one_of(&Kind::NAMES).default("qr"),
+        /// Error correction level. The default is M; Micro QR has L, M and Q and by default any, rMQR M and H.
+        level: LevelName = one_of(&LevelName::NAMES),
+        /// Raises the level as far as the version has room. Only for `qr`.
+        boost: bool = boolean(),
+        /// The smallest version allowed: 1 to 40, for Micro QR 1 to 4.
+        version_min: u8 = integer(1, 40),
+        /// The largest version allowed.
+        version_max: u8 = integer(1, 40),
+        /// Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is what takes least area.
+        rmqr_height: u8 = integer(7, 17),
+        /// Width of an rMQR symbol in modules: 27, 43, 59, 77, 99 or 139.
+        rmqr_width: u8 = integer(27, 139),
+        /// Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score.
+        mask: u8 = integer(0, 7),
+        /// Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode.
+        mode: Mode = one_of(&Mode::NAMES).default("auto"),
+        /// Declares the encoding by an ECI assignment number; UTF-8 is 26. Old readers print the header.
+        eci: u32 = integer(0, 999_999),
+        /// The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`.
+        gs1: bool = boolean(),
+        /// Splits data that are too long for one symbol of `version_max` over up to 16 (structured append),
+        /// and draws this one of them, counted from 1. Only for `qr`.
+        part: u8 = integer(1, 16),
+
+        /// The format. The path's extension or `Accept` chooses it too; the default is `png`.
+        format: Format = one_of(&Format::NAMES),
+        /// Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
+        margin: u32 = integer(0, 100),
+        /// Width in pixels, for `png` and `svg`. The modules of a PNG are whole pixels, and the symbol is centred.
+        size: u32 = integer(1, 4096),
+        /// Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
+        /// size by default and fills the room it gets.
+        scale: u32 = integer(1, 195),
+        /// Width in millimetres with the quiet zone, for `pdf` and `eps`.
+        width_mm: f64 = number(1.0, 1000.0).default("40"),
+        /// Colour of the dark modules, for `png` and `svg`: 3, 4, 6 or 8 hexadecimal digits, the last ones
+        /// opacity, `#` before them or not.
+        dark: Ink = any_text().default("000").example("#036"),
+        /// Colour of the light modules and the quiet zone; `0000` is transparent.
+        light: Ink = any_text().default("fff").example("ffffff00"),
+        /// Shape of the modules, for `png` and `svg`. Only for `qr`.
+        shape: Shape = one_of(&Shape::NAMES).default("square"),
+        /// Shape of the three finder patterns, for `png` and `svg`. Only for `qr`.
+        finder_shape: FinderShape = one_of(&FinderShape::NAMES).default("square"),
+        /// Logo in the middle, for `png` and `svg`: a PNG, JPEG or WebP of up to 256 kB and a million pixels, as
+        /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
+        /// default, and the version rises until each block of error correction can spare what the logo covers.
+        /// Only for `qr`.
+        logo: Logo = text(1, 350_000),
+        /// Width of the logo's field as a share of the symbol's.
+        logo_size: f64 = number(0.05, 0.5).default("0.2"),
+        /// The characters of `txt`.
+        style: Style = one_of(&Style::NAMES).default("blocks"),
+        /// The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper.
+        ink: InkedModules = one_of(&InkedModules::NAMES).default("light"),
+        /// Title for screen readers, for `svg`.
+        title: String = text(1, 500),
+        /// File name, which makes a browser download the picture.
+        filename: String = text(1, 200),
+    }
+}
+
+/// What paths refer to; who makes the document puts [`Options::schema`] in its place.
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Options {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::schema::Object::new().into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Options {}
+
+names! {
+    /// A kind of symbol.
+    #[derive(Default)]
+    Kind {
+        /// QR.
+        #[default]
+        Qr = "qr",
+        /// Micro QR.
+        Micro = "micro",
+        /// Rectangular Micro QR.
+        Rmqr = "rmqr",
+    }
+}
+
+names! {
+    /// An error correction level.
+    LevelName {
+        /// About 7 %.
+        L = "L",
+        /// About 15 %.
+        M = "M",
+        /// About 25 %.
+        Q = "Q",
+        /// About 30 %.
+        H = "H",
+    }
+}
+
+impl From<LevelName> for qr_core::Level {
+    fn from(name: LevelName) -> Self {
+        match name {
+            LevelName::L => qr_core::Level::L,
+            LevelName::M => qr_core::Level::M,
+            LevelName::Q => qr_core::Level::Q,
+            LevelName::H => qr_core::Level::H,
+        }
+    }
+}
+
+names! {
+    /// See [`qr_core::Modes`].
+    #[derive(Default)]
+    Mode {
+        /// The fewest bits.
+        #[default]
+        Auto = "auto",
+        /// Digits.
+        Numeric = "numeric",
+        /// Digits, upper-case letters and a few signs.
+        Alphanumeric = "alphanumeric",
+        /// Anything.
+        Byte = "byte",
+        /// Characters of JIS X 0208.
+        Kanji = "kanji",
+        /// The fewest bits, with Kanji mode.
+        AutoKanji = "auto-kanji",
+    }
+}
+
+impl From<Mode> for qr_core::Modes {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Numeric => qr_core::Modes::Numeric,
+            Mode::Alphanumeric => qr_core::Modes::Alphanumeric,
+            Mode::Byte => qr_core::Modes::Byte,
+            #[cfg(feature = "kanji")]
+            Mode::Kanji => qr_core::Modes::Kanji,
+            #[cfg(feature = "kanji")]
+            Mode::AutoKanji => qr_core::Modes::AutomaticWithKanji,
+            // No plan has a mode that this build lacks.
+            _ => qr_core::Modes::Automatic,
+        }
+    }
+}
+
+names! {
+    /// A format of a picture.
+    Format {
+        /// PNG.
+        Png = "png",
+        /// SVG.
+        Svg = "svg",
+        /// PDF.
+        Pdf = "pdf",
+        /// Encapsulated PostScript.
+        Eps = "eps",
+        /// Characters.
+        Txt = "txt",
+        /// The symbol's modules and what describes it.
+        Json = "json",
+    }
+}
+
+impl Format {
+    /// The format whose files end so.
+    pub fn of_extension(extension: &str) -> Option<Self> {
+        Format::ALL.into_iter().find(|format| format.as_str() == extension)
+    }
+
+    /// Its media type, as `Content-Type` has it.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Format::Png => "image/png",
+            Format::Svg => "image/svg+xml",
+            Format::Pdf => "application/pdf",
+            Format::Eps => "application/postscript",
+            Format::Txt => "text/plain; charset=utf-8",
+            Format::Json => "application/json",
+        }
+    }
+}
+
+names! {
+    /// A shape of modules.
+    #[derive(Default)]
+    Shape {
+        /// Squares.
+        #[default]
+        Square = "square",
+        /// Discs.
+        Dots = "dots",
+        /// Areas with round corners.
+        Rounded = "rounded",
+    }
+}
+
+names! {
+    /// A shape of finder patterns.
+    #[derive(Default)]
+    FinderShape {
+        /// Squares.
+        #[default]
+        Square = "square",
+        /// Squares with round corners.
+        Rounded = "rounded",
+        /// Circles.
+        Circle = "circle",
+    }
+}
+
+names! {
+    /// How `txt` is drawn.
+    #[derive(Default)]
+    Style {
+        /// Half blocks, two modules a character.
+        #[default]
+        Blocks = "blocks",
+        /// `##` and two spaces.
+        Ascii = "ascii",
+    }
+}
+
+names! {
+    /// See [`qr_core::Ink`].
+    #[derive(Default)]
+    InkedModules {
+        /// The light modules.
+        #[default]
+        Light = "light",
+        /// The dark modules.
+        Dark = "dark",
+    }
+}
+
+/// A colour as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ink(
+    /// The colour.
+    pub Color,
+);
+
+impl<'de> Deserialize<'de> for Ink {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Ink).map_err(D::Error::custom)
+    }
+}
+
+/// Bytes as typed, in Base64.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Bytes(
+    /// The bytes.
+    pub Vec<u8>,
+);
+
+/// Without the content, which belongs in no log.
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
+
+const LENIENT: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        decode_base64(&String::deserialize(deserializer)?).map(Bytes)
+    }
+}
+
+fn decode_base64<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
+    let alphabet =
+        if text.contains(['-', '_']) { &alphabet::URL_SAFE } else { &alphabet::STANDARD };
+    // The crate's error shows a byte of the data.
+    let bytes = GeneralPurpose::new(alphabet, LENIENT).decode(text);
+    bytes.map_err(|_| E::custom("it is not Base64 by RFC 4648"))
+}
+
+/// The file of a picture as typed: a `data:` URI (RFC 2397) in Base64. Its media type does not matter.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Logo(
+    /// The file, as it is.
+    pub Arc<[u8]>,
+);
+
+/// Without the content, which belongs in no log.
+impl fmt::Debug for Logo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
+}
+
+impl Logo {
+    /// The URI that stands for the bytes of a file.
+    pub fn uri_of(file: &[u8]) -> String {
+        format!("data:;base64,{}", base64::engine::general_purpose::STANDARD.encode(file))
+    }
+}
+
+impl<'de> Deserialize<'de> for Logo {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const USE: &str =
+            "use data:image/png;base64, and the file in Base64; no address is fetched";
+        let text = String::deserialize(deserializer)?;
+        let is_data = text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+        match text.split_once(',') {
+            Some((head, data)) if is_data && head.ends_with(";base64") => {
+                decode_base64(data).map(|file: Vec<u8>| Logo(file.into()))
+            }
+            _ => Err(D::Error::custom(USE)),
+        }
+    }
+}

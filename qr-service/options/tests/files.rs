@@ -1,0 +1,149 @@
+//! Files that the bindings share are what the definition of the options makes of them.
+//! `QR_OPTIONS=write cargo test -p qr-options --all-features --test files` writes them.
+
+#![cfg(all(feature = "eps", feature = "kanji", feature = "pdf", feature = "shapes"))]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use qr_options::fault::Fault;
+use qr_options::options::Options;
+use qr_options::{Definition, Drawn, draw_json, draw_query};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// Only for those who decode logos, or answer browsers.
+const OF_THE_SERVICE: [&str; 3] = ["filename", "logo", "logo_size"];
+
+/// Writes the file if that is asked for, then compares.
+fn is_up_to_date(path: &str, made: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if env::var_os("QR_OPTIONS").is_some_and(|what| what == "write") {
+        fs::write(&path, made).unwrap();
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == made, "{} is out of date: see {}", path.display(), file!());
+}
+
+fn result_of(drawn: Result<Drawn, Vec<Fault>>) -> Value {
+    match drawn {
+        Ok(Drawn { bytes, format }) => {
+            let hash = Sha256::digest(&bytes);
+            let hash = hash.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+            json!({"media_type": format.content_type(), "sha256": hash})
+        }
+        Err(faults) => {
+            let name = |fault: &Fault| {
+                let code = serde_json::to_value(fault.code).unwrap();
+                format!("{} {}", fault.parameter, code.as_str().unwrap())
+            };
+            json!({"faults": faults.iter().map(name).collect::<Vec<_>>()})
+        }
+    }
+}
+
+/// The options as a query.
+fn query_of(options: &Value) -> String {
+    let mut query = String::new();
+    for (name, value) in options.as_object().unwrap().iter().filter(|(_, it)| !it.is_null()) {
+        let value = value.as_str().map_or(value.to_string(), str::to_owned);
+        let escaped = value.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"));
+        write!(query, "&{name}={escaped}").unwrap();
+    }
+    query
+}
+
+/// All bindings draw these cases in their tests, and the service does.
+#[test]
+fn cases_have_the_same_results_as_json_and_as_a_query() {
+    let cases = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("cases.json")).unwrap();
+    let cases: Vec<Value> = serde_json::from_slice(&cases).unwrap();
+    let lines = cases.iter().map(|case| {
+        let options = &case["options"];
+        let result = result_of(draw_json(&options.to_string()));
+        assert_eq!(result_of(draw_query(&query_of(options))), result, "{options}");
+        let mut line = json!({"options": options});
+        line.as_object_mut().unwrap().extend(result.as_object().unwrap().clone());
+        line.to_string()
+    });
+    let lines: Vec<String> = lines.collect();
+    is_up_to_date("cases.json", &format!("[\n{}\n]\n", lines.join(",\n")));
+}
+
+/// The definitions that bindings have, with their schemas.
+fn definitions() -> Vec<(&'static Definition, Value)> {
+    let properties = Options::schema()["properties"].take();
+    let all = Options::DEFINITIONS.iter();
+    let all = all.filter(|it| !OF_THE_SERVICE.contains(&it.name));
+    all.map(|it| (it, properties[it.name].clone())).collect()
+}
+
+/// The type in another language: of numbers, whole numbers, truth values, texts, and a list of names.
+fn type_in(schema: &Value, types: [&str; 4], names: fn(&[&str]) -> String) -> String {
+    let one_of = schema["oneOf"].as_array().into_iter().flatten();
+    if let Some(values) = one_of.filter_map(|it| it["enum"].as_array()).next() {
+        return names(&values.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    }
+    let of = schema["type"][0].as_str().unwrap();
+    let at = ["number", "integer", "boolean", "string"].iter().position(|it| *it == of);
+    types[at.unwrap()].to_owned()
+}
+
+#[test]
+fn types_of_typescript_are_up_to_date() {
+    let mut made = String::from(
+        "// Made from the definition of the options: qr-service/options/tests/files.rs.\n\n\
+         /** What to encode, and how to draw it. `text` or `data` is required. */\n\
+         export interface QrOptionsOfService {\n",
+    );
+    for (definition, schema) in definitions() {
+        let lines: Vec<&str> = definition.description.iter().map(|line| line.trim()).collect();
+        match &lines[..] {
+            [line] => writeln!(made, "  /** {line} */").unwrap(),
+            lines => writeln!(made, "  /**\n   * {}\n   */", lines.join("\n   * ")).unwrap(),
+        }
+        let of = type_in(&schema, ["number", "number", "boolean", "string"], |names| {
+            format!("'{}'", names.join("' | '"))
+        });
+        writeln!(made, "  {}?: {of} | null;", definition.name).unwrap();
+    }
+    made.push_str(
+        "}\n\n/** What is wrong with an option, and what would work. */\n\
+         export interface QrFault {\n  \
+         /** Its name. */\n  parameter: string;\n  \
+         /** For programs, such as `out-of-range`. */\n  code: string;\n  \
+         /** For people. */\n  detail: string;\n  \
+         minimum?: number;\n  maximum?: number;\n  allowed?: string[];\n  suggestion?: string;\n}\n",
+    );
+    is_up_to_date("../bindings/node/options.d.ts", &made);
+}
+
+#[test]
+fn types_of_python_are_up_to_date() {
+    let mut made = String::from(
+        "# Made from the definition of the options: qr-service/options/tests/files.rs.\n\n\
+         from typing import Any, Literal\n\n\
+         class QrError(ValueError):\n    \
+         \"\"\"Options that are wrong, or ask for a picture that there is none of.\"\"\"\n\n    \
+         faults: list[dict[str, Any]]\n    \
+         \"\"\"Each has parameter, code, detail, and of minimum, maximum, allowed and suggestion what would work.\"\"\"\n\n\
+         def draw(\n    text: str | bytes,\n    /,\n    *,\n",
+    );
+    let of_call = |it: &&(&Definition, Value)| !matches!(it.0.name, "text" | "data");
+    for (definition, schema) in definitions().iter().filter(of_call) {
+        for line in definition.description {
+            writeln!(made, "    # {}", line.trim()).unwrap();
+        }
+        let of = type_in(schema, ["float", "int", "bool", "str"], |names| {
+            format!("Literal[\"{}\"]", names.join("\", \""))
+        });
+        writeln!(made, "    {}: {of} | None = None,", definition.name).unwrap();
+    }
+    made.push_str(
+        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\"\"\"\n",
+    );
+    is_up_to_date("../bindings/python/qr_fast.pyi", &made);
+}
