@@ -197,7 +197,11 @@ fn fill_disk(place: &Place) -> anyhow::Result<()> {
     ensure!(split.share_percent <= Share::percent(25)?, "ramp moved to {}", split.share_percent);
     go_back(place, run)?;
     // It says that the route is not stopped, where it is not.
-    place.ramp().args(["clear", "--reason", "there is room again"]).output().context("ramp clear")?;
+    place
+        .ramp()
+        .args(["clear", "--reason", "there is room again"])
+        .output()
+        .context("ramp clear")?;
     place.stack.set_split(ROUTE, place.plan.share)
 }
 

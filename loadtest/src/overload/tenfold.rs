@@ -64,7 +64,7 @@ pub(super) fn play(plan: &Plan) -> anyhow::Result<Report> {
 
     shorten_queue(&stack, peak / whole)?;
     let rate = 10.0 * peak;
-    allow_files((1.5 * rate * PATIENCE.as_secs_f64()) as u64 + 1024)?;
+    allow_files((1.25 * rate * PATIENCE.as_secs_f64()) as u64 + 1024)?;
     let flow = Flow {
         from: Some(|number| IpAddr::V4(Ipv4Addr::new(127, 0, 1, (number % 250) as u8 + 1))),
         patience: PATIENCE,

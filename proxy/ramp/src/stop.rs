@@ -60,7 +60,8 @@ impl Stop {
 
     /// Since when and why, for people. Somebody may have made the file by hand, or the disk was full.
     pub fn said(&self) -> String {
-        let reason = if self.reason.is_empty() { "nobody could write down why" } else { &self.reason };
+        let reason =
+            if self.reason.is_empty() { "nobody could write down why" } else { &self.reason };
         match &*self.time {
             "" => format!("stopped: {reason}"),
             time => format!("stopped since {time}: {reason}"),
