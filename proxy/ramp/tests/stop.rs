@@ -75,7 +75,7 @@ fn a_stop_holds_until_it_is_cleared_with_a_reason() {
     // Neither a share, nor a run, nor a second stop, nor a restart changes that.
     for args in [&["set", "50"][..], &["run"]] {
         let said = place.fails(1, args);
-        assert!(said.contains("(wrong pictures)") && said.contains("ramp clear"), "{said}");
+        assert!(said.contains(": wrong pictures; `ramp clear"), "{said}");
     }
     place.succeeds(&["stop"]);
     place.stop_nginx();

@@ -27,15 +27,16 @@ pub(crate) fn draw(text: &[u8], options: Option<Options>) -> Result<Vec<u8>, Sta
     Ok(png)
 }
 
-/// The picture that a query asks for and its media type, or the faults as JSON.
-pub(crate) fn draw_options(
-    query: &[u8],
-) -> Result<Result<(Vec<u8>, &'static CStr), Vec<u8>>, Status> {
+/// The picture that a query asks for, or its faults as JSON; with the media type, and the status that says which.
+pub(crate) fn draw_options(query: &[u8]) -> Result<(Vec<u8>, &'static CStr, Status), Status> {
     let query = str::from_utf8(query).map_err(|_| Status::NotUtf8)?;
     Ok(match draw_query(query) {
-        Ok(Drawn { bytes, format }) => Ok((bytes, media_type(format))),
-        // Strings and numbers always serialise.
-        Err(faults) => Err(serde_json::to_vec(&faults).unwrap_or_default()),
+        Ok(Drawn { bytes, format }) => (bytes, media_type(format), Status::Ok),
+        Err(faults) => {
+            // Strings and numbers always serialise.
+            let json = serde_json::to_vec(&faults).unwrap_or_default();
+            (json, media_type(Format::Json), Status::Faults)
+        }
     })
 }
 

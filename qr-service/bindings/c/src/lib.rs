@@ -169,8 +169,7 @@ pub unsafe extern "C" fn qr_draw(
         _ => unsafe { slice::from_raw_parts(query, query_len) },
     };
     let (made, of_type, status) = match stop_panics(move || draw_options(query)) {
-        Ok(Ok((picture, of_type))) => (picture, of_type, Status::Ok),
-        Ok(Err(faults)) => (faults, c"application/json", Status::Faults),
+        Ok(made) => made,
         Err(status) => return status as i32,
     };
     if !media_type.is_null() {

