@@ -58,10 +58,10 @@ impl Stop {
             .unwrap_or_else(|_| Stop { time: String::new(), reason: text.trim().to_owned() })
     }
 
-    /// Since when and why, for people. Somebody may have made the file by hand, or the disk was full.
+    /// Since when and why, for people. A full disk takes no reason, and one that is slow has none yet.
     pub fn said(&self) -> String {
         let reason =
-            if self.reason.is_empty() { "nobody could write down why" } else { &self.reason };
+            if self.reason.is_empty() { "no reason is written down" } else { &self.reason };
         match &*self.time {
             "" => format!("stopped: {reason}"),
             time => format!("stopped since {time}: {reason}"),
