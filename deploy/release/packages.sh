@@ -55,7 +55,6 @@ wasm_package() {
     qr-service/bindings/wasm/build.sh
     mkdir "$1"
     cp -r "$built/nodejs" "$built/web" "$built/qr_raw.wasm" qr-service/bindings/wasm/README.md "$1"
-    echo '{ "type": "module" }' >"$1/web/package.json"
     cat >"$1/package.json" <<EOF
 {
   "name": "qr-wasm",
@@ -64,6 +63,7 @@ wasm_package() {
   "license": "MIT OR Apache-2.0",
   "exports": {
     ".": { "node": "./nodejs/qr_wasm.js", "default": "./web/qr_wasm.js" },
+    "./draw": { "node": "./nodejs/qr_wasm_draw.js", "default": "./web/qr_wasm_draw.js" },
     "./qr_raw.wasm": "./qr_raw.wasm"
   },
   "types": "nodejs/qr_wasm.d.ts"
