@@ -21,7 +21,7 @@ const MAX_UNITS: u32 = 1 << 20;
 /// Draws what `options` ask for, an object or a query: an object of `bytes` and `mediaType`.
 ///
 /// # Errors
-/// See [`crate::draw`].
+/// See [`crate::draw()`].
 pub(crate) fn draw(options: &JsValue) -> Result<JsValue, JsValue> {
     let (options, is_query) = read(options).map_err(Failure::into_error)?;
     let drawn = if is_query { draw_query(&options) } else { draw_json(&options) };
