@@ -100,6 +100,7 @@ test: ## every test of every part, the contract suite and the pages in Chromium 
 	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser & live=$$!
 	trap 'kill $$live 2>/dev/null || true; wait $$live || true' EXIT
 	nice $(MAKE) fuzz SECONDS=4
+	nice npm --prefix qr-service/bindings/node --loglevel=error test
 	nice qr-service/bindings/wasm/test.sh
 	nice $(MAKE) python PROFILE=dev
 	nice $(LIVE) test

@@ -150,12 +150,12 @@ check_toolchains() {
     $fine
 }
 
-# install_node_packages FOLDER: for running, without what only tests and linters need
+# install_node_packages FOLDER [TOOL]: for running, without what only tests and linters need, such as TOOL
 install_node_packages() {
     local installed=$1/node_modules/.package-lock.json omit=(--omit=dev)
     if wants all; then omit=(); fi
     if [ ! -e "$installed" ] || [ "$1/package-lock.json" -nt "$installed" ] ||
-        { wants all && [ ! -e "$1/node_modules/.bin/biome" ]; }; then
+        { wants all && [ ! -e "$1/node_modules/.bin/${2:-biome}" ]; }; then
         echo "setup: installing $1's packages"
         npm ci --prefix "$1" "${omit[@]}" --no-audit --no-fund --loglevel=error >/dev/null
         touch "$installed"
@@ -255,7 +255,10 @@ if wants load; then install_cargo_tool oha --no-default-features --features nati
 if wants fuzz; then install_cargo_tool cargo-fuzz; fi
 if wants python; then install_python_packages qr-service/bindings/python/test/requirements.txt "$PWD/target/tools/wheel"; fi
 if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
-if wants all; then install_rust component add clippy rustfmt; fi
+if wants all; then
+    install_node_packages qr-service/bindings/node tsc
+    install_rust component add clippy rustfmt
+fi
 if wants manifests; then install_kubernetes_tools; fi
 # Without what only its web server needs.
 if wants site; then

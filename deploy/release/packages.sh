@@ -20,7 +20,8 @@ c_package() {
     pack "$1" "$2"
 }
 
-# npm_pack FOLDER FILE: packs the folder, installs the package elsewhere, and draws a picture with it
+# npm_pack FOLDER FILE DRAW: packs the folder, installs the package elsewhere, and draws pictures with it; DRAW is
+# what brings the function of that name
 npm_pack() {
     local used packed
     cp LICENSE* "$1"
@@ -28,14 +29,18 @@ npm_pack() {
     [ "$packed" = "$2" ] || mv "$files/$packed" "$files/$2"
     used=$(mktemp -d)
     npm install --silent --no-audit --no-fund --offline --prefix "$used" "$(realpath "$files/$2")"
-    node -e 'const { generate } = require(process.argv[1]); process.stdout.write(generate("https://example.com/"))' \
-        "$used/node_modules/$(basename "$1")" | cmp - <(node_picture) || die "$2 draws another picture"
+    (cd "$used" && node_pictures "$(basename "$1")" "$3") >"$used/drawn"
+    node_pictures ./qr-service/bindings/node ./qr-service/bindings/node | cmp - "$used/drawn" || die "$2 draws other pictures"
     rm -r "$used"
 }
 
-# The addon and the Wasm module draw the same as the service, of the service's size.
-node_picture() {
-    node -e 'process.stdout.write(require("./qr-service/bindings/node").generate("https://example.com/"))'
+# node_pictures PACKAGE DRAW: found from the folder that this is called in. The addon and the Wasm modules draw the
+# same as the service.
+node_pictures() {
+    node -e '
+        const [{ generate }, { draw }] = process.argv.slice(1).map((name) => require(name));
+        process.stdout.write(generate("https://example.com/"));
+        process.stdout.write(draw("text=https://example.com/&format=svg").bytes);' "$@"
 }
 
 node_package() {
@@ -47,7 +52,7 @@ node_package() {
         const { private: _, scripts, devDependencies, ...kept } = require(process.argv[1]);
         const limits = { os: ["linux"], cpu: [process.arch], libc: ["glibc"] };
         console.log(JSON.stringify({ ...kept, ...limits }, null, 2));' "$PWD/$here/package.json" >"$1/package.json"
-    npm_pack "$1" "$2"
+    npm_pack "$1" "$2" qr-node
 }
 
 wasm_package() {
@@ -55,7 +60,6 @@ wasm_package() {
     qr-service/bindings/wasm/build.sh
     mkdir "$1"
     cp -r "$built/nodejs" "$built/web" "$built/qr_raw.wasm" qr-service/bindings/wasm/README.md "$1"
-    echo '{ "type": "module" }' >"$1/web/package.json"
     cat >"$1/package.json" <<EOF
 {
   "name": "qr-wasm",
@@ -64,10 +68,11 @@ wasm_package() {
   "license": "MIT OR Apache-2.0",
   "exports": {
     ".": { "node": "./nodejs/qr_wasm.js", "default": "./web/qr_wasm.js" },
+    "./draw": { "node": "./nodejs/qr_wasm_draw.js", "default": "./web/qr_wasm_draw.js" },
     "./qr_raw.wasm": "./qr_raw.wasm"
   },
   "types": "nodejs/qr_wasm.d.ts"
 }
 EOF
-    npm_pack "$1" "$2"
+    npm_pack "$1" "$2" qr-wasm/draw
 }

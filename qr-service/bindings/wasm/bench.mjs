@@ -1,19 +1,28 @@
 /**
- * Measures the time of a picture in Node with both Wasm modules and the native addon, in turn. Run
- * build.sh here and in ../node first.
+ * Measures the time of a picture in Node with the Wasm modules and the native addon, in turn. Run build.sh here and
+ * in ../node first.
  */
+import { fileURLToPath } from 'node:url';
 import { loadGenerator } from '../../../legacy-node/src/qr/generators/index.js';
 
 const TEXTS = {
   '53 bytes': 'https://example.com/a-path/with/some/words?and=query&',
   '512 bytes': 'kLm7/'.repeat(103).slice(0, 512),
 };
-const NAMES = ['native', 'wasm-raw', 'wasm'];
+const WITH_DRAW = new URL('../../../target/wasm/nodejs/qr_wasm_draw.js', import.meta.url);
+/** What is measured, by the names of generators and, unless it is the usual one, the file. */
+const GENERATORS = {
+  native: ['native'],
+  'wasm-raw': ['wasm-raw'],
+  wasm: ['wasm'],
+  'wasm-draw': ['wasm', fileURLToPath(WITH_DRAW)],
+};
 const ROUNDS = 40;
 const CALLS = 2000;
 
 const generators = new Map();
-for (const name of NAMES) generators.set(name, (await loadGenerator(name)).generateQr);
+for (const [name, of] of Object.entries(GENERATORS))
+  generators.set(name, (await loadGenerator(...of)).generateQr);
 
 /** Returns microseconds per call. */
 async function measure(generateQr, text) {
@@ -23,9 +32,9 @@ async function measure(generateQr, text) {
 }
 
 for (const [what, text] of Object.entries(TEXTS)) {
-  const rounds = new Map(NAMES.map((name) => [name, []]));
+  const rounds = new Map([...generators.keys()].map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++)
-    for (const name of NAMES) rounds.get(name).push(await measure(generators.get(name), text));
+    for (const [name, times] of rounds) times.push(await measure(generators.get(name), text));
   console.log(what);
   for (const [name, times] of rounds) {
     times.sort((a, b) => a - b);

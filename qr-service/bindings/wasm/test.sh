@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the modules and tests them from Node, Chromium and Python. Needs legacy-node's packages and
-# Python with venv. Downloads crates, and Python packages into target/.
+# Builds the modules and tests them from Node, Chromium and Python. Needs the packages of legacy-node and of
+# ../node, and Python with venv. Downloads crates, and Python packages into target/.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +11,11 @@ node --test "$here"/test/*.test.mjs
 
 target=$(cargo metadata --manifest-path "$here/raw/Cargo.toml" --format-version 1 --no-deps |
     node -p 'JSON.parse(require("node:fs").readFileSync(0, "utf8")).target_directory')
+# A grown module is a slower page, so everyone sees it.
+for module in qr_raw.wasm nodejs/qr_wasm_bg.wasm nodejs/qr_wasm_draw_bg.wasm; do
+    echo "$module: $(wc -c <"$target/wasm/$module") bytes, $(gzip -9 -c "$target/wasm/$module" | wc -c) by gzip"
+done
+
 python=$target/wasm-python
 if ! cmp -s "$here/test/requirements.txt" "$python/installed.txt"; then
     python3 -m venv --clear "$python"

@@ -1,9 +1,11 @@
 /** Tests the web build in Chromium. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { decodeQr } from '../../../../legacy-node/test/support/decoder.js';
+import { cases } from '../../node/test/support/cases.mjs';
 import { drawByCore } from '../../node/test/support/core.mjs';
 import { built, requireFromLegacy } from './support/modules.mjs';
 
@@ -66,6 +68,26 @@ describe('in a browser', () => {
       }
     });
     assert.deepEqual(seen, { range: true, code: 'ERR_QR_TOO_SMALL' });
+  });
+
+  it('draw has the bytes that the service sends', async () => {
+    const { options, ...expected } = cases.find(({ options }) => options.shape === 'dots');
+    const drawn = await page.evaluate(async (asked) => {
+      const { default: init, draw } = await import('/qr_wasm_draw.js');
+      await init();
+      const { bytes, mediaType } = draw(asked);
+      let code;
+      try {
+        draw({ ...asked, size: 0 });
+      } catch (error) {
+        code = error instanceof Error && error.code;
+      }
+      return { bytes: [...bytes], mediaType, code };
+    }, options);
+    const sha256 = createHash('sha256').update(Buffer.from(drawn.bytes)).digest('hex');
+    assert.deepEqual({ media_type: drawn.mediaType, sha256 }, expected);
+    assert.equal(drawn.code, 'ERR_QR_FAULTS');
+    assert.deepEqual(problems, []);
   });
 
   it('memory does not grow over 100,000 calls, failing ones included', async () => {

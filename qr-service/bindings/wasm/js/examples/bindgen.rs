@@ -1,5 +1,5 @@
-//! `bindgen MODULE nodejs|web FOLDER` writes the module, the JavaScript that loads it and its types
-//! to the folder, as the command `wasm-bindgen` does.
+//! `bindgen MODULE nodejs|web FOLDER NAME` writes the module, the JavaScript that loads it and its types
+//! to the folder, as the command `wasm-bindgen` does. The names of the files begin with NAME.
 
 use std::env::args;
 
@@ -8,11 +8,11 @@ use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = args().skip(1).collect();
-    let [module, target, folder] = &arguments[..] else {
-        bail!("usage: bindgen MODULE nodejs|web FOLDER");
+    let [module, target, folder, name] = &arguments[..] else {
+        bail!("usage: bindgen MODULE nodejs|web FOLDER NAME");
     };
     let mut bindgen = Bindgen::new();
-    bindgen.input_path(module).out_name("qr_wasm").typescript(true);
+    bindgen.input_path(module).out_name(name).typescript(true);
     // Only debuggers and toolchains need these; they are half as large as the code.
     bindgen.remove_name_section(true).remove_producers_section(true);
     match target.as_str() {

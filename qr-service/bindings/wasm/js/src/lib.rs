@@ -1,7 +1,10 @@
 //! `qr-core` as a Wasm module for JavaScript, with wasm-bindgen; `types.ts` is its documentation.
 //!
-//! `request` reads arguments strictly; `failure` makes the errors of the native addon.
+//! `request` reads arguments strictly; `failure` makes the errors of the native addon. With the feature
+//! `draw`, the module has every option of the service too: `draw` and `draw.ts`.
 
+#[cfg(feature = "draw")]
+mod draw;
 mod failure;
 mod request;
 
@@ -22,4 +25,15 @@ pub fn generate(text: &JsValue, options: &JsValue) -> Result<Vec<u8>, JsValue> {
     request::read(text, options)
         .and_then(|request| Ok(request.draw()?))
         .map_err(Failure::into_error)
+}
+
+/// Draws with every option, as an object or a query.
+///
+/// # Errors
+/// A `QrError` with every fault, a TypeError or RangeError as [`generate`] throws, or what
+/// `JSON.stringify` threw.
+#[cfg(feature = "draw")]
+#[wasm_bindgen(skip_typescript)]
+pub fn draw(options: &JsValue) -> Result<JsValue, JsValue> {
+    draw::draw(options)
 }

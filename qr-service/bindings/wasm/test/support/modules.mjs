@@ -16,6 +16,9 @@ export const requireFromLegacy = createRequire(
 /** wasm-bindgen's `generate(text, options)`. */
 export const { generate } = require(`${built}nodejs/qr_wasm.js`);
 
+/** `draw(options)`, and `generate` of the same module. */
+export const { draw, generate: generateOfDraw } = require(`${built}nodejs/qr_wasm_draw.js`);
+
 export const LEVELS = 'LMQH';
 
 export const rawModule = new WebAssembly.Module(readFileSync(`${built}qr_raw.wasm`));

@@ -1,0 +1,82 @@
+//! Pictures with every option, for the module with the feature `draw`.
+
+use js_sys::{Error, JSON, JsString, Object, Reflect, Uint8Array};
+use qr_javascript::Mistake;
+use qr_options::fault::Fault;
+use qr_options::{Drawn, draw_json, draw_query};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+
+use crate::failure::Failure;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("draw.ts");
+#[wasm_bindgen(typescript_custom_section)]
+const OPTIONS: &str = include_str!("../../../node/options.d.ts");
+
+/// Units of UTF-16 that all options together may take. Valid ones take less, and a copy of more would
+/// stay in the module's memory, which never shrinks.
+const MAX_UNITS: u32 = 1 << 20;
+
+/// Draws what `options` ask for, an object or a query: an object of `bytes` and `mediaType`.
+///
+/// # Errors
+/// See [`crate::draw()`].
+pub(crate) fn draw(options: &JsValue) -> Result<JsValue, JsValue> {
+    let (options, is_query) = read(options).map_err(Failure::into_error)?;
+    let drawn = if is_query { draw_query(&options) } else { draw_json(&options) };
+    drawn.map_err(|faults| error_of(&faults)).and_then(picture_of)
+}
+
+/// Reads the argument: a query, or an object as JSON; and whether it is a query.
+fn read(options: &JsValue) -> Result<(String, bool), Failure> {
+    let wrong = Mistake::Type("options", "a string or an object");
+    if let Some(query) = options.dyn_ref::<JsString>() {
+        let text = copy(query)?;
+        // Copying replaces lone surrogates with U+FFFD.
+        if text.contains(char::REPLACEMENT_CHARACTER) && !query.is_valid_utf16() {
+            return Err(Mistake::LoneSurrogate.into());
+        }
+        return Ok((text, true));
+    }
+    if !options.is_object() {
+        return Err(wrong.into());
+    }
+    // It escapes lone surrogates, which are refused then. It is undefined if a `toJSON` says so.
+    let json = JSON::stringify(options).map_err(Failure::Thrown)?;
+    if !json.is_string() {
+        return Err(wrong.into());
+    }
+    Ok((copy(&json)?, false))
+}
+
+fn copy(string: &JsString) -> Result<String, Mistake> {
+    if string.length() > MAX_UNITS {
+        return Err(Mistake::TooLong);
+    }
+    Ok(String::from(string))
+}
+
+fn picture_of(drawn: Drawn) -> Result<JsValue, JsValue> {
+    let picture = Object::new();
+    let bytes = Uint8Array::from(&drawn.bytes[..]);
+    Reflect::set(&picture, &"bytes".into(), &bytes)?;
+    Reflect::set(&picture, &"mediaType".into(), &drawn.format.content_type().into())?;
+    Ok(picture.into())
+}
+
+/// The native addon's `QrError`.
+#[cold]
+fn error_of(faults: &[Fault]) -> JsValue {
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let error = Error::new(&lines.join("; "));
+    error.set_name("QrError");
+    // Strings and numbers always serialise, and what was just written can be parsed.
+    let json = serde_json::to_string(faults).unwrap_or_default();
+    let faults = JSON::parse(&json).unwrap_or(JsValue::NULL);
+    for (name, value) in [("code", "ERR_QR_FAULTS".into()), ("faults", faults)] {
+        // Fails only for objects that refuse new properties, and an error accepts them.
+        let _ = Reflect::set(&error, &name.into(), &value);
+    }
+    error.into()
+}
