@@ -235,7 +235,7 @@ names! {
         Square = "square",
         /// Squares with round corners.
         Rounded = "rounded",
-        /// Circles.
+        /// A circle within a ring, which is as round as decoders can find it.
         Circle = "circle",
     }
 }
