@@ -10,7 +10,7 @@ use crate::artwork::{Artwork, Pixels};
 use crate::fault::{Code, Fault};
 use crate::options::{FinderShape, Kind, Shape};
 use crate::picture::over_white;
-use crate::plan::{Colors, Content, Fit, PicturePlan, Plan, SymbolPlan};
+use crate::plan::{Colors, Content, Fit, Look, PicturePlan, Plan, SymbolPlan};
 use crate::reader::{self, Found, Picture};
 use crate::symbol::AnySymbol;
 
@@ -20,6 +20,9 @@ const ENOUGH_PX: f64 = 5.0;
 /// Pixels a side up to which shapes and logos are decoded at their own size as well. Decoders fit lines to the edges
 /// of pixels, so a shape that reads at one scale need not read at the next. It takes 0.6 MB and some milliseconds.
 const MOST_SHAPED_PX: f64 = 800.0;
+/// The fewest pixels a module of a shape: with one, a corner is grey or not as the renderer rounds it, and what one
+/// decoder reads the next does not.
+const MIN_SHAPED_PX: f64 = 2.0;
 /// What an office printer and a phone's camera at reading distance resolve.
 const PRINT_DPI: f64 = 300.0;
 /// The least difference of dark and light in luma, 0 to 255. ISO/IEC 15415 calls a symbol contrast of
@@ -71,6 +74,11 @@ pub(crate) fn check(
         let found = reader::read(&picture, &[kind], 1);
         found.first().is_some_and(|found| is_same(found, plan, symbol))
     };
+    let Look { shape, finders, .. } = plan.look;
+    let has_shapes = (shape, finders) != (Shape::Square, FinderShape::Square);
+    if has_shapes && scale < MIN_SHAPED_PX {
+        return Err(unreadable(plan, modules, scale));
+    }
     let most = (MOST_SHAPED_PX / (modules.width() + 8) as f64).floor();
     let shaped = art.map(|_| scale.min(most)).filter(|scale| *scale > ENOUGH_PX);
     let reads = [Some(scale.min(ENOUGH_PX)), shaped].into_iter().flatten().all(reads_at);
@@ -209,7 +217,8 @@ fn is_same(found: &Found, plan: &Plan, symbol: &AnySymbol) -> bool {
 
 fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     let parameter = match &plan.picture {
-        PicturePlan::Png { fit: Fit::Scale(_), .. } => "scale",
+        PicturePlan::Png { fit: Fit::Scale(_), .. }
+        | PicturePlan::Svg { fit: Some(Fit::Scale(_)), .. } => "scale",
         PicturePlan::Png { .. } | PicturePlan::Svg { .. } => "size",
         _ => "width_mm",
     };

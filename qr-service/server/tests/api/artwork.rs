@@ -105,6 +105,11 @@ fn round_finder_patterns_decode_at_every_scale() {
             }
         }
     }
+    // What rxing reads of a shape in one pixel, zxing-cpp does not.
+    let small =
+        "/v1/qr.svg?text=3840981416460679977879431102808592912544267050558&finder_shape=rounded";
+    let refused = get(service.addr, &format!("{small}&scale=1"));
+    assert_eq!((refused.status, refused.faults()), (422, vec!["scale unreadable".to_owned()]));
     let as_found = "/v1/qr.png?text=%20%2F&boost=true&finder_shape=circle";
     let answer = get(service.addr, as_found);
     assert_reads(&answer, text, as_found);
