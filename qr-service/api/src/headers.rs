@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 
-use http::header::{ACCEPT, IF_NONE_MATCH};
+use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,7 +11,7 @@ use crate::options::Format;
 use crate::plan::Plan;
 
 /// The version of this crate's pictures beside `qr_core::OUTPUT_VERSION`.
-const OUTPUT_VERSION: u32 = 2;
+const OUTPUT_VERSION: u32 = 3;
 
 /// The strong tag of a plan's picture: equal for all ways to ask for it, another in each version of the
 /// output.
@@ -40,17 +40,6 @@ impl Hasher for Collected {
     fn finish(&self) -> u64 {
         xxh3_64(&self.0)
     }
-}
-
-/// Whether If-None-Match names the tag: a list, compared weakly, or `*` (RFC 9110 section 13.1.2).
-pub(crate) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    let known = headers
-        .get_all(IF_NONE_MATCH)
-        .iter()
-        .flat_map(|list| list.as_bytes().split(|b| *b == b','));
-    known
-        .map(<[u8]>::trim_ascii)
-        .any(|known| known == b"*" || known.strip_prefix(b"W/").unwrap_or(known) == tag.as_bytes())
 }
 
 /// The format that `Accept` likes best (RFC 9110 section 12.5.1); the earlier of [`Format::ALL`] among

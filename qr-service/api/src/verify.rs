@@ -8,15 +8,21 @@ use qr_core::{Color, Modules};
 
 use crate::artwork::{Artwork, Pixels};
 use crate::fault::{Code, Fault};
-use crate::options::{FinderShape, Kind};
+use crate::options::{FinderShape, Kind, Shape};
 use crate::picture::over_white;
-use crate::plan::{Colors, Content, Fit, PicturePlan, Plan, SymbolPlan};
+use crate::plan::{Colors, Content, Fit, Look, PicturePlan, Plan, SymbolPlan};
 use crate::reader::{self, Found, Picture};
 use crate::symbol::AnySymbol;
 
 /// Pixels a module from which more show nothing new to a decoder. Larger pictures are decoded with as
 /// many, so the check takes bounded memory: 0.9 MB for the largest symbol.
 const ENOUGH_PX: f64 = 5.0;
+/// Pixels a side up to which shapes and logos are decoded at their own size as well. Decoders fit lines to the edges
+/// of pixels, so a shape that reads at one scale need not read at the next. It takes 0.6 MB and some milliseconds.
+const MOST_SHAPED_PX: f64 = 800.0;
+/// The fewest pixels a module of a shape: with one, a corner is grey or not as the renderer rounds it, and what one
+/// decoder reads the next does not.
+const MIN_SHAPED_PX: f64 = 2.0;
 /// What an office printer and a phone's camera at reading distance resolve.
 const PRINT_DPI: f64 = 300.0;
 /// The least difference of dark and light in luma, 0 to 255. ISO/IEC 15415 calls a symbol contrast of
@@ -60,15 +66,23 @@ pub(crate) fn check(
     let modules = symbol.modules();
     let scale = seen_scale(plan, modules);
     let kind = plan.symbol.kind();
-    let picture = match art {
-        Some(art) => render_art(art, modules.width(), scale.min(ENOUGH_PX)),
-        None => render(modules, scale.min(ENOUGH_PX), greys, kind),
+    let reads_at = |scale: f64| {
+        let picture = match art {
+            Some(art) => render_art(art, modules.width(), scale),
+            None => render(modules, scale, greys, kind),
+        };
+        let found = reader::read(&picture, &[kind], 1);
+        found.first().is_some_and(|found| is_same(found, plan, symbol))
     };
-    let found = reader::read(&picture, &[kind], 1);
-    if found.first().is_some_and(|found| is_same(found, plan, symbol)) {
-        return Ok(());
+    let Look { shape, finders, .. } = plan.look;
+    let has_shapes = (shape, finders) != (Shape::Square, FinderShape::Square);
+    if has_shapes && scale < MIN_SHAPED_PX {
+        return Err(unreadable(plan, modules, scale));
     }
-    Err(unreadable(plan, modules, scale))
+    let most = (MOST_SHAPED_PX / (modules.width() + 8) as f64).floor();
+    let shaped = art.map(|_| scale.min(most)).filter(|scale| *scale > ENOUGH_PX);
+    let reads = [Some(scale.min(ENOUGH_PX)), shaped].into_iter().flatten().all(reads_at);
+    if reads { Ok(()) } else { Err(unreadable(plan, modules, scale)) }
 }
 
 /// The greys of dark and light, as a camera sees them on white paper.
@@ -203,7 +217,8 @@ fn is_same(found: &Found, plan: &Plan, symbol: &AnySymbol) -> bool {
 
 fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     let parameter = match &plan.picture {
-        PicturePlan::Png { fit: Fit::Scale(_), .. } => "scale",
+        PicturePlan::Png { fit: Fit::Scale(_), .. }
+        | PicturePlan::Svg { fit: Some(Fit::Scale(_)), .. } => "scale",
         PicturePlan::Png { .. } | PicturePlan::Svg { .. } => "size",
         _ => "width_mm",
     };
@@ -214,11 +229,15 @@ fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
         "size" => 3.0 * width,
         _ => (3.0 * width * 25.4 / PRINT_DPI).ceil(),
     };
-    if plan.look.finders == FinderShape::Circle && scale >= 3.0 {
-        // Decoders fit lines to the edges of finder patterns, and large symbols need them exactly.
-        let detail = "a decoder cannot find the symbol's corners by round finder patterns";
-        let fault = Fault::new("finder_shape", Code::Unreadable, detail);
-        return fault.suggest("use finder_shape rounded, or a lower version");
+    if scale >= 3.0 && !plan.look.is_plain() {
+        // There are pixels enough for squares.
+        let (name, suggestion) = match (plan.look.finders, plan.look.shape) {
+            (FinderShape::Square, Shape::Square) => ("logo", "use a smaller logo_size"),
+            (FinderShape::Square, _) => ("shape", "use shape square, or a lower version"),
+            _ => ("finder_shape", "use finder_shape square, or a lower version"),
+        };
+        let detail = "a decoder cannot read the symbol so";
+        return Fault::new(name, Code::Unreadable, detail).suggest(suggestion);
     }
     let place = if parameter == "width_mm" { " at 300 dpi" } else { "" };
     let detail =

@@ -24,7 +24,14 @@ enum Of {
     /// Between two numbers of characters.
     Text(u32, u32),
     AnyText,
-    Names(&'static [&'static str]),
+    Names(Named),
+}
+
+/// The values of an enum, and what they are, by lines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Named {
+    pub(crate) description: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
 }
 
 const fn of(of: Of) -> Definition {
@@ -57,8 +64,8 @@ pub(crate) const fn any_text() -> Definition {
 }
 
 /// A name.
-pub(crate) const fn one_of(names: &'static [&'static str]) -> Definition {
-    of(Of::Names(names))
+pub(crate) const fn one_of(named: Named) -> Definition {
+    of(Of::Names(named))
 }
 
 impl Definition {
@@ -87,21 +94,22 @@ impl Definition {
         let mut schema = match self.of {
             Of::Boolean => json!({"type": ["boolean", "null"]}),
             Of::Integer(low, high) => {
-                json!({"type": ["integer", "null"], "minimum": low, "maximum": high})
+                json!({"type": ["integer", "null"], "format": "int32", "minimum": low, "maximum": high})
             }
             Of::Number(low, high) => {
-                json!({"type": ["number", "null"], "minimum": low, "maximum": high})
+                json!({"type": ["number", "null"], "format": "double", "minimum": low, "maximum": high})
             }
             Of::Text(low, high) => {
                 json!({"type": ["string", "null"], "minLength": low, "maxLength": high})
             }
             Of::AnyText => json!({"type": ["string", "null"]}),
-            Of::Names(names) => {
-                json!({"oneOf": [{"type": "null"}, {"type": "string", "enum": names}]})
+            Of::Names(Named { description, names }) => {
+                let description = joined(description);
+                let of = json!({"type": "string", "description": description, "enum": names});
+                json!({"oneOf": [{"type": "null"}, of]})
             }
         };
-        let lines: Vec<&str> = self.description.iter().map(|line| line.trim()).collect();
-        schema["description"] = lines.join("\n").into();
+        schema["description"] = joined(self.description).into();
         if let Some(default) = self.default {
             let is_text = matches!(self.of, Of::AnyText | Of::Text(..) | Of::Names(_));
             let value = if is_text { None } else { serde_json::from_str(default).ok() };
@@ -120,8 +128,13 @@ impl Definition {
 pub(crate) fn schema_of(description: &[&str], definitions: &[Definition]) -> Value {
     let properties: Map<String, Value> =
         definitions.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
-    let lines: Vec<&str> = description.iter().map(|line| line.trim()).collect();
-    json!({"type": "object", "description": lines.join("\n"), "properties": properties})
+    json!({"type": "object", "description": joined(description), "properties": properties})
+}
+
+/// The lines of a comment as one text.
+fn joined(lines: &[&str]) -> String {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+    lines.join("\n")
 }
 
 /// Defines a struct of options and what is known of each.
@@ -166,6 +179,11 @@ macro_rules! names {
             pub const ALL: [$type; [$($name),+].len()] = [$($type::$value),+];
             /// Their names.
             pub const NAMES: [&'static str; [$($name),+].len()] = [$($name),+];
+            /// Their names and what they are.
+            pub(crate) const NAMED: crate::definition::Named = crate::definition::Named {
+                description: &[$($about),+],
+                names: &Self::NAMES,
+            };
 
             /// Its name.
             pub fn as_str(self) -> &'static str {

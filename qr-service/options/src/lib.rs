@@ -15,6 +15,7 @@
 mod readme {}
 
 pub mod artwork;
+mod contradictions;
 mod definition;
 pub mod fault;
 pub mod options;

@@ -26,9 +26,9 @@ options! {
         data: Bytes = text(2, 9456).format("byte"),
 
         /// The kind of symbol.
-        kind: Kind = one_of(&Kind::NAMES).default("qr"),
+        kind: Kind = one_of(Kind::NAMED).default("qr"),
         /// Error correction level. The default is M; Micro QR has L, M and Q and by default any, rMQR M and H.
-        level: LevelName = one_of(&LevelName::NAMES),
+        level: LevelName = one_of(LevelName::NAMED),
         /// Raises the level as far as the version has room. Only for `qr`.
         boost: bool = boolean(),
         /// The smallest version allowed: 1 to 40, for Micro QR 1 to 4.
@@ -42,7 +42,7 @@ options! {
         /// Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score.
         mask: u8 = integer(0, 7),
         /// Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode.
-        mode: Mode = one_of(&Mode::NAMES).default("auto"),
+        mode: Mode = one_of(Mode::NAMED).default("auto"),
         /// Declares the encoding by an ECI assignment number; UTF-8 is 26. Old readers print the header.
         eci: u32 = integer(0, 999_999),
         /// The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`.
@@ -52,7 +52,7 @@ options! {
         part: u8 = integer(1, 16),
 
         /// The format. The path's extension or `Accept` chooses it too; the default is `png`.
-        format: Format = one_of(&Format::NAMES),
+        format: Format = one_of(Format::NAMED),
         /// Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
         margin: u32 = integer(0, 100),
         /// Width in pixels, for `png` and `svg`. The modules of a PNG are whole pixels, and the symbol is centred.
@@ -68,9 +68,9 @@ options! {
         /// Colour of the light modules and the quiet zone; `0000` is transparent.
         light: Ink = any_text().default("fff").example("ffffff00"),
         /// Shape of the modules, for `png` and `svg`. Only for `qr`.
-        shape: Shape = one_of(&Shape::NAMES).default("square"),
+        shape: Shape = one_of(Shape::NAMED).default("square"),
         /// Shape of the three finder patterns, for `png` and `svg`. Only for `qr`.
-        finder_shape: FinderShape = one_of(&FinderShape::NAMES).default("square"),
+        finder_shape: FinderShape = one_of(FinderShape::NAMED).default("square"),
         /// Logo in the middle, for `png` and `svg`: a PNG, JPEG or WebP of up to 256 kB and a million pixels, as
         /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
         /// default, and the version rises until each block of error correction can spare what the logo covers.
@@ -79,9 +79,9 @@ options! {
         /// Width of the logo's field as a share of the symbol's.
         logo_size: f64 = number(0.05, 0.5).default("0.2"),
         /// The characters of `txt`.
-        style: Style = one_of(&Style::NAMES).default("blocks"),
+        style: Style = one_of(Style::NAMED).default("blocks"),
         /// The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper.
-        ink: InkedModules = one_of(&InkedModules::NAMES).default("light"),
+        ink: InkedModules = one_of(InkedModules::NAMED).default("light"),
         /// Title for screen readers, for `svg`.
         title: String = text(1, 500),
         /// File name, which makes a browser download the picture.
@@ -140,7 +140,7 @@ impl From<LevelName> for qr_core::Level {
 }
 
 names! {
-    /// See [`qr_core::Modes`].
+    /// How characters become bits.
     #[derive(Default)]
     Mode {
         /// The fewest bits.
@@ -235,7 +235,7 @@ names! {
         Square = "square",
         /// Squares with round corners.
         Rounded = "rounded",
-        /// Circles.
+        /// A circle within a ring, which is as round as decoders can find it.
         Circle = "circle",
     }
 }
@@ -253,7 +253,7 @@ names! {
 }
 
 names! {
-    /// See [`qr_core::Ink`].
+    /// The modules that characters draw.
     #[derive(Default)]
     InkedModules {
         /// The light modules.

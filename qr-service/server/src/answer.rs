@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use service_kit::OfUnknownLength;
 
 /// The body of an answer. axum's own is always boxed, which costs an allocation and calls through pointers.
 pub(crate) enum AnswerBody {
@@ -13,6 +14,18 @@ pub(crate) enum AnswerBody {
     Whole(Bytes),
     /// Any other.
     Boxed(Body),
+}
+
+impl From<Bytes> for AnswerBody {
+    fn from(bytes: Bytes) -> Self {
+        AnswerBody::Whole(bytes)
+    }
+}
+
+impl From<OfUnknownLength> for AnswerBody {
+    fn from(body: OfUnknownLength) -> Self {
+        AnswerBody::Boxed(Body::new(body))
+    }
 }
 
 impl http_body::Body for AnswerBody {

@@ -4,6 +4,7 @@ mod accept;
 pub mod admin;
 #[cfg(target_env = "musl")]
 mod allocator;
+mod conditional;
 mod connection;
 mod limits;
 pub mod metrics;
@@ -25,6 +26,7 @@ use tokio::time::timeout;
 
 use accept::Acceptor;
 pub use admin::Admin;
+pub use conditional::{OfUnknownLength, is_known, not_modified};
 pub use connection::Timeouts;
 pub use limits::{allow_connections, connections_up_to};
 use metrics::Connections;

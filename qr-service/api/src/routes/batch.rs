@@ -11,10 +11,10 @@ use http::request::Parts;
 use serde_json::{Map, Value, json};
 
 use super::Api;
-use super::many::{Ended, Sending, check_all, make, place_for, read_asked, stream};
+use super::many::{Ended, Refused, Sending, check_all, make, place_for, read_asked, stream};
 use super::qr::{Made, make_here, remake_here};
 use crate::archive::Archive;
-use crate::fault::{Fault, Problem, Refusal};
+use crate::fault::{Fault, Refusal};
 use crate::items::Names;
 use crate::options::{Format, Options};
 use crate::plan::{Plan, plan_of};
@@ -36,12 +36,7 @@ struct Item {
     request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"))),
     responses(
         (status = 200, description = "The archive", content((Vec<u8> = "application/zip"))),
-        (status = 400, description = "Wrong items", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body took too long", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "The body is too long", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Another media type", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "Data that do not fit, pictures that nobody could read, or too much work", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
+        Refused,
     ),
 )]
 pub(super) async fn post(State(api): State<Arc<Api>>, request: Request) -> Response {

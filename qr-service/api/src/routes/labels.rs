@@ -11,10 +11,12 @@ use http::request::Parts;
 use serde_json::{Map, Value};
 
 use super::Api;
-use super::many::{Asked, Ended, Sending, TURN, check_all, make, place_for, read_asked, stream};
+use super::many::{
+    Asked, Ended, Refused, Sending, TURN, check_all, make, place_for, read_asked, stream,
+};
 use crate::caption::{Caption, LabelText};
 use crate::document::Document;
-use crate::fault::{Code, Fault, Problem, Refusal};
+use crate::fault::{Code, Fault, Refusal};
 use crate::options::{Format, Kind, Options};
 use crate::plan::{Millimetres, PicturePlan, Plan, plan_of};
 use crate::pool::Pool;
@@ -39,12 +41,7 @@ struct Label {
     request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"))),
     responses(
         (status = 200, description = "The sheet", content((Vec<u8> = "application/pdf"))),
-        (status = 400, description = "Wrong items, or labels that are too small", body = Problem, content_type = "application/problem+json"),
-        (status = 408, description = "The body took too long", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "The body is too long", body = Problem, content_type = "application/problem+json"),
-        (status = 415, description = "Another media type", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "Data that do not fit, labels that nobody could read, or too much work", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
+        Refused,
     ),
 )]
 pub(super) async fn post(State(api): State<Arc<Api>>, request: Request) -> Response {

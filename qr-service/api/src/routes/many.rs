@@ -3,6 +3,7 @@
 //! Every item is made and checked before the first byte is sent, so an answer has all of them or none. Then
 //! each is made once more as the client reads: the answer is never in memory as a whole.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,11 +19,13 @@ use http::{HeaderValue, Method};
 use http_body::Frame;
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use utoipa::ToSchema;
+use utoipa::openapi::{self, Content, Ref, RefOr};
 
 use super::Api;
 use super::bodies::read_body;
 use super::qr::NO_STORE;
-use crate::fault::{Code, Fault, Refusal};
+use crate::fault::{Code, Fault, Problem, Refusal};
 use crate::items::{ItemFaults, MEDIA, read_items};
 use crate::parameters::{Schema, read_query};
 use crate::pool::Pool;
@@ -36,6 +39,28 @@ const MAX_TIME: Duration = Duration::from_secs(4);
 const MAX_SENDING: Duration = Duration::from_secs(60);
 /// Items that a worker makes before others have their turn.
 pub(super) const TURN: usize = 16;
+
+/// The answers of these routes to what they refuse, for OpenAPI.
+pub(super) struct Refused;
+
+impl utoipa::IntoResponses for Refused {
+    fn responses() -> BTreeMap<String, RefOr<openapi::Response>> {
+        let answers = [
+            ("400", "Wrong options or items"),
+            ("408", "The body took too long"),
+            ("413", "The body is too long"),
+            ("415", "Another media type"),
+            ("422", "Data that do not fit, symbols that nobody could read, or too much work"),
+            ("503", "All workers are busy"),
+        ];
+        let problem = || Content::new(Some(Ref::from_schema_name(Problem::name())));
+        let describe = |(status, description): (&str, &str)| {
+            let answer = openapi::Response::builder().description(description);
+            (status.to_owned(), answer.content("application/problem+json", problem()).into())
+        };
+        answers.into_iter().map(describe).collect()
+    }
+}
 
 /// The values of a request.
 pub(super) struct Asked {

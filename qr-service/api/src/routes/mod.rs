@@ -12,10 +12,7 @@ mod page;
 mod payload;
 mod qr;
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
-use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
@@ -23,13 +20,11 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::any;
-use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, ETAG, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
 };
 use http::{HeaderValue, Method, StatusCode};
-use http_body::Frame;
 use tokio::sync::Semaphore;
 
 use self::compat::HostRoutes;
@@ -145,31 +140,4 @@ async fn cors(
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     }
     response
-}
-
-/// 304 without a body.
-fn not_modified(method: &Method, tag: HeaderValue, cache: HeaderValue) -> Response {
-    // To HEAD hyper would add `Content-Length: 0`, which is not the picture's length (RFC 9110
-    // section 8.6). If it does not know a body's length, it adds no header.
-    let body = if *method == Method::HEAD { Body::new(OfUnknownLength) } else { Body::empty() };
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::NOT_MODIFIED;
-    response.headers_mut().insert(CACHE_CONTROL, cache);
-    response.headers_mut().insert(ETAG, tag);
-    response
-}
-
-/// An empty body that does not report its length.
-struct OfUnknownLength;
-
-impl http_body::Body for OfUnknownLength {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(None)
-    }
 }

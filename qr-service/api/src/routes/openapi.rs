@@ -16,6 +16,9 @@ use crate::options::{Format, Options};
 use crate::payload::{KINDS, Kind};
 use crate::sheet::Sheet;
 
+/// The longest head of a request, which the server refuses beyond it; a query is a part of it.
+const MAX_HEAD_BYTES: u64 = 16 * 1024;
+
 #[derive(OpenApi)]
 #[openapi(
     info(title = "qr-service", description = "QR codes with every option, checked by a decoder"),
@@ -65,6 +68,12 @@ pub(super) fn document() -> Value {
     post["parameters"] = Value::Array(query_of(&of_sheet, &Value::Null));
     post["requestBody"]["content"]["application/json"]["schema"]["items"] =
         json!({"$ref": "#/components/schemas/Label"});
+    let operations = paths.values_mut().filter_map(Value::as_object_mut).flatten();
+    for (_, operation) in operations.filter(|(_, it)| it["parameters"].is_array()) {
+        // It is hyper that answers, so there is no problem document.
+        let description = "The query is too long; with POST, send it as a body";
+        operation["responses"]["431"] = json!({"description": description});
+    }
     document
 }
 
@@ -106,13 +115,13 @@ fn query_of(properties: &Value, required: &Value) -> Vec<Value> {
         |name: &str| required.as_array().into_iter().flatten().any(|required| required == name);
     let parameter = |(name, schema): (&String, &Value)| {
         json!({"name": name, "in": "query", "required": is_required(name),
-            "description": schema["description"], "schema": without_null(schema)})
+            "description": schema["description"], "schema": of_query(schema)})
     };
     properties.as_object().into_iter().flatten().map(parameter).collect()
 }
 
-/// The schema without null, which a query cannot have.
-fn without_null(schema: &Value) -> Value {
+/// The schema as a query has it: without null, and without a length that it has no room for.
+fn of_query(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let options = schema["oneOf"].as_array().into_iter().flatten();
     let option = options.into_iter().find(|option| option["type"] != "null").cloned();
@@ -124,6 +133,11 @@ fn without_null(schema: &Value) -> Value {
     let types = schema["type"].as_array().into_iter().flatten();
     if let Some(of) = types.into_iter().find(|of| *of != "null").cloned() {
         schema["type"] = of;
+    }
+    if schema["maxLength"].as_u64().is_some_and(|most| most > MAX_HEAD_BYTES)
+        && let Some(schema) = schema.as_object_mut()
+    {
+        schema.remove("maxLength");
     }
     schema
 }

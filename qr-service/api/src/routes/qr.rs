@@ -14,12 +14,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use qr_core::Level;
 use serde_json::{Map, Value};
+use service_kit::{is_known, not_modified};
 
+use super::Api;
 use super::bodies::read_options;
-use super::{Api, not_modified};
 use crate::artwork::{Artwork, LogoPixels};
 use crate::fault::{Code, Fault, Problem, Refusal};
-use crate::headers::{accepted, disposition, is_known, tag};
+use crate::headers::{accepted, disposition, tag};
 use crate::logo::Logo;
 use crate::options::{Format, Options};
 use crate::parameters::{Schema, read_query};

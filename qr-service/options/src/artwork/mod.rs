@@ -96,11 +96,15 @@ impl<'a> Artwork<'a> {
     }
 
     /// Radii of the finder pattern's outer edge, of its light ring's outer edge, and of its core.
+    ///
+    /// Decoders fit lines to both edges of the dark ring, and follow them across the symbol. On a full circle those
+    /// lines turn with every pixel of size, so `rxing` lost the symbol at some scales. With 2.5 straight modules
+    /// of each edge it reads all; the core may be a full circle.
     fn finder_radii(&self) -> [f64; 3] {
         match self.finders {
             FinderShape::Square => [0.0; 3],
             FinderShape::Rounded => [2.0, 1.0, 0.8],
-            FinderShape::Circle => [3.5, 2.5, 1.5],
+            FinderShape::Circle => [2.25, 1.25, 1.5],
         }
     }
 

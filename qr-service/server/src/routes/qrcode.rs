@@ -1,19 +1,16 @@
 //! `GET /qrcode?text=...`: the picture, or 304 if the client has it.
 
 use std::cell::RefCell;
-use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use http_body::Frame;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
+use http::{HeaderValue, Method, Request, Response};
 use qr_query::{MAX_TEXT_BYTES, parse_text};
+use service_kit::{is_known, not_modified};
 
 use crate::answer::AnswerBody;
 use crate::app::App;
@@ -54,7 +51,7 @@ fn answer<B>(app: &App, request: &Request<B>) -> Result<Response<AnswerBody>, Er
     let text = parse_text(request.uri().query().unwrap_or_default().as_bytes(), &mut buffer)?;
     let tag = app.tags.of(text);
     if is_known(request.headers(), &tag) {
-        return Ok(not_modified(request.method(), tag));
+        return Ok(not_modified(request.method(), tag, CACHE));
     }
     let picture = generate(app, text)?;
     Ok(found(picture, tag))
@@ -84,43 +81,4 @@ fn found(picture: Bytes, tag: HeaderValue) -> Response<AnswerBody> {
     headers.insert(CACHE_CONTROL, CACHE);
     headers.insert(ETAG, tag);
     response
-}
-
-fn not_modified(method: &Method, tag: HeaderValue) -> Response<AnswerBody> {
-    // To HEAD hyper would add `Content-Length: 0`, which is not the picture's length (RFC 9110
-    // section 8.6). If it does not know a body's length, it adds no header.
-    let body = match *method {
-        Method::HEAD => AnswerBody::Boxed(Body::new(OfUnknownLength)),
-        _ => AnswerBody::Whole(Bytes::new()),
-    };
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::NOT_MODIFIED;
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, CACHE);
-    headers.insert(ETAG, tag);
-    response
-}
-
-/// An empty body that does not report its length.
-struct OfUnknownLength;
-
-impl http_body::Body for OfUnknownLength {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(None)
-    }
-}
-
-/// Whether If-None-Match names the tag: a list, compared weakly, or `*` (RFC 9110 section 13.1.2).
-fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    headers.get_all(IF_NONE_MATCH).iter().any(|value| {
-        value.as_bytes().split(|&b| b == b',').map(<[u8]>::trim_ascii).any(|known| {
-            known == b"*" || known.strip_prefix(b"W/").unwrap_or(known) == tag.as_bytes()
-        })
-    })
 }

@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use service_kit::testing::connect;
 
-use crate::random::resident_bytes;
 use crate::support::{self, Answer, of_png, of_svg, padded, read, send, start};
 
 /// Asks again while the machine is too busy for it.
@@ -30,7 +29,7 @@ fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer {
 }
 
 /// A picture in one colour with opacity.
-fn logo(width: u32, height: u32, color: [u8; 4]) -> Vec<u8> {
+pub(crate) fn logo(width: u32, height: u32, color: [u8; 4]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);
     encoder.set_color(png::ColorType::Rgba);
@@ -39,7 +38,7 @@ fn logo(width: u32, height: u32, color: [u8; 4]) -> Vec<u8> {
     file
 }
 
-fn uri(file: &[u8]) -> String {
+pub(crate) fn uri(file: &[u8]) -> String {
     format!("data:image/png;base64,{}", STANDARD.encode(file))
 }
 
@@ -68,10 +67,6 @@ fn every_shape_decodes_as_png_and_svg() {
                 for more in
                     ["", "&dark=036&light=ffe", "&light=0000", "&version_min=7", "&size=301"]
                 {
-                    // Round finder patterns are refused with many modules; see below.
-                    if finders == "circle" && more == "&version_min=7" {
-                        continue;
-                    }
                     let query = format!(
                         "/v1/qr.{format}?text={text}&shape={shape}&finder_shape={finders}{more}"
                     );
@@ -82,14 +77,43 @@ fn every_shape_decodes_as_png_and_svg() {
     }
 }
 
+/// Reads the PNG with the service's own decoder, rxing, at the size at which it was sent.
+fn assert_reads_with_rxing(addr: SocketAddr, answer: &Answer, text: &str, query: &str) {
+    let stream = &mut BufReader::new(connect(addr));
+    let type_of_png = "content-type: image/png\r\n";
+    let read = send(stream, "POST", "/v1/decode", type_of_png, &answer.body).json();
+    assert_eq!(read["symbols"][0]["data"], STANDARD.encode(text), "{query} {read}");
+}
+
+/// Full circles were read at some scales and not at others: rxing lost this one at 8 pixels a module, and with version
+/// 7 at 3.
 #[test]
-fn round_finder_patterns_are_refused_where_a_decoder_cannot_read_them() {
+fn round_finder_patterns_decode_at_every_scale() {
     let service = start(&[]);
-    let query = "/v1/qr.png?text=a&shape=dots&finder_shape=circle&version_min=7";
-    let answer = get(service.addr, query);
-    assert_eq!((answer.status, answer.faults()), (422, vec!["finder_shape unreadable".to_owned()]));
-    let rounded = query.replace("circle", "rounded");
-    assert_reads(&get(service.addr, &rounded), "a", &rounded);
+    let text = " /";
+    for version in [1, 2, 7, 10, 20] {
+        for scale in [2, 3, 4, 5, 6, 7, 8, 9, 10, 13] {
+            for format in ["png", "svg"] {
+                let query = format!(
+                    "/v1/qr.{format}?text=%20%2F&boost=true&finder_shape=circle&version_min={version}&scale={scale}"
+                );
+                let answer = get(service.addr, &query);
+                assert_reads(&answer, text, &query);
+                if format == "png" {
+                    assert_reads_with_rxing(service.addr, &answer, text, &query);
+                }
+            }
+        }
+    }
+    // What rxing reads of a shape in one pixel, zxing-cpp does not.
+    let small =
+        "/v1/qr.svg?text=3840981416460679977879431102808592912544267050558&finder_shape=rounded";
+    let refused = get(service.addr, &format!("{small}&scale=1"));
+    assert_eq!((refused.status, refused.faults()), (422, vec!["scale unreadable".to_owned()]));
+    let as_found = "/v1/qr.png?text=%20%2F&boost=true&finder_shape=circle";
+    let answer = get(service.addr, as_found);
+    assert_reads(&answer, text, as_found);
+    assert_reads_with_rxing(service.addr, &answer, text, as_found);
 }
 
 #[test]
@@ -218,22 +242,6 @@ fn a_form_brings_the_logo_as_a_file() {
     let long = vec![0; 500_000];
     let answer = post_form(service.addr, &[text, ("name=\"logo\"; filename=\"a\"", &long)]);
     assert_eq!(answer.status, 413);
-}
-
-#[test]
-fn many_logos_that_are_far_larger_than_their_files_take_bounded_memory() {
-    let service = start(&[]);
-    // The most pixels allowed, 4 MB of them, in some kilobytes.
-    let body = json!({"text": "a", "logo": uri(&logo(1000, 1000, [32, 16, 192, 255]))});
-    let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let ask = || support::post_json(service.addr, "/v1/qr.png", &body).status;
-        let clients: Vec<_> = (0..40).map(|_| scope.spawn(ask)).collect();
-        clients.into_iter().map(|client| client.join().unwrap()).collect()
-    });
-    assert!(statuses.contains(&200), "{statuses:?}");
-    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
-    let resident = resident_bytes(service.child.id());
-    assert!(resident < 128_000_000, "{resident} bytes");
 }
 
 #[test]

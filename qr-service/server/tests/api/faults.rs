@@ -133,5 +133,35 @@ fn the_description_has_every_parameter_with_the_limits_that_hold() {
         if schema["oneOf"].is_array() || schema["enum"].is_array() {
             assert!(refused("nothing"), "{name}");
         }
+        // Generators of clients choose their types by it.
+        let format = match schema["type"].as_str() {
+            Some("integer") => "int32".into(),
+            Some("number") => "double".into(),
+            _ => schema["format"].clone(),
+        };
+        assert_eq!(schema["format"], format, "{name}");
+    }
+    let options = &document["components"]["schemas"]["Options"]["properties"];
+    let of_enum = |name: &str| &options[name]["oneOf"][1]["description"];
+    assert_eq!(of_enum("kind"), "A kind of symbol.");
+    assert_eq!(of_enum("level"), "An error correction level.");
+    assert_eq!(options["size"]["type"], json!(["integer", "null"]));
+    assert_eq!(options["size"]["format"], "int32");
+}
+
+#[test]
+fn what_batches_and_sheets_refuse_is_described_once() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    let refused = |path: &str| {
+        let mut answers = document["paths"][path]["post"]["responses"].clone();
+        let answered = answers.as_object_mut().unwrap().remove("200").unwrap();
+        assert!(answered["content"].is_object(), "{path}");
+        answers
+    };
+    assert_eq!(refused("/v1/batch"), refused("/v1/labels"));
+    for status in ["400", "408", "413", "415", "422", "503"] {
+        let problem = &refused("/v1/batch")[status]["content"]["application/problem+json"];
+        assert_eq!(problem["schema"]["$ref"], "#/components/schemas/Problem", "{status}");
     }
 }

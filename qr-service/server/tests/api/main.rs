@@ -10,6 +10,7 @@ mod bodies;
 mod decode;
 mod faults;
 mod formats;
+mod hostile;
 mod labels;
 mod payloads;
 mod random;

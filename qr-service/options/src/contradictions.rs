@@ -1,0 +1,175 @@
+//! Options that contradict each other, or that the kind of symbol, the format or this build does not have.
+
+use crate::fault::{Code, Fault};
+use crate::options::{Format, Kind, LevelName, Mode, Options};
+use crate::plan::Look;
+
+/// Heights and widths of rMQR symbols, in modules (ISO/IEC 23941).
+const RMQR_HEIGHTS: [u8; 6] = [7, 9, 11, 13, 15, 17];
+const RMQR_WIDTHS: [u8; 6] = [27, 43, 59, 77, 99, 139];
+
+/// Every contradiction of the options but those of the content, with the format of the path.
+pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    check_build(options, format, &mut faults);
+    check_formats(options, format, &mut faults);
+    check_kind(options, &mut faults);
+    if matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji)) && options.data.is_some() {
+        let detail = "data are bytes, which have no Kanji";
+        faults.push(contradiction("mode", detail).suggest("give text, or use mode byte"));
+    }
+    if options.size.is_some() && options.scale.is_some() {
+        faults.push(contradiction("scale", "size is given too; one of them decides"));
+    }
+    faults
+}
+
+/// A fault of a parameter that another one rules out.
+pub(crate) fn contradiction(parameter: &str, detail: impl Into<String>) -> Fault {
+    Fault::new(parameter, Code::Contradictory, detail)
+}
+
+/// What this build of the crate leaves out.
+fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
+    let has_shape = !Look::of(options).is_plain();
+    let is_kanji = matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji));
+    let lacks = [
+        ("format", format == Format::Pdf && !cfg!(feature = "pdf"), "PDF"),
+        ("format", format == Format::Eps && !cfg!(feature = "eps"), "EPS"),
+        ("mode", is_kanji && !cfg!(feature = "kanji"), "Kanji mode"),
+        (
+            "shape",
+            has_shape && format == Format::Png && !cfg!(feature = "shapes"),
+            "PNG of shapes, only SVG",
+        ),
+    ];
+    for (name, _, what) in lacks.into_iter().filter(|(_, lacks, _)| *lacks) {
+        let detail = format!("this build of the library has no {what}");
+        faults.push(Fault::new(name, Code::NotAllowed, detail));
+    }
+}
+
+/// Options that only some formats have.
+fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
+    use Format::{Eps, Pdf, Png, Svg, Txt};
+    let of: [(&str, bool, &[Format]); 13] = [
+        ("shape", options.shape.is_some(), &[Png, Svg]),
+        ("finder_shape", options.finder_shape.is_some(), &[Png, Svg]),
+        ("logo", options.logo.is_some(), &[Png, Svg]),
+        ("logo_size", options.logo_size.is_some(), &[Png, Svg]),
+        ("size", options.size.is_some(), &[Png, Svg]),
+        ("scale", options.scale.is_some(), &[Png, Svg]),
+        ("dark", options.dark.is_some(), &[Png, Svg]),
+        ("light", options.light.is_some(), &[Png, Svg]),
+        ("width_mm", options.width_mm.is_some(), &[Pdf, Eps]),
+        ("title", options.title.is_some(), &[Svg]),
+        ("style", options.style.is_some(), &[Txt]),
+        ("ink", options.ink.is_some(), &[Txt]),
+        ("margin", options.margin.is_some(), &[Png, Svg, Pdf, Eps, Txt]),
+    ];
+    for (name, is_given, formats) in of {
+        if is_given && !formats.contains(&format) {
+            let names: Vec<_> = formats.iter().map(|format| format.as_str()).collect();
+            let detail =
+                format!("it has no effect on {}, only on {}", format.as_str(), names.join(", "));
+            faults.push(contradiction(name, detail));
+        }
+    }
+    if let Some(asked) = options.format.filter(|asked| *asked != format) {
+        let detail =
+            format!("it is {}, and the path ends with {}", asked.as_str(), format.as_str());
+        faults.push(contradiction("format", detail));
+    }
+    if let Some(name) = &options.filename
+        && name.contains(|c: char| c.is_control() || "/\\\"".contains(c))
+    {
+        let detail = "a file name has no slash, quotation mark or control character";
+        faults.push(Fault::new("filename", Code::Malformed, detail));
+    }
+}
+
+/// Options that only some kinds of symbol have.
+fn check_kind(options: &Options, faults: &mut Vec<Fault>) {
+    use Kind::{Micro, Qr, Rmqr};
+    let kind = options.kind.unwrap_or_default();
+    let versions = options.version_min.is_some() || options.version_max.is_some();
+    let of: [(&str, bool, &[Kind]); 12] = [
+        ("shape", options.shape.is_some(), &[Qr]),
+        ("finder_shape", options.finder_shape.is_some(), &[Qr]),
+        ("logo", options.logo.is_some(), &[Qr]),
+        ("boost", options.boost == Some(true), &[Qr]),
+        ("gs1", options.gs1 == Some(true), &[Qr]),
+        ("part", options.part.is_some(), &[Qr]),
+        ("mask", options.mask.is_some(), &[Qr, Micro]),
+        ("eci", options.eci.is_some(), &[Qr, Rmqr]),
+        ("rmqr_height", options.rmqr_height.is_some(), &[Rmqr]),
+        ("rmqr_width", options.rmqr_width.is_some(), &[Rmqr]),
+        ("version_min", versions && options.version_min.is_some(), &[Qr, Micro]),
+        ("version_max", versions && options.version_max.is_some(), &[Qr, Micro]),
+    ];
+    for (name, is_given, kinds) in of {
+        if is_given && !kinds.contains(&kind) {
+            let names: Vec<_> = kinds.iter().map(|kind| kind.as_str()).collect();
+            let detail = format!("{} does not have it, only {}", kind.as_str(), names.join(", "));
+            faults.push(contradiction(name, detail));
+        }
+    }
+    if options.logo.is_some() && options.part.is_some() {
+        let detail = "a logo may need a higher version than the other parts have";
+        faults.push(contradiction("part", detail));
+    }
+    if options.logo.is_none() && options.logo_size.is_some() {
+        faults.push(contradiction("logo_size", "there is no logo"));
+    }
+    check_limits_of_kind(options, kind, faults);
+}
+
+fn check_limits_of_kind(options: &Options, kind: Kind, faults: &mut Vec<Fault>) {
+    let levels: &[LevelName] = match kind {
+        Kind::Qr => return check_version_order(options, faults),
+        Kind::Micro => &[LevelName::L, LevelName::M, LevelName::Q],
+        Kind::Rmqr => &[LevelName::M, LevelName::H],
+    };
+    if let Some(level) = options.level.filter(|level| !levels.contains(level)) {
+        let names = levels.iter().map(|level| format!("{level:?}"));
+        let detail = format!("{} has no level {level:?}", kind.as_str());
+        faults.push(Fault::new("level", Code::NotAllowed, detail).allowed(names));
+    }
+    if kind == Kind::Micro {
+        let given =
+            [("version_min", options.version_min, 4), ("version_max", options.version_max, 4)];
+        for (name, value, most) in given.into_iter().chain([("mask", options.mask, 3)]) {
+            if value.is_some_and(|value| value > most) {
+                let detail = format!("use at most {most} with micro");
+                faults.push(Fault::new(name, Code::OutOfRange, detail).at_most(most));
+            }
+        }
+        check_version_order(options, faults);
+    } else {
+        let given = [
+            ("rmqr_height", options.rmqr_height, RMQR_HEIGHTS),
+            ("rmqr_width", options.rmqr_width, RMQR_WIDTHS),
+        ];
+        for (name, value, allowed) in given {
+            if value.is_some_and(|value| !allowed.contains(&value)) {
+                let detail = format!("use one of {allowed:?}");
+                faults.push(Fault::new(name, Code::NotAllowed, detail).allowed(allowed));
+            }
+        }
+        if options.rmqr_width == Some(27)
+            && options.rmqr_height.is_some_and(|it| it != 11 && it != 13)
+        {
+            let fault = contradiction("rmqr_width", "27 modules are only 11 or 13 high");
+            faults.push(fault.suggest("use rmqr_height 11 or 13, or a width of 43"));
+        }
+    }
+}
+
+fn check_version_order(options: &Options, faults: &mut Vec<Fault>) {
+    if let (Some(low), Some(high)) = (options.version_min, options.version_max)
+        && low > high
+    {
+        let detail = format!("version_min {low} is above version_max {high}");
+        faults.push(contradiction("version_min", detail).at_most(high));
+    }
+}

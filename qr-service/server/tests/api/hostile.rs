@@ -1,0 +1,236 @@
+//! Clients that ask for as much as they may, or read as slowly as they can: the service's memory stays bounded, and
+//! `/qrcode` answers beside them.
+//!
+//! `cargo test --workspace --all-features --test api hostile -- --nocapture --test-threads 1` prints how long
+//! `/qrcode` took; no test fails for it.
+
+use std::io::{BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use service_kit::testing::{Service, connect, eventually};
+
+use crate::artwork::{logo, uri};
+use crate::support::{files_of, get, post_json, post_many, send, start};
+
+/// The most memory that the service may take, whatever it is asked.
+const MOST_BYTES: u64 = 128_000_000;
+
+/// The most memory that the process has had in RAM.
+pub(crate) fn resident_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
+}
+
+/// Ends those who watch it, also if a test fails.
+#[derive(Default)]
+struct Over(AtomicBool);
+
+struct OnDrop<'a>(&'a Over);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Over {
+    fn is_near(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs an attack while another client asks for `/qrcode` a hundred times a second. All of that client's requests are
+/// answered, and the service's memory stays bounded.
+fn beside<T>(service: &Service, what: &str, attack: impl FnOnce() -> T) -> T {
+    let over = Over::default();
+    let (result, mut times) = thread::scope(|scope| {
+        let client = scope.spawn(|| {
+            let mut stream = BufReader::new(connect(service.addr));
+            let mut times = Vec::new();
+            while !over.is_near() {
+                let begun = Instant::now();
+                let answer = send(&mut stream, "GET", "/qrcode?text=beside", "", b"");
+                assert_eq!(answer.status, 200);
+                times.push(begun.elapsed());
+                thread::sleep(Duration::from_millis(10));
+            }
+            times
+        });
+        let result = {
+            let _end = OnDrop(&over);
+            attack()
+        };
+        (result, client.join().unwrap())
+    });
+    times.sort();
+    let (p99, slowest) = (times[times.len() * 99 / 100], times[times.len() - 1]);
+    let resident = resident_bytes(service.child.id());
+    anstream::println!(
+        "{what}: {} requests of /qrcode, p99 {p99:?}, slowest {slowest:?}; {resident} bytes resident at most",
+        times.len()
+    );
+    assert!(resident < MOST_BYTES, "{resident} bytes");
+    result
+}
+
+/// Lets so many clients ask at once; the statuses of their answers.
+fn at_once(clients: usize, ask: impl Fn(usize) -> u16 + Sync) -> Vec<u16> {
+    thread::scope(|scope| {
+        let ask = &ask;
+        let clients: Vec<_> = (0..clients).map(|i| scope.spawn(move || ask(i))).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn a_flood_of_the_largest_pictures_is_bounded_in_memory_and_partly_refused() {
+    let service = start(&[("QR_API_QUEUE", "16")]);
+    let addr = service.addr;
+    let text = "x".repeat(2000);
+    let statuses = beside(&service, "largest pictures", || {
+        at_once(100, |i| {
+            get(addr, &format!("/v1/qr.png?text={i}{text}&size=4096&dark=123&level=L")).status
+        })
+    });
+    let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
+    assert_eq!(count(200) + count(503), 100, "{statuses:?}");
+    assert!(count(200) > 0 && count(503) > 0, "{statuses:?}");
+    // Afterwards there is room again.
+    assert_eq!(get(addr, "/v1/qr.png?text=a&dark=123").status, 200);
+    let _: Value = get(addr, "/v1/qr.json?text=a").json();
+}
+
+#[test]
+fn many_logos_that_are_far_larger_than_their_files_take_bounded_memory() {
+    let service = start(&[]);
+    // The most pixels allowed, 4 MB of them, in some kilobytes.
+    let body = json!({"text": "a", "logo": uri(&logo(1000, 1000, [32, 16, 192, 255]))});
+    let statuses = beside(&service, "logos", || {
+        at_once(40, |_| post_json(service.addr, "/v1/qr.png", &body).status)
+    });
+    assert!(statuses.contains(&200), "{statuses:?}");
+    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+}
+
+/// A PNG of one pixel whose colour profile is 128 MB of zeros, in 128 kB.
+fn bomb() -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut info = png::Info::with_size(1, 1);
+    info.color_type = png::ColorType::Rgba;
+    info.icc_profile = Some(vec![0; 128 << 20].into());
+    let encoder = png::Encoder::with_info(&mut file, info).unwrap();
+    encoder.write_header().unwrap().write_image_data(&[9; 4]).unwrap();
+    assert!(file.len() < 256_000, "{}", file.len());
+    file
+}
+
+#[test]
+fn logos_that_are_decompression_bombs_take_bounded_memory() {
+    let service = start(&[]);
+    // It says that it has 268 million pixels.
+    let mut of_pixels = logo(1, 1, [0; 4]);
+    of_pixels[16..24].copy_from_slice(&[0, 0, 0x40, 0, 0, 0, 0x40, 0]);
+    for (file, status) in [(of_pixels, 400), (bomb(), 200)] {
+        let body = json!({"text": "a", "logo": uri(&file)});
+        let statuses = beside(&service, "bombs", || {
+            at_once(20, |_| post_json(service.addr, "/v1/qr.png", &body).status)
+        });
+        assert!(statuses.contains(&status), "{statuses:?}");
+        assert!(statuses.iter().all(|it| *it == status || *it == 503), "{statuses:?}");
+    }
+}
+
+#[test]
+fn batches_of_a_thousand_whose_last_item_is_wrong_send_nothing_in_bounded_memory() {
+    let service = start(&[]);
+    let mut items = vec![json!({"text": "an item", "size": 1000, "dark": "036"}); 999];
+    items.push(json!({"text": "an item", "dark": "ff0"}));
+    let body = Value::from(items).to_string();
+    let answers = beside(&service, "batches with a wrong item", || {
+        let ask = || post_many(service.addr, "/v1/batch", "application/json", body.as_bytes());
+        (0..3).map(|_| ask()).collect::<Vec<_>>()
+    });
+    for answer in answers {
+        assert_eq!(answer.status, 422, "{}", answer.text());
+        // The machine may be too busy to make them in time, which is refused as well.
+        let faults = answer.faults();
+        assert!(
+            faults == ["items[999].dark contrast"] || faults == ["items out-of-range"],
+            "{faults:?}"
+        );
+    }
+}
+
+/// Connects with small buffers, asks for an archive of 10 MB, and reads the first bytes of its answer.
+fn ask_for_much(addr: SocketAddr) -> TcpStream {
+    // Each is 98 kB of characters, which are quickly made.
+    let items = Value::from(vec![json!({"text": "a"}); 100]).to_string();
+    let head = format!(
+        "POST /v1/batch?format=txt&style=ascii&margin=100 HTTP/1.1\r\nhost: x\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        items.len()
+    );
+    loop {
+        let mut stream = with_small_buffer(addr);
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(items.as_bytes()).unwrap();
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).unwrap();
+        match &begin {
+            b"HTTP/1.1 200" => return stream,
+            // The machine is too busy to make them in time.
+            b"HTTP/1.1 422" => {}
+            other => panic!("{:?}", std::str::from_utf8(other)),
+        }
+    }
+}
+
+fn with_small_buffer(addr: SocketAddr) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        socket.connect(addr).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+}
+
+#[test]
+fn clients_that_read_a_batch_a_byte_a_second_take_little_memory_and_lose_their_places() {
+    let service = start(&[("QR_REQUEST_TIMEOUT", "8s")]);
+    let addr = service.addr;
+    let small = |what: &[u8]| post_many(addr, "/v1/batch", "text/csv", what);
+    beside(&service, "slow readers", || {
+        let over = Over::default();
+        thread::scope(|scope| {
+            let _end = OnDrop(&over);
+            let clients = [(); 2].map(|()| scope.spawn(|| ask_for_much(addr)));
+            let clients = clients.map(|client| client.join().unwrap());
+            for mut client in clients {
+                let over = &over;
+                scope.spawn(move || {
+                    // It goes on after the service has closed, with what the kernel holds.
+                    while !over.is_near() && client.read(&mut [0]).is_ok_and(|read| read > 0) {
+                        thread::sleep(Duration::from_secs(1));
+                    }
+                });
+            }
+            // They have both places, and no one else waits for one.
+            let refused = small(b"text\na\n");
+            assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
+            // Until they have read for too long.
+            eventually("a place", || small(b"text\na\n").status == 200);
+        });
+    });
+    assert_eq!(files_of(&small(b"text\na\n").body).len(), 2);
+    // A batch has one picture at a time in memory, and hyper buffers some.
+    let resident = resident_bytes(service.child.id());
+    assert!(resident < 40_000_000, "{resident} bytes");
+}
