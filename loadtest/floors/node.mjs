@@ -33,5 +33,9 @@ if (tuned && Number(cores) > 1 && cluster.isPrimary) {
     process.exit();
   });
 } else {
-  createServer(limits, tuned ? flat : documented).listen({ port: Number(port), host, backlog: 4096 });
+  createServer(limits, tuned ? flat : documented).listen({
+    port: Number(port),
+    host,
+    backlog: 4096,
+  });
 }

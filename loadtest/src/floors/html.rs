@@ -65,21 +65,17 @@ fn plot(report: &Report, column: Column, connections: usize) -> String {
     );
     let x = |value: f64| NAMES + PLOT * value / fastest;
     for (at, (row, [low, median, high])) in bars.into_iter().enumerate() {
-        let y = HEAD + LINE * at as f64;
-        let base = if row.name == "qr-service" { " base" } else { "" };
+        let top = HEAD + LINE * at as f64;
+        let (name, width) = (row.name, PLOT * median / fastest);
+        let base = if name == "qr-service" { " base" } else { "" };
+        let (baseline, bar, middle) = (top + 12.0, top + 2.0, top + 8.0);
+        let (from, to, beside) = (x(low), x(high), x(high) + 8.0);
         let _ = writeln!(
             out,
-            "<text x=\"0\" y=\"{}\">{}</text><rect class=\"bar{base}\" x=\"{NAMES}\" y=\"{}\" width=\"{:.1}\" \
-             height=\"12\"/><line class=\"grid\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{3}\" y2=\"{3}\"/>\
-             <text class=\"faint\" x=\"{:.1}\" y=\"{1}\">{}</text>",
-            y + 12.0,
-            row.name,
-            y + 2.0,
-            y + 8.0,
-            PLOT * median / fastest,
-            x(low),
-            x(high),
-            x(median.max(high)) + 8.0,
+            "<text x=\"0\" y=\"{baseline}\">{name}</text>\
+             <rect class=\"bar{base}\" x=\"{NAMES}\" y=\"{bar}\" width=\"{width:.1}\" height=\"12\"/>\
+             <line class=\"grid\" x1=\"{from:.1}\" x2=\"{to:.1}\" y1=\"{middle}\" y2=\"{middle}\"/>\
+             <text class=\"faint\" x=\"{beside:.1}\" y=\"{baseline}\">{}</text>",
             number(median),
         );
     }

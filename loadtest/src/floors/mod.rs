@@ -88,14 +88,21 @@ pub fn compare(
     for &floor in floors {
         for &column in plan.columns.iter().filter(|&&column| floor.has(column)) {
             let what = || format!("{}, {}", floor.name, column.title());
-            match Server::start(floor, column, &plan.server_cores).with_context(what) {
+            match Server::start(floor, column, &plan.server_cores) {
                 Ok(server) => {
                     let answer = answer::ask(server.addr, floor).with_context(what)?;
                     let measured = vec![Vec::new(); plan.connections.len()];
                     cells.here.push(Cell { floor, column, answer, measured });
                 }
-                Err(error) if wanted(floor) => return Err(error),
-                Err(error) => cells.left_out.push(format!("{error:#}")),
+                Err(error) if wanted(floor) => return Err(error.context(what())),
+                Err(error) => {
+                    // The first line of a server's last words, once for all columns that it holds for.
+                    let line = format!("{}: {error:#}", floor.name);
+                    let line = line.lines().next().unwrap_or_default().to_owned();
+                    if !cells.left_out.contains(&line) {
+                        cells.left_out.push(line);
+                    }
+                }
             }
         }
     }

@@ -12,6 +12,8 @@ pub(super) enum Way {
     Rust(&'static str),
     /// A program of `loadtest/floors/go`.
     Go(&'static str),
+    /// `loadtest/floors/go/gohyper`, one program per column.
+    GoHyper,
     /// `node.mjs`.
     Node,
     /// `bun.mjs`.
@@ -142,7 +144,7 @@ const ALWAYS_TIMES: &str = "its timeouts cannot be turned off";
 const NGINX_SAYS: &str = "nginx' filter for heads always writes Server and Connection";
 
 /// Every row.
-pub static FLOORS: [Floor; 15] = [
+pub static FLOORS: [Floor; 16] = [
     floor("hyper", Way::Rust("hyper"), "hyper 1 without a router, on tokio"),
     floor("axum", Way::Rust("axum"), "axum 0.8, a router with one route"),
     floor("actix-web", Way::Rust("actix-web"), "actix-web 4; tuned: actix-http"),
@@ -153,6 +155,7 @@ pub static FLOORS: [Floor; 15] = [
     floor("monoio", Way::Rust("monoio"), "hyper on monoio: io_uring, a runtime per core"),
     floor("net/http", Way::Go("nethttp"), "Go's net/http; tuned: no router, a process per core"),
     floor("fasthttp", Way::Go("fasthttp"), "Go's fasthttp; tuned: a process per core"),
+    floor("go-hyper", Way::GoHyper, "Go's net/http handlers, called through C by hyper"),
     floor("node", Way::Node, "Node's http; tuned: flat headers, a process per core"),
     floor("bun", Way::Bun, "Bun.serve; tuned: no router, a process per core"),
     floor("nginx", Way::Nginx("nginx.conf"), "nginx, `return 200`")

@@ -39,7 +39,7 @@ impl Server {
         command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);
         let place = Place { addr, column, cores, folder: folder.path() };
         place.add(floor.way, &mut command)?;
-        command.env("GOMAXPROCS", cores.count().to_string());
+        command.env("GOMAXPROCS", cores.count().to_string()).env("RUST_BACKTRACE", "0");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = command.spawn().context("setpriv")?;
         let mut server = Server { addr, child, _folder: folder };
@@ -103,6 +103,12 @@ impl Place<'_> {
             }
             Way::Go(name) => {
                 let program = format!("target/floors/{name}");
+                command.arg(there(&program, "make floors builds it")?);
+                self.add_arguments(command);
+            }
+            Way::GoHyper => {
+                let [column, _] = self.column.words();
+                let program = format!("target/floors/gohyper-{column}");
                 command.arg(there(&program, "make floors builds it")?);
                 self.add_arguments(command);
             }

@@ -22,6 +22,9 @@ const (
 	IdleTimeout = 60 * time.Second
 )
 
+// Garbage is how far the heap may grow, in percent of what is in use, before a tuned server collects it.
+const Garbage = 800
+
 // Arguments are those of all servers.
 type Arguments struct {
 	Address  string
@@ -42,10 +45,10 @@ func Read() (Arguments, error) {
 	return read, nil
 }
 
-// Tuned serves as the entries that lead at TechEmpower do: a process per core, and a heap that may grow further
-// before the garbage is collected. It returns when serve does.
+// Tuned serves as the entries that lead at TechEmpower do: a process per core, and more Garbage. It returns when
+// serve does.
 func Tuned(arguments Arguments, serve func(net.Listener) error) error {
-	debug.SetGCPercent(800)
+	debug.SetGCPercent(Garbage)
 	if arguments.Cores == 1 {
 		listener, err := reuseport.Listen("tcp4", arguments.Address)
 		if err != nil {
