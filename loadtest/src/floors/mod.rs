@@ -149,10 +149,11 @@ fn load_one(
     let cpu = cpu_seconds(&roots) - before;
     let wrk_cpu = waited_cpu_seconds() - wrk_before;
     ensure!(load.errors == 0, "{} requests failed", load.errors);
+    ensure!(load.requests > 0.0, "no request was answered in {} s", plan.seconds);
     Ok(Measured {
         requests_per_second: load.requests_per_second,
         p99_seconds: load.p99_seconds,
-        cpu_seconds_per_request: cpu / load.requests.max(1.0),
+        cpu_seconds_per_request: cpu / load.requests,
         busy: cpu / took / plan.server_cores.count() as f64,
         wrk_busy: wrk_cpu / took / plan.load_cores.count() as f64,
     })

@@ -214,8 +214,9 @@ fn versions() -> Vec<String> {
 }
 
 fn method(plan: &Plan) -> String {
+    let rounds = if plan.rounds == 1 { "round" } else { "rounds" };
     format!(
-        "{} rounds; in each, every row's server alone on {}, warmed up for 1 s and loaded for {} s by wrk on {}, over \
+        "{} {rounds}; in each, every row's server alone on {}, warmed up for 1 s and loaded for {} s by wrk on {}, over \
          kept connections without pipelining. Before, each answered two requests over one connection with the same \
          420 bytes, status, Content-Type, Content-Length and Date; names of headers may have any case and order. With \
          timeouts, a request's head may take 10 s and a connection may wait 60 s.",
