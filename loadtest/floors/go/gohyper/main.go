@@ -38,9 +38,9 @@ func main() {
 // bridge_handle answers one request with the default mux, on the thread of hyper's that read it.
 //
 //export bridge_handle
-func bridge_handle(head *C.head, answer unsafe.Pointer) {
+func bridge_handle(asked *C.head, answer unsafe.Pointer) {
 	w := &writer{header: http.Header{}, status: http.StatusOK}
-	if request, err := requestOf(head); err == nil {
+	if request, err := requestOf(asked); err == nil {
 		http.DefaultServeMux.ServeHTTP(w, request)
 	} else {
 		w.status = http.StatusBadRequest
