@@ -77,13 +77,17 @@ pub unsafe extern "C" fn bridge_answer(
     let answer = unsafe { &mut *answer.cast::<Response<Full<Bytes>>>() };
     // SAFETY: the caller's promise.
     *answer.body_mut() = Full::new(Bytes::copy_from_slice(unsafe { body.bytes() }));
-    *answer.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *answer.status_mut() =
+        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // SAFETY: the caller's promise.
-    let headers = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(headers, count) } };
+    let headers =
+        if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(headers, count) } };
     for Header { name, value } in headers {
         // SAFETY: the caller's promise.
         let (name, value) = unsafe { (name.bytes(), value.bytes()) };
-        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::from_bytes(name), HeaderValue::from_bytes(value))
+        {
             answer.headers_mut().append(name, value);
         }
     }
