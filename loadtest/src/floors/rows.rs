@@ -31,7 +31,7 @@ pub(super) enum Way {
 /// A column: how a server is set up. What documentation shows and what experts do are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Tuned as entries that lead at `TechEmpower` are, or as the server's documentation shows first.
+    /// Tuned in the manner of entries at `TechEmpower`, or as the server's documentation shows first.
     pub tuned: bool,
     /// Whether it ends connections whose client is too slow.
     pub timeouts: bool,
@@ -148,7 +148,7 @@ pub static FLOORS: [Floor; 16] = [
     floor("hyper", Way::Rust("hyper"), "hyper 1 without a router, on tokio"),
     floor("axum", Way::Rust("axum"), "axum 0.8, a router with one route"),
     floor("actix-web", Way::Rust("actix-web"), "actix-web 4; tuned: actix-http"),
-    floor("ntex", Way::Rust("ntex"), "ntex 3 on tokio; tuned: no router, on its own io_uring"),
+    floor("ntex", Way::Rust("ntex"), "ntex 3 on tokio; tuned: no router, on its own runtime with io_uring, but with no head written by hand as at TechEmpower"),
     floor("may_minihttp", Way::Rust("may_minihttp"), "may_minihttp, a coroutine a connection")
         .differs("may_minihttp writes `200 Ok` and Server itself")
         .only(&WITHOUT, "it has no timeouts"),
@@ -168,11 +168,11 @@ pub static FLOORS: [Floor; 16] = [
         .differs("h2o always writes Connection")
         .only(
             &[column(false, true)],
-            "its timeouts cannot be turned off; its entry at TechEmpower is a program in C",
+            "its timeouts cannot be turned off; its entry at TechEmpower, a program in C, was not tried",
         ),
     floor("haproxy", Way::Haproxy, "HAProxy, `http-request return`").only(
         &DOCUMENTED,
-        "its documentation knows nothing that would make this answer faster on a few cores",
+        "no tuned set-up was tried",
     ),
     Floor {
         is_static: false,
@@ -185,7 +185,7 @@ pub static FLOORS: [Floor; 16] = [
         .differs("it is the service itself")
         .only(
             &[column(false, true)],
-            "it always has timeouts; its defaults are what was measured best",
+            "it always has timeouts, and runs with its defaults",
         )
     },
 ];

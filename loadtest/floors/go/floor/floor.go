@@ -45,7 +45,7 @@ func Read() (Arguments, error) {
 	return read, nil
 }
 
-// Tuned serves as the entries that lead at TechEmpower do: a process per core, and more Garbage. It returns when
+// Tuned serves in the manner of entries at TechEmpower: a process per core, and more Garbage. It returns when
 // serve does.
 func Tuned(arguments Arguments, serve func(net.Listener) error) error {
 	debug.SetGCPercent(Garbage)
