@@ -140,13 +140,15 @@ lint: CHECK := --check
 lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
 	@$(SETUP) all
 	$(CARGO) fmt --check
+	$(CARGO) fmt --check --all --manifest-path loadtest/floors/rust/Cargo.toml
+	test -z "$$(gofmt -l loadtest/floors/go)"
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
 	$(RENDER)
 	$(NPM) run lint
 	$(LIVE) run lint
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
-	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node qr-service/api/page loadtest/peers
+	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node qr-service/api/page loadtest/floors loadtest/peers
 	node dashboards/grafana/lint.mjs
 	promtool check config dashboards/prometheus/prometheus.yml
 	promtool check rules dashboards/prometheus/rules/*.yml
@@ -228,13 +230,26 @@ way: ## what each part of nginx' configuration costs a request: target/way/; ARG
 	ln -f target/plain/way target/plain/edge target/measure/
 	target/measure/way $(ARGS)
 
+# A row whose server cannot be built or installed here is left out, and the table says so.
 floors: ## servers that always answer the same, beside each other: target/floors/; ARGS='--only node --connections 100'
 	@$(SETUP) run load
-	$(call build,--bins --example static_answer,-p loadtest --bins)
-	ln -f target/release/examples/static_answer target/measure/examples/
+	$(SETUP) floors || true
+	$(call build,--bins,-p loadtest --bins)
+	mkdir -p target/floors
 	for server in nethttp fasthttp; do
-		go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server"
+		go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||
+			echo "floors: the row of $$server is left out: it needs Go 1.26" >&2
 	done
+	# gohyper links hyper as a library of the same build.
+	rust() {
+		$(CARGO) build --quiet --locked --workspace --manifest-path loadtest/floors/rust/Cargo.toml \
+			--target-dir target/floors/rust "$${@:3}" || return
+		CGO_LDFLAGS="-L$$PWD/target/floors/rust/$$1" go build -C loadtest/floors/go \
+			-o "$$PWD/target/floors/gohyper-$$2" ./gohyper
+	}
+	{ rust release documented --release &&
+		rust tuned tuned --profile tuned --no-default-features --features tuned; } ||
+		echo "floors: rows in Rust are left out: they need Rust 1.95" >&2
 	target/measure/floors $(ARGS)
 
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes

@@ -5,6 +5,7 @@
 #     deploy/local/setup.sh run        to start the stack: make up
 #     deploy/local/setup.sh around     to start it around two servers of yours: make up OLD=... NEW=...
 #     deploy/local/setup.sh load       to put load on it: make load, bench-http, ladder, chaos
+#     deploy/local/setup.sh floors     the servers that make floors measures beside ours
 #     deploy/local/setup.sh wasm       to build the Wasm modules: make rungs
 #     deploy/local/setup.sh python     make python
 #     deploy/local/setup.sh fuzz       make fuzz
@@ -17,14 +18,14 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|around|load|wasm|python|fuzz|bench|manifests|site|all|release|rehearsal ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|load|floors|wasm|python|fuzz|bench|manifests|site|all|release|rehearsal ..." >&2
     exit 2
 }
 
 [ $# -gt 0 ] || usage
 for purpose in "$@"; do
     case "$purpose" in
-    run | around | load | wasm | python | fuzz | bench | manifests | site | all | release | rehearsal) ;;
+    run | around | load | floors | wasm | python | fuzz | bench | manifests | site | all | release | rehearsal) ;;
     *) usage ;;
     esac
 done
@@ -34,10 +35,10 @@ purposes=" $* "
 
 [[ "$purposes" != *" rehearsal "* ]] || purposes+="release "
 
-# wants PURPOSE: nothing but a release or the website needs the tools that make one
+# wants PURPOSE: nothing but a release, the website or the floors needs the tools that make them
 wants() {
     case "$1" in
-    site | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
+    floors | site | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
     *) [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]] ;;
     esac
 }
@@ -50,6 +51,8 @@ around prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compi
 around /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 load wrk=wrk faketime=faketime haproxy=haproxy cc=build-essential protoc=protobuf-compiler pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
 load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
+floors nginx=nginx haproxy=haproxy h2o=h2o /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
+floors cc=build-essential
 fuzz c++=build-essential cmake=cmake
 bench python3:ensurepip=python3-venv cc=build-essential
 python python3:ensurepip=python3-venv cc=build-essential
@@ -122,7 +125,7 @@ install_packages() {
     $as_root apt-get update -qq
     # shellcheck disable=SC2086  # a list
     without_starting $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null
-    for service in nginx prometheus prometheus-nginx-exporter supervisor docker-registry; do
+    for service in nginx h2o prometheus prometheus-nginx-exporter supervisor docker-registry; do
         case " $packages " in
         *" $service "*)
             if [ -d /run/systemd/system ]; then
@@ -246,12 +249,21 @@ install_rehearsal_tools() {
     unpack_from_debian forky cosign
 }
 
+# Where its package has no program for this machine, the row is left out.
+install_bun() {
+    local floors=$PWD/target/tools/floors
+    if [ "$("$floors/node_modules/.bin/bun" --version 2>/dev/null)" = 1.4.5 ]; then return; fi
+    npm install --prefix "$floors" --no-audit --no-fund --loglevel=error bun@1.4.5 >/dev/null ||
+        echo "setup: bun cannot be installed; make floors leaves its row out" >&2
+}
+
 install_packages
 check_toolchains
 if wants run; then install_node_packages legacy-node; fi
 if wants around; then install_node_packages dashboards/live; fi
 # TLS by the system's OpenSSL: the default's own takes a minute to compile.
 if wants load; then install_cargo_tool oha --no-default-features --features native-tls; fi
+if wants floors; then install_bun; fi
 if wants fuzz; then install_cargo_tool cargo-fuzz; fi
 if wants python; then install_python_packages qr-service/bindings/python/test/requirements.txt "$PWD/target/tools/wheel"; fi
 if wants wasm; then install_rust target add wasm32-unknown-unknown; fi

@@ -100,6 +100,13 @@ pub fn cpu_seconds(roots: &[i32]) -> f64 {
     ticks as f64 / procfs::ticks_per_second() as f64
 }
 
+/// CPU seconds of this process' children that have ended and were waited for: wrk, if nothing else has ended.
+pub fn waited_cpu_seconds() -> f64 {
+    let stat = Process::myself().and_then(|process| process.stat());
+    let ticks = stat.map_or(0, |stat| stat.cutime + stat.cstime);
+    ticks as f64 / procfs::ticks_per_second() as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

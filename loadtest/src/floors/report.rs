@@ -5,52 +5,89 @@ use std::fmt::Write as _;
 use qr_bench::quartiles;
 use serde::Serialize;
 
-use super::{Answer, Measured, Plan, Row};
+use super::rows::{Column, FLOORS, Floor};
+use super::{Answer, Cell, Cells, Measured, Plan};
 use crate::report::markdown::{number, time};
 use crate::report::{machine, said};
 
-/// A server that used less of its core than this waited for wrk.
+/// A server that used less of its cores than this waited for something else.
 const BUSY: f64 = 0.95;
 /// Quartiles further apart than this part of the median are marked.
 const SPREAD: f64 = 0.1;
 
-/// What a row did with a number of connections: quartiles over the rounds.
+/// What a row did in a column with a number of connections: quartiles over the rounds.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// Concurrent connections.
     pub connections: usize,
+    /// How often it ran.
+    pub runs: usize,
     /// Requests answered per second.
     pub requests_per_second: [f64; 3],
+    /// Requests that the server's own CPU time would answer per second, on as many cores as it has.
+    pub requests_per_second_of_cpu: [f64; 3],
     /// Latency of the slowest of a hundred, in seconds.
     pub p99_seconds: [f64; 3],
-    /// The part of its core that the server used.
+    /// The server's CPU time per request.
+    pub cpu_seconds_per_request: [f64; 3],
+    /// The part of its cores that the server used.
     pub busy: [f64; 3],
+    /// The part of its cores that wrk used.
+    pub wrk_busy: [f64; 3],
 }
 
 impl Figures {
-    fn new(connections: usize, rounds: &[Measured]) -> Self {
-        let over = |value: fn(&Measured) -> f64| quartiles(rounds.iter().map(value).collect());
+    fn new(connections: usize, rounds: &[Measured], plan: &Plan) -> Self {
+        let over = |value: &dyn Fn(&Measured) -> f64| quartiles(rounds.iter().map(value).collect());
+        let cores = plan.server_cores.count() as f64;
         Figures {
             connections,
-            requests_per_second: over(|it| it.requests_per_second),
-            p99_seconds: over(|it| it.p99_seconds),
-            busy: over(|it| it.busy),
+            runs: rounds.len(),
+            requests_per_second: over(&|it| it.requests_per_second),
+            requests_per_second_of_cpu: over(&|it| cores / it.cpu_seconds_per_request),
+            p99_seconds: over(&|it| it.p99_seconds),
+            cpu_seconds_per_request: over(&|it| it.cpu_seconds_per_request),
+            busy: over(&|it| it.busy),
+            wrk_busy: over(&|it| it.wrk_busy),
         }
     }
 
-    fn shown(&self, fastest: f64) -> String {
-        let [low, median, high] = self.requests_per_second;
-        let limited = if self.busy[1] < BUSY { " ¹" } else { "" };
+    /// What a row is compared by.
+    pub(super) fn rate(&self, shared: bool) -> [f64; 3] {
+        if shared { self.requests_per_second_of_cpu } else { self.requests_per_second }
+    }
+
+    /// The marks of its notes.
+    pub(super) fn marks(&self, shared: bool) -> String {
+        let [low, median, high] = self.rate(shared);
+        let limited = if !shared && self.busy[1] < BUSY { " ¹" } else { "" };
         let spread = if high - low > SPREAD * median { " ²" } else { "" };
+        format!("{limited}{spread}")
+    }
+
+    fn shown(&self, shared: bool, fastest: f64) -> String {
+        let [low, median, high] = self.rate(shared);
+        let p99 = if shared { String::new() } else { format!(", {}", time(self.p99_seconds[1])) };
         format!(
-            "{} ({} - {}), {:.0} %, {}{limited}{spread}",
+            "{} ({} - {}), {:.0} %{p99}{}",
             number(median),
             number(low),
             number(high),
             100.0 * median / fastest,
-            time(self.p99_seconds[1])
+            self.marks(shared)
         )
     }
+}
+
+/// A row in one column.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellReport {
+    /// How the server is set up.
+    pub column: Column,
+    /// What it answers.
+    pub answer: Answer,
+    /// By number of connections.
+    pub figures: Vec<Figures>,
 }
 
 /// A row of `floors.json`.
@@ -58,12 +95,18 @@ impl Figures {
 pub struct RowReport {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
-    pub about: &'static str,
-    /// What it answers.
-    pub answer: Answer,
-    /// By number of connections.
-    pub figures: Vec<Figures>,
+    /// What it is, with what it answers otherwise and what it cannot do.
+    pub about: String,
+    /// By column; some rows have not all.
+    pub columns: Vec<CellReport>,
+}
+
+impl RowReport {
+    /// It in a column, with a number of connections.
+    pub(super) fn figures(&self, column: Column, connections: usize) -> Option<&Figures> {
+        let cell = self.columns.iter().find(|cell| cell.column == column)?;
+        cell.figures.iter().find(|figures| figures.connections == connections)
+    }
 }
 
 /// `target/floors/floors.json`.
@@ -73,75 +116,155 @@ pub struct Report {
     pub date: String,
     /// Processors and kernel.
     pub machine: String,
+    /// What was measured, as the programs say.
+    pub versions: Vec<String>,
     /// How it was measured.
     pub method: String,
+    /// Whether wrk ran on the servers' cores. Rows are then compared by their own CPU time.
+    pub shared: bool,
+    /// The columns that were measured.
+    pub columns: Vec<Column>,
+    /// The numbers of connections.
+    pub connections: Vec<usize>,
     /// The rows.
     pub rows: Vec<RowReport>,
+    /// Rows that are missing, and why.
+    pub left_out: Vec<String>,
 }
 
 impl Report {
     /// Sums the rounds up.
-    pub fn new(rows: Vec<Row>, plan: &Plan) -> Self {
-        let row = |row: Row| RowReport {
-            name: row.floor.name,
-            about: row.floor.about,
-            answer: row.answer,
-            figures: plan
-                .connections
-                .iter()
-                .zip(&row.measured)
-                .map(|(&connections, rounds)| Figures::new(connections, rounds))
-                .collect(),
+    pub fn new(cells: Cells, plan: &Plan) -> Self {
+        let row = |floor: &'static Floor| {
+            let mine = cells.here.iter().filter(|cell| cell.floor.name == floor.name);
+            let columns: Vec<CellReport> = mine.map(|cell| cell_report(cell, plan)).collect();
+            let row = RowReport { name: floor.name, about: about(floor), columns };
+            (!row.columns.is_empty()).then_some(row)
         };
         Report {
             date: said("date", &["-u", "+%Y-%m-%d"]),
             machine: machine(),
-            method: format!(
-                "{} rounds; in each, every row's server alone on core {}, warmed up for 1 s and loaded for \
-                 {} s by wrk on core {}, without pipelining. Before, each answered two requests over one \
-                 connection with the same body of 420 bytes, Content-Type, Content-Length and Date.",
-                plan.rounds,
-                plan.server_core.list(),
-                plan.seconds,
-                plan.load_core.list()
-            ),
-            rows: rows.into_iter().map(row).collect(),
+            versions: versions(),
+            method: method(plan),
+            shared: plan.server_cores.overlaps(&plan.load_cores),
+            columns: plan.columns.clone(),
+            connections: plan.connections.clone(),
+            rows: FLOORS.iter().filter_map(row).collect(),
+            left_out: cells.left_out,
         }
+    }
+
+    /// The fastest row of a column.
+    pub(super) fn fastest(&self, column: Column, connections: usize) -> f64 {
+        let of = |row: &RowReport| Some(row.figures(column, connections)?.rate(self.shared)[1]);
+        self.rows.iter().filter_map(of).fold(f64::MIN_POSITIVE, f64::max)
+    }
+
+    /// What the marks and the order of a cell mean.
+    pub(super) fn notes(&self) -> String {
+        let wrk = self.rows.iter().flat_map(|row| &row.columns).flat_map(|cell| &cell.figures);
+        let wrk = wrk.map(|figures| figures.wrk_busy[1]).fold(0.0, f64::max);
+        let spread = format!("² the quartiles are more than {:.0} % apart.", 100.0 * SPREAD);
+        if self.shared {
+            return format!(
+                "Requests that the server's own CPU time would answer per second on its cores: median (quartiles), \
+                 share of the fastest row of the column. {spread}"
+            );
+        }
+        format!(
+            "Requests per second: median (quartiles), share of the fastest row of the column, 99th percentile of \
+             latency. ¹ the server used less than {:.0} % of its cores: wrk was the limit, or with one connection the \
+             way between them. wrk used {:.0} % of its own at most. {spread}",
+            100.0 * BUSY,
+            100.0 * wrk
+        )
     }
 }
 
-/// The table in Markdown, with what its marks mean.
-pub fn table(report: &Report) -> String {
-    let mut text = String::from("| |");
-    let first = report.rows.first().map_or(&[][..], |row| row.figures.as_slice());
-    for figures in first {
-        let _ = write!(text, " {} connections |", figures.connections);
+fn cell_report(cell: &Cell, plan: &Plan) -> CellReport {
+    let pairs = plan.connections.iter().zip(&cell.measured);
+    CellReport {
+        column: cell.column,
+        answer: cell.answer.clone(),
+        figures: pairs.map(|(&count, rounds)| Figures::new(count, rounds, plan)).collect(),
     }
-    text += " bytes | more headers |\n| --- |";
-    text += &" --- |".repeat(first.len());
-    text += " ---: | --- |\n";
-    let fastest = |column: usize| {
-        let medians = report.rows.iter().map(|row| row.figures[column].requests_per_second[1]);
-        medians.fold(f64::MIN_POSITIVE, f64::max)
+}
+
+fn about(floor: &Floor) -> String {
+    let more = floor.differs.map(|why| format!(". Other lines: {why}")).unwrap_or_default();
+    let lacks = floor.lacks.map(|why| format!(". Columns: {why}")).unwrap_or_default();
+    format!("{}{more}{lacks}", floor.about)
+}
+
+fn versions() -> Vec<String> {
+    let asked: [(&str, &[&str]); 6] = [
+        ("rustc", &["--version"]),
+        ("go", &["version"]),
+        ("node", &["--version"]),
+        ("nginx", &["-v"]),
+        ("haproxy", &["-v"]),
+        ("h2o", &["--version"]),
+    ];
+    let said = |(program, args)| {
+        let line = said(program, args).lines().next().unwrap_or_default().trim().to_owned();
+        let named = line.is_empty() || line.to_lowercase().contains(program);
+        if named { line } else { format!("{program} {line}") }
     };
-    for row in &report.rows {
-        let _ = write!(text, "| {} |", row.name);
-        for (column, figures) in row.figures.iter().enumerate() {
-            let _ = write!(text, " {} |", figures.shown(fastest(column)));
+    asked.into_iter().map(said).filter(|line| !line.is_empty()).collect()
+}
+
+fn method(plan: &Plan) -> String {
+    let rounds = if plan.rounds == 1 { "round" } else { "rounds" };
+    format!(
+        "{} {rounds}; in each, every row's server alone on {}, warmed up for 1 s and loaded for {} s by wrk on {}, over \
+         kept connections without pipelining. Before, each answered two requests over one connection with the same \
+         420 bytes, status, Content-Type, Content-Length and Date; names of headers may have any case and order. With \
+         timeouts, a request's head may take 10 s and a connection may wait 60 s.",
+        plan.rounds,
+        cores(&plan.server_cores.list()),
+        plan.seconds,
+        cores(&plan.load_cores.list())
+    )
+}
+
+fn cores(list: &str) -> String {
+    if list.contains(',') { format!("cores {list}") } else { format!("core {list}") }
+}
+
+/// The tables in Markdown, one per number of connections, with what their marks mean.
+pub fn table(report: &Report) -> String {
+    let mut text = String::new();
+    for &connections in &report.connections {
+        let plural = if connections == 1 { "" } else { "s" };
+        let _ = write!(text, "### {connections} connection{plural}\n\n| |");
+        for column in &report.columns {
+            let _ = write!(text, " {} |", column.title());
         }
-        let more = row.answer.more_headers.join(", ");
-        let _ = writeln!(text, " {} | {more} |", row.answer.bytes);
+        let columns = report.columns.len();
+        let _ = writeln!(text, " runs |\n| --- |{} ---: |", " --- |".repeat(columns));
+        for row in &report.rows {
+            let _ = write!(text, "| {} |", row.name);
+            let mut runs = 0;
+            for &column in &report.columns {
+                let fastest = report.fastest(column, connections);
+                let figures = row.figures(column, connections);
+                let shown = figures.map(|figures| figures.shown(report.shared, fastest));
+                runs = runs.max(figures.map_or(0, |figures| figures.runs));
+                let _ = write!(text, " {} |", shown.unwrap_or_default());
+            }
+            let _ = writeln!(text, " {runs} |");
+        }
+        text.push('\n');
     }
-    let _ = write!(
-        text,
-        "\nRequests per second: median (quartiles), share of the fastest row, 99th percentile of latency. ¹ the server \
-         used less than {:.0} % of its core, so wrk was the limit. ² the quartiles are more than {:.0} % apart.\n\n",
-        100.0 * BUSY,
-        100.0 * SPREAD
-    );
+    let _ = writeln!(text, "{}\n", report.notes());
     for row in &report.rows {
-        let _ = writeln!(text, "- `{}`: {}", row.name, row.about);
+        let bytes = row.columns.first().map_or(0, |cell| cell.answer.bytes);
+        let _ = writeln!(text, "- `{}` ({bytes} bytes): {}", row.name, row.about);
     }
-    let _ = writeln!(text, "\n{} {}; {}.", report.method, report.date, report.machine);
+    for line in &report.left_out {
+        let _ = writeln!(text, "- Left out: {line}");
+    }
+    let versions = report.versions.join(", ");
+    let _ = writeln!(text, "\n{} {}; {}; {versions}.", report.method, report.date, report.machine);
     text
 }

@@ -1,4 +1,4 @@
-//! The rows, and how their servers are started.
+//! How the servers of the rows are started.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,61 +12,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use stack::settings::repository;
 use tempfile::TempDir;
 
+use super::answer::BODY;
+use super::rows::{Column, Floor, Way};
 use crate::server::{Cores, built};
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How a server is started.
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    /// qr-service's example of a static answer.
-    Static,
-    /// A program of `loadtest/floors/go`.
-    Go(&'static str),
-    /// A script for Node.
-    Node,
-    /// nginx.
-    Nginx,
-    /// HAProxy.
-    Haproxy,
-    /// qr-service.
-    Service,
-}
-
-/// A row of the table.
-#[derive(Debug)]
-pub struct Floor {
-    /// Its name.
-    pub name: &'static str,
-    /// A line that describes it.
-    pub about: &'static str,
-    /// Whether its answer is the same as that of all others.
-    pub is_static: bool,
-    /// The path and query that it is asked for.
-    pub target: &'static str,
-    way: Way,
-}
-
-const fn floor(name: &'static str, way: Way, about: &'static str) -> Floor {
-    Floor { name, about, is_static: true, target: "/qrcode", way }
-}
-
-/// Every row.
-pub static FLOORS: [Floor; 7] = [
-    floor("axum", Way::Static, "axum 0.8, a router with one route, on one thread"),
-    floor("net/http", Way::Go("nethttp"), "Go's net/http"),
-    floor("fasthttp", Way::Go("fasthttp"), "Go's fasthttp"),
-    floor("node", Way::Node, "Node's http"),
-    floor("nginx", Way::Nginx, "nginx, `return 200`"),
-    floor("haproxy", Way::Haproxy, "HAProxy, `http-request return`"),
-    Floor {
-        name: "qr-service",
-        about: "not a floor: qr-service draws the picture of one link for every request",
-        is_static: false,
-        target: "/qrcode?text=https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F0123456789",
-        way: Way::Service,
-    },
-];
 
 /// A running server. It ends with this value.
 pub struct Server {
@@ -81,14 +31,15 @@ impl Server {
     ///
     /// # Errors
     /// What is missing, or that it does not start.
-    pub fn start(floor: &Floor, cores: &Cores) -> anyhow::Result<Self> {
+    pub fn start(floor: &Floor, column: Column, cores: &Cores) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new("setpriv");
         // It ends with this process, however that ends.
         command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);
-        floor.way.add(&mut command, addr, folder.path())?;
-        command.env("GOMAXPROCS", cores.count().to_string());
+        let place = Place { addr, column, cores, folder: folder.path() };
+        place.add(floor.way, &mut command)?;
+        command.env("GOMAXPROCS", cores.count().to_string()).env("RUST_BACKTRACE", "0");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let child = command.spawn().context("setpriv")?;
         let mut server = Server { addr, child, _folder: folder };
@@ -132,43 +83,120 @@ impl Drop for Server {
     }
 }
 
-impl Way {
-    fn add(self, command: &mut Command, addr: SocketAddr, folder: &Path) -> anyhow::Result<()> {
-        let at = addr.to_string();
+/// Where a server runs, and how.
+struct Place<'a> {
+    addr: SocketAddr,
+    column: Column,
+    cores: &'a Cores,
+    folder: &'a Path,
+}
+
+impl Place<'_> {
+    fn add(&self, way: Way, command: &mut Command) -> anyhow::Result<()> {
         let here = repository().join("loadtest/floors");
-        // nginx and HAProxy read a copy with this address.
-        let conf = |name: &str| -> anyhow::Result<PathBuf> {
-            let text = fs::read_to_string(here.join(name)).with_context(|| name.to_owned())?;
-            let text = text.replace("ADDRESS", &at).replace("BODY", &"Z".repeat(420));
-            let file = folder.join(name);
-            fs::write(&file, text)?;
-            Ok(file)
-        };
-        match self {
-            Way::Static => {
-                command.arg(built("examples/static_answer")?).arg(at);
+        match way {
+            Way::Rust(name) => {
+                let profile = if self.column.tuned { "tuned" } else { "release" };
+                let program = format!("target/floors/rust/{profile}/{name}");
+                command.arg(there(&program, "make floors builds it")?);
+                self.add_arguments(command);
             }
             Way::Go(name) => {
-                let program = repository().join("target/floors").join(name);
-                let is_built = program.is_file();
-                ensure!(is_built, "{} is not built (make floors builds it)", program.display());
-                command.arg(program).arg(at);
+                let program = format!("target/floors/{name}");
+                command.arg(there(&program, "make floors builds it")?);
+                self.add_arguments(command);
+            }
+            Way::GoHyper => {
+                let [column, _] = self.column.words();
+                let program = format!("target/floors/gohyper-{column}");
+                command.arg(there(&program, "make floors builds it")?);
+                self.add_arguments(command);
             }
             Way::Node => {
-                command.arg("node").arg(here.join("node.mjs")).arg(at);
+                command.arg("node").arg(here.join("node.mjs"));
+                self.add_arguments(command);
             }
-            Way::Nginx => {
-                command.args(["nginx", "-e", "stderr", "-p"]).arg(folder);
-                command.arg("-c").arg(conf("nginx.conf")?);
+            Way::Bun => {
+                let program = "target/tools/floors/node_modules/.bin/bun";
+                command.arg(there(program, "make floors installs it from npm")?);
+                command.arg(here.join("bun.mjs"));
+                self.add_arguments(command);
+            }
+            Way::Nginx(conf) => {
+                command.args(["nginx", "-e", "stderr", "-p"]).arg(self.folder);
+                command.arg("-c").arg(self.conf(&here.join(conf))?);
             }
             Way::Haproxy => {
-                command.args(["haproxy", "-db", "-f"]).arg(conf("haproxy.cfg")?);
+                command.args(["haproxy", "-q", "-db", "-f"]);
+                command.arg(self.conf(&here.join("haproxy.cfg"))?);
+            }
+            Way::H2o => {
+                fs::write(self.folder.join("body.png"), BODY)?;
+                command.args(["h2o", "-c"]).arg(self.conf(&here.join("h2o.conf"))?);
             }
             Way::Service => {
-                command.arg(built("qr-service")?).env("QR_WORKER_THREADS", "1");
-                command.env("QR_ADDR", at).env("QR_ADMIN_ADDR", "127.0.0.1:0");
+                command.arg(built("qr-service")?).env("QR_ADMIN_ADDR", "127.0.0.1:0");
+                command.env("QR_ADDR", self.addr.to_string());
+                command.env("QR_WORKER_THREADS", self.cores.count().to_string());
             }
         }
         Ok(())
+    }
+
+    fn add_arguments(&self, command: &mut Command) {
+        command.arg(self.addr.to_string()).arg(self.cores.count().to_string());
+        command.args(self.column.words());
+    }
+
+    /// Writes a copy of a configuration for this place and column.
+    fn conf(&self, file: &Path) -> anyhow::Result<PathBuf> {
+        let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let text = lines_of(&text, self.column)
+            .replace("ADDRESS", &self.addr.to_string())
+            .replace("HOST", &self.addr.ip().to_string())
+            .replace("PORT", &self.addr.port().to_string())
+            .replace("CORES", &self.cores.count().to_string())
+            .replace("FOLDER", &self.folder.display().to_string())
+            .replace("BODY", &String::from_utf8_lossy(&BODY));
+        let copy = self.folder.join(file.file_name().unwrap_or_default());
+        fs::write(&copy, text)?;
+        Ok(copy)
+    }
+}
+
+/// Leaves out comments, and lines that end with a comment of another column's name.
+fn lines_of(text: &str, column: Column) -> String {
+    let words = column.words();
+    let mut kept = String::new();
+    for line in text.lines() {
+        let (line, comment) = line.split_once('#').unwrap_or((line, ""));
+        let column = matches!(comment.trim(), "documented" | "tuned" | "timeouts" | "forever");
+        if !column || words.contains(&comment.trim()) {
+            kept += line.trim_end();
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// A file of this repository that has to be built or installed.
+fn there(file: &str, how: &str) -> anyhow::Result<PathBuf> {
+    let path = repository().join(file);
+    ensure!(path.is_file(), "{file} is missing ({how})");
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::floors::COLUMNS;
+
+    #[test]
+    fn a_configuration_has_the_lines_of_its_column() {
+        let text = "# about\nboth;\n  bare; # documented\nfast; # tuned\nslow; # timeouts\n";
+        let of = |at: usize| lines_of(text, COLUMNS[at]).replace('\n', "");
+        assert_eq!(of(0), "both;  bare;");
+        assert_eq!(of(1), "both;  bare;slow;");
+        assert_eq!(of(2), "both;fast;");
     }
 }

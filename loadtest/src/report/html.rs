@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::markdown::{megabytes, number, time};
 use super::{Report, RowReport, svg};
 
-const STYLE: &str = "\
+pub(crate) const STYLE: &str = "\
 body{margin:2rem auto;max-width:60rem;padding:0 1rem;font:16px/1.5 system-ui,sans-serif;\
 background:var(--paper);color:var(--ink)}\
 h1{font-size:1.6rem}h2{font-size:1.15rem;margin-top:2rem}\
@@ -119,6 +119,6 @@ fn cells(row: &RowReport) -> [String; COLUMNS.len()] {
     ]
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
