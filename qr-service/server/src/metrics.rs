@@ -365,6 +365,36 @@ impl EncodeMetric for Requests {
 mod tests {
     use super::*;
 
+    /// The cache lines of a value.
+    fn lines<T>(value: &T) -> std::ops::Range<usize> {
+        let from = std::ptr::from_ref(value).addr();
+        from / 64..(from + size_of::<T>()).div_ceil(64)
+    }
+
+    #[test]
+    fn no_two_threads_count_a_request_in_the_same_cache_line() {
+        let metrics = Metrics::new(Engine::Default, &Connections::default());
+        // Nobody ends before all have begun, or they would share.
+        let together = std::sync::Barrier::new(4);
+        let count = || {
+            metrics.observe_picture(Duration::from_micros(5), 400);
+            let answered = (Route::Qrcode, MethodLabel::Get, StatusCode::OK);
+            metrics.observe_request(answered, b"id", Duration::from_micros(9));
+            let place = place_of(Route::Qrcode, MethodLabel::Get, 200).unwrap();
+            let series = lines(metrics.mine().series[place].as_deref().unwrap());
+            together.wait();
+            [lines(metrics.threads.mine()), series]
+        };
+        let all = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(&count));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let mut all: Vec<_> = all.into_iter().flatten().collect();
+        all.sort_by_key(|lines| lines.start);
+        assert!(all.windows(2).all(|two| two[0].end <= two[1].start), "{all:?}");
+        assert_eq!(metrics.counted().sizes.count(), 4, "a scrape has those of all threads");
+    }
+
     /// The largest possible scrape: every combination of labels, in every bucket, with the longest id.
     #[test]
     fn a_scrape_is_bounded() {

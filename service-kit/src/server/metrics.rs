@@ -234,3 +234,22 @@ macro_rules! label_value {
         })*
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exemplars_stand_at_their_buckets_and_are_escaped() {
+        let text = "# TYPE a histogram\na_sum 1\na_bucket{le=\"1\"} 1\na_bucket{le=\"+Inf\"} 1\n\
+            ab_bucket{le=\"1\"} 1\na_bucket{le=\"1\",b=\"c\"} 2\n# EOF\n";
+        let id = |id: &[u8]| RequestId::new(id).unwrap();
+        let exemplars = [Some((id(b"x\"y\\z"), 0.5)), None, Some((id(b"z"), 1e-9))];
+        assert_eq!(
+            add_exemplars(text, "a", exemplars),
+            "# TYPE a histogram\na_sum 1\na_bucket{le=\"1\"} 1 # {request_id=\"x\\\"y\\\\z\"} 0.5\n\
+            a_bucket{le=\"+Inf\"} 1\nab_bucket{le=\"1\"} 1\n\
+            a_bucket{le=\"1\",b=\"c\"} 2 # {request_id=\"z\"} 0.000000001\n# EOF\n"
+        );
+    }
+}
