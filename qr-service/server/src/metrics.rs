@@ -386,7 +386,7 @@ mod tests {
             [lines(metrics.threads.mine()), series]
         };
         let all = std::thread::scope(|scope| {
-            let threads = [(); 4].map(|()| scope.spawn(&count));
+            let threads = [(); 4].map(|()| scope.spawn(count));
             threads.map(|thread| thread.join().unwrap())
         });
         let mut all: Vec<_> = all.into_iter().flatten().collect();

@@ -161,11 +161,14 @@ fn few_enough(all: impl Iterator<Item = (i32, u64)>) -> (i32, Vec<(i32, u64)>) {
     (schema, buckets)
 }
 
+/// Runs of native buckets, and the differences of their counts; see [`spans`].
+type Spans = (Vec<(i32, u32)>, Vec<i64>);
+
 /// Runs of buckets as (distance from the run before, length), and each count less the one before it. Up to two
 /// empty buckets do not end a run: two zeros take less than a new run.
-fn spans(buckets: &[(i32, u64)]) -> Result<(Vec<(i32, u32)>, Vec<i64>), fmt::Error> {
+fn spans(buckets: &[(i32, u64)]) -> Result<Spans, fmt::Error> {
     const SHORT: i32 = 2;
-    let (mut spans, mut counts): (Vec<(i32, u32)>, Vec<i64>) = (Vec::new(), Vec::new());
+    let (mut spans, mut counts): Spans = (Vec::new(), Vec::new());
     let mut next = 0;
     for &(index, count) in buckets {
         let gap = index - next;

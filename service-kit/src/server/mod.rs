@@ -127,7 +127,6 @@ fn cannot(addr: SocketAddr, variable: &str) -> String {
 ///
 /// # Errors
 /// If the threads of the public listener cannot start; see [`Listeners::bind_for`].
-#[expect(clippy::async_yields_async, reason = "`serve_until` awaits the rest, within its bound")]
 pub async fn serve(
     listeners: Listeners,
     serving: &Serving,

@@ -419,6 +419,11 @@ mod tests {
         assert_eq!(places.ending.load(Ordering::Relaxed), 0);
     }
 
+    #[test]
+    fn a_slot_is_one_cache_line() {
+        assert_eq!((size_of::<Slot>(), align_of::<Slot>()), (64, 64));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_new_connection_goes_to_a_thread_with_the_fewest() {
         let places = Places::new(100, 3, Connections::default());
