@@ -161,27 +161,29 @@ fn the_limit_is_exact_across_threads() {
             "done"
         };
         let server = Server::start(mode, 3, LIMIT, Router::new().route("/", get(handler)));
-        let (addr, refused) = (server.addr, Arc::new(AtomicUsize::new(0)));
+        let (addr, turned_away) = (server.addr, Arc::new(AtomicUsize::new(0)));
         let together = Arc::new(Barrier::new(CLIENTS));
-        let clients: Vec<JoinHandle<bool>> = (0..CLIENTS)
+        let clients: Vec<JoinHandle<()>> = (0..CLIENTS)
             .map(|_| {
-                let (together, refused) = (Arc::clone(&together), Arc::clone(&refused));
+                let (together, turned_away) = (Arc::clone(&together), Arc::clone(&turned_away));
                 thread::spawn(move || {
                     together.wait();
-                    let answer = ask(&mut connect(addr), "/").unwrap();
-                    let is_refused = answer.starts_with("HTTP/1.1 503");
-                    refused.fetch_add(is_refused.into(), Ordering::SeqCst);
-                    assert!(is_refused || answer.starts_with("HTTP/1.1 200"), "{answer}");
-                    is_refused
+                    let answer = ask(&mut connect(addr), "/").unwrap_or_default();
+                    // 503, or nothing: one that takes long to send its request may be closed for another.
+                    let is_served = answer.starts_with("HTTP/1.1 200");
+                    turned_away.fetch_add((!is_served).into(), Ordering::SeqCst);
                 })
             })
             .collect();
         // Those that have a place keep it until all others are answered.
-        eventually("all others refused", || refused.load(Ordering::SeqCst) == CLIENTS - LIMIT);
-        assert_eq!(inside.load(Ordering::SeqCst), LIMIT, "{mode:?}");
+        eventually("all others are turned away", || {
+            turned_away.load(Ordering::SeqCst) == CLIENTS - LIMIT
+        });
+        eventually("all places are in use", || inside.load(Ordering::SeqCst) == LIMIT);
         release.notify_waiters();
-        let served = clients.into_iter().map(|client| client.join().unwrap());
-        assert_eq!(served.filter(|is_refused| !is_refused).count(), LIMIT, "{mode:?}");
+        clients.into_iter().for_each(|client| client.join().unwrap());
+        assert_eq!(turned_away.load(Ordering::SeqCst), CLIENTS - LIMIT, "{mode:?}");
+        assert_eq!(inside.load(Ordering::SeqCst), LIMIT, "{mode:?}: all that were served");
     }
 }
 
