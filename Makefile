@@ -252,6 +252,12 @@ floors: ## servers that always answer the same, beside each other: target/floors
 		echo "floors: rows in Rust are left out: they need Rust 1.95" >&2
 	target/measure/floors $(ARGS)
 
+threads: ## one runtime, or one for each thread: docs/adr/0016-threads.md; 6 minutes; ARGS='--threads 4 --server-cores 0,1,2,3 --load-cores 4'
+	@$(SETUP) run load
+	$(CARGO) build --quiet --release -p qr-service --bins
+	$(CARGO) build --quiet --release -p service-kit --features testing --example threads
+	target/release/examples/threads measure --qr-service target/release/qr-service $(ARGS)
+
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@$(SETUP) run load
 	$(MAKE) rungs
@@ -306,4 +312,4 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up down status logs split stop ramp compare routes setup test rungs python fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
-	instructions simulate bench bench-http way floors ladder ladder-relay ladder-readme chaos load help
+	instructions simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help

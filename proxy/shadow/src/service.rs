@@ -59,7 +59,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     };
     // The router owns the queue's only entrance, so the queue ends with the last connection.
     let routes = app::router(queue, config.routes.into());
-    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, rest).await;
+    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, rest).await?;
     match metrics.queue_depth.get() {
         0 => {}
         left => tracing::warn!(left, "requests in the queue were not compared"),

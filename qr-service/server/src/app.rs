@@ -1,7 +1,5 @@
 //! The state that all routes and layers share.
 
-use std::sync::Arc;
-
 use service_kit::metrics::Connections;
 
 use crate::access_log::AccessLog;
@@ -17,16 +15,18 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// It is never dropped. A counted reference would have every request write to the count, and two cores to
+    /// the same cache line.
     pub(crate) fn new(
         engine: Engine,
         access_log: AccessLog,
         connections: &Connections,
-    ) -> Arc<Self> {
-        Arc::new(App {
+    ) -> &'static Self {
+        Box::leak(Box::new(App {
             engine,
             tags: Tags::new(engine),
             metrics: Metrics::new(engine, connections),
             access_log,
-        })
+        }))
     }
 }

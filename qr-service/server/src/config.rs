@@ -4,13 +4,13 @@
 //! variable, the value and the mistake (`service_kit::arguments`).
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU16, NonZeroUsize};
 use std::time::Duration;
 
 use clap::{Parser, value_parser};
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{Serving, Timeouts, allow_connections, connections_up_to};
+use service_kit::{ServeMode, Serving, Threads, Timeouts, allow_connections, connections_up_to};
 
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
@@ -19,6 +19,11 @@ use crate::engine::Engine;
 /// limit of open files is lower.
 fn connections() -> NonZeroUsize {
     NonZeroUsize::new(connections_up_to(16_384)).unwrap_or(NonZeroUsize::MIN)
+}
+
+fn processors() -> NonZeroU16 {
+    let count = std::thread::available_parallelism();
+    count.ok().and_then(|count| count.try_into().ok()).unwrap_or(NonZeroU16::MIN)
 }
 
 /// Serves QR codes: GET /qrcode?text=... answers with a PNG of 200 x 200 pixels.
@@ -43,6 +48,18 @@ pub(crate) struct Arguments {
     /// Threads that serve; 0 means one for each processor
     #[arg(long, env = "QR_WORKER_THREADS", default_value_t = 0, value_name = "COUNT", value_parser = value_parser!(u16).range(..=1024))]
     worker_threads: u16,
+
+    /// How threads share connections: shared (one runtime), reuseport (each has its own and listens) or
+    /// acceptor (each has its own; another accepts for all)
+    #[arg(
+        long,
+        env = "QR_SERVE_MODE",
+        default_value = "shared",
+        value_name = "MODE",
+        value_enum,
+        hide_possible_values = true
+    )]
+    serve_mode: ServeMode,
 
     /// Most connections at once; for a further one, that which has waited longest for its client is
     /// closed
@@ -95,8 +112,7 @@ pub(crate) struct Config {
     pub(crate) addr: SocketAddr,
     pub(crate) admin_addr: SocketAddr,
     pub(crate) engine: Engine,
-    /// At least 1.
-    pub(crate) worker_threads: usize,
+    pub(crate) threads: Threads,
     pub(crate) serving: Serving,
     pub(crate) log_level: tracing::Level,
     pub(crate) access_log: AccessLog,
@@ -117,9 +133,9 @@ impl Arguments {
             addr: self.addr,
             admin_addr: self.admin_addr,
             engine: self.engine,
-            worker_threads: match self.worker_threads {
-                0 => std::thread::available_parallelism().map_or(1, usize::from),
-                count => count.into(),
+            threads: Threads {
+                count: NonZeroU16::new(self.worker_threads).unwrap_or_else(processors),
+                mode: self.serve_mode,
             },
             serving: Serving {
                 service: "qr-service",

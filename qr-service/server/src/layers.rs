@@ -14,7 +14,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
@@ -34,14 +33,14 @@ const SERVED_BY: HeaderName = HeaderName::from_static("x-served-by");
 const MAX_REQUEST_ID: usize = 128;
 
 /// Wraps the routes in the layers.
-pub(crate) fn around<S>(app: Arc<App>, routes: S) -> Observe<S> {
+pub(crate) fn around<S>(app: &'static App, routes: S) -> Observe<S> {
     Observe { app, inner: routes }
 }
 
 /// See the module's documentation.
 #[derive(Clone)]
 pub(crate) struct Observe<S> {
-    app: Arc<App>,
+    app: &'static App,
     inner: S,
 }
 
@@ -77,7 +76,7 @@ where
             request_id: request_id(headers),
             traceparent: if logged { headers.get("traceparent").cloned() } else { None },
         };
-        Observed { app: Arc::clone(&self.app), seen: Some(seen), inner: self.inner.call(request) }
+        Observed { app: self.app, seen: Some(seen), inner: self.inner.call(request) }
     }
 }
 
@@ -103,7 +102,7 @@ fn new_request_id() -> HeaderValue {
 pin_project! {
     /// The answer of [`Observe`].
     pub(crate) struct Observed<F> {
-        app: Arc<App>,
+        app: &'static App,
         seen: Option<Seen>,
         #[pin]
         inner: F,

@@ -14,26 +14,22 @@
 //! The hot path looks up no labels: the first request of a combination creates its series, and all
 //! later ones find it by index.
 //!
-//! There are two registries, because no histogram of the library has both exemplars and native
-//! buckets. The text format has the exemplars (request ids), protobuf has the native buckets, and
-//! both have all other metrics.
+//! Each thread counts for itself, so that no two write to the same cache line; a scrape sums them. The text
+//! format has the exemplars (request ids), protobuf has the native buckets, and both have all other metrics.
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::exemplar::HistogramWithExemplars;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::{Metric, Registry, Unit};
+use prometheus_client::registry::{Registry, Unit};
 use service_kit::label_value;
 use service_kit::metrics::{
-    Connections, DURATION_BUCKETS, ProcessCollector, RequestId, SIZE_BUCKETS, encode,
-    encode_protobuf, histogram,
+    Connections, DURATION_BUCKETS, Distribution, MAX_BUCKETS, NATIVE, PerThread, ProcessCollector,
+    RequestId, SIZE_BUCKETS, add_exemplars, encode, encode_protobuf,
 };
 
 use crate::engine::Engine;
@@ -120,7 +116,7 @@ const STATUSES: [u16; 6] = [200, 304, 400, 404, 405, 500];
 const STATUSES: [u16; 13] = [200, 304, 400, 404, 405, 500, 204, 406, 408, 413, 415, 422, 503];
 const COMBINATIONS: usize = Route::ALL.len() * MethodLabel::ALL.len() * STATUSES.len();
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+#[derive(Clone, Debug, PartialEq, Eq, EncodeLabelSet)]
 struct RequestLabels {
     route: Route,
     method: MethodLabel,
@@ -145,79 +141,77 @@ fn is_possible(route: Route, method: MethodLabel, status: u16) -> bool {
     }
 }
 
-/// The series of one combination of labels.
-struct Series {
-    requests: Counter,
-    duration: HistogramWithExemplars<RequestId>,
-    native_duration: Histogram,
+/// What one thread has counted.
+struct Counted {
+    series: [Option<Box<Series>>; COMBINATIONS],
+    generate: Distribution<NATIVE>,
+    sizes: Distribution<0>,
 }
 
+impl Default for Counted {
+    fn default() -> Self {
+        Counted {
+            series: [const { None }; COMBINATIONS],
+            generate: Distribution::new(&DURATION_BUCKETS),
+            sizes: Distribution::new(&SIZE_BUCKETS),
+        }
+    }
+}
+
+impl Counted {
+    /// Adds what another thread has counted.
+    fn add(&mut self, other: &Self) {
+        self.generate.add(&other.generate);
+        self.sizes.add(&other.sizes);
+        for (own, other) in self.series.iter_mut().zip(&other.series) {
+            if let Some(other) = other {
+                own.get_or_insert_default().add(other);
+            }
+        }
+    }
+}
+
+/// The series of one combination of labels. On cache lines of its own, wherever it is allocated.
+#[repr(align(128))]
+struct Series {
+    durations: Distribution<NATIVE>,
+    exemplars: [Exemplar; MAX_BUCKETS],
+}
+
+/// The last request that was counted in a bucket, and how long it took.
+type Exemplar = Option<(RequestId, f64)>;
+
+impl Default for Series {
+    fn default() -> Self {
+        let durations = Distribution::new(&DURATION_BUCKETS);
+        Series { durations, exemplars: [None; MAX_BUCKETS] }
+    }
+}
+
+impl Series {
+    fn add(&mut self, other: &Self) {
+        self.durations.add(&other.durations);
+        for (own, other) in self.exemplars.iter_mut().zip(other.exemplars) {
+            *own = other.or(*own);
+        }
+    }
+}
+
+/// The service's metrics. Each thread counts for itself; see [`PerThread`].
 pub(crate) struct Metrics {
-    text: Registry,
-    protobuf: Registry,
-    requests: Family<RequestLabels, Counter>,
-    durations: Family<RequestLabels, HistogramWithExemplars<RequestId>>,
-    native_durations: Family<RequestLabels, Histogram>,
-    series: [OnceLock<Series>; COMBINATIONS],
+    engine: Engine,
+    threads: PerThread<Mutex<Counted>>,
     connections: Connections,
-    generate: Histogram,
-    sizes: Histogram,
 }
 
 impl Metrics {
     pub(crate) fn new(engine: Engine, connections: &Connections) -> Self {
-        let mut metrics = Metrics {
-            text: Registry::default(),
-            protobuf: Registry::default(),
-            requests: Family::default(),
-            durations: Family::new_with_constructor(|| {
-                HistogramWithExemplars::new(DURATION_BUCKETS.into_iter())
-            }),
-            native_durations: Family::new_with_constructor(|| histogram(DURATION_BUCKETS)),
-            series: [const { OnceLock::new() }; COMBINATIONS],
-            connections: connections.clone(),
-            generate: histogram(DURATION_BUCKETS),
-            sizes: Histogram::new(SIZE_BUCKETS),
-        };
-        metrics.text = metrics.registry(engine, metrics.durations.clone());
-        metrics.protobuf = metrics.registry(engine, metrics.native_durations.clone());
-        metrics.begin_counting();
-        metrics
+        Metrics { engine, threads: PerThread::default(), connections: connections.clone() }
     }
 
-    fn registry(&self, engine: Engine, durations: impl Metric) -> Registry {
-        let mut registry = Registry::default();
-        registry.register("http_requests", "Requests answered", self.requests.clone());
-        registry.register_with_unit(
-            "http_request_duration",
-            "Time from a request's head to its answer's, in the service",
-            Unit::Seconds,
-            durations,
-        );
-        self.connections.register(&mut registry);
-        registry.register_with_unit(
-            "qr_generate",
-            "Time to draw a picture",
-            Unit::Seconds,
-            self.generate.clone(),
-        );
-        registry.register_with_unit("qr_png", "Size of a picture", Unit::Bytes, self.sizes.clone());
-        let build =
-            [("version", env!("CARGO_PKG_VERSION").to_owned()), ("engine", engine.to_string())];
-        registry.register("qr_build", "What is running", Info::new(build));
-        registry.register_collector(Box::new(ProcessCollector));
-        registry
-    }
-
-    /// Exports every counter at 0, because `rate` and `increase` miss a series' first value.
-    fn begin_counting(&self) {
-        for route in Route::ALL {
-            for method in MethodLabel::ALL {
-                for status in STATUSES.into_iter().filter(|&s| is_possible(route, method, s)) {
-                    drop(self.requests.get_or_create(&RequestLabels { route, method, status }));
-                }
-            }
-        }
+    /// This thread's, whose lock only a scrape takes besides.
+    fn mine(&self) -> MutexGuard<'_, Counted> {
+        self.threads.mine().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn observe_request(
@@ -227,46 +221,179 @@ impl Metrics {
         duration: Duration,
     ) {
         let status = status.as_u16();
-        let Some(index) = STATUSES.iter().position(|&s| s == status) else {
+        let Some(place) = place_of(route, method, status) else {
             debug_assert!(false, "status {status} is not in STATUSES");
             return;
         };
         debug_assert!(is_possible(route, method, status), "{route:?} {method:?} {status}");
-        let place =
-            (route as usize * MethodLabel::ALL.len() + method as usize) * STATUSES.len() + index;
-        let series = self.series[place].get_or_init(|| {
-            let labels = RequestLabels { route, method, status };
-            Series {
-                requests: self.requests.get_or_create(&labels).clone(),
-                duration: self.durations.get_or_create(&labels).clone(),
-                native_duration: self.native_durations.get_or_create(&labels).clone(),
-            }
-        });
         let seconds = duration.as_secs_f64();
-        series.requests.inc();
-        series.duration.observe(seconds, RequestId::new(request_id), None);
-        series.native_duration.observe(seconds);
+        let mut mine = self.mine();
+        let series = mine.series[place].get_or_insert_default();
+        let bucket = series.durations.observe(seconds);
+        if let Some(id) = RequestId::new(request_id) {
+            series.exemplars[bucket] = Some((id, seconds));
+        }
     }
 
     pub(crate) fn observe_picture(&self, duration: Duration, bytes: usize) {
-        self.generate.observe(duration.as_secs_f64());
-        self.sizes.observe(bytes as f64);
+        let mut mine = self.mine();
+        mine.generate.observe(duration.as_secs_f64());
+        mine.sizes.observe(bytes as f64);
+    }
+
+    /// The sum of all threads.
+    fn counted(&self) -> Counted {
+        let mut sum = Counted::default();
+        for thread in self.threads.all() {
+            sum.add(&thread.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        sum
     }
 
     /// The OpenMetrics text format, with exemplars.
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
-        encode(&self.text)
+        let counted = self.counted();
+        let mut exemplars = Vec::new();
+        for (_, series) in all_series(&counted) {
+            exemplars.extend_from_slice(&series.exemplars[..series.durations.buckets()]);
+        }
+        let text = encode(&self.registry(counted))?;
+        Ok(add_exemplars(&text, "http_request_duration_seconds", exemplars))
     }
 
     /// Prometheus' protobuf format, with native histograms.
     pub(crate) fn encode_protobuf(&self) -> Result<Vec<u8>, fmt::Error> {
-        encode_protobuf(&self.protobuf)
+        encode_protobuf(&self.registry(self.counted()))
+    }
+
+    /// A registry for one scrape.
+    fn registry(&self, counted: Counted) -> Registry {
+        let mut registry = Registry::default();
+        let durations: Vec<_> = all_series(&counted)
+            .map(|(labels, series)| (labels, series.durations.clone()))
+            .collect();
+        let requests = Requests::of(&durations);
+        registry.register("http_requests", "Requests answered", requests);
+        registry.register_with_unit(
+            "http_request_duration",
+            "Time from a request's head to its answer's, in the service",
+            Unit::Seconds,
+            Durations(durations),
+        );
+        self.connections.register(&mut registry);
+        registry.register_with_unit(
+            "qr_generate",
+            "Time to draw a picture",
+            Unit::Seconds,
+            counted.generate,
+        );
+        registry.register_with_unit("qr_png", "Size of a picture", Unit::Bytes, counted.sizes);
+        let engine = self.engine.to_string();
+        let build = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("engine", engine)];
+        registry.register("qr_build", "What is running", Info::new(build));
+        registry.register_collector(Box::new(ProcessCollector));
+        registry
+    }
+}
+
+/// The place of a combination of labels in [`Counted::series`].
+fn place_of(route: Route, method: MethodLabel, status: u16) -> Option<usize> {
+    let index = STATUSES.iter().position(|&s| s == status)?;
+    Some((route as usize * MethodLabel::ALL.len() + method as usize) * STATUSES.len() + index)
+}
+
+/// Every combination of labels that is possible.
+fn all_labels() -> impl Iterator<Item = RequestLabels> {
+    let methods = Route::ALL.into_iter().flat_map(|route| MethodLabel::ALL.map(|it| (route, it)));
+    methods.flat_map(|(route, method)| {
+        let possible = STATUSES.into_iter().filter(move |&s| is_possible(route, method, s));
+        possible.map(move |status| RequestLabels { route, method, status })
+    })
+}
+
+/// The series that have been counted.
+fn all_series(counted: &Counted) -> impl Iterator<Item = (RequestLabels, &Series)> {
+    all_labels().filter_map(|labels| {
+        let place = place_of(labels.route, labels.method, labels.status)?;
+        Some((labels, counted.series[place].as_deref()?))
+    })
+}
+
+/// `http_request_duration_seconds` at a scrape.
+#[derive(Debug)]
+struct Durations(Vec<(RequestLabels, Distribution<NATIVE>)>);
+
+impl EncodeMetric for Durations {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(labels, it)| it.encode(encoder.encode_family(labels)?))
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// `http_requests_total` at a scrape. It has every combination: `rate` and `increase` miss a series' first
+/// value, so each begins at 0.
+#[derive(Debug)]
+struct Requests(Vec<(RequestLabels, u64)>);
+
+impl Requests {
+    fn of(durations: &[(RequestLabels, Distribution<NATIVE>)]) -> Self {
+        let count = |labels: &RequestLabels| {
+            let series = durations.iter().find(|(counted, _)| counted == labels);
+            series.map_or(0, |(_, durations)| durations.count())
+        };
+        Requests(all_labels().map(|labels| (labels.clone(), count(&labels))).collect())
+    }
+}
+
+impl EncodeMetric for Requests {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(labels, count)| {
+            let mut encoder = encoder.encode_family(labels)?;
+            encoder.encode_counter::<NoLabelSet, _, u64>(count, None)
+        })
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The cache lines of a value.
+    fn lines<T>(value: &T) -> std::ops::Range<usize> {
+        let from = std::ptr::from_ref(value).addr();
+        from / 64..(from + size_of::<T>()).div_ceil(64)
+    }
+
+    #[test]
+    fn no_two_threads_count_a_request_in_the_same_cache_line() {
+        let metrics = Metrics::new(Engine::Default, &Connections::default());
+        // Nobody ends before all have begun, or they would share.
+        let together = std::sync::Barrier::new(4);
+        let count = || {
+            metrics.observe_picture(Duration::from_micros(5), 400);
+            let answered = (Route::Qrcode, MethodLabel::Get, StatusCode::OK);
+            metrics.observe_request(answered, b"id", Duration::from_micros(9));
+            let place = place_of(Route::Qrcode, MethodLabel::Get, 200).unwrap();
+            let series = lines(metrics.mine().series[place].as_deref().unwrap());
+            together.wait();
+            [lines(metrics.threads.mine()), series]
+        };
+        let all = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(count));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let mut all: Vec<_> = all.into_iter().flatten().collect();
+        all.sort_by_key(|lines| lines.start);
+        assert!(all.windows(2).all(|two| two[0].end <= two[1].start), "{all:?}");
+        assert_eq!(metrics.counted().sizes.count(), 4, "a scrape has those of all threads");
+    }
 
     /// The largest possible scrape: every combination of labels, in every bucket, with the longest id.
     #[test]

@@ -1,12 +1,10 @@
 //! Reads the configuration, binds, serves, and maps the outcome to an exit code.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anstream::eprintln;
 use anyhow::Context;
 use service_kit::{Admin, Listeners, arguments, shutdown_signal, telemetry};
-use tokio::runtime::Builder;
 
 use crate::app::App;
 use crate::config::{Arguments, Config};
@@ -21,13 +19,7 @@ pub fn run() -> ExitCode {
             return ExitCode::from(arguments::USAGE);
         }
     };
-    // With one thread the simpler scheduler is enough: no task has to move to another thread.
-    let mut runtime = match config.worker_threads {
-        1 => Builder::new_current_thread(),
-        _ => Builder::new_multi_thread(),
-    };
-    runtime.worker_threads(config.worker_threads).enable_all();
-    let runtime = runtime.build().context("cannot start the runtime");
+    let runtime = config.threads.runtime().context("cannot start the runtime");
     match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(config))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -38,17 +30,15 @@ pub fn run() -> ExitCode {
 }
 
 async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
-    let listeners =
-        Listeners::bind((config.addr, "QR_ADDR"), (config.admin_addr, "QR_ADMIN_ADDR")).await?;
+    let (addr, admin_addr) = ((config.addr, "QR_ADDR"), (config.admin_addr, "QR_ADMIN_ADDR"));
+    let listeners = Listeners::bind_for(config.threads, addr, admin_addr).await?;
     let _logging = telemetry::init("qr-service", config.log_level)?;
     let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
 
     let app = App::new(config.engine, config.access_log, &config.serving.connections);
-    let (text, protobuf) = (Arc::clone(&app), Arc::clone(&app));
-    let admin = Admin::new(move || text.metrics.encode())
-        .with_protobuf(move || protobuf.metrics.encode_protobuf());
+    let admin = Admin::new(|| app.metrics.encode()).with_protobuf(|| app.metrics.encode_protobuf());
     #[cfg(not(feature = "api"))]
     let routes = routes::router(app);
     #[cfg(feature = "api")]
@@ -56,6 +46,5 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
         let api = qr_api::start(&config.api).context("cannot start the API's threads")?;
         routes::router_with(app, api)
     };
-    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
-    Ok(())
+    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await
 }

@@ -249,6 +249,7 @@ fn a_bad_setting_is_reported_in_one_line_and_no_port_is_bound() {
         ("QR_MAX_CONNECTIONS", "100000000"),
         ("QR_MAX_CONNECTIONS", "18446744073709551615"),
         ("QR_WORKER_THREADS", "100000"),
+        ("QR_SERVE_MODE", "each"),
         ("QR_IDLE_TIMEOUT", "1000000years"),
         ("QR_SHUTDOWN_DELAY", "400days"),
         ("QR_HEADER_TIMEOUT", "10"),
@@ -406,6 +407,6 @@ fn help_and_readme_explain_every_setting() {
         settings += 1;
     }
     let of_api = 5;
-    assert_eq!(settings, if cfg!(feature = "api") { 12 + of_api } else { 12 });
-    assert_eq!(readme.matches("| `--").count(), 12 + of_api);
+    assert_eq!(settings, if cfg!(feature = "api") { 13 + of_api } else { 13 });
+    assert_eq!(readme.matches("| `--").count(), 13 + of_api);
 }

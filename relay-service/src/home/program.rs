@@ -147,8 +147,7 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
     let admin = Admin::new(move || encode(&registry))
         // `ramp` asks which version of the share file is in force.
         .with(Router::new().route("/share", get(shown)));
-    serve(listeners, &serving, routes, admin, shutdown, async {}).await;
-    Ok(())
+    serve(listeners, &serving, routes, admin, shutdown, async {}).await
 }
 
 /// Answers 204 with the side in `X-Home`. The request's URI is in `X-Key`, the side that the client chooses in

@@ -1,199 +1,129 @@
-//! The accept loop: a limit on connections, and a task for each connection. `places.rs` decides which
-//! connection is closed when the limit is reached.
+//! The accept loop: a limit on connections, and a thread for each connection. `places.rs` decides which
+//! connection is closed when the limit is reached, and which thread serves a new one.
 //!
 //! `docs/adr/0004-own-accept-loop.md` says why it is not `axum::serve`.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::Poll;
+use std::net::TcpStream as StdTcpStream;
+use std::pin::pin;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use rustix::net::sockopt::set_socket_send_buffer_size;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use socket2::{SockFilter, SockRef};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::task::unconstrained;
-use tokio::time::timeout;
+use tokio::sync::mpsc::UnboundedSender;
 
-use super::connection::{Timed, Timeouts};
-use super::metrics::Connections;
-use super::places::{Place, Places, Slot};
-use super::requests::{Requests, Routes};
+use super::clients::Clients;
+use super::places::Place;
+use super::requests::Routes;
 
-/// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
-const MAX_HEAD_BYTES: usize = 16 * 1024;
-/// Connections over the limit that are answered 503 at once; any more are closed without an answer.
-pub(super) const MAX_REFUSALS: usize = 64;
-/// Bytes that the kernel takes for a client that does not read. Linux would take megabytes, and would
-/// ask for more only after a third of them, so that a slow reader would look as if it did not read.
-const SEND_BUFFER: usize = 64 * 1024;
 /// Pause when file descriptors or memory are short.
 const SHORTAGE: Duration = Duration::from_millis(50);
+/// Such pauses while a listener closes.
+const MAX_SHORTAGES: usize = 20;
 
-pub(super) struct Acceptor {
-    listener: TcpListener,
-    timeouts: Timeouts,
-    /// The answer to a connection over the limit.
-    refusal: Arc<str>,
-    places: Arc<Places>,
-    refusals: Arc<Semaphore>,
-    stop: watch::Sender<bool>,
+/// A filter of classic BPF, in the form of `tcpdump -dd 'tcp[13] & 0x12 == 2'` turned round: drops the first
+/// packet of a connection (SYN without ACK) and keeps all others, so that handshakes under way end.
+const NO_CONNECTS: [SockFilter; 5] = [
+    SockFilter::new(0x30, 0, 0, 13),   // load the flags of the TCP header
+    SockFilter::new(0x54, 0, 0, 0x12), // only SYN and ACK
+    SockFilter::new(0x15, 0, 1, 0x02), // if it is SYN alone
+    SockFilter::new(0x06, 0, 0, 0),    // drop it
+    SockFilter::new(0x06, 0, 0, u32::MAX), // else keep all its bytes
+];
+
+/// A connection on its way to the thread that serves it.
+pub(super) type Handed = (StdTcpStream, Place);
+
+/// Accepts connections on one thread.
+pub(super) struct Acceptor<'a> {
+    /// The connections of this thread, or of all threads of a shared runtime.
+    pub(super) clients: &'a Clients,
+    /// The number of this thread among those that serve; `None` if it only accepts.
+    pub(super) home: Option<u16>,
+    /// The ways to the threads that serve, by number; empty if there is no other.
+    pub(super) threads: Vec<UnboundedSender<Handed>>,
 }
 
-impl Acceptor {
-    /// `service` is the name in `X-Served-By`.
-    pub(super) fn new(
+impl Acceptor<'_> {
+    /// Accepts until `stopped` resolves, then what clients have connected until then.
+    pub(super) async fn run(
+        self,
         listener: TcpListener,
-        service: &str,
-        timeouts: Timeouts,
-        max_connections: usize,
-        connections: Connections,
-    ) -> Self {
-        Acceptor {
-            listener,
-            timeouts,
-            refusal: refusal(service).into(),
-            places: Places::new(max_connections, connections),
-            refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
-            stop: watch::Sender::new(false),
-        }
-    }
-
-    /// Accepts until `stopped` resolves; returns the connections that are still open.
-    pub(super) async fn run(self, routes: impl Routes, stopped: impl Future<Output = ()>) -> Open {
+        routes: &impl Routes,
+        stopped: impl Future<Output = ()>,
+    ) {
         let mut stopped = pin!(stopped);
         loop {
             let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
-                () = &mut stopped => return Open(self.stop),
+                accepted = listener.accept() => accepted,
+                () = &mut stopped => break,
             };
             match accepted {
                 Ok((stream, _)) => {
-                    match self.places.take() {
-                        Some(place) => self.serve(stream, place, routes.clone()),
-                        None => self.refuse(stream),
-                    }
-                    self.places.settle().await;
+                    self.admit(stream, routes);
+                    self.clients.places.settle().await;
                 }
-                Err(error) if is_shortage(&error) => {
-                    tracing::warn!(%error, "cannot accept connections");
-                    self.places.close_one();
-                    tokio::time::sleep(SHORTAGE).await;
-                }
+                Err(error) if is_shortage(&error) => self.wait_for_files(&error).await,
                 // One client has gone, or its network failed; the next may be waiting.
                 Err(error) => tracing::debug!(%error, "cannot accept a connection"),
             }
         }
-    }
-
-    /// Spawns a task that answers 503, if there are not too many.
-    fn refuse(&self, stream: TcpStream) {
-        if let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() {
-            tokio::spawn(refuse(stream, Arc::clone(&self.refusal), place));
+        if let Err(error) = self.close(listener, routes).await {
+            tracing::warn!(%error, "cannot accept what is queued");
         }
     }
 
-    /// Spawns a task that serves the connection.
-    fn serve(&self, stream: TcpStream, place: Place, routes: impl Routes) {
-        // Nagle's algorithm would delay small answers. If this fails, the connection is gone and
-        // reading from it says so.
-        let _ = stream.set_nodelay(true);
-        let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
-        let stream = Timed::new(stream, self.timeouts, place.slot());
-        let stopped = self.stop.subscribe();
-        tokio::spawn(async move {
-            // A client that disconnects or sends invalid HTTP is not the service's error.
-            if let Err(error) = converse(stream, &place.slot(), routes, stopped).await {
-                tracing::debug!(%error, "connection ended");
-            }
-            drop(place);
-        });
-    }
-}
-
-/// The connections that are still open.
-pub(super) struct Open(watch::Sender<bool>);
-
-impl Open {
-    /// Returns when all have ended; each may end the request that it has begun.
-    pub(super) async fn shutdown(self) {
-        self.0.send_replace(true);
-        self.0.closed().await;
-    }
-}
-
-/// Serves a connection until it ends. hyper is there only while it has something to do.
-async fn converse(
-    mut stream: Timed<TcpStream>,
-    slot: &Arc<Slot>,
-    routes: impl Routes,
-    mut stopped: watch::Receiver<bool>,
-) -> anyhow::Result<()> {
-    loop {
-        // An error means that the listener is gone.
-        let is_stopping = stopped.has_changed().is_err() || *stopped.borrow_and_update();
-        if is_stopping && !stream.has_begun_head() {
-            return Ok(());
-        }
-        tokio::select! {
-            biased;
-            read = stream.next_head(MAX_HEAD_BYTES) => read?,
-            _ = stopped.changed(), if !is_stopping => continue,
-        }
-        let connection = http1::Builder::new()
-            .max_buf_size(MAX_HEAD_BYTES)
-            .keep_alive(!is_stopping)
-            // `Timed` has the timeouts.
-            .header_read_timeout(None)
-            .serve_connection(
-                TokioIo::new(stream),
-                Requests::new(routes.clone(), Arc::clone(slot)),
-            );
-        // Boxed, or a connection that waits would have room for it.
-        match Box::pin(serve(connection, slot, &mut stopped, is_stopping)).await? {
-            Some(waiting) => stream = waiting,
-            None => return Ok(()),
-        }
-    }
-}
-
-/// Serves requests until the connection ends, or returns its stream if the next head is not there soon.
-async fn serve<R: Routes>(
-    mut connection: http1::Connection<TokioIo<Timed<TcpStream>>, Requests<R>>,
-    slot: &Slot,
-    stopped: &mut watch::Receiver<bool>,
-    mut is_stopping: bool,
-) -> hyper::Result<Option<Timed<TcpStream>>> {
-    // Polling `changed` takes a lock that all connections share, so it is polled once, to be woken, and then
-    // when `seen` says that there is a change. Without tokio's budget, whose end it would take for a wait.
-    let seen = stopped.clone();
-    let mut changed = pin!(unconstrained(stopped.changed()));
-    let mut is_watched = false;
-    let served = poll_fn(|context| {
-        if !is_stopping && (!is_watched || seen.has_changed().unwrap_or(true)) {
-            is_watched = true;
-            if changed.as_mut().poll(context).is_ready() {
-                is_stopping = true;
-                Pin::new(&mut connection).graceful_shutdown();
+    /// Gives a connection a place and a thread, or refuses it.
+    fn admit(&self, stream: TcpStream, routes: &impl Routes) {
+        let Some(place) = self.clients.places.take(self.home) else {
+            return self.clients.refuse(stream);
+        };
+        let thread = place.thread();
+        match self.threads.get(usize::from(thread)).filter(|_| self.home != Some(thread)) {
+            None => self.clients.serve(stream, place, routes.clone()),
+            // If one of these fails, the connection or the thread is gone.
+            Some(thread) => {
+                if let Ok(stream) = stream.into_std() {
+                    let _ = thread.send((stream, place));
+                }
             }
         }
-        match Pin::new(&mut connection).poll(context) {
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if slot.takes_lean() => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        }
-    });
-    if let Some(ended) = served.await {
-        return ended.map(|()| None);
     }
-    let parts = connection.into_parts();
-    let mut stream = parts.io.into_inner();
-    stream.take_back(&parts.read_buf);
-    Ok(Some(stream))
+
+    async fn wait_for_files(&self, error: &io::Error) {
+        tracing::warn!(%error, "cannot accept connections");
+        self.clients.places.close_one();
+        tokio::time::sleep(SHORTAGE).await;
+    }
+
+    /// Closes the listener when its queue is empty, since closing resets what is in it. The kernel must add
+    /// nothing meanwhile: it drops the first packets of further connections. A client that connects just then
+    /// learns a second later, when its kernel repeats the packet, that nobody listens.
+    async fn close(&self, listener: TcpListener, routes: &impl Routes) -> io::Result<()> {
+        let listener = listener.into_std()?;
+        // Without the filter a connection is lost if it comes between the last accept and the close.
+        let _ = SockRef::from(&listener).attach_filter(&NO_CONNECTS);
+        let mut shortages = 0;
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(true)?;
+                    self.admit(TcpStream::from_std(stream)?, routes);
+                    self.clients.places.settle().await;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if is_shortage(&error) => {
+                    shortages += 1;
+                    if shortages > MAX_SHORTAGES {
+                        return Err(error);
+                    }
+                    self.wait_for_files(&error).await;
+                }
+                Err(error) => tracing::debug!(%error, "cannot accept a connection"),
+            }
+        }
+    }
 }
 
 /// Whether accept(2) failed for lack of file descriptors or memory, which the next call lacks as well.
@@ -204,110 +134,9 @@ fn is_shortage(error: &io::Error) -> bool {
     errno.is_some_and(|e| [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM].contains(&e))
 }
 
-fn refusal(service: &str) -> String {
-    let body = "overloaded, try again";
-    let length = body.len();
-    format!(
-        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\n\
-         content-length: {length}\r\ncache-control: no-store\r\nretry-after: 1\r\n\
-         x-content-type-options: nosniff\r\nx-served-by: {service}\r\nconnection: close\r\n\r\n{body}"
-    )
-}
-
-/// Answers 503 to a connection over the limit and closes it. Reads the request first: closing with
-/// unread data resets the connection, and the client would lose the answer.
-async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphorePermit) {
-    let talk = async {
-        let mut request = [0; 4096];
-        let _ = stream.read(&mut request).await?;
-        stream.write_all(refusal.as_bytes()).await?;
-        stream.shutdown().await?;
-        while stream.read(&mut request).await? > 0 {}
-        io::Result::Ok(())
-    };
-    // The connection closes in any case.
-    let _ = timeout(Duration::from_secs(1), talk).await;
-    drop(place);
-}
-
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-    use std::task::Context;
-
-    use axum::Router;
-    use axum::body::{Body, Bytes};
-    use axum::routing::get;
-    use hyper::body::Frame;
-    use tokio::time::{Sleep, sleep};
-
     use super::*;
-
-    /// Longer than hyper stays while a connection waits for a head.
-    const PAUSE: Duration = Duration::from_millis(700);
-
-    /// A body of pieces with pauses between them.
-    struct Pauses {
-        left: usize,
-        until: Pin<Box<Sleep>>,
-    }
-
-    impl hyper::body::Body for Pauses {
-        type Data = Bytes;
-        type Error = Infallible;
-
-        fn poll_frame(
-            mut self: Pin<&mut Self>,
-            context: &mut Context<'_>,
-        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-            std::task::ready!(self.until.as_mut().poll(context));
-            if self.left == 0 {
-                return Poll::Ready(None);
-            }
-            self.left -= 1;
-            self.until = Box::pin(sleep(PAUSE));
-            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"piece ")))))
-        }
-    }
-
-    #[tokio::test]
-    async fn a_body_that_pauses_keeps_its_connection_on_both_ways() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let limit = Duration::from_secs(20);
-        let timeouts = Timeouts { idle: limit, header: limit, write: limit };
-        let acceptor = Acceptor::new(listener, "test", timeouts, 8, Connections::default());
-        let pauses = || Body::new(Pauses { left: 2, until: Box::pin(sleep(PAUSE)) });
-        let routes = Router::new()
-            .route("/", get(move || async move { pauses() }).post(|body: String| async { body }));
-        let server = tokio::spawn(acceptor.run(routes, std::future::pending()));
-        let mut client = TcpStream::connect(address).await.unwrap();
-        for _ in 0..2 {
-            client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-            assert!(read_until(&mut client, "0\r\n\r\n").await.contains("6\r\npiece \r\n6\r\n"));
-            let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 12\r\n\r\n";
-            client.write_all(head).await.unwrap();
-            for half in [b"GET / ", b"again!"] {
-                sleep(PAUSE).await;
-                client.write_all(half).await.unwrap();
-            }
-            assert!(read_until(&mut client, "again!").await.ends_with("\r\n\r\nGET / again!"));
-            // hyper goes, and comes again with the next head.
-            sleep(PAUSE).await;
-        }
-        server.abort();
-    }
-
-    async fn read_until(client: &mut TcpStream, end: &str) -> String {
-        let mut text = String::new();
-        while !text.ends_with(end) {
-            let mut piece = [0; 1024];
-            let read = client.read(&mut piece).await.unwrap();
-            assert!(read > 0, "closed after {text:?}");
-            text.push_str(std::str::from_utf8(&piece[..read]).unwrap());
-        }
-        text
-    }
 
     #[test]
     fn only_a_shortage_pauses_the_accept_loop() {

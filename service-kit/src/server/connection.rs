@@ -304,7 +304,7 @@ mod tests {
     fn timed<S>(stream: S) -> Timed<S> {
         let limit = Duration::from_secs(1);
         let timeouts = Timeouts { idle: limit, header: limit, write: limit };
-        let place = Places::new(1, Connections::default()).take().unwrap();
+        let place = Places::new(1, 1, Connections::default()).take(None).unwrap();
         Timed::new(stream, timeouts, place.slot())
     }
 

@@ -3,7 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::MAX_ADMIN_CONNECTIONS;
-use super::accept::MAX_REFUSALS;
+use super::clients::MAX_REFUSALS;
 
 /// Files besides connections with a place: those of the admin listener, refused ones and ones that
 /// are being closed; the log, the runtime, and what `/metrics` reads.

@@ -1,15 +1,21 @@
 //! Buckets, encodings and labels that all services share.
 
 use std::fmt;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use prometheus_client::encoding::{EncodeLabel, EncodeLabelSet, LabelSetEncoder};
+use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder};
 use prometheus_client::encoding::{prometheus_protobuf, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, NativeHistogramConfig};
 use prometheus_client::registry::Registry;
 
+pub use super::distribution::{Distribution, MAX_BUCKETS, NATIVE};
+pub use super::per_thread::PerThread;
 pub use super::process_metrics::ProcessCollector;
 
 pub use crate::DURATION_BUCKETS;
@@ -24,6 +30,36 @@ pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     let mut text = String::with_capacity(16 * 1024);
     text::encode(&mut text, registry)?;
     Ok(text)
+}
+
+/// Adds exemplars to the buckets of one histogram in a text by [`encode`]; the library takes them from its own
+/// histograms only. `exemplars` has an item for each bucket of each series, in the text's order.
+pub fn add_exemplars(
+    text: &str,
+    histogram: &str,
+    exemplars: impl IntoIterator<Item = Option<(RequestId, f64)>>,
+) -> String {
+    let mut exemplars = exemplars.into_iter();
+    let mut with = String::with_capacity(text.len() * 2);
+    for line in text.lines() {
+        with.push_str(line);
+        let rest = line.strip_prefix(histogram);
+        if rest.is_some_and(|rest| rest.starts_with("_bucket{"))
+            && let Some((id, value)) = exemplars.next().flatten()
+        {
+            with.push_str(" # {request_id=\"");
+            for character in id.as_str().chars() {
+                // Request ids are visible ASCII, so no line ends within one.
+                if matches!(character, '"' | '\\') {
+                    with.push('\\');
+                }
+                with.push(character);
+            }
+            let _ = write!(with, "\"}} {value}");
+        }
+        with.push('\n');
+    }
+    with
 }
 
 /// Encodes a registry in Prometheus' protobuf format, native histograms included.
@@ -63,6 +99,31 @@ struct PhaseLabels {
     phase: Phase,
 }
 
+/// Requests in flight: every request counts up and down, so each thread does it for itself. A request that another
+/// thread ends than began it makes one thread's number too high and the other's too low, and the sum right.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InFlight(Arc<PerThread<AtomicI64>>);
+
+impl InFlight {
+    pub(super) fn add(&self, more: i64) {
+        self.0.mine().fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(super) fn get(&self) -> i64 {
+        self.0.all().map(|thread| thread.load(Ordering::Relaxed)).sum()
+    }
+}
+
+impl EncodeMetric for InFlight {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        encoder.encode_gauge(&self.get())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
+    }
+}
+
 /// Metrics of a listener's connections. Clones share the values.
 ///
 /// | metric | labels | |
@@ -75,7 +136,7 @@ struct PhaseLabels {
 #[derive(Clone, Debug)]
 pub struct Connections {
     pub(super) open: Gauge,
-    pub(super) in_flight: Gauge,
+    pub(super) in_flight: InFlight,
     pub(super) refused: Counter,
     shed: Family<PhaseLabels, Counter>,
     timed_out: Family<PhaseLabels, Counter>,
@@ -85,7 +146,7 @@ impl Default for Connections {
     fn default() -> Self {
         let connections = Connections {
             open: Gauge::default(),
-            in_flight: Gauge::default(),
+            in_flight: InFlight::default(),
             refused: Counter::default(),
             shed: Family::default(),
             timed_out: Family::default(),
@@ -129,7 +190,7 @@ pub fn histogram(buckets: impl IntoIterator<Item = f64>) -> Histogram {
     Histogram::new_classic_and_native(buckets, NativeHistogramConfig::new(1.1).max_buckets(160))
 }
 
-/// A request's id as the label of an exemplar, stored inline: every request makes one, and a heap
+/// A request's id for an exemplar, stored inline: every request makes one, and a heap
 /// allocation for each would be slow.
 #[derive(Clone, Copy)]
 pub struct RequestId {
@@ -159,12 +220,6 @@ impl fmt::Debug for RequestId {
     }
 }
 
-impl EncodeLabelSet for RequestId {
-    fn encode(&self, encoder: &mut LabelSetEncoder<'_>) -> fmt::Result {
-        ("request_id", self.as_str()).encode(encoder.encode_label())
-    }
-}
-
 /// Makes types with an `as_str` method usable as label values.
 #[macro_export]
 macro_rules! label_value {
@@ -178,4 +233,23 @@ macro_rules! label_value {
             }
         })*
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exemplars_stand_at_their_buckets_and_are_escaped() {
+        let text = "# TYPE a histogram\na_sum 1\na_bucket{le=\"1\"} 1\na_bucket{le=\"+Inf\"} 1\n\
+            ab_bucket{le=\"1\"} 1\na_bucket{le=\"1\",b=\"c\"} 2\n# EOF\n";
+        let id = |id: &[u8]| RequestId::new(id).unwrap();
+        let exemplars = [Some((id(b"x\"y\\z"), 0.5)), None, Some((id(b"z"), 1e-9))];
+        assert_eq!(
+            add_exemplars(text, "a", exemplars),
+            "# TYPE a histogram\na_sum 1\na_bucket{le=\"1\"} 1 # {request_id=\"x\\\"y\\\\z\"} 0.5\n\
+            a_bucket{le=\"+Inf\"} 1\nab_bucket{le=\"1\"} 1\n\
+            a_bucket{le=\"1\",b=\"c\"} 2 # {request_id=\"z\"} 0.000000001\n# EOF\n"
+        );
+    }
 }

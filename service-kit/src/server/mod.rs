@@ -4,15 +4,19 @@ mod accept;
 pub mod admin;
 #[cfg(target_env = "musl")]
 mod allocator;
+mod clients;
 mod conditional;
 mod connection;
+mod distribution;
 mod limits;
 pub mod metrics;
+mod per_thread;
 mod places;
 mod process_metrics;
 mod requests;
 mod shutdown;
 pub mod telemetry;
+mod threads;
 
 use std::future::Future;
 use std::io;
@@ -26,12 +30,15 @@ use tokio::time::timeout;
 
 use accept::Acceptor;
 pub use admin::Admin;
+use clients::Clients;
 pub use conditional::{OfUnknownLength, is_known, not_modified};
 pub use connection::Timeouts;
 pub use limits::{allow_connections, connections_up_to};
 use metrics::Connections;
 pub use requests::{InUse, RequestBody, Routes};
 pub use shutdown::shutdown_signal;
+use threads::Public;
+pub use threads::{ServeMode, Threads};
 
 /// Connections to the admin listener at once.
 const MAX_ADMIN_CONNECTIONS: usize = 64;
@@ -56,7 +63,7 @@ pub struct Serving {
 
 /// The bound sockets.
 pub struct Listeners {
-    public: TcpListener,
+    public: Public,
     admin: TcpListener,
 }
 
@@ -69,7 +76,20 @@ impl Listeners {
         public: (SocketAddr, &str),
         admin: (SocketAddr, &str),
     ) -> anyhow::Result<Self> {
-        Ok(Listeners { public: bind(public).await?, admin: bind(admin).await? })
+        Self::bind_for(Threads::default(), public, admin).await
+    }
+
+    /// As [`Listeners::bind`], for [`serve`] on several threads. Call it on their [`Threads::runtime`].
+    ///
+    /// # Errors
+    /// As [`Listeners::bind`].
+    pub async fn bind_for(
+        threads: Threads,
+        (addr, variable): (SocketAddr, &str),
+        admin: (SocketAddr, &str),
+    ) -> anyhow::Result<Self> {
+        let public = Public::bind(threads, addr).await.with_context(|| cannot(addr, variable))?;
+        Ok(Listeners { public, admin: bind(admin).await? })
     }
 
     /// The public address, with the real port if port 0 was asked for.
@@ -77,7 +97,7 @@ impl Listeners {
     /// # Errors
     /// Those of getsockname(2).
     pub fn addr(&self) -> io::Result<SocketAddr> {
-        self.public.local_addr()
+        self.public.first.local_addr()
     }
 
     /// The address of health and metrics, likewise.
@@ -96,13 +116,19 @@ impl Listeners {
 pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpListener> {
     // tokio lets 1024 connections wait. If the service hangs, a proxy cannot connect from then on, and
     // gives up sooner than with all of its requests in a longer queue.
-    TcpListener::bind(addr).await.with_context(|| format!("cannot listen on {addr} ({variable})"))
+    TcpListener::bind(addr).await.with_context(|| cannot(addr, variable))
+}
+
+fn cannot(addr: SocketAddr, variable: &str) -> String {
+    format!("cannot listen on {addr} ({variable})")
 }
 
 /// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the
 /// shutdown delay the service stops accepting connections. The drain timeout bounds the rest:
 /// requests in flight end, then `rest` runs.
-#[expect(clippy::async_yields_async, reason = "`serve_with` awaits the rest, within its bound")]
+///
+/// # Errors
+/// If the threads of the public listener cannot start; see [`Listeners::bind_for`].
 pub async fn serve(
     listeners: Listeners,
     serving: &Serving,
@@ -110,22 +136,23 @@ pub async fn serve(
     admin: Admin,
     shutdown: impl Future<Output = ()>,
     rest: impl Future<Output = ()>,
-) {
-    serve_with(listeners, serving, admin, shutdown, async |listener, stopped| {
-        let public = Acceptor::new(
-            listener,
+) -> anyhow::Result<()> {
+    let public = listeners.public;
+    serve_until(listeners.admin, serving, admin, shutdown, async |stopped| {
+        let clients = Clients::new(
             serving.service,
             serving.timeouts,
             serving.max_connections,
+            public.threads(),
             serving.connections.clone(),
         );
-        let open = public.run(routes, stopped).await;
-        async {
+        let open = public.serve(clients, routes, stopped).await?;
+        Ok(async {
             open.shutdown().await;
             rest.await;
-        }
+        })
     })
-    .await;
+    .await
 }
 
 /// As [`serve`], for a service that accepts its connections itself. `accept` gets the public listener
@@ -141,16 +168,34 @@ pub async fn serve_with<Stopped, Rest>(
     Stopped: Future<Output = ()>,
     Rest: Future<Output = ()>,
 {
+    let public = listeners.public.first;
+    let accept =
+        async |stopped: Pin<Box<dyn Future<Output = ()> + '_>>| Ok(accept(public, stopped).await);
+    // It cannot fail: this closure does not.
+    let _ = serve_until(listeners.admin, serving, admin, shutdown, accept).await;
+}
+
+/// Serves `admin`, and what `accept` serves until its future resolves.
+async fn serve_until<Stopped, Rest>(
+    listener: TcpListener,
+    serving: &Serving,
+    admin: Admin,
+    shutdown: Stopped,
+    accept: impl AsyncFnOnce(Pin<Box<dyn Future<Output = ()> + '_>>) -> anyhow::Result<Rest>,
+) -> anyhow::Result<()>
+where
+    Stopped: Future<Output = ()>,
+    Rest: Future<Output = ()>,
+{
     let readiness = admin.readiness();
-    let admin_acceptor = Acceptor::new(
-        listeners.admin,
+    // The admin listener outlives the public one: health and metrics are served during the drain.
+    let admin = tokio::spawn(serve_admin_on(
+        listener,
         serving.service,
         serving.timeouts,
-        MAX_ADMIN_CONNECTIONS,
-        Connections::default(),
-    );
-    // The admin listener outlives the public one: health and metrics are served during the drain.
-    let admin = tokio::spawn(admin_acceptor.run(admin.into_router(), std::future::pending()));
+        admin,
+        std::future::pending(),
+    ));
     let stopped = async {
         shutdown.await;
         readiness.set(false);
@@ -158,12 +203,13 @@ pub async fn serve_with<Stopped, Rest>(
         tokio::time::sleep(serving.shutdown_delay).await;
     };
     readiness.set(true);
-    let rest = accept(listeners.public, Box::pin(stopped)).await;
+    let rest = accept(Box::pin(stopped)).await?;
     match timeout(serving.drain_timeout, rest).await {
         Ok(()) => tracing::info!("drained"),
         Err(_) => tracing::warn!("requests were still under way at the end of the drain timeout"),
     }
     admin.abort();
+    Ok(())
 }
 
 /// Serves `admin` alone until `shutdown` resolves, for a service that takes no requests. `/readyz`
@@ -177,8 +223,6 @@ pub async fn serve_admin(
     shutdown: impl Future<Output = ()>,
 ) {
     let readiness = admin.readiness();
-    let acceptor =
-        Acceptor::new(listener, service, timeouts, MAX_ADMIN_CONNECTIONS, Connections::default());
     let stopped = async {
         shutdown.await;
         tracing::info!("shutting down");
@@ -188,10 +232,24 @@ pub async fn serve_admin(
         readiness.set(true);
         std::future::pending().await
     };
-    let open = tokio::select! {
-        open = acceptor.run(admin.into_router(), stopped) => open,
-        open = show_ready => open,
+    let clients = tokio::select! {
+        clients = serve_admin_on(listener, service, timeouts, admin, stopped) => clients,
+        clients = show_ready => clients,
     };
     // A scrape under way takes milliseconds.
-    let _ = timeout(Duration::from_secs(1), open.shutdown()).await;
+    let _ = timeout(Duration::from_secs(1), clients.shutdown()).await;
+}
+
+/// Serves `admin` until `stopped` resolves; returns the connections that are still open.
+async fn serve_admin_on(
+    listener: TcpListener,
+    service: &'static str,
+    timeouts: Timeouts,
+    admin: Admin,
+    stopped: impl Future<Output = ()>,
+) -> Clients {
+    let clients = Clients::new(service, timeouts, MAX_ADMIN_CONNECTIONS, 1, Connections::default());
+    let acceptor = Acceptor { clients: &clients, home: Some(0), threads: Vec::new() };
+    acceptor.run(listener, &admin.into_router(), stopped).await;
+    clients
 }

@@ -100,7 +100,9 @@ pub(super) struct Places {
 struct Taken {
     slots: Vec<Option<Arc<Slot>>>,
     free: Vec<usize>,
+    /// All connections, and those of each thread that serves.
     open: usize,
+    open_by_thread: Vec<usize>,
     /// The next victims with their words, the first last. One search finds several, since it looks at
     /// every connection.
     victims: Vec<(usize, u64)>,
@@ -108,19 +110,22 @@ struct Taken {
 }
 
 impl Places {
-    pub(super) fn new(most: usize, connections: Connections) -> Arc<Self> {
+    /// `threads` share the places, at least one.
+    pub(super) fn new(most: usize, threads: u16, connections: Connections) -> Arc<Self> {
+        let open_by_thread = vec![0; threads.into()];
         Arc::new(Places {
             most,
             began: Instant::now(),
-            taken: Mutex::default(),
+            taken: Mutex::new(Taken { open_by_thread, ..Taken::default() }),
             ending: AtomicUsize::new(0),
             answering: AtomicUsize::new(0),
             connections,
         })
     }
 
-    /// Takes a place for a new connection, if need be that of another; `None` if nobody can be closed.
-    pub(super) fn take(self: &Arc<Self>) -> Option<Place> {
+    /// Takes a place for a new connection, if need be that of another; `None` if nobody can be closed. The
+    /// place is on a thread with the fewest connections: on `home`, if it is one of them.
+    pub(super) fn take(self: &Arc<Self>, home: Option<u16>) -> Option<Place> {
         let now = Instant::now();
         let mut taken = self.taken();
         if taken.open >= self.most + self.ending.load(Ordering::Relaxed)
@@ -130,12 +135,14 @@ impl Places {
             self.connections.refused.inc();
             return None;
         }
+        let thread = taken.thread_for(home);
         taken.open += 1;
+        taken.open_by_thread[usize::from(thread)] += 1;
         let index = taken.free.pop().unwrap_or(taken.slots.len());
         let word = AtomicU64::new(self.ms(now) << TIME | Doing::Head as u64);
         let (waker, is_lean, places) = (OnceLock::new(), AtomicBool::new(false), Arc::clone(self));
         let bodies = AtomicUsize::new(0);
-        let slot = Arc::new(Slot { index, word, waker, is_lean, bodies, places });
+        let slot = Arc::new(Slot { index, thread, word, waker, is_lean, bodies, places });
         let entry = Some(Arc::clone(&slot));
         match taken.slots.get_mut(index) {
             Some(free) => *free = entry,
@@ -169,6 +176,14 @@ impl Places {
 }
 
 impl Taken {
+    /// The thread for a new connection. Chosen under the lock, so the numbers it compares are exact.
+    fn thread_for(&self, home: Option<u16>) -> u16 {
+        let all = (0..).zip(&self.open_by_thread);
+        let (first, &least) = all.min_by_key(|&(_, open)| open).unwrap_or((0, &0));
+        let has_least = |&home: &u16| self.open_by_thread.get(usize::from(home)) == Some(&least);
+        home.filter(has_least).unwrap_or(first)
+    }
+
     /// Marks the connection that has waited longest; false if there is none.
     fn close_one(&mut self, places: &Places, now: Instant) -> bool {
         loop {
@@ -220,15 +235,21 @@ impl Place {
     pub(super) fn slot(&self) -> Arc<Slot> {
         Arc::clone(&self.0)
     }
+
+    /// The number of the thread that serves the connection.
+    pub(super) fn thread(&self) -> u16 {
+        self.0.thread
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let Slot { index, ref places, .. } = *self.0;
+        let Slot { index, thread, ref places, .. } = *self.0;
         let mut taken = places.taken();
         taken.slots[index] = None;
         taken.free.push(index);
         taken.open -= 1;
+        taken.open_by_thread[usize::from(thread)] -= 1;
         drop(taken);
         // Off the list, so nobody marks it any more.
         self.0.replace(Doing::Idle as u64);
@@ -236,9 +257,12 @@ impl Drop for Place {
     }
 }
 
-/// What a connection does, shared with the accept loop.
+/// What a connection does, shared with the accept loop. On a cache line of its own: connections that one
+/// thread has accepted are served by several.
+#[repr(align(64))]
 pub(super) struct Slot {
     index: usize,
+    thread: u16,
     word: AtomicU64,
     /// Wakes the connection's task, which is the same for all its life.
     waker: OnceLock<Waker>,
@@ -286,10 +310,10 @@ impl Slot {
         }
         match (is_in_flight(before), is_in_flight(word)) {
             (false, true) => {
-                self.places.connections.in_flight.inc();
+                self.places.connections.in_flight.add(1);
             }
             (true, false) => {
-                self.places.connections.in_flight.dec();
+                self.places.connections.in_flight.add(-1);
             }
             _ => {}
         }
@@ -373,20 +397,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_new_connection_takes_the_place_that_waited_longest() {
         let connections = Connections::default();
-        let places = Places::new(3, connections.clone());
+        let places = Places::new(3, 1, connections.clone());
         let mut taken = Vec::new();
         for _ in 0..3 {
-            taken.push(places.take().unwrap());
+            taken.push(places.take(None).unwrap());
             tokio::time::advance(Duration::from_secs(1)).await;
         }
         let is_marked = |place: &Place| place.0.word.load(Ordering::Relaxed) & MARK > 0;
         taken[0].0.handle();
-        let fourth = places.take().unwrap();
+        let fourth = places.take(None).unwrap();
         assert!(!is_marked(&taken[0]) && is_marked(&taken[1]) && !is_marked(&taken[2]));
         // Its request arrives first, so it stays, and the next one goes.
         taken[1].0.handle();
         assert!(!is_marked(&taken[1]));
-        let fifth = places.take().unwrap();
+        let fifth = places.take(None).unwrap();
         assert!(is_marked(&taken[2]));
         taken[0].0.set(Doing::Answer, Instant::now());
         assert_eq!((connections.open.get(), connections.in_flight.get()), (5, 2));
@@ -395,10 +419,30 @@ mod tests {
         assert_eq!(places.ending.load(Ordering::Relaxed), 0);
     }
 
+    #[test]
+    fn a_slot_is_one_cache_line() {
+        assert_eq!((size_of::<Slot>(), align_of::<Slot>()), (64, 64));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_goes_to_a_thread_with_the_fewest() {
+        let places = Places::new(100, 3, Connections::default());
+        let open = || places.taken().open_by_thread.clone();
+        let mut taken: Vec<Place> = (0..6).map(|_| places.take(Some(1)).unwrap()).collect();
+        assert_eq!(open(), [2, 2, 2]);
+        assert_eq!(taken[0].thread(), 1, "home, while it has no more than others");
+        taken.retain(|place| place.thread() != 2);
+        assert_eq!(open(), [2, 2, 0]);
+        taken.extend((0..2).map(|_| places.take(Some(0)).unwrap()));
+        assert_eq!(open(), [2, 2, 2]);
+        drop(taken);
+        assert_eq!(open(), [0, 0, 0]);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn one_answer_too_many_that_waits_for_its_client_ends() {
-        let places = Places::new(MAX_ANSWERING + 1, Connections::default());
-        let taken: Vec<Place> = (0..=MAX_ANSWERING).map(|_| places.take().unwrap()).collect();
+        let places = Places::new(MAX_ANSWERING + 1, 1, Connections::default());
+        let taken: Vec<Place> = (0..=MAX_ANSWERING).map(|_| places.take(None).unwrap()).collect();
         let (last, others) = taken.split_last().unwrap();
         let context = Context::from_waker(Waker::noop());
         others.iter().for_each(|place| place.0.answer(Instant::now(), false));
@@ -413,11 +457,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_ends_for_a_new_connection_while_all_have_requests() {
         let connections = Connections::default();
-        let places = Places::new(2, connections.clone());
-        let taken = [places.take().unwrap(), places.take().unwrap()];
+        let places = Places::new(2, 1, connections.clone());
+        let taken = [places.take(None).unwrap(), places.take(None).unwrap()];
         taken.iter().for_each(|place| place.0.handle());
         tokio::time::advance(Duration::from_secs(60)).await;
-        assert!(places.take().is_none());
+        assert!(places.take(None).is_none());
         assert_eq!(connections.refused.get(), 1);
     }
 }

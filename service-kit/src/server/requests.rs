@@ -96,6 +96,10 @@ impl<R> Requests<R> {
     pub(super) fn new(routes: R, slot: Arc<Slot>) -> Self {
         Requests { routes: RefCell::new(routes), slot }
     }
+
+    pub(super) fn into_routes(self) -> R {
+        self.routes.into_inner()
+    }
 }
 
 impl<R: Routes> hyper::service::Service<Request<Incoming>> for Requests<R> {

@@ -5,7 +5,6 @@ mod qrcode;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::Router;
@@ -30,31 +29,31 @@ use crate::metrics::Route;
 /// | below `/v1/`, and other services' paths, with the feature `api` | `qr_api` |
 /// | any other | 404 |
 #[cfg(not(feature = "api"))]
-pub(crate) fn router(app: Arc<App>) -> Observe<Routes> {
+pub(crate) fn router(app: &'static App) -> Observe<Routes> {
     let others = Router::new().fallback(async || Error::NotFound);
-    layers::around(Arc::clone(&app), Routes { app, others, has_host: false })
+    layers::around(app, Routes { app, others, has_host: false })
 }
 
 /// The public routes with the API's. If a host name has routes of its own, its `/qrcode` is one of them, so
 /// the host is looked at first.
 #[cfg(feature = "api")]
-pub(crate) fn router_with(app: Arc<App>, api: qr_api::Routes) -> Observe<Routes> {
+pub(crate) fn router_with(app: &'static App, api: qr_api::Routes) -> Observe<Routes> {
     let paths = api.paths.fallback(async || Error::NotFound);
     let has_host = api.host.is_some();
     let others = match api.host {
         Some(host) => {
-            let qrcode = axum::routing::any(qrcode::get).with_state(Arc::clone(&app));
+            let qrcode = axum::routing::any(qrcode::get).with_state(app);
             host.before(Router::new().route(Route::Qrcode.as_str(), qrcode).fallback_service(paths))
         }
         None => paths,
     };
-    layers::around(Arc::clone(&app), Routes { app, others, has_host })
+    layers::around(app, Routes { app, others, has_host })
 }
 
 /// Answers `/qrcode` at once. axum, which boxes the future and the body of every answer, answers all else.
 #[derive(Clone)]
 pub(crate) struct Routes {
-    app: Arc<App>,
+    app: &'static App,
     others: Router,
     /// `others` looks at the host, and has `/qrcode` too.
     has_host: bool,
@@ -76,7 +75,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Answered {
         if !self.has_host && request.uri().path() == Route::Qrcode.as_str() {
-            let response = qrcode::respond(&self.app, &request);
+            let response = qrcode::respond(self.app, &request);
             return Answered::Here { response: Some(response) };
         }
         Answered::There { future: self.others.call(request) }

@@ -27,10 +27,10 @@ thread_local! {
 /// [`respond`], as a handler of axum.
 #[cfg(feature = "api")]
 pub(super) async fn get(
-    axum::extract::State(app): axum::extract::State<std::sync::Arc<App>>,
+    axum::extract::State(app): axum::extract::State<&'static App>,
     request: axum::extract::Request,
 ) -> axum::response::Response {
-    respond(&app, &request).map(Body::new)
+    respond(app, &request).map(Body::new)
 }
 
 /// Answers a request of any method.

@@ -1,0 +1,160 @@
+//! The rows, under load by wrk, in turn.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use procfs::process::Process;
+use service_kit::testing::Service;
+
+use super::Measure;
+use super::served::rounds_in;
+
+/// What the article's requests took.
+const WORK: Duration = Duration::from_micros(100);
+const LINK: &str = "/qrcode?text=https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F0123456789";
+const MODES: [&str; 3] = ["shared", "reuseport", "acceptor"];
+
+struct Row {
+    /// The path, for the table.
+    what: &'static str,
+    is_work: bool,
+    threads: u16,
+    mode: &'static str,
+    connections: usize,
+    runs: Vec<Run>,
+}
+
+struct Run {
+    per_second: f64,
+    /// Requests for a second of the server's processor time: what the clients take is not in it.
+    per_cpu_second: f64,
+    /// The processor time of the busiest thread that serves, over that of the idlest.
+    apart: f64,
+}
+
+/// Measures all rows and prints the table.
+pub(crate) fn measure(plan: &Measure) -> anyhow::Result<()> {
+    let work = rounds_in(WORK);
+    let mut rows = Vec::new();
+    for (what, is_work) in [("100 µs of work", true), ("qr-service", false)] {
+        if !is_work && plan.qr_service.is_none() {
+            continue;
+        }
+        for &connections in &plan.connections {
+            let several = MODES.map(|mode| (plan.threads, mode));
+            for (threads, mode) in [(1, MODES[0])].into_iter().chain(several) {
+                rows.push(Row { what, is_work, threads, mode, connections, runs: Vec::new() });
+            }
+        }
+    }
+    for round in 1..=plan.rounds.max(1) {
+        for row in &mut rows {
+            let run = run(row, plan, work)
+                .with_context(|| format!("{}, {} {}", row.what, row.threads, row.mode))?;
+            row.runs.push(run);
+        }
+        println!("round {round} of {} is over", plan.rounds.max(1));
+    }
+    print(&rows, plan, work);
+    Ok(())
+}
+
+fn run(row: &Row, plan: &Measure, work: u64) -> anyhow::Result<Run> {
+    let cores = |cores: &[usize]| cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+    let own = if row.threads == 1 { &plan.server_cores[..1] } else { &plan.server_cores };
+    let mut command = Command::new("taskset");
+    command.args(["-c", &cores(own)]);
+    let threads = row.threads.to_string();
+    let target = match (&plan.qr_service, row.is_work) {
+        (Some(program), false) => {
+            command.arg(program).env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+            command.env("QR_WORKER_THREADS", threads).env("QR_SERVE_MODE", row.mode);
+            LINK
+        }
+        _ => {
+            command.arg(std::env::current_exe()?).args(["serve", "--threads", &threads]);
+            command.args(["--mode", row.mode, "--work", &work.to_string()]);
+            "/"
+        }
+    };
+    let server = Service::start(&mut command);
+    let url = format!("http://{}{target}", server.addr);
+    let load = |seconds: u64| wrk(&url, &cores(&plan.load_cores), row.connections, seconds);
+    load(1)?; // warm-up
+    // taskset has become the server.
+    let pid = server.child.id().cast_signed();
+    let (before, start) = (cpu(pid)?, Instant::now());
+    let requests = load(plan.seconds)?;
+    let (after, took) = (cpu(pid)?, start.elapsed().as_secs_f64());
+    let used: Vec<f64> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
+    let mut busiest = used.clone();
+    busiest.sort_by(f64::total_cmp);
+    let serving = &busiest[busiest.len().saturating_sub(row.threads.into())..];
+    let apart = serving.last().unwrap_or(&0.0) / serving.first().unwrap_or(&0.0);
+    let per_cpu_second = requests / used.iter().sum::<f64>();
+    Ok(Run { per_second: requests / took, per_cpu_second, apart })
+}
+
+/// The processor seconds of each thread, in the order of their ids.
+fn cpu(pid: i32) -> anyhow::Result<Vec<f64>> {
+    let mut threads = Vec::new();
+    for task in Process::new(pid)?.tasks()? {
+        let task = task?;
+        // In nanoseconds; `stat` has hundredths of a second.
+        let ran = std::fs::read_to_string(format!("/proc/{pid}/task/{}/schedstat", task.tid))?;
+        let ran: f64 = ran.split(' ').next().unwrap_or_default().parse()?;
+        threads.push((task.tid, ran / 1e9));
+    }
+    threads.sort_unstable_by_key(|&(tid, _)| tid);
+    Ok(threads.into_iter().map(|(_, seconds)| seconds).collect())
+}
+
+/// Loads the server as fast as it answers; returns how many requests were answered.
+fn wrk(url: &str, cores: &str, connections: usize, seconds: u64) -> anyhow::Result<f64> {
+    let mut wrk = Command::new("taskset");
+    wrk.args(["-c", cores, "wrk", "--threads", "1", "--connections", &connections.to_string()]);
+    let output = wrk.args(["--duration", &format!("{seconds}s"), url]).output().context("wrk")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() || said.contains("Socket errors") || said.contains("Non-2xx") {
+        bail!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let line = said.lines().find_map(|line| line.split_once(" requests in "));
+    let (requests, _) = line.with_context(|| format!("wrk said {said}"))?;
+    Ok(requests.trim().parse()?)
+}
+
+/// The quartiles of a figure over the runs.
+fn quartiles(runs: &[Run], figure: fn(&Run) -> f64) -> [f64; 3] {
+    let mut values: Vec<f64> = runs.iter().map(figure).collect();
+    values.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| values[quarter * (values.len() - 1) / 4])
+}
+
+fn print(rows: &[Row], plan: &Measure, work: u64) {
+    let all = "| connections | threads | requests/s | requests per CPU second | over one thread | apart |";
+    println!("\n| | {}\n| --- | --- | --- | ---: | ---: | ---: | ---: |", &all[2..]);
+    for row in rows {
+        let [low, median, high] = quartiles(&row.runs, |run| run.per_second);
+        let [_, cpu, _] = quartiles(&row.runs, |run| run.per_cpu_second);
+        let [_, apart, _] = quartiles(&row.runs, |run| run.apart);
+        let alike = |it: &&Row| (it.what, it.connections) == (row.what, row.connections);
+        let one = rows.iter().filter(alike).find(|it| it.threads == 1);
+        let one = one.map_or(cpu, |one| quartiles(&one.runs, |run| run.per_cpu_second)[1]);
+        let over = cpu / one * f64::from(row.threads);
+        let (what, connections, threads, mode) = (row.what, row.connections, row.threads, row.mode);
+        println!(
+            "| {what} | {connections} | {threads} {mode} | {median:.0} ({low:.0} - {high:.0}) | {cpu:.0} | \
+             {over:.2} | {apart:.2} |"
+        );
+    }
+    println!(
+        "\n{} rounds of {} s each, in turn; wrk on cores {:?}, servers on {:?}. 100 µs are {work} rounds of \
+         arithmetic. \"Over one thread\": requests per CPU second, times the threads, over those of one \
+         thread. \"Apart\": the busiest serving thread's processor time over the idlest one's.",
+        plan.rounds.max(1),
+        plan.seconds,
+        plan.load_cores,
+        plan.server_cores
+    );
+}
