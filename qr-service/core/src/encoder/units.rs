@@ -27,7 +27,7 @@ pub(super) fn units(data: Data<'_>, encoder: &Encoder) -> Result<Vec<Unit>, Enco
     let bytes = data.as_bytes();
     let unit = |at: usize, len: usize, kanji| {
         let before = at.checked_sub(1).map(|before| bytes[before]);
-        let alphanumeric = alphanumeric_values(bytes[at], before, fnc1.is_some());
+        let alphanumeric = alphanumeric_values(bytes[at], before, fnc1.is_some(), modes);
         Unit { at, len: len as u8, first: bytes[at], alphanumeric, kanji }
     };
     let units: Vec<Unit> = match data {
@@ -55,9 +55,13 @@ pub(super) fn units(data: Data<'_>, encoder: &Encoder) -> Result<Vec<Unit>, Enco
 /// How many values encode a byte in alphanumeric mode. Under FNC1 the separator is `%`, and a literal
 /// `%` is doubled (section 7.4.8.2). So neither can follow a separator: a decoder would take the first
 /// two of `%%%` for a literal.
-fn alphanumeric_values(byte: u8, before: Option<u8>, under_fnc1: bool) -> u8 {
+///
+/// Some decoders stumble over the doubled sign (rxing 0.9), so a literal `%` is a byte unless alphanumeric mode is
+/// forced.
+fn alphanumeric_values(byte: u8, before: Option<u8>, under_fnc1: bool, modes: Modes) -> u8 {
     match byte {
         b'%' | SEPARATOR if under_fnc1 && before == Some(SEPARATOR) => 0,
+        b'%' if under_fnc1 && modes != Modes::Alphanumeric => 0,
         b'%' if under_fnc1 => 2,
         SEPARATOR if under_fnc1 => 1,
         byte => u8::from(class_of(byte) < 2),

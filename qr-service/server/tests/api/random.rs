@@ -76,7 +76,7 @@ fn a_random_request_gets_a_picture_that_decodes_or_a_reason() {
             200 => {
                 pictures += 1;
                 check_picture(&query, &answer, &text, kind);
-                if pictures % 16 == 0 && is_plain_to_read(&query, &answer) {
+                if pictures % 16 == 0 && is_plain_to_read(&query, &answer, &text) {
                     twice += 1;
                     check_decoded(&mut stream, &query, &answer, &text);
                 }
@@ -93,8 +93,11 @@ fn a_random_request_gets_a_picture_that_decodes_or_a_reason() {
 }
 
 /// Whether any decoder reads it as it is: a PNG of at least three pixels a module with its quiet zone, and not too
-/// large for the route.
-fn is_plain_to_read(query: &str, answer: &Answer) -> bool {
+/// large for the route. rxing 0.9 fails on the `%%` that stands for a literal `%` where alphanumeric mode is forced.
+fn is_plain_to_read(query: &str, answer: &Answer, text: &[u8]) -> bool {
+    if query.contains("gs1") && query.contains("mode=alphanumeric") && text.contains(&b'%') {
+        return false;
+    }
     let (width, _) = answer.header("x-qr-modules").unwrap().split_once('x').unwrap();
     let widest = width.parse::<u32>().unwrap() + 2 * 20;
     answer.header("content-type") == Some("image/png")
