@@ -15,6 +15,8 @@ STACK := target/plain/stack
 RAMP := target/plain/ramp
 TEST_STACK := target/debug/stack
 SETUP := deploy/local/setup.sh
+# The program that copies the legacy app's links: beside the stack's data, or in the cluster's pod.
+LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node src/links.js,DATA_DIR=$${STACK_RUN_DIR:-run}/data/legacy-node node legacy-node/src/links.js)
 
 # Renders all that comes from route files; with CHECK=--check, it only looks.
 define RENDER
@@ -169,6 +171,15 @@ site: ## the documentation as a website, in target/site; SOURCE_URL=https://... 
 	docs/site.py
 	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') PATH="$$PWD/target/tools/bin:$$PATH" mdbook build docs
 
+links-backup: ## the short links into FILE=links.db while the app runs; with KUBECTL=kubectl those of a cluster
+	@test -n "$(FILE)" || { echo "usage: make links-backup FILE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
+	$(LINKS) backup >'$(FILE).part' || { rm '$(FILE).part'; exit 1; }
+	mv '$(FILE).part' '$(FILE)'
+
+links-restore: ## replace all short links by those of FILE=links.db while the app runs; KUBECTL=kubectl as above
+	@test -n "$(FILE)" || { echo "usage: make links-restore FILE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
+	$(LINKS) restore <'$(FILE)'
+
 ##@ On a cluster
 
 images: ## every image, with docker, podman or buildah, whichever is there
@@ -311,5 +322,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes setup test rungs python fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
 	instructions simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help

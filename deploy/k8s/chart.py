@@ -2,8 +2,8 @@
 """Makes the Helm chart from the manifests: `make chart`.
 
 `deploy/chart/` has the chart's own files. Its templates are what kustomize renders from `deploy/k8s/base`, with an
-expression wherever a value of `values.yaml` decides. So there is one source, and with the default values both give
-the same objects, which --verify checks with helm itself.
+expression wherever a value of `values.yaml` decides. So there is one source, and both give the same objects, which
+--verify checks with helm itself: EQUAL has the components and the values that go together.
 """
 
 import argparse
@@ -12,16 +12,22 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import yaml
 
 TOP = Path(__file__).resolve().parents[2]
 CHART = TOP / "deploy/chart"
-BASE = TOP / "deploy/k8s/base"
 KUSTOMIZE = TOP / "target/tools/bin/kustomize"
-# The claims of components/persistent-data, by the values that switch them on.
+# The claims of components/persistent-links and persistent-metrics, by the values that switch them on.
 CLAIMS = {"legacy-node": ("legacyNode", "links"), "prometheus": ("prometheus", "prometheus-data")}
+# Components on top of the base, and the values with which helm has to render the same objects.
+EQUAL = [
+    (["persistent-links"], []),
+    ([], ["legacyNode.persistence.enabled=false"]),
+    (["persistent-data"], ["prometheus.persistence.enabled=true"]),
+]
 # The values of the parts with an autoscaler.
 SCALED = {"proxy": "proxy", "qr-service": "qrService"}
 
@@ -34,14 +40,19 @@ def main():
     manifests = rendered()
     write_chart(arguments.out, manifests)
     if arguments.verify:
-        return verify(arguments.verify, arguments.out, manifests)
+        return verify(arguments.verify, arguments.out)
     print(arguments.out)
     return 0
 
 
-def rendered():
-    """Returns the objects of deploy/k8s/base."""
-    text = subprocess.run([KUSTOMIZE, "build", BASE], check=True, capture_output=True, text=True).stdout
+def rendered(components=()):
+    """Returns the objects of deploy/k8s/base with these components."""
+    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+        names = [f"../../deploy/k8s/components/{name}" for name in components]
+        text = json.dumps({"resources": ["../../deploy/k8s/base"], "components": names})
+        Path(folder, "kustomization.yaml").write_text(text)
+        command = [KUSTOMIZE, "build", folder]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
@@ -139,7 +150,7 @@ class Template:
             target["averageValue"] = self.of("{{ mul 600 .Values.proxy.workers }}m")
 
     def persistence(self, spec, value, claim_name, name):
-        """Puts the data onto a claim, as components/persistent-data does."""
+        """Puts the data onto a claim, as the components do."""
         pod = spec["template"]["spec"]
         for volume in pod["volumes"]:
             if volume["name"] == "data":
@@ -252,26 +263,42 @@ def template(helm, chart, values=()):
     return done.stdout, done.stderr.strip()
 
 
-def verify(helm, chart, manifests):
-    """Compares what helm renders with the default values, object by object."""
-    text, error = template(helm, chart)
-    problems = [error] if error else differences(manifests, text)
+def verify(helm, chart):
+    """Compares what helm and kustomize render, object by object."""
+    problems = unequal(helm, chart)
     for problem in problems:
         print(f"chart: {problem}", file=sys.stderr)
     if not problems:
-        print(f"chart: helm and kustomize render the same {len(manifests) - 1} objects")
+        print(f"chart: helm and kustomize render the same objects, with {len(EQUAL)} sets of values")
     return 1 if problems else 0
+
+
+def unequal(helm, chart):
+    """Lists the differences for each line of EQUAL."""
+    problems = []
+    for components, values in EQUAL:
+        text, error = template(helm, chart, values)
+        found = [error] if error else differences(rendered(components), text)
+        problems += [f"{', '.join(values) or 'defaults'}: {problem}" for problem in found]
+    return problems
 
 
 def differences(manifests, text):
     """Lists the objects that only one of kustomize and helm renders, or each in its own way."""
     key = lambda it: (it["kind"], it["metadata"]["name"])
-    ours = {key(it): it for it in manifests if it["kind"] != "Namespace"}
-    theirs = {key(it): it for it in yaml.load_all(text, Loader=yaml.CSafeLoader) if it}
+    ours = {key(it): comparable(it) for it in manifests if it["kind"] != "Namespace"}
+    theirs = {key(it): comparable(it) for it in yaml.load_all(text, Loader=yaml.CSafeLoader) if it}
     problems = [f"{kind} {name} is only in one of them" for kind, name in ours.keys() ^ theirs.keys()]
     both = ours.keys() & theirs.keys()
     problems += [f"{kind} {name} differs" for kind, name in both if ours[kind, name] != theirs[kind, name]]
     return sorted(problems)
+
+
+def comparable(manifest):
+    """Sorts a pod's volumes by name, in place: kustomize puts those that a component changes first."""
+    pod = manifest.get("spec", {}).get("template", {}).get("spec", {})
+    pod.get("volumes", []).sort(key=lambda volume: volume["name"])
+    return manifest
 
 
 if __name__ == "__main__":

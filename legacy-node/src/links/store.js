@@ -15,6 +15,15 @@ const ID_ATTEMPTS = 5;
 const BUSY_TIMEOUT_MS = 5000;
 const LATEST = 10;
 
+/** Of the table, as SQL. */
+export const COLUMNS = `(
+  seq INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  url TEXT NOT NULL,
+  created_at_ms INTEGER NOT NULL,
+  visits INTEGER NOT NULL DEFAULT 0
+)`;
+
 /** The form of an id; callers look up nothing else in the database. */
 export const ID_PATTERN = new RegExp(`^[0-9A-Za-z]{${ID_LENGTH}}$`);
 
@@ -41,17 +50,13 @@ class LinkStore {
     this.#db.pragma('journal_mode = WAL');
     // Safe against a crash of the process; a power cut may lose the last links, never the file.
     this.#db.pragma('synchronous = NORMAL');
-    this.#db.exec(`CREATE TABLE IF NOT EXISTS links (
-      seq INTEGER PRIMARY KEY,
-      id TEXT NOT NULL UNIQUE,
-      url TEXT NOT NULL,
-      created_at_ms INTEGER NOT NULL,
-      visits INTEGER NOT NULL DEFAULT 0
-    )`);
+    this.#db.exec(`CREATE TABLE IF NOT EXISTS links ${COLUMNS}`);
     // A read-only file opens without an error; taking a write lock fails.
     this.#db.exec('BEGIN IMMEDIATE; COMMIT');
     this.#statements = {
-      insert: this.#db.prepare('INSERT INTO links (id, url, created_at_ms) VALUES (?, ?, ?)'),
+      insert: this.#db.prepare(
+        'INSERT INTO links (id, url, created_at_ms) VALUES (?, ?, ?) RETURNING *',
+      ),
       byId: this.#db.prepare('SELECT * FROM links WHERE id = ?'),
       latest: this.#db.prepare('SELECT * FROM links ORDER BY seq DESC LIMIT ?'),
       visit: this.#db.prepare('UPDATE links SET visits = visits + 1 WHERE id = ? RETURNING *'),
@@ -63,8 +68,7 @@ class LinkStore {
     for (let attempt = 1; ; attempt++) {
       const id = randomId();
       try {
-        this.#statements.insert.run(id, url, Date.now());
-        return this.find(id);
+        return toLink(this.#statements.insert.get(id, url, Date.now()));
       } catch (error) {
         if (error.code !== 'SQLITE_CONSTRAINT_UNIQUE' || attempt === ID_ATTEMPTS) throw error;
       }
