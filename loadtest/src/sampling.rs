@@ -110,18 +110,32 @@ pub fn waited_cpu_seconds() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::{Command, Stdio};
 
+    /// Of a tree of its own: the other tests change the memory of this process.
     #[test]
     fn memory_of_a_child_is_counted() {
-        let mine = std::process::id().cast_signed();
-        let alone = memory(&[mine]);
-        let mut child = Command::new("sleep").arg("10").spawn().expect("sleep");
-        let both = tree(&[mine]).len();
-        let with_child = memory(&[mine]);
-        child.kill().expect("it runs");
-        child.wait().expect("it was killed");
-        assert!(both >= 2);
+        let mut root = Command::new("sh")
+            .args(["-c", "read line; sleep 60 & echo started; read line; kill $!"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("sh");
+        let roots = [root.id().cast_signed()];
+        let alone = memory(&roots);
+        assert_eq!(tree(&roots).len(), 1);
+        let mut lines = root.stdin.take().expect("it is piped");
+        lines.write_all(b"\n").expect("it reads");
+        let mut started = String::new();
+        BufReader::new(root.stdout.take().expect("it is piped"))
+            .read_line(&mut started)
+            .expect("it writes");
+        let both = tree(&roots).len();
+        let with_child = memory(&roots);
+        lines.write_all(b"\n").expect("it reads");
+        root.wait().expect("it ends");
+        assert_eq!(both, 2);
         assert!(alone.pss_bytes > 0 && alone.pss_bytes <= alone.rss_bytes);
         assert!(with_child.rss_bytes > alone.rss_bytes);
     }
