@@ -5,11 +5,13 @@
 //! another until it is told to stop. The README has an example.
 
 pub mod arguments;
+mod ports;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use ports::free_addresses;
 #[cfg(feature = "server")]
 pub use server::*;
 

@@ -1,6 +1,6 @@
 //! The parts, their addresses and their files.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -163,22 +163,12 @@ addresses! {
 }
 
 impl Addresses {
-    /// Free addresses on loopback. They lie below the range that the system uses for outgoing
-    /// connections (32768 and up), which could take a port before the part binds it.
+    /// Free addresses on loopback.
     ///
     /// # Errors
     /// If too few ports are free.
     pub fn free() -> anyhow::Result<Self> {
-        // All are held until the last is found, so that they differ.
-        let mut held = Vec::new();
-        Self::from_fn(|| {
-            let mut ports = (0..100).map(|_| fastrand::u16(15_000..32_000));
-            let listener = ports.find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
-            let listener = listener.context("no free ports on 127.0.0.1")?;
-            let address = listener.local_addr()?;
-            held.push(listener);
-            Ok(address)
-        })
+        Self::from_fn(|| Ok(service_kit::free_addresses(1)?[0]))
     }
 }
 

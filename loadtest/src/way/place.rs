@@ -2,7 +2,7 @@
 //! shadow do.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -39,7 +39,8 @@ impl Place {
     /// If nginx is missing or does not start.
     pub fn new(source: &Path, backend_cores: &Cores) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
-        let addresses = free(DEFAULTS.len())?;
+        // None of them is a default one, which would be replaced twice.
+        let addresses = service_kit::free_addresses(DEFAULTS.len())?;
         let backends = folder.path().join("backends");
         fs::create_dir(&backends)?;
         fs::write(backends.join("nginx.conf"), backends_conf(&addresses))?;
@@ -90,19 +91,6 @@ impl Place {
         let pairs = DEFAULTS.iter().zip(&self.addresses);
         pairs.fold(text.to_owned(), |text, (from, to)| text.replace(from, &to.to_string()))
     }
-}
-
-/// Free addresses, none of them a default one, which would be replaced twice.
-fn free(count: usize) -> anyhow::Result<Vec<SocketAddr>> {
-    let mut listeners = Vec::new();
-    while listeners.len() < count {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
-        if !DEFAULTS.contains(&address.to_string().as_str()) {
-            listeners.push((listener, address));
-        }
-    }
-    Ok(listeners.into_iter().map(|(_, address)| address).collect())
 }
 
 fn apply(folder: &Path, edit: &Edit) -> anyhow::Result<()> {

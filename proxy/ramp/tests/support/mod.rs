@@ -7,7 +7,7 @@ pub(crate) mod prometheus;
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -56,14 +56,9 @@ pub(crate) struct Addresses {
 
 impl Addresses {
     fn free() -> Self {
-        // Below the ports of outgoing connections (32768 and up), and of no default address, so
-        // that `write_configuration` cannot replace an address twice.
-        let ports = std::iter::repeat_with(|| fastrand::u16(15_000..30_000));
-        let listeners = ports.filter_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
-        // All are held until the last one is bound, so they differ.
-        let listeners: Vec<_> = listeners.take(6).collect();
-        let mut next = listeners.iter().map(|listener| listener.local_addr().unwrap());
-        let mut next = || next.next().unwrap();
+        // None of them is a default one, so `write_configuration` cannot replace an address twice.
+        let mut free = service_kit::free_addresses(6).unwrap().into_iter();
+        let mut next = || free.next().unwrap();
         Addresses {
             proxy: next(),
             admin: next(),
