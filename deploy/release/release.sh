@@ -6,7 +6,7 @@
 #     release.sh programs ARCH      build the static programs for amd64 or arm64
 #     release.sh try ARCH           run them: versions, a picture, the contract suite
 #     release.sh archives           pack what people download
-#     release.sh packages           pack the npm and C packages of this machine's architecture
+#     release.sh packages           pack the C, Python and npm packages of this machine's architecture, and try each
 #     release.sh sboms              write one SBOM per program, and check that it names the crates
 #     release.sh sums               write SHA256SUMS over all files, and sign it
 #     release.sh sign               sign the images in images.txt by digest, and attest their SBOMs
