@@ -8,7 +8,7 @@ use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::server::Cores;
-use loadtest::way::{Place, Way, count, time};
+use loadtest::way::{Place, Way, count, of_both, time};
 use loadtest::{exit_code, load, write, write_json};
 use qr_bench::quartiles;
 use serde::Serialize;
@@ -33,6 +33,9 @@ struct Arguments {
     /// Only the rows whose names contain one of these, separated by commas
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Instead, measure a cache in nginx, with such percentages of the requests repeating a text
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(..=100))]
+    repeated: Vec<u8>,
     /// The folder proxy/ of another checkout; parts that it lacks are left out
     #[arg(long, value_name = "FOLDER")]
     proxy: Option<PathBuf>,
@@ -65,6 +68,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.rounds > 0 {
         load::check_installed(&["wrk"])?;
     }
+    if !arguments.repeated.is_empty() {
+        return measure_cache(arguments);
+    }
     let source = arguments.proxy.clone().unwrap_or_else(|| repository().join("proxy"));
     let place = Place::new(&source, &arguments.load_core)?;
     let only = &arguments.only;
@@ -91,6 +97,32 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     write_json(&arguments.out.join("way.json"), &rows)?;
     write(&arguments.out.join("way.md"), &table)?;
     println!("{table}\n{}", arguments.out.join("way.md").display());
+    Ok(())
+}
+
+fn measure_cache(arguments: &Arguments) -> anyhow::Result<()> {
+    ensure!(arguments.rounds > 0, "--repeated needs --rounds");
+    let cores = (&arguments.server_core, &arguments.load_core);
+    let kinds = arguments.repeated.iter().flat_map(|&it| [(it, false), (it, true)]);
+    let mut rows: Vec<_> = kinds.map(|kind| (kind, Vec::new())).collect();
+    for round in 1..=arguments.rounds {
+        for ((repeated, is_cached), times) in &mut rows {
+            let (connections, seconds) = (arguments.connections, arguments.seconds);
+            let time = 1e6 * of_both(*is_cached, *repeated, cores, connections, seconds)?;
+            eprintln!("round {round}  {repeated:>3} % cache {is_cached:<5} {time:>6.2} µs");
+            times.push(time);
+        }
+    }
+    let mut text = String::from(
+        "| requests that repeat a text | cache | processor time, µs (quartiles) |\n\
+         | ---: | --- | ---: |\n",
+    );
+    for ((repeated, is_cached), times) in rows {
+        let ([low, median, high], cache) = (quartiles(times), if is_cached { "on" } else { "off" });
+        let _ = writeln!(text, "| {repeated} % | {cache} | {median:.1} ({low:.1} - {high:.1}) |");
+    }
+    write(&arguments.out.join("cache.md"), &text)?;
+    println!("{text}\n{}", arguments.out.join("cache.md").display());
     Ok(())
 }
 

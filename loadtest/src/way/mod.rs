@@ -4,11 +4,13 @@
 //! Instructions ([`count()`]) repeat on a busy machine, and are those of the process alone. Processor time
 //! ([`time()`]) has the kernel's work too, and needs a quiet machine.
 
+mod cache;
 mod clients;
 mod count;
 mod place;
 mod time;
 
+pub use cache::of_both;
 pub use count::count;
 pub use place::{Nginx, Place};
 pub use time::time;

@@ -172,10 +172,10 @@ fn maps(routes: &[Route]) -> String {
             route.name, file.path
         );
         if let Some(size) = file.cache {
-            let _ = write!(
+            let _ = writeln!(
                 text,
                 "proxy_cache_path cache-{} keys_zone={name}_cache:8m max_size={size} inactive=1d \
-                 use_temp_path=off;\n",
+                 use_temp_path=off;",
                 route.name
             );
         }
@@ -224,8 +224,8 @@ const LOCATIONS: &str = "#
 # times gets a pause. A mirror makes a subrequest of every request, so on the new side, where that would be a
 # large part of the cost, only the sampled ones come to the location that has one.
 #
-# A route with `cache` keeps what the new side's answers allow (Cache-Control), and asks nobody for it. During a
-# ramp nothing is kept or served from there: it would be evidence of no side. $NAME_state, which changes with
+# A route with `cache` keeps what the new side's answers allow (Cache-Control), and asks nobody for it. Each is a
+# file, and making one costs several requests, so only what is asked for a second time is kept. During a ramp nothing is kept or served from there: it would be evidence of no side. $NAME_state, which changes with
 # every move of the share, is part of the key, so what was kept before a rollback is never served after it.
 ";
 
@@ -337,7 +337,7 @@ fn location(route: &Route) -> String {
 fn cached(name: &str) -> String {
     let not = format!("${name}_ramped $http_authorization");
     format!(
-        "    proxy_cache {name}_cache;\n    proxy_cache_key ${name}_state$sent_host$request_uri;\n    \
+        "    proxy_cache {name}_cache;\n    proxy_cache_min_uses 2;\n    proxy_cache_key ${name}_state$sent_host$request_uri;\n    \
          proxy_cache_bypass {not};\n    proxy_no_cache {not};\n"
     )
 }
