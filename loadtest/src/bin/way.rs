@@ -12,9 +12,11 @@ use loadtest::way::{Place, Way, count, of_both, time};
 use loadtest::{exit_code, load, write, write_json};
 use qr_bench::quartiles;
 use serde::Serialize;
+use stack::preflight::is_on_path;
 use stack::settings::repository;
 
-/// Counts what nginx spends on a request of /qrcode: the barest proxy, ours, and ours without each part.
+/// Counts what nginx spends on a request of /qrcode: the barest proxy, ours, ours without each part, and with
+/// --rounds other proxies.
 #[derive(Parser)]
 #[command(name = "way")]
 struct Arguments {
@@ -54,7 +56,8 @@ struct Arguments {
 #[derive(Serialize)]
 struct Row {
     name: String,
-    instructions: u64,
+    /// Not counted for other proxies.
+    instructions: Option<u64>,
     /// Microseconds of processor time: quartiles over the rounds.
     processor_us: Option<[f64; 3]>,
 }
@@ -76,6 +79,15 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let only = &arguments.only;
     let wanted = |way: &Way| only.is_empty() || only.iter().any(|it| way.name().contains(it));
     let mut ways: Vec<Way> = Way::all().into_iter().filter(wanted).collect();
+    ways.retain(|way| match way {
+        Way::Instead(other) if arguments.rounds == 0 || !is_on_path(other.program()) => {
+            if arguments.rounds > 0 {
+                eprintln!("left out: {} is not installed", other.program());
+            }
+            false
+        }
+        _ => true,
+    });
     ensure!(!ways.is_empty(), "--only {only:?}: no row has such a name");
     if arguments.proxy.is_some() {
         ways.retain(|way| match place.write(*way) {
@@ -88,8 +100,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let mut rows = Vec::new();
     for way in &ways {
-        let instructions = count(&place, *way, arguments.requests).with_context(|| way.name())?;
-        eprintln!("{:<40} {instructions:>8} instructions", way.name());
+        let instructions = match way {
+            Way::Instead(_) => None,
+            _ => Some(count(&place, *way, arguments.requests).with_context(|| way.name())?),
+        };
+        if let Some(instructions) = instructions {
+            eprintln!("{:<40} {instructions:>8} instructions", way.name());
+        }
         rows.push(Row { name: way.name(), instructions, processor_us: None });
     }
     measure_time(arguments, &place, &ways, &mut rows)?;
@@ -154,14 +171,16 @@ fn table(rows: &[Row]) -> String {
          | --- | ---: | ---: | ---: |\n",
     );
     for row in rows {
-        let change = of("ours").map_or(String::new(), |ours| {
-            let change = row.instructions as f64 / ours.instructions as f64 - 1.0;
-            if row.name == ours.name { String::new() } else { format!("{:+.1} %", 100.0 * change) }
+        let ours = of("ours").filter(|ours| ours.name != row.name);
+        let counts = ours.and_then(|ours| row.instructions.zip(ours.instructions));
+        let change = counts.map_or(String::new(), |(count, ours)| {
+            format!("{:+.1} %", 100.0 * (count as f64 / ours as f64 - 1.0))
         });
+        let count = row.instructions.map_or(String::new(), |count| count.to_string());
         let time = row.processor_us.map_or(String::new(), |[low, median, high]| {
             format!("{median:.1} ({low:.1} - {high:.1})")
         });
-        let _ = writeln!(text, "| {} | {} | {change} | {time} |", row.name, row.instructions);
+        let _ = writeln!(text, "| {} | {count} | {change} | {time} |", row.name);
     }
     text
 }
