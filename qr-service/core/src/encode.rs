@@ -4,8 +4,8 @@ use crate::codewords::{interleave, write_codewords};
 use crate::level::Level;
 use crate::matrix::{self, Apart, Sizes, Word};
 use crate::segment::{RANGES, Segmentation, segment};
-use crate::symbol::{MAX_SIZE, ROW_WORDS, Symbol};
-use crate::version::{blocks, data_codewords, total_codewords};
+use crate::symbol::{MAX_SIZE, Matrix, ROW_WORDS, Symbol};
+use crate::version::{blocks, data_codewords, size_of, total_codewords};
 
 /// Why [`encode`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,16 +99,25 @@ fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize, const STRIPS:
     mask: Option<u8>,
 ) -> Symbol {
     let (lines, mask) = matrix::draw::<T, WORDS, LINES, STRIPS>(version, level, codewords, mask);
-    let mut symbol = Symbol { version, level, mask, rows: [[0; ROW_WORDS]; MAX_SIZE] };
-    let beyond = !(!0 << (symbol.size() % 64));
-    let size = symbol.size();
-    for (row, line) in symbol.rows.iter_mut().zip(&lines).take(size) {
-        for (word, part) in row.iter_mut().zip(line) {
-            *word = part.to_u64();
+    let size = size_of(version);
+    let beyond = !(!0 << (size % 64));
+    let matrix = if WORDS * T::BITS <= 64 {
+        let mut rows = [0; 64];
+        for (row, line) in rows.iter_mut().zip(&lines).take(size) {
+            *row = line[0].to_u64() & beyond;
         }
-        row[size / 64] &= beyond;
-    }
-    symbol
+        Matrix::Narrow(rows)
+    } else {
+        let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
+        for (row, line) in rows.iter_mut().zip(&lines).take(size) {
+            for (word, part) in row.iter_mut().zip(line) {
+                *word = part.to_u64();
+            }
+            row[size / 64] &= beyond;
+        }
+        Matrix::Wide(rows)
+    };
+    Symbol { version, level, mask, matrix }
 }
 
 /// Data codewords to be drawn in a version and at a level that has room for exactly these.

@@ -122,7 +122,7 @@ fn describe<const S: usize, K: Sink>(
     limits: Limits,
     sink: &mut K,
 ) -> u32 {
-    let size = symbol.size();
+    let (modules, size) = (symbol.modules(), symbol.size());
     let above = layout.offset_px;
     let below = layout.size_px - above - layout.symbol_px;
     let light = Line::<S>::light(layout);
@@ -130,9 +130,9 @@ fn describe<const S: usize, K: Sink>(
     sum.add(light.buffer(), above);
     let mut coder = LineCoder::new(sink, limits, light.bytes().len(), above);
     let mut lines = [light, Line::light(layout)];
-    for (y, row) in symbol.rows[..size].iter().enumerate() {
+    for y in 0..size {
         let [line, before] = &mut lines;
-        line.draw(row, size, layout);
+        line.draw(&modules.words(y), size, layout);
         let bytes_before = if y + above == 0 { &[] } else { before.bytes() };
         coder.put_line(line.bytes(), bytes_before, layout.scale_px - 1);
         sum.add(line.buffer(), layout.scale_px);
