@@ -27,6 +27,24 @@ impl Lanes {
         self.zip(next, |a, b| a >> 1 | b << (LANE_BITS - 1))
     }
 
+    /// The word with its modules `count` places further on; those beyond the last are lost.
+    #[inline(always)]
+    pub(super) fn shifted_up(self, count: usize) -> Self {
+        self.map(|a| a << count)
+    }
+
+    /// The word with its modules `count` places further down; the first `count` are lost.
+    #[inline(always)]
+    pub(super) fn shifted_down(self, count: usize) -> Self {
+        self.map(|a| a >> count)
+    }
+
+    /// Module `at` alone.
+    #[inline(always)]
+    pub(super) fn bit(self, at: usize) -> Self {
+        self.map(|a| a & (1 << at))
+    }
+
     /// The number of ones by mask, summed by pairs, fours, bytes and words (Hacker's Delight, section
     /// 5-1): few processors have an instruction for it on these registers.
     #[inline(always)]

@@ -9,6 +9,24 @@ use crate::version::{size_of, total_codewords};
 /// A matrix: module `i` of a line is bit `i % BITS` of word `i / BITS`; dark is 1.
 pub(super) type Lines<T, const WORDS: usize, const LINES: usize> = [[T; WORDS]; LINES];
 
+/// Sets the modules `bits` of a line, at most 32, the first at `at`.
+#[inline(always)]
+pub(super) fn or_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
+    let (word, shift) = (at / T::BITS, at % T::BITS);
+    line[word] = line[word] | T::from_low(bits) << shift as u32;
+    if WORDS > 1 && shift > 0 && word + 1 < WORDS {
+        line[word + 1] = line[word + 1] | T::from_low(bits >> (T::BITS - shift));
+    }
+}
+
+/// Clears the modules `bits` of a line, at most 32, the first at `at`.
+#[inline(always)]
+pub(super) fn clear_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
+    let mut cleared = [T::ZERO; WORDS];
+    or_bits(&mut cleared, at, bits);
+    (0..WORDS).for_each(|w| line[w] = line[w] & !cleared[w]);
+}
+
 /// Light lines on either side of the symbol while it is scored: penalty rule 3 looks at 4 modules of
 /// the quiet zone.
 pub(super) const BORDER: usize = 4;

@@ -55,13 +55,18 @@ pub(super) fn apply<T: Word, const WORDS: usize, const LINES: usize>(
     size: usize,
 ) {
     let parts = T::BITS / LANE_BITS;
-    for i in 0..size {
-        for w in 0..WORDS {
-            let word = (0..parts).fold(0, |word, k| {
-                let part = MASKS[0][(w * parts + k) % PERIOD_WORDS][i % PERIOD][usize::from(mask)];
+    let period: [[T; WORDS]; PERIOD] = std::array::from_fn(|i| {
+        std::array::from_fn(|w| {
+            T::from_low((0..parts).fold(0, |word, k| {
+                let part = MASKS[0][(w * parts + k) % PERIOD_WORDS][i][usize::from(mask)];
                 word | u64::from(part) << (k * LANE_BITS)
-            });
-            rows[i][w] = rows[i][w] ^ (T::from_low(word) & free[i][w]);
+            }))
+        })
+    });
+    let lines = rows[..size].chunks_mut(PERIOD).zip(free[..size].chunks(PERIOD));
+    for (rows, free) in lines {
+        for ((row, free), mask) in rows.iter_mut().zip(free).zip(&period) {
+            (0..WORDS).for_each(|w| row[w] = row[w] ^ (mask[w] & free[w]));
         }
     }
 }

@@ -17,9 +17,9 @@
 //! lines at a time: each stage halves the carries of the one before. Only the final planes are
 //! counted.
 
-use super::format::Formats;
+use super::format::{Formats, LINE};
 use super::lanes::{LANE_BITS, Lanes, Tally};
-use super::lines::{BORDER, Lines, Sizes, Word};
+use super::lines::{BORDER, Lines, Word};
 use super::mask;
 
 /// The same word of every line, with [`BORDER`] light lines before and after those of the symbol.
@@ -44,10 +44,24 @@ fn mask_lines<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usi
             *lanes = Lanes::all(part(line, v)) ^ (mask & Lanes::all(part(free, v)));
         }
     }
-    formats.for_each(turned, |line, at, bits| {
-        let lanes = &mut masked[at / LANE_BITS][BORDER + line];
-        *lanes = *lanes | Lanes(bits.map(|bit| (bit as u16) << (at % LANE_BITS)));
-    });
+    let (along, across) = formats.along_and_across(turned);
+    let last = size - 8;
+    let mut put_along = |at: usize, bits: Lanes| {
+        let lanes = &mut masked[at / LANE_BITS][BORDER + LINE];
+        *lanes = *lanes | bits.shifted_up(at % LANE_BITS);
+    };
+    put_along(0, along.first);
+    put_along(last, along.last);
+    if last % LANE_BITS > LANE_BITS - 8 {
+        // The rest is in the next word.
+        let rest = along.last.shifted_down(LANE_BITS - last % LANE_BITS);
+        put_along(last.next_multiple_of(LANE_BITS), rest);
+    }
+    for (bits, lines) in [(across.first, 0..9), (across.last, last..size)] {
+        for (k, lanes) in masked[0][BORDER..][lines].iter_mut().enumerate() {
+            *lanes = *lanes | bits.shifted_down(k).bit(0).shifted_up(LINE);
+        }
+    }
 }
 
 /// Words of 16 modules that a line of `size` modules takes.
@@ -107,9 +121,9 @@ fn score_runs<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8]
         let low = tally.add2(twos[0], twos[1], 2);
         let high = tally.add1(twos[2], 2);
         let carry = tally.add2(low, high, 3);
-        tally.ripple(carry, 4, planes::<LINES>());
+        tally.ripple(carry, 4, planes::<LINES>(1));
     }
-    tally.total(planes::<LINES>())
+    tally.total(planes::<LINES>(1))
 }
 
 /// Points of rules 1 and 2 across the lines of a strip; `next` is the strip to its right.
@@ -143,9 +157,9 @@ fn score_runs_and_blocks<const LINES: usize>(
         let low = tally.add2(fours[0], fours[1], 3);
         let high = tally.add1(fours[2], 3);
         let carry = tally.add2(low, high, 4);
-        tally.ripple(carry, 5, planes::<LINES>());
+        tally.ripple(carry, 5, planes::<LINES>(4));
     }
-    tally.total(planes::<LINES>())
+    tally.total(planes::<LINES>(4))
 }
 
 /// Advances by one line. Returns the masks of [`Runs::step`], and the columns where a block of 2 x 2
@@ -167,15 +181,15 @@ fn with_block(
 /// Number of finder-like patterns across the lines of a strip, for rule 3.
 #[inline(never)]
 fn count_finders<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
-    // A column of the largest symbol has room for at most 44.
-    const PLANES: usize = 6;
+    // Patterns of a column begin at least 4 modules apart.
+    let planes = planes_for(max_size::<LINES>() / 4);
     let mut tally = Tally::new();
     // One line more makes the positions a multiple of 4; no pattern ends there.
     let lines = &strip[..BORDER + size + BORDER + 1];
     for x in lines.windows(18).step_by(4).filter_map(<[Lanes]>::first_chunk::<18>) {
-        tally.add4([finders(x, 0), finders(x, 1), finders(x, 2), finders(x, 3)], PLANES);
+        tally.add4([finders(x, 0), finders(x, 1), finders(x, 2), finders(x, 3)], planes);
     }
-    tally.total(PLANES)
+    tally.total(planes)
 }
 
 /// The columns that have a finder's cross-section of 7 lines from `at + 4` on, with 4 light lines
@@ -191,18 +205,29 @@ fn finders(x: &[Lanes; 18], at: usize) -> Lanes {
 /// Number of dark modules of a strip, including the filler beyond the edge.
 #[inline(never)]
 fn count_dark<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
-    const PLANES: usize = 8;
+    let planes = planes::<LINES>(1);
     let mut tally = Tally::new();
     // The lines after the last are light.
     for four in strip[BORDER..BORDER + size + 3].as_chunks::<4>().0 {
-        tally.add4(*four, PLANES);
+        tally.add4(*four, planes);
     }
-    tally.total(PLANES)
+    tally.total(planes)
 }
 
-/// Planes of a counter for the points of rules 1 and 2 in one column of `LINES` lines.
-const fn planes<const LINES: usize>() -> usize {
-    if LINES <= Sizes::up_to(3, u32::BITS).lines { 8 } else { 10 }
+/// Lines of the largest symbol in a strip of `LINES`.
+const fn max_size<const LINES: usize>() -> usize {
+    (LINES - 2 * BORDER - 1) / 4 * 4 + 1
+}
+
+/// Planes of a counter for each column of a symbol, of at most `per_line` for each of its lines. Rule 1 has
+/// fewer points than there are lines, and rule 2 at most 3 for each.
+const fn planes<const LINES: usize>(per_line: usize) -> usize {
+    planes_for(per_line * max_size::<LINES>())
+}
+
+/// Planes of a counter up to `most`.
+const fn planes_for(most: usize) -> usize {
+    most.ilog2() as usize + 1
 }
 
 /// The penalty of each mask.
