@@ -121,7 +121,8 @@ static PIXELS: [[u64; 256]; TABLED_SCALES] = {
 };
 
 /// A line of pixels as PNG stores it: filter type 0, then the pixels, the leftmost in the topmost
-/// bit, light 1. `S` is at least the line's bytes and 14 more, because 8 modules are drawn at a time.
+/// bit, light 1. `S` is at least the line's bytes and 14 more, because 8 modules are drawn at a time. The
+/// bytes behind the line are always light.
 pub(crate) struct Line<const S: usize> {
     bytes: [u8; S],
     len: usize,
@@ -167,12 +168,15 @@ impl<const S: usize> Line<S> {
         let mut at = 1 + layout.offset_px / 8;
         // Pixels of the last group that do not fill a byte yet, topmost.
         let mut left = !(!0 >> shift);
-        let modules = row.iter().flat_map(|word| word.to_le_bytes()).take(size.div_ceil(8));
-        for modules in modules {
-            let drawn = left | pixels[usize::from(modules)] >> shift;
-            self.bytes[at..at + 8].copy_from_slice(&drawn.to_be_bytes());
-            left = drawn << (8 * layout.scale_px);
-            at += layout.scale_px;
+        for (word, first) in row.iter().zip((0..size).step_by(64)) {
+            let mut modules = *word;
+            for _ in 0..(size - first).min(64).div_ceil(8) {
+                let drawn = left | pixels[(modules & 0xff) as usize] >> shift;
+                self.bytes[at..at + 8].copy_from_slice(&drawn.to_be_bytes());
+                left = drawn << (8 * layout.scale_px);
+                at += layout.scale_px;
+                modules >>= 8;
+            }
         }
         self.bytes[at..at + 8].copy_from_slice(&(left | !0 >> shift).to_be_bytes());
     }
