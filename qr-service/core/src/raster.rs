@@ -96,6 +96,29 @@ impl Raster {
     }
 }
 
+impl Layout {
+    /// Bytes of a line with its filter type.
+    pub(crate) fn line_len(&self) -> usize {
+        1 + self.size_px.div_ceil(8)
+    }
+
+    /// Numbers of equal bytes at the beginning, with the filter type, and at the end of the lines of two rows.
+    #[inline(always)]
+    pub(crate) fn equal_bytes(&self, a: &[u64; ROW_WORDS], b: &[u64; ROW_WORDS]) -> (usize, usize) {
+        let differing: [u64; ROW_WORDS] = std::array::from_fn(|w| a[w] ^ b[w]);
+        let (Some(first), Some(last)) = (
+            differing.iter().position(|word| *word != 0),
+            differing.iter().rposition(|word| *word != 0),
+        ) else {
+            return (self.line_len(), self.line_len());
+        };
+        let first = 64 * first + differing[first].trailing_zeros() as usize;
+        let after = 64 * last + 64 - differing[last].leading_zeros() as usize;
+        let last_px = self.offset_px + after * self.scale_px - 1;
+        (1 + (self.offset_px + first * self.scale_px) / 8, self.line_len() - 2 - last_px / 8)
+    }
+}
+
 /// Scales that are drawn from the table below. Larger ones are rare and drawn module by module.
 const TABLED_SCALES: usize = 6;
 
@@ -133,7 +156,7 @@ impl<const S: usize> Line<S> {
     pub(crate) fn light(layout: &Layout) -> Self {
         let mut bytes = [0xff; S];
         bytes[0] = 0;
-        Line { bytes, len: 1 + layout.size_px.div_ceil(8) }
+        Line { bytes, len: layout.line_len() }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -168,9 +191,12 @@ impl<const S: usize> Line<S> {
         let mut at = 1 + layout.offset_px / 8;
         // Pixels of the last group that do not fill a byte yet, topmost.
         let mut left = !(!0 >> shift);
-        for (word, first) in row.iter().zip((0..size).step_by(64)) {
+        let mut todo = size.div_ceil(8);
+        for word in row {
             let mut modules = *word;
-            for _ in 0..(size - first).min(64).div_ceil(8) {
+            let groups = todo.min(8);
+            todo -= groups;
+            for _ in 0..groups {
                 let drawn = left | pixels[(modules & 0xff) as usize] >> shift;
                 self.bytes[at..at + 8].copy_from_slice(&drawn.to_be_bytes());
                 left = drawn << (8 * layout.scale_px);

@@ -11,8 +11,8 @@ const MODULUS: u64 = 65521;
 /// Bytes that are summed side by side.
 const SIDE: usize = 16;
 
-/// Lines whose columns can be summed before a sum of bytes exceeds 16 bits.
-const MOST_LINES: usize = 257;
+/// Lines whose columns can be summed before a sum of bytes exceeds 15 bits.
+const MOST_LINES: usize = 128;
 
 /// The checksum so far, of lines of the same length in buffers of `S` bytes, at most 2064. Behind the line a
 /// buffer has light pixels, 0xff.
@@ -27,7 +27,7 @@ pub(super) struct Adler<const S: usize> {
     count: usize,
     lines: usize,
     /// The sum of the bytes of these lines, by place.
-    columns: [u16; S],
+    columns: [i16; S],
 }
 
 impl<const S: usize> Adler<S> {
@@ -52,28 +52,42 @@ impl<const S: usize> Adler<S> {
         self.a += count * sum;
     }
 
+    /// The bytes of a line that are summed, with some of those behind it.
+    fn end(&self) -> usize {
+        // A loop of fixed length is shorter, if the buffer is.
+        if S <= MOST_LINES { S } else { self.len.next_multiple_of(SIDE).min(S) }
+    }
+
     /// The sum of the line's bytes; adds them to `columns`.
     #[inline(always)]
     fn sum_up(&mut self, buffer: &[u8; S]) -> u64 {
-        let end = self.len.next_multiple_of(SIDE).min(S);
-        let mut sums = [0_u16; SIDE];
+        let end = self.end();
+        let mut sums = [0_i16; SIDE];
         let (bytes, _) = buffer[..end].as_chunks::<SIDE>();
         let (columns, _) = self.columns[..end].as_chunks_mut::<SIDE>();
         for (bytes, columns) in bytes.iter().zip(columns) {
             for i in 0..SIDE {
-                columns[i] += u16::from(bytes[i]);
-                sums[i] += u16::from(bytes[i]);
+                columns[i] += i16::from(bytes[i]);
+                sums[i] += i16::from(bytes[i]);
             }
         }
-        let sum: u32 = sums.iter().map(|sum| u32::from(*sum)).sum();
-        u64::from(sum) - 0xff * (end - self.len) as u64
+        let sum = if S <= MOST_LINES {
+            i32::from(sums.iter().sum::<i16>())
+        } else {
+            sums.iter().map(|sum| i32::from(*sum)).sum()
+        };
+        sum as u64 - 0xff * (end - self.len) as u64
     }
 
     /// Adds what depends on the place in the line: `b` counts byte `i` `n - i` times.
     #[inline(never)]
     fn add_columns(&mut self) {
-        let columns = self.columns[..self.len].iter().zip((1..=self.len as u64).rev());
-        let sum: u64 = columns.map(|(sum, weight)| u64::from(*sum) * weight).sum();
+        let mut sum = 0;
+        for (first, columns) in (0..).step_by(SIDE).zip(self.columns.as_chunks::<SIDE>().0) {
+            let weight_of = |i: usize| (self.len as i16 - first - i as i16).max(0);
+            let weighted = |i: usize| i32::from(columns[i]) * i32::from(weight_of(i));
+            sum += (0..SIDE).map(weighted).sum::<i32>() as u64;
+        }
         self.b += self.count as u64 * sum;
         self.columns = [0; S];
         self.lines = 0;

@@ -114,29 +114,27 @@ impl Sink for Counts {
 /// depends on their number.
 pub(crate) struct Writer<'a> {
     codes: &'a Codes,
-    /// The stream up to `at`, and room after it.
+    /// The stream up to `state.at`, and room after it.
     out: &'a mut Vec<u8>,
-    at: usize,
     /// Where the stream began.
     start: usize,
-    /// Bits not written yet, the first lowest; fewer than 8 between calls.
-    bits: u64,
-    pending: u32,
+    state: State,
     /// The distance of the last repetition, its code with extra bits, and their number: most
     /// repetitions have the same distance.
     last_distance: (usize, u64, u32),
 }
 
-impl<'a> Writer<'a> {
-    pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
-        let (bytes, rest, pending) = codes.header.parts();
-        let start = out.len();
-        out.extend_from_slice(bytes);
-        let at = out.len();
-        Writer { codes, out, at, start, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
-    }
+/// Where a stream is being written.
+#[derive(Clone, Copy)]
+struct State {
+    at: usize,
+    /// Bits not written yet, the first lowest; fewer than 8 between calls.
+    bits: u64,
+    pending: u32,
+}
 
-    /// Adds the low `count` bits of `value` to those pending for [`Self::store`], at most 56 in all.
+impl State {
+    /// Adds the low `count` bits of `value` to those pending for [`Self::store`], at most 63 in all.
     /// Its other bits must be zero.
     #[inline(always)]
     fn hold(&mut self, value: u64, count: u32) {
@@ -150,23 +148,76 @@ impl<'a> Writer<'a> {
         self.hold(u64::from(code & 0xffff), code >> 16);
     }
 
-    /// Writes all pending bits and keeps those that do not fill a byte.
+    /// Writes all pending bits to `out`, which has room for them and 8 bytes more, and keeps those that do not
+    /// fill a byte.
     #[inline(always)]
-    fn store(&mut self) {
-        if self.at + 8 > self.out.len() {
-            self.make_room(8);
+    fn store(&mut self, out: &mut [u8]) {
+        // There is no room only after a missing code.
+        if let Some(place) = out.get_mut(self.at..self.at + 8) {
+            place.copy_from_slice(&self.bits.to_le_bytes());
         }
-        self.out[self.at..self.at + 8].copy_from_slice(&self.bits.to_le_bytes());
         self.at += self.pending as usize / 8;
         self.bits = self.bits.wrapping_shr(self.pending & !7);
         self.pending &= 7;
     }
+}
 
-    /// Makes room for `least` bytes or more.
+impl<'a> Writer<'a> {
+    pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
+        let (bytes, rest, pending) = codes.header.parts();
+        let start = out.len();
+        out.extend_from_slice(bytes);
+        let state = State { at: out.len(), bits: u64::from(rest), pending };
+        Writer { codes, out, state, start, last_distance: (0, 0, 0) }
+    }
+
+    /// See [`State::hold`].
+    #[inline(always)]
+    fn hold(&mut self, value: u64, count: u32) {
+        self.state.hold(value, count);
+    }
+
+    #[inline(always)]
+    fn hold_code(&mut self, code: u32) {
+        self.state.hold_code(code);
+    }
+
+    /// See [`State::store`].
+    #[inline(always)]
+    fn store(&mut self) {
+        self.make_room(8);
+        self.state.store(self.out);
+    }
+
+    /// Makes room for `count` bytes.
+    #[inline(always)]
+    fn make_room(&mut self, count: usize) {
+        if self.state.at + count > self.out.len() {
+            self.grow(count);
+        }
+    }
+
     #[cold]
-    fn make_room(&mut self, least: usize) {
+    fn grow(&mut self, count: usize) {
         // Enough for the stream of most pictures; for longer ones the room grows by half each time.
-        self.out.resize(self.at + least.max(768 + self.at / 2), 0);
+        self.out.resize(self.state.at + count.max(768 + self.state.at / 2), 0);
+    }
+
+    /// Writes literals, of whose codes `N` and 7 bits more fit a word.
+    #[inline(always)]
+    fn put_literals<const N: usize>(&mut self, bytes: &[u8]) {
+        // A code has less than 16 bits. With room for all of them, and the state in registers, this takes
+        // half the time.
+        self.make_room(2 * bytes.len() + 16);
+        let (literals, mut state) = (&self.codes.literals, self.state);
+        let (chunks, rest) = bytes.as_chunks::<N>();
+        for chunk in chunks {
+            chunk.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)]));
+            state.store(self.out);
+        }
+        rest.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)]));
+        state.store(self.out);
+        self.state = state;
     }
 
     fn distance_bits(&self, distance: usize) -> (usize, u64, u32) {
@@ -184,10 +235,10 @@ impl<'a> Writer<'a> {
     /// [`MISSING_BYTES`] if a symbol had no code; the stream is then of no use.
     pub(crate) fn finish(mut self) -> usize {
         self.hold_code(self.codes.literals[END_OF_BLOCK]);
-        self.pending = self.pending.next_multiple_of(8);
+        self.state.pending = self.state.pending.next_multiple_of(8);
         self.store();
-        self.out.truncate(self.at);
-        self.at - self.start
+        self.out.truncate(self.state.at);
+        self.state.at - self.start
     }
 }
 
@@ -200,30 +251,11 @@ impl Sink for Writer<'_> {
 
     #[inline(always)]
     fn literals(&mut self, bytes: &[u8]) {
-        // A code has less than 16 bits. With room for all, and the state in registers, this takes half the time.
-        let most = 2 * bytes.len() + 16;
-        if self.at + most > self.out.len() {
-            self.make_room(most);
+        if self.codes.longest <= 14 {
+            self.put_literals::<4>(bytes)
+        } else {
+            self.put_literals::<3>(bytes)
         }
-        let literals = &self.codes.literals;
-        let room = &mut self.out[self.at..];
-        let (mut at, mut bits, mut pending) = (0, self.bits, self.pending);
-        // Three codes have 45 bits at most.
-        for three in bytes.chunks(3) {
-            for byte in three {
-                let code = literals[usize::from(*byte)];
-                bits |= u64::from(code & 0xffff).wrapping_shl(pending);
-                pending += code >> 16;
-            }
-            // There is no room only after a missing code.
-            if let Some(place) = room.get_mut(at..at + 8) {
-                place.copy_from_slice(&bits.to_le_bytes());
-            }
-            at += pending as usize / 8;
-            bits = bits.wrapping_shr(pending & !7);
-            pending &= 7;
-        }
-        (self.at, self.bits, self.pending) = (self.at + at, bits, pending);
     }
 
     // With several kinds of pictures in a program, the compiler would call it, and `/qrcode` would pay.
@@ -266,32 +298,11 @@ impl Limits {
     }
 }
 
-/// Number of equal bytes at the beginning of two lines.
-#[inline(always)]
-fn equal_at_start(a: &[u8], b: &[u8]) -> usize {
-    let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    for (i, (a, b)) in a_words.iter().zip(b_words).enumerate() {
-        let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        if differing != 0 {
-            return 8 * i + differing.trailing_zeros() as usize / 8;
-        }
-    }
-    8 * a_words.len().min(b_words.len())
-        + a_rest.iter().zip(b_rest).take_while(|(a, b)| a == b).count()
-}
-
-/// Number of equal bytes at the end of two lines.
-#[inline(always)]
-fn equal_at_end(a: &[u8], b: &[u8]) -> usize {
-    let ((a_rest, a_words), (b_rest, b_words)) = (a.as_rchunks::<8>(), b.as_rchunks::<8>());
-    for (i, (a, b)) in a_words.iter().rev().zip(b_words.iter().rev()).enumerate() {
-        let differing = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-        if differing != 0 {
-            return 8 * i + differing.leading_zeros() as usize / 8;
-        }
-    }
-    8 * a_words.len().min(b_words.len())
-        + a_rest.iter().rev().zip(b_rest.iter().rev()).take_while(|(a, b)| a == b).count()
+/// Numbers of equal bytes at the beginning and at the end of two lines.
+fn equal_bytes(a: &[u8], b: &[u8]) -> (usize, usize) {
+    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    (start, end)
 }
 
 /// Describes a picture line by line to a [`Sink`].
@@ -302,12 +313,14 @@ pub(crate) struct LineCoder<'a, S> {
     line_len: usize,
     /// Length so far of the match at that distance that is not written yet.
     pending: usize,
+    /// The last bytes of the line before.
+    last: [u8; 2],
 }
 
 impl<'a, S: Sink> LineCoder<'a, S> {
     /// Begins the picture with `count` light lines: filter type 0, then 0xff throughout.
     pub(crate) fn new(sink: &'a mut S, limits: Limits, line_len: usize, count: usize) -> Self {
-        let mut coder = LineCoder { sink, limits, line_len, pending: 0 };
+        let mut coder = LineCoder { sink, limits, line_len, pending: 0, last: [0xff; 2] };
         if count > 0 {
             coder.sink.literal(0);
             coder.put_light(line_len - 1);
@@ -333,64 +346,72 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         (0..len).for_each(|_| self.sink.literal(byte));
     }
 
-    /// Writes the pending match, which ends with the bytes `same` of the line after `before`.
+    /// Writes the pending match, which ends with the bytes `same` of the line after the last.
     #[inline(always)]
-    fn flush(&mut self, before: &[u8], same: &[u8]) {
+    fn flush(&mut self, same: &[u8]) {
         let len = std::mem::take(&mut self.pending);
         match len {
             // Most are one piece.
-            3..=MAX_REPEAT => return self.sink.repeat(len, self.line_len),
-            0..3 => {}
-            _ => return self.repeat_at(len, self.line_len, 0),
+            3..=MAX_REPEAT => self.sink.repeat(len, self.line_len),
+            0..3 => {
+                let end = &self.last[2 - len.saturating_sub(same.len())..];
+                end.iter().chain(same).for_each(|&byte| self.sink.literal(byte));
+            }
+            _ => self.repeat_at(len, self.line_len, 0),
         }
-        let end = &before[before.len() - len.saturating_sub(same.len())..];
-        end.iter().chain(same).for_each(|&byte| self.sink.literal(byte));
     }
 
-    /// The range of bytes in which `line` differs from `before`, within the limits, if `copies` more
-    /// of it follow.
+    /// The range of bytes of a line that are written because they differ from the line before, within the
+    /// limits, if `copies` more of the line follow. `equal` is the number of equal bytes at either end.
     #[inline(always)]
-    fn differing(&self, line: &[u8], before: &[u8], copies: usize) -> (usize, usize) {
-        let Limits { most, edges: [left, right] } = self.limits;
+    fn differing(&self, equal: (usize, usize), copies: usize) -> (usize, usize) {
+        let (len, Limits { most, edges: [left, right] }) = (self.line_len, self.limits);
         // A line equal to the one before may make a match too long for the limits: then a new match
         // begins at the end of the line.
-        let whole = self.pending.saturating_add((1 + copies) * self.line_len) <= most;
-        let longest = if whole { line.len() } else { line.len() - right.max(1) };
-        let same = left.max(most.saturating_sub(self.pending)).min(longest);
-        let same = same.min(equal_at_start(line, before));
-        let tail =
-            right.max(most.saturating_sub(copies * self.line_len + left)).min(line.len() - same);
-        let tail = tail.min(equal_at_end(line, before));
-        (same, line.len() - tail)
+        let whole = self.pending.saturating_add((1 + copies) * len) <= most;
+        let longest = if whole { len } else { len - right.max(1) };
+        let same = left.max(most.saturating_sub(self.pending)).min(longest).min(equal.0);
+        let tail = right.max(most.saturating_sub(copies * len + left)).min(len - same).min(equal.1);
+        (same, len - tail)
     }
 
     /// Writes `line` and `copies` more of it after the line `before`, which is empty at the top of the
     /// picture. Both begin with their filter type.
-    #[inline(always)]
+    #[cfg(feature = "png-color")]
     pub(crate) fn put_line(&mut self, line: &[u8], before: &[u8], copies: usize) {
-        let (same, end) = self.differing(line, before, copies);
+        self.put_changed(line, equal_bytes(line, before), copies);
+    }
+
+    /// Writes `line` and `copies` more of it after a line with as many equal bytes at either end.
+    #[inline(always)]
+    pub(crate) fn put_changed(&mut self, line: &[u8], equal: (usize, usize), copies: usize) {
+        let (same, end) = self.differing(equal, copies);
         self.pending += same;
         if same < line.len() {
-            self.flush(before, &line[..same]);
+            self.flush(&line[..same]);
             self.sink.literals(&line[same..end]);
             self.pending = line.len() - end;
         }
         self.pending += copies * self.line_len;
+        if let Some(last) = line.last_chunk() {
+            self.last = *last;
+        }
     }
 
     /// Ends the picture with `count` copies of `light`, filter type 0 and then 0xff throughout, after
     /// `before`.
     pub(crate) fn finish(mut self, light: &[u8], before: &[u8], count: usize) {
         if count > 0 {
-            let (same, end) = self.differing(light, before, count - 1);
+            let (same, end) = self.differing(equal_bytes(light, before), count - 1);
             self.pending += same;
             if same < end {
-                self.flush(before, &light[..same]);
+                self.flush(&light[..same]);
                 self.put_light(end - same);
                 self.pending = light.len() - end;
             }
+            self.last = [0xff; 2];
             self.pending += (count - 1) * self.line_len;
         }
-        self.flush(before, &[]);
+        self.flush(&[]);
     }
 }

@@ -16,7 +16,7 @@ use huffman::{Codes, Lengths};
 use prepared::CODES;
 
 use crate::raster::{Layout, Line, Raster, RasterError};
-use crate::symbol::Symbol;
+use crate::symbol::{ROW_WORDS, Symbol};
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// The last chunk, always the same.
@@ -129,17 +129,17 @@ fn describe<const S: usize, K: Sink>(
     let mut sum = checksum::Adler::<S>::new(light.bytes().len());
     sum.add(light.buffer(), above);
     let mut coder = LineCoder::new(sink, limits, light.bytes().len(), above);
-    let mut lines = [light, Line::light(layout)];
+    let (mut line, mut before) = (light, [0; ROW_WORDS]);
     for y in 0..size {
-        let [line, before] = &mut lines;
-        line.draw(&modules.words(y), size, layout);
-        let bytes_before = if y + above == 0 { &[] } else { before.bytes() };
-        coder.put_line(line.bytes(), bytes_before, layout.scale_px - 1);
+        let row = modules.words(y);
+        line.draw(&row, size, layout);
+        let equal = if y + above == 0 { (0, 0) } else { layout.equal_bytes(&row, &before) };
+        coder.put_changed(line.bytes(), equal, layout.scale_px - 1);
         sum.add(line.buffer(), layout.scale_px);
-        lines.swap(0, 1);
+        before = row;
     }
     let light = Line::<S>::light(layout);
-    coder.finish(light.bytes(), lines[1].bytes(), below);
+    coder.finish(light.bytes(), line.bytes(), below);
     sum.add(light.buffer(), below);
     sum.finish()
 }
@@ -181,7 +181,7 @@ mod tests {
                     Some(code) => *code = MISSING,
                     None => distances[missing - LITERALS] = MISSING,
                 }
-                let codes = Codes { literals, distances, header: codes.header.clone() };
+                let codes = Codes { literals, distances, header: codes.header.clone(), ..*codes };
                 let mut png = b"before".to_vec();
                 write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
                 assert!(png == prepared || png == own, "without symbol {missing}");
@@ -190,8 +190,7 @@ mod tests {
             // Without the code that ends each block.
             let mut literals = codes.literals;
             literals[256] = MISSING;
-            let codes =
-                Codes { literals, distances: codes.distances, header: codes.header.clone() };
+            let codes = Codes { literals, header: codes.header.clone(), ..*codes };
             let mut png = b"before".to_vec();
             write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
             assert_eq!(png, own);
