@@ -3,9 +3,9 @@
 use crate::codewords::{interleave, write_codewords};
 use crate::level::Level;
 use crate::matrix::{self, Apart, Sizes, Word};
-use crate::segment::{RANGES, Segmentation, segment};
+use crate::segment::{CONTINUES, Choices, RANGES, Segmentation, is_best_as_bytes, segment};
 use crate::symbol::{MAX_SIZE, Matrix, ROW_WORDS, Symbol};
-use crate::version::{blocks, data_codewords, size_of, total_codewords};
+use crate::version::{MAX_TEXT_BYTES, blocks, data_codewords, size_of, total_codewords};
 
 /// Why [`encode`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,15 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
     let text = text.as_bytes();
     let fits =
         |range: usize, bits: u32| bits as usize <= 8 * data_codewords(RANGES[range].1, level);
-    let (range, split) = segment(text, fits).ok_or(EncodeError::TooLong)?;
+    let mut buffer: Choices;
+    let choices = if is_best_as_bytes(text) {
+        None
+    } else {
+        // Only here, because clearing it takes long.
+        buffer = [CONTINUES; MAX_TEXT_BYTES];
+        Some(&mut buffer)
+    };
+    let (range, split) = segment(text, choices, fits).ok_or(EncodeError::TooLong)?;
     let (low, high) = RANGES[range];
     let version =
         (low..high).find(|&v| split.bits as usize <= 8 * data_codewords(v, level)).unwrap_or(high);
@@ -59,7 +67,7 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
 /// A text, its split, and the version and level that hold it.
 struct Message<'a> {
     text: &'a [u8],
-    split: &'a Segmentation,
+    split: &'a Segmentation<'a>,
     range: usize,
     version: u8,
     level: Level,
@@ -102,11 +110,8 @@ fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize, const STRIPS:
     let size = size_of(version);
     let beyond = !(!0 << (size % 64));
     let matrix = if WORDS * T::BITS <= 64 {
-        let mut rows = [0; 64];
-        for (row, line) in rows.iter_mut().zip(&lines).take(size) {
-            *row = line[0].to_u64() & beyond;
-        }
-        Matrix::Narrow(rows)
+        let row = |y: usize| if y < size { lines[y][0].to_u64() & beyond } else { 0 };
+        Matrix::Narrow(std::array::from_fn(row))
     } else {
         let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
         for (row, line) in rows.iter_mut().zip(&lines).take(size) {

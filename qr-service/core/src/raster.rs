@@ -105,15 +105,18 @@ impl Layout {
     /// Numbers of equal bytes at the beginning, with the filter type, and at the end of the lines of two rows.
     #[inline(always)]
     pub(crate) fn equal_bytes(&self, a: &[u64; ROW_WORDS], b: &[u64; ROW_WORDS]) -> (usize, usize) {
-        let differing: [u64; ROW_WORDS] = std::array::from_fn(|w| a[w] ^ b[w]);
-        let (Some(first), Some(last)) = (
-            differing.iter().position(|word| *word != 0),
-            differing.iter().rposition(|word| *word != 0),
-        ) else {
-            return (self.line_len(), self.line_len());
-        };
-        let first = 64 * first + differing[first].trailing_zeros() as usize;
-        let after = 64 * last + 64 - differing[last].leading_zeros() as usize;
+        let differing = [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2]];
+        let first = match differing {
+            [0, 0, 0] => return (self.line_len(), self.line_len()),
+            [0, 0, word] => 128 + word.trailing_zeros(),
+            [0, word, _] => 64 + word.trailing_zeros(),
+            [word, ..] => word.trailing_zeros(),
+        } as usize;
+        let after = match differing {
+            [word, 0, 0] => 64 - word.leading_zeros(),
+            [_, word, 0] => 128 - word.leading_zeros(),
+            [.., word] => 192 - word.leading_zeros(),
+        } as usize;
         let last_px = self.offset_px + after * self.scale_px - 1;
         (1 + (self.offset_px + first * self.scale_px) / 8, self.line_len() - 2 - last_px / 8)
     }
@@ -169,6 +172,7 @@ impl<const S: usize> Line<S> {
     }
 
     /// Draws `size` modules of a row of a symbol over the former content.
+    #[inline(always)]
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {
             Some(pixels) => self.draw_tabled(row, size, layout, pixels),
@@ -180,6 +184,8 @@ impl<const S: usize> Line<S> {
     }
 
     /// Eight modules of `s` pixels fill `s` bytes, so each group of eight begins at the same bit.
+    // Inlined, because the beginning is the same for all rows.
+    #[inline(always)]
     fn draw_tabled(
         &mut self,
         row: &[u64; ROW_WORDS],
@@ -208,6 +214,7 @@ impl<const S: usize> Line<S> {
     }
 
     /// Modules that are a byte each.
+    #[inline(never)]
     fn draw_bytes(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         let modules = row.iter().flat_map(|word| (0..64).map(move |bit| word >> bit & 1 == 1));
         let bytes = &mut self.bytes[1 + layout.offset_px / 8..][..size];
@@ -217,6 +224,7 @@ impl<const S: usize> Line<S> {
     }
 
     /// Runs of dark modules at any scale.
+    #[inline(never)]
     fn draw_modules(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         self.bytes[1..self.len].fill(0xff);
         let is_dark = |x: usize| x < size && row[x / 64] >> (x % 64) & 1 == 1;

@@ -68,22 +68,25 @@ impl Mode {
 }
 
 /// Marks a byte that continues the run of the byte before it.
-const CONTINUES: u8 = 0xff;
+pub(crate) const CONTINUES: u8 = 0xff;
 /// Cost of a mode that cannot encode the run; half the maximum, so that sums do not overflow.
 const NEVER: u32 = u32::MAX / 2;
 
+/// At the start of each run, the mode to encode it in: two bits for each mode that the text before it may end
+/// in.
+pub(crate) type Choices = [u8; MAX_TEXT_BYTES];
+
 /// The best split of a text in one range of versions.
-pub(crate) struct Segmentation {
+pub(crate) struct Segmentation<'a> {
     /// Bits of all segments, headers included.
     pub(crate) bits: u32,
-    /// At the start of each run, the mode to encode it in: two bits for each mode that the text
-    /// before it may end in. `None` if one byte segment is best.
-    choices: Option<[u8; MAX_TEXT_BYTES]>,
+    /// `None` if one byte segment is best.
+    choices: Option<&'a Choices>,
 }
 
 /// Whether one byte segment is certainly the best split in every range of versions, because no run
 /// of other characters is long enough to pay for the headers around it.
-fn is_best_as_bytes(text: &[u8]) -> bool {
+pub(crate) fn is_best_as_bytes(text: &[u8]) -> bool {
     // The most that a run can save and the least that its headers cost, in sixths of a bit: 13 bits
     // for its own header, and 12 for that of a byte segment after it if bytes stand on both sides.
     const SAVED: [u32; 2] = [48 - Mode::Numeric.sixth_bits(), 48 - Mode::Alphanumeric.sixth_bits()];
@@ -106,34 +109,29 @@ fn is_best_as_bytes(text: &[u8]) -> bool {
     bytes && saved <= AT_AN_END
 }
 
-impl Segmentation {
-    /// Splits `text`, of at most [`MAX_TEXT_BYTES`] bytes, for the versions of `RANGES[range]`.
-    pub(crate) fn new(text: &[u8], range: usize, as_bytes: bool) -> Self {
-        if as_bytes {
-            let bits = Mode::Byte.header_bits(range) + 8 * text.len() as u32;
-            return Segmentation { bits, choices: None };
-        }
-        let header = MODES.map(|m| m.header_bits(range) * 6);
-        let mut choices = [CONTINUES; MAX_TEXT_BYTES];
-        // Cost of the rest of the text by the mode in force before it, in sixths of a bit.
-        let mut rest = [0; 3];
-        let mut bits = 0;
-        let mut end = text.len();
-        while end > 0 {
-            let class = class_of(text[end - 1]);
-            let run = text[..end].iter().rev().take_while(|&&b| class_of(b) == class).count();
-            let start = end - run;
-            let (packed, cost) = choose(class, run as u32, &header, &mut rest);
-            choices[start] = packed;
-            bits = cost;
-            end = start;
-        }
-        Segmentation { bits, choices: Some(choices) }
+/// Splits `text`, of at most [`MAX_TEXT_BYTES`] bytes, for the versions of `RANGES[range]`. Returns the bits of
+/// all segments.
+fn split(text: &[u8], range: usize, choices: &mut Choices) -> u32 {
+    choices[..text.len()].fill(CONTINUES);
+    let header = MODES.map(|m| m.header_bits(range) * 6);
+    // Cost of the rest of the text by the mode in force before it, in sixths of a bit.
+    let mut rest = [0; 3];
+    let mut bits = 0;
+    let mut end = text.len();
+    while end > 0 {
+        let class = class_of(text[end - 1]);
+        let run = text[..end].iter().rev().take_while(|&&b| class_of(b) == class).count();
+        let start = end - run;
+        (choices[start], bits) = choose(class, run as u32, &header, &mut rest);
+        end = start;
     }
+    bits
+}
 
+impl Segmentation<'_> {
     /// Calls `put` with the mode and the text of each segment, in order.
     pub(crate) fn for_each(&self, text: &[u8], mut put: impl FnMut(Mode, &[u8])) {
-        let Some(choices) = &self.choices else {
+        let Some(choices) = self.choices else {
             return put(Mode::Byte, text);
         };
         // At the start no mode is in force: the fourth entry.
@@ -180,21 +178,28 @@ fn choose(class: usize, len: u32, header: &[u32; 3], rest: &mut [u32; 3]) -> (u8
 }
 
 /// Returns the first of the version ranges that holds `text`, and the best split for it; `None` if no
-/// range does. `fits(range, bits)` says whether a version of the range holds that many bits.
-pub(crate) fn segment(
+/// range does. `choices` is a buffer for the split, or `None` if [`is_best_as_bytes`]. `fits(range, bits)` says
+/// whether a version of the range holds that many bits.
+pub(crate) fn segment<'a>(
     text: &[u8],
-    mut fits: impl FnMut(usize, u32) -> bool,
-) -> Option<(usize, Segmentation)> {
+    mut choices: Option<&'a mut Choices>,
+    fits: impl Fn(usize, u32) -> bool,
+) -> Option<(usize, Segmentation<'a>)> {
     if text.len() > MAX_TEXT_BYTES {
         return None;
     }
-    let as_bytes = is_best_as_bytes(text);
     // A lower bound of the bits, to skip ranges that cannot hold the text.
     let least = 10 * text.len() as u32 / 3;
-    (0..RANGES.len()).find_map(|range| {
-        let split = fits(range, least).then(|| Segmentation::new(text, range, as_bytes))?;
-        fits(range, split.bits).then_some((range, split))
-    })
+    for range in (0..RANGES.len()).filter(|range| fits(*range, least)) {
+        let bits = match &mut choices {
+            Some(choices) => split(text, range, choices),
+            None => Mode::Byte.header_bits(range) + 8 * text.len() as u32,
+        };
+        if fits(range, bits) {
+            return Some((range, Segmentation { bits, choices: choices.map(|choices| &*choices) }));
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -241,7 +246,9 @@ mod tests {
         ) {
             let text = pieces.concat();
             let text = text.as_bytes();
-            let split = Segmentation::new(text, range, is_best_as_bytes(text));
+            let mut choices = [CONTINUES; MAX_TEXT_BYTES];
+            let choices = (!is_best_as_bytes(text)).then_some(&mut choices);
+            let (_, split) = segment(text, choices, |tried, _| tried == range).expect("fits");
             prop_assert_eq!(split.bits as usize, least_bits(text, range));
             let (mut bits, mut joined) = (0, Vec::new());
             split.for_each(text, |mode, part| {

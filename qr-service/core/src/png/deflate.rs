@@ -209,14 +209,15 @@ impl<'a> Writer<'a> {
         // A code has less than 16 bits. With room for all of them, and the state in registers, this takes
         // half the time.
         self.make_room(2 * bytes.len() + 16);
-        let (literals, mut state) = (&self.codes.literals, self.state);
+        let (literals, out, mut state) =
+            (&self.codes.literals, self.out.as_mut_slice(), self.state);
         let (chunks, rest) = bytes.as_chunks::<N>();
         for chunk in chunks {
             chunk.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)]));
-            state.store(self.out);
+            state.store(out);
         }
         rest.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)]));
-        state.store(self.out);
+        state.store(out);
         self.state = state;
     }
 

@@ -127,7 +127,7 @@ fn describe<const S: usize, K: Sink>(
     let below = layout.size_px - above - layout.symbol_px;
     let light = Line::<S>::light(layout);
     let mut sum = checksum::Adler::<S>::new(light.bytes().len());
-    sum.add(light.buffer(), above);
+    sum.add_light(above);
     let mut coder = LineCoder::new(sink, limits, light.bytes().len(), above);
     let (mut line, mut before) = (light, [0; ROW_WORDS]);
     for y in 0..size {
@@ -140,7 +140,7 @@ fn describe<const S: usize, K: Sink>(
     }
     let light = Line::<S>::light(layout);
     coder.finish(light.bytes(), line.bytes(), below);
-    sum.add(light.buffer(), below);
+    sum.add_light(below);
     sum.finish()
 }
 
