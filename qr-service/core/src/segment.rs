@@ -32,10 +32,20 @@ pub(crate) const ALPHANUMERIC_VALUE: [u8; 256] = {
     values
 };
 
+/// The densest mode that can encode each byte, as an index of [`MODES`].
+const CLASS: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        classes[i] = (ALPHANUMERIC_VALUE[i] >= 10) as u8 + (ALPHANUMERIC_VALUE[i] >= 45) as u8;
+        i += 1;
+    }
+    classes
+};
+
 /// The densest mode that can encode a byte, as an index of [`MODES`].
 pub(crate) fn class_of(byte: u8) -> usize {
-    let value = ALPHANUMERIC_VALUE[usize::from(byte)];
-    usize::from(value >= 10) + usize::from(value >= 45)
+    usize::from(CLASS[usize::from(byte)])
 }
 
 /// The three ranges of versions within which the character count has the same width (table 3).

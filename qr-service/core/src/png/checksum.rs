@@ -27,15 +27,15 @@ pub(super) struct Adler<const S: usize> {
     /// How often each of the lines in `columns` is repeated, and how many they are.
     count: usize,
     lines: usize,
-    /// The sums of the bytes of these lines by place, for each word two: of its even and of its odd bytes, four
-    /// times 16 bits.
-    columns: [u64; S],
+    /// The sums of the bytes of these lines by place, four times 16 bits: those of the even bytes of each
+    /// word, and those of its odd bytes.
+    columns: [[u64; S]; 2],
 }
 
 impl<const S: usize> Adler<S> {
     /// For lines of `len` bytes.
     pub(super) fn new(len: usize) -> Self {
-        Adler { a: 1, b: 0, len, count: 0, lines: 0, columns: [0; S] }
+        Adler { a: 1, b: 0, len, count: 0, lines: 0, columns: [[0; S]; 2] }
     }
 
     /// Adds a light line `count` times: filter type 0 and then 0xff throughout.
@@ -46,7 +46,8 @@ impl<const S: usize> Adler<S> {
     }
 
     /// Adds the line at the beginning of `buffer` `count` times.
-    #[inline(always)]
+    // Alone, it keeps its sums in registers.
+    #[inline(never)]
     pub(super) fn add(&mut self, buffer: &[u8; S], count: usize) {
         if count != self.count || self.lines == MOST_LINES {
             self.add_columns();
@@ -72,11 +73,12 @@ impl<const S: usize> Adler<S> {
         // A loop of fixed length is shorter, if the buffer is.
         let end = if S <= 64 { S / 8 * 8 } else { self.len.next_multiple_of(8).min(S / 8 * 8) };
         let words = buffer[..end].as_chunks::<8>().0.chunks(MOST_WORDS);
-        let columns = self.columns.as_chunks_mut::<2>().0.chunks_mut(MOST_WORDS);
+        let [even, odd] = &mut self.columns;
+        let columns = even.chunks_mut(MOST_WORDS).zip(odd.chunks_mut(MOST_WORDS));
         let mut sum = 0;
-        for (words, columns) in words.zip(columns) {
+        for (words, (even, odd)) in words.zip(columns) {
             let mut sums = 0;
-            for (word, [even, odd]) in words.iter().zip(columns) {
+            for (word, (even, odd)) in words.iter().zip(even.iter_mut().zip(odd)) {
                 let word = u64::from_le_bytes(*word);
                 let (low, high) = (word & EVEN_BYTES, word >> 8 & EVEN_BYTES);
                 *even += low;
@@ -93,14 +95,14 @@ impl<const S: usize> Adler<S> {
     fn add_columns(&mut self) {
         let words = self.len.div_ceil(8);
         let mut sum = 0;
-        for (word, columns) in self.columns.as_chunks::<2>().0[..words].iter().enumerate() {
+        for word in 0..words {
             for i in 0..8 {
-                let column = columns[i % 2] >> (16 * (i / 2)) & 0xffff;
+                let column = self.columns[i % 2][word] >> (16 * (i / 2)) & 0xffff;
                 sum += column * self.len.saturating_sub(8 * word + i) as u64;
             }
         }
         self.b += self.count as u64 * sum;
-        self.columns[..2 * words].fill(0);
+        self.columns.iter_mut().for_each(|columns| columns[..words].fill(0));
         self.lines = 0;
     }
 

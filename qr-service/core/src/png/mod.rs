@@ -19,6 +19,8 @@ use crate::raster::{Layout, Line, Raster, RasterError};
 use crate::symbol::{ROW_WORDS, Symbol};
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
+/// The header of a picture of 200 pixels.
+const SERVICE_HEADER: [u8; 25] = *b"\0\0\0\x0dIHDR\0\0\0\xc8\0\0\0\xc8\x01\0\0\0\0\x85\x23\x93\x33";
 /// The last chunk, always the same.
 const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 
@@ -74,6 +76,16 @@ fn write_with_own_codes<const S: usize>(symbol: &Symbol, layout: &Layout, out: &
     write_picture::<S>(symbol, layout, &codes, Limits::NONE, out);
 }
 
+/// Writes the header of a picture of this size.
+fn write_header(size_px: u32, out: &mut Vec<u8>) {
+    write_chunk(out, b"IHDR", |out| {
+        out.extend_from_slice(&size_px.to_be_bytes());
+        out.extend_from_slice(&size_px.to_be_bytes());
+        // Bit depth 1, greyscale, deflate, the standard's filters, no interlace.
+        out.extend_from_slice(&[1, 0, 0, 0, 0]);
+    });
+}
+
 /// Returns the length of the deflate stream.
 fn write_picture<const S: usize>(
     symbol: &Symbol,
@@ -83,13 +95,11 @@ fn write_picture<const S: usize>(
     out: &mut Vec<u8>,
 ) -> usize {
     out.extend_from_slice(&SIGNATURE);
-    write_chunk(out, b"IHDR", |out| {
-        let size = (layout.size_px as u32).to_be_bytes();
-        out.extend_from_slice(&size);
-        out.extend_from_slice(&size);
-        // Bit depth 1, greyscale, deflate, the standard's filters, no interlace.
-        out.extend_from_slice(&[1, 0, 0, 0, 0]);
-    });
+    if layout.size_px == Raster::SERVICE.size_px as usize {
+        out.extend_from_slice(&SERVICE_HEADER);
+    } else {
+        write_header(layout.size_px as u32, out);
+    }
     let mut len = 0;
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950: deflate, a window of 32 KiB, and check bits that make 0x7801 divisible by 31.
@@ -153,6 +163,13 @@ mod tests {
     /// Pictures of versions 1 to 15.
     fn symbols() -> impl Iterator<Item = Symbol> {
         (1..=512).step_by(17).map(|len| encode(&"aB".repeat(len)[..len], Level::L).unwrap())
+    }
+
+    #[test]
+    fn the_header_of_the_services_picture_is_as_it_would_be_written() {
+        let mut header = Vec::new();
+        write_header(Raster::SERVICE.size_px, &mut header);
+        assert_eq!(header, SERVICE_HEADER);
     }
 
     #[test]
