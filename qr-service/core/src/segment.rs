@@ -94,29 +94,41 @@ pub(crate) struct Segmentation<'a> {
     choices: Option<&'a Choices>,
 }
 
+/// The most that each character saves if it is not encoded as a byte, in sixths of a bit.
+const SAVED: [u8; 256] = {
+    let mut saved = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        saved[i] = (Mode::Byte.sixth_bits() - MODES[CLASS[i] as usize].sixth_bits()) as u8;
+        i += 1;
+    }
+    saved
+};
+
 /// Whether one byte segment is certainly the best split in every range of versions, because no run
 /// of other characters is long enough to pay for the headers around it.
 pub(crate) fn is_best_as_bytes(text: &[u8]) -> bool {
-    // The most that a run can save and the least that its headers cost, in sixths of a bit: 13 bits
-    // for its own header, and 12 for that of a byte segment after it if bytes stand on both sides.
-    const SAVED: [u32; 2] = [48 - Mode::Numeric.sixth_bits(), 48 - Mode::Alphanumeric.sixth_bits()];
+    // The least that a run's headers cost, in sixths of a bit: 13 bits for its own header, and 12 for that of
+    // a byte segment after it if bytes stand on both sides.
     const AT_AN_END: u32 = 13 * 6;
     const INSIDE: u32 = AT_AN_END + 12 * 6;
-    let mut saved = 0;
-    let mut bound = AT_AN_END;
-    let mut bytes = false;
-    for &byte in text {
-        match class_of(byte) {
-            2 => {
-                if saved > bound {
-                    return false;
-                }
-                (saved, bound, bytes) = (0, INSIDE, true);
-            }
-            class => saved += SAVED[class],
+    let (mut saved, mut bound, mut has_bytes) = (0, AT_AN_END, false);
+    for part in text.chunks(64) {
+        let mut saves_more = false;
+        // Without branches, because classes are as good as random.
+        for &byte in part {
+            let by_character = u32::from(SAVED[usize::from(byte)]);
+            let is_byte = by_character == 0;
+            saved = if is_byte { 0 } else { saved + by_character };
+            bound = if is_byte { INSIDE } else { bound };
+            has_bytes |= is_byte;
+            saves_more |= saved > bound;
+        }
+        if saves_more {
+            return false;
         }
     }
-    bytes && saved <= AT_AN_END
+    has_bytes && saved <= AT_AN_END
 }
 
 /// Splits `text`, of at most [`MAX_TEXT_BYTES`] bytes, for the versions of `RANGES[range]`. Returns the bits of

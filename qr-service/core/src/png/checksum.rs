@@ -50,7 +50,9 @@ impl<const S: usize> Adler<S> {
     #[inline(never)]
     pub(super) fn add(&mut self, buffer: &[u8; S], count: usize) {
         if count != self.count || self.lines == MOST_LINES {
-            self.add_columns();
+            if self.lines > 0 {
+                self.add_columns();
+            }
             self.count = count;
         }
         self.lines += 1;
@@ -102,7 +104,7 @@ impl<const S: usize> Adler<S> {
             }
         }
         self.b += self.count as u64 * sum;
-        self.columns.iter_mut().for_each(|columns| columns[..words].fill(0));
+        self.columns = [[0; S]; 2];
         self.lines = 0;
     }
 

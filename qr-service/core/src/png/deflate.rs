@@ -5,6 +5,8 @@
 //! covers all the rest: the end of the line if it equals the line before, the repetitions, and the
 //! beginning of the next line if it equals this one.
 
+use std::ops::Range;
+
 use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS, MISSING};
 
 /// What a symbol without a code adds to the length of a stream, at least.
@@ -14,8 +16,9 @@ pub(crate) const MISSING_BYTES: usize = (MISSING >> 16) as usize / 8;
 pub(crate) trait Sink {
     fn literal(&mut self, byte: u8);
 
-    fn literals(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.literal(byte));
+    /// The bytes of `line` in `range`.
+    fn literals(&mut self, line: &[u8], range: Range<usize>) {
+        line[range].iter().for_each(|&byte| self.literal(byte));
     }
 
     /// A repetition of `len` bytes, 3 to 258, from `distance` bytes back, 1 to 32768.
@@ -205,18 +208,28 @@ impl<'a> Writer<'a> {
 
     /// Writes literals, of whose codes `N` and 7 bits more fit a word.
     #[inline(always)]
-    fn put_literals<const N: usize>(&mut self, bytes: &[u8]) {
+    fn put_literals<const N: usize>(&mut self, line: &[u8], range: Range<usize>) {
         // A code has less than 16 bits. With room for all of them, and the state in registers, this takes
         // half the time.
-        self.make_room(2 * bytes.len() + 16);
+        self.make_room(2 * range.len() + 16);
         let (literals, out, mut state) =
             (&self.codes.literals, self.out.as_mut_slice(), self.state);
-        let (chunks, rest) = bytes.as_chunks::<N>();
+        let (chunks, rest) = line[range.clone()].as_chunks::<N>();
         for chunk in chunks {
             chunk.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)]));
             state.store(out);
         }
-        rest.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)]));
+        match line[..range.end].last_chunk::<N>() {
+            // Their number is as good as random, so a loop for the rest would often be predicted wrong. Codes
+            // that are written already become codes of no bits.
+            Some(last) => {
+                for (k, byte) in last.iter().enumerate() {
+                    let is_in_rest = u32::from(k + rest.len() >= N);
+                    state.hold_code(literals[usize::from(*byte)] & is_in_rest.wrapping_neg());
+                }
+            }
+            None => rest.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)])),
+        }
         state.store(out);
         self.state = state;
     }
@@ -251,11 +264,11 @@ impl Sink for Writer<'_> {
     }
 
     #[inline(always)]
-    fn literals(&mut self, bytes: &[u8]) {
+    fn literals(&mut self, line: &[u8], range: Range<usize>) {
         if self.codes.longest <= 14 {
-            self.put_literals::<4>(bytes)
+            self.put_literals::<4>(line, range);
         } else {
-            self.put_literals::<3>(bytes)
+            self.put_literals::<3>(line, range);
         }
     }
 
@@ -390,7 +403,7 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         self.pending += same;
         if same < line.len() {
             self.flush(&line[..same]);
-            self.sink.literals(&line[same..end]);
+            self.sink.literals(line, same..end);
             self.pending = line.len() - end;
         }
         self.pending += copies * self.line_len;
