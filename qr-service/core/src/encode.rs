@@ -28,7 +28,7 @@ impl std::error::Error for EncodeError {}
 macro_rules! draw_up_to {
     ($version:literal, $word:ty, $message:expr) => {{
         const S: Sizes = Sizes::up_to($version, <$word as Word>::BITS as u32);
-        $message.draw::<$word, { S.words }, { S.lines }, { S.strips }, { S.codewords }>()
+        $message.draw::<$word, { S.words }, { S.lines }, { S.codewords }>()
     }};
 }
 
@@ -75,13 +75,7 @@ struct Message<'a> {
 
 impl Message<'_> {
     /// Draws the symbol with buffers of these [`Sizes`].
-    fn draw<
-        T: Word,
-        const WORDS: usize,
-        const LINES: usize,
-        const STRIPS: usize,
-        const CODEWORDS: usize,
-    >(
+    fn draw<T: Word, const WORDS: usize, const LINES: usize, const CODEWORDS: usize>(
         &self,
     ) -> Symbol {
         let mut codewords = [0; CODEWORDS];
@@ -93,20 +87,20 @@ impl Message<'_> {
             &mut codewords,
         );
         let codewords = &codewords[..total_codewords(self.version)];
-        draw_codewords::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords, None)
+        draw_codewords::<T, WORDS, LINES>(self.version, self.level, codewords, None)
     }
 }
 
 /// Draws the symbol of all its codewords with `mask`, or else with the mask of the lowest penalty.
 // Inlined, so that `encode` has no trace of the option.
 #[inline(always)]
-fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize>(
     version: u8,
     level: Level,
     codewords: &[u8],
     mask: Option<u8>,
 ) -> Symbol {
-    let (lines, mask) = matrix::draw::<T, WORDS, LINES, STRIPS>(version, level, codewords, mask);
+    let (lines, mask) = matrix::draw::<T, WORDS, LINES>(version, level, codewords, mask);
     let size = size_of(version);
     let beyond = !(!0 << (size % 64));
     let matrix = if WORDS * T::BITS <= 64 {
@@ -147,18 +141,12 @@ impl DataCodewords<'_> {
 
     /// Draws the symbol with buffers of these [`Sizes`].
     #[inline(never)]
-    fn draw<
-        T: Word,
-        const WORDS: usize,
-        const LINES: usize,
-        const STRIPS: usize,
-        const CODEWORDS: usize,
-    >(
+    fn draw<T: Word, const WORDS: usize, const LINES: usize, const CODEWORDS: usize>(
         &self,
     ) -> Symbol {
         let mut codewords = [0; CODEWORDS];
         interleave(self.data, blocks(self.version, self.level), &mut codewords);
         let codewords = &codewords[..total_codewords(self.version)];
-        draw_codewords::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords, self.mask)
+        draw_codewords::<T, WORDS, LINES>(self.version, self.level, codewords, self.mask)
     }
 }

@@ -1,6 +1,5 @@
 //! Both copies of the format information, and the dark module (ISO/IEC 18004 section 7.9).
 
-use super::lanes::Lanes;
 use super::lines::{Lines, Word, or_bits};
 use crate::level::Level;
 use crate::version::format_bits;
@@ -12,14 +11,14 @@ pub(super) const LINE: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Ends {
     /// The first nine modules.
-    pub(super) first: Lanes,
+    pub(super) first: [u16; 8],
     /// The last eight modules.
-    pub(super) last: Lanes,
+    pub(super) last: [u16; 8],
 }
 
 /// Row 8 and column 8, by level.
 static ENDS: [[Ends; 2]; 4] = {
-    let mut table = [[Ends { first: Lanes::LIGHT, last: Lanes::LIGHT }; 2]; 4];
+    let mut table = [[Ends { first: [0; 8], last: [0; 8] }; 2]; 4];
     let mut k = 0;
     while k < 4 * 8 {
         let (level, mask) = (k / 8, k % 8);
@@ -28,12 +27,12 @@ static ENDS: [[Ends; 2]; 4] = {
         // The most significant bit comes first along the row, which skips the timing column 6 and has the
         // last eight bits at its right end. The module at (8, 8) belongs to the column.
         let turned = bits.reverse_bits() >> 17;
-        across.first.0[mask] = (turned & 0x3f | (turned & 0x40) << 1) as u16;
-        across.last.0[mask] = (turned >> 7 & 0xff) as u16;
+        across.first[mask] = (turned & 0x3f | (turned & 0x40) << 1) as u16;
+        across.last[mask] = (turned >> 7 & 0xff) as u16;
         // The least significant bit comes first down the column, which skips row 6. The dark module stands
         // above the bottom seven.
-        down.first.0[mask] = (bits & 0x3f | (bits & 0xc0) << 1) as u16;
-        down.last.0[mask] = (1 | (bits >> 8 & 0x7f) << 1) as u16;
+        down.first[mask] = (bits & 0x3f | (bits & 0xc0) << 1) as u16;
+        down.last[mask] = (1 | (bits >> 8 & 0x7f) << 1) as u16;
         k += 1;
     }
     table
@@ -63,7 +62,7 @@ impl Formats {
         rows: &mut Lines<T, WORDS, LINES>,
         mask: u8,
     ) {
-        let of_mask = |lanes: &Lanes| u64::from(lanes.0[usize::from(mask)]);
+        let of_mask = |bits: &[u16; 8]| u64::from(bits[usize::from(mask)]);
         or_bits(&mut rows[LINE], 0, of_mask(&self.across.first));
         or_bits(&mut rows[LINE], self.size - 8, of_mask(&self.across.last));
         for (bits, start, count) in

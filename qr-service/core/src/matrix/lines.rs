@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
-use super::lanes::LANE_BITS;
 use crate::version::{size_of, total_codewords};
 
 /// A matrix: module `i` of a line is bit `i % BITS` of word `i / BITS`; dark is 1.
@@ -39,8 +38,6 @@ pub(crate) struct Sizes {
     /// Lines of the symbol with a [`BORDER`] on either side, rounded up to a multiple of 8: the
     /// search for finders reads one line beyond.
     pub(crate) lines: usize,
-    /// Words of [`LANE_BITS`] modules of a line.
-    pub(crate) strips: usize,
     /// Bytes of the codewords and 4 to spare, because their bits are written in words of 4 bytes;
     /// rounded up to a multiple of 16.
     pub(crate) codewords: usize,
@@ -53,7 +50,6 @@ impl Sizes {
         Sizes {
             words: size.div_ceil(word_bits as usize),
             lines: (size + 2 * BORDER).next_multiple_of(8),
-            strips: size.div_ceil(LANE_BITS),
             codewords: (total_codewords(version) + 4).next_multiple_of(16),
         }
     }

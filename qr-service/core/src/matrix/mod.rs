@@ -13,6 +13,8 @@ mod mask;
 mod penalty;
 mod place;
 mod transpose;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use format::Formats;
 use lines::Lines;
@@ -31,7 +33,7 @@ pub(crate) fn reserved_modules(version: u8) -> Vec<[u64; 3]> {
 /// Draws the symbol of `codewords` with buffers of at least its [`Sizes`] and with `mask`, or else with
 /// the mask of the lowest penalty. Returns its rows and the mask.
 #[inline(always)]
-pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize>(
     version: u8,
     level: Level,
     codewords: &[u8],
@@ -50,7 +52,7 @@ pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS
     let formats = Formats::new(level, size);
     let free = &patterns.free;
     let mask = mask.unwrap_or_else(|| {
-        penalty::choose_mask::<T, WORDS, LINES, STRIPS>(&rows, &columns, free, &formats, size)
+        penalty::choose_mask::<T, WORDS, LINES>(&rows, &columns, free, &formats, size)
     });
     mask::apply(&mut rows, free, mask, size);
     formats.draw(&mut rows, mask);

@@ -18,83 +18,92 @@
 //! counted.
 
 use super::format::{Formats, LINE};
-use super::lanes::{LANE_BITS, Lanes, Tally};
+use super::lanes::{Lanes, Narrow, Tally};
 use super::lines::{BORDER, Lines, Word};
-use super::mask;
+#[cfg(target_arch = "x86_64")]
+use super::wide::Wide;
 
 /// The same word of every line, with [`BORDER`] light lines before and after those of the symbol.
-type Strip<const LINES: usize> = [Lanes; LINES];
+type Strip<L, const LINES: usize> = [L; LINES];
 
-// The functions below are not inlined: alone, each keeps its counters in registers; together they
-// spill, which costs a tenth of the encoder's time (measured).
+/// A symbol to be scored without its format information, by lines: columns if `turned`, else rows.
+struct Unmasked<'a, T, const WORDS: usize, const LINES: usize> {
+    lines: &'a Lines<T, WORDS, LINES>,
+    free: &'a Lines<T, WORDS, LINES>,
+    formats: &'a Formats,
+    turned: bool,
+    size: usize,
+}
 
-/// Writes `lines` to `masked` under every mask, with its format information. Does not write the
-/// borders: `masked` must be light or hold lines of the same size.
-#[inline(never)]
-fn mask_lines<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
-    lines: &Lines<T, WORDS, LINES>,
-    free: &Lines<T, WORDS, LINES>,
-    formats: &Formats,
-    (turned, size): (bool, usize),
-    masked: &mut [Strip<LINES>; STRIPS],
-) {
-    for (v, strip) in masked.iter_mut().enumerate().take(words_in_use(size)) {
-        let lines = lines.iter().zip(free).zip(mask::lines(turned, v));
-        for (lanes, ((line, free), mask)) in strip[BORDER..BORDER + size].iter_mut().zip(lines) {
-            *lanes = Lanes::all(part(line, v)) ^ (mask & Lanes::all(part(free, v)));
+impl<T: Word, const WORDS: usize, const LINES: usize> Unmasked<'_, T, WORDS, LINES> {
+    /// Writes word `v` of the lines to `strip` under every mask, with its format information. Does not write
+    /// the borders: `strip` must be light or hold lines of the same size.
+    #[inline(always)]
+    fn mask<L: Lanes>(&self, proof: L::Proof, v: usize, strip: &mut Strip<L, LINES>) {
+        let Unmasked { lines, free, size, turned, .. } = *self;
+        let words = lines[..size].iter().zip(free).zip(strip[BORDER..].iter_mut());
+        let masks = L::masks(turned, v).iter().cycle();
+        for (((line, free), lanes), mask) in words.zip(masks) {
+            let free = L::all(proof, part::<L, T, WORDS>(free, v));
+            *lanes = L::all(proof, part::<L, T, WORDS>(line, v)) ^ (L::load(proof, mask) & free);
         }
-    }
-    let (along, across) = formats.along_and_across(turned);
-    let last = size - 8;
-    let mut put_along = |at: usize, bits: Lanes| {
-        let lanes = &mut masked[at / LANE_BITS][BORDER + LINE];
-        *lanes = *lanes | bits.shifted_up(at % LANE_BITS);
-    };
-    put_along(0, along.first);
-    put_along(last, along.last);
-    if last % LANE_BITS > LANE_BITS - 8 {
-        // The rest is in the next word.
-        let rest = along.last.shifted_down(LANE_BITS - last % LANE_BITS);
-        put_along(last.next_multiple_of(LANE_BITS), rest);
-    }
-    for (bits, lines) in [(across.first, 0..9), (across.last, last..size)] {
-        for (k, lanes) in masked[0][BORDER..][lines].iter_mut().enumerate() {
-            *lanes = *lanes | bits.shifted_down(k).bit(0).shifted_up(LINE);
+        let (along, across) = self.formats.along_and_across(turned);
+        let last = size - 8;
+        let mut along_line = strip[BORDER + LINE];
+        if v == 0 {
+            along_line = along_line | L::each(proof, &along.first);
+            for (bits, lines) in [(&across.first, 0..9), (&across.last, last..size)] {
+                let bits = L::each(proof, bits);
+                for (k, lanes) in strip[BORDER..][lines].iter_mut().enumerate() {
+                    let bit = bits.shifted_down(k) & L::all(proof, 1);
+                    *lanes = *lanes | bit.shifted_up(LINE);
+                }
+            }
+            along_line = along_line | strip[BORDER + LINE];
         }
+        let (word, at) = (last / L::MODULES, last % L::MODULES);
+        if v == word {
+            along_line = along_line | L::each(proof, &along.last).shifted_up(at);
+        } else if v == word + 1 && at > L::MODULES - 8 {
+            // The rest of them.
+            along_line = along_line | L::each(proof, &along.last).shifted_down(L::MODULES - at);
+        }
+        strip[BORDER + LINE] = along_line;
     }
 }
 
-/// Words of 16 modules that a line of `size` modules takes.
-fn words_in_use(size: usize) -> usize {
-    size.div_ceil(LANE_BITS)
+/// Words of a line of `size` modules.
+fn words_in_use<L: Lanes>(size: usize) -> usize {
+    size.div_ceil(L::MODULES)
 }
 
-/// Word `v` of 16 modules of a line.
+/// Word `v` of a line. Bits beyond its modules are not zero.
 #[inline(always)]
-fn part<T: Word, const WORDS: usize>(line: &[T; WORDS], v: usize) -> u16 {
-    let at = v * LANE_BITS;
-    (line[at / T::BITS].to_u64() >> (at % T::BITS)) as u16
+fn part<L: Lanes, T: Word, const WORDS: usize>(line: &[T; WORDS], v: usize) -> u32 {
+    let at = v * L::MODULES;
+    (line[at / T::BITS].to_u64() >> (at % T::BITS)) as u32
 }
 
 /// The columns that change colour: on the last line (`differs`), within the last 3 lines (`within_3`,
 /// and the same one line earlier), within the last 5 (`within_5`).
-struct Runs {
-    before: Lanes,
-    differs: Lanes,
-    within_3: [Lanes; 2],
-    within_5: Lanes,
+struct Runs<L> {
+    before: L,
+    differs: L,
+    within_3: [L; 2],
+    within_5: L,
 }
 
-impl Runs {
-    fn new(first_line: Lanes) -> Self {
-        let all = !Lanes::LIGHT;
+impl<L: Lanes> Runs<L> {
+    #[inline(always)]
+    fn new(proof: L::Proof, first_line: L) -> Self {
+        let all = L::all(proof, u32::MAX);
         Runs { before: first_line, differs: all, within_3: [all; 2], within_5: all }
     }
 
     /// Advances by one line. Returns two masks: the columns whose last five modules are equal, and
     /// the subset where the run has just reached five.
     #[inline(always)]
-    fn step(&mut self, here: Lanes) -> (Lanes, Lanes) {
+    fn step(&mut self, here: L) -> (L, L) {
         let differs = here ^ self.before;
         let within_3 = differs | self.differs;
         let within_5 = within_3 | self.within_3[1];
@@ -107,10 +116,14 @@ impl Runs {
 }
 
 /// Points of rule 1 across the lines of a strip.
-#[inline(never)]
-fn score_runs<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
-    let mut tally = Tally::new();
-    let mut runs = Runs::new(strip[BORDER]);
+#[inline(always)]
+fn score_runs<L: Lanes, const LINES: usize>(
+    proof: L::Proof,
+    strip: &Strip<L, LINES>,
+    size: usize,
+) -> [u32; 8] {
+    let mut tally = Tally::new(proof);
+    let mut runs = Runs::new(proof, strip[BORDER]);
     // A symbol has a multiple of 4 lines and one more.
     for four in strip[BORDER + 1..BORDER + size].as_chunks::<4>().0 {
         let [a, b, c, d] = four.map(|here| runs.step(here));
@@ -123,18 +136,19 @@ fn score_runs<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8]
         let carry = tally.add2(low, high, 3);
         tally.ripple(carry, 4, planes::<LINES>(1));
     }
-    tally.total(planes::<LINES>(1))
+    tally.total(proof, planes::<LINES>(1))
 }
 
 /// Points of rules 1 and 2 across the lines of a strip; `next` is the strip to its right.
-#[inline(never)]
-fn score_runs_and_blocks<const LINES: usize>(
-    strip: &Strip<LINES>,
-    next: &Strip<LINES>,
+#[inline(always)]
+fn score_runs_and_blocks<L: Lanes, const LINES: usize>(
+    proof: L::Proof,
+    strip: &Strip<L, LINES>,
+    next: &Strip<L, LINES>,
     size: usize,
-) -> [u16; 8] {
-    let mut tally = Tally::new();
-    let mut runs = Runs::new(strip[BORDER]);
+) -> [u32; 8] {
+    let mut tally = Tally::new(proof);
+    let mut runs = Runs::new(proof, strip[BORDER]);
     let mut right = strip[BORDER].to_the_right(next[BORDER]);
     let lines = BORDER + 1..BORDER + size;
     for (four, next) in
@@ -159,18 +173,13 @@ fn score_runs_and_blocks<const LINES: usize>(
         let carry = tally.add2(low, high, 4);
         tally.ripple(carry, 5, planes::<LINES>(4));
     }
-    tally.total(planes::<LINES>(4))
+    tally.total(proof, planes::<LINES>(4))
 }
 
 /// Advances by one line. Returns the masks of [`Runs::step`], and the columns where a block of 2 x 2
 /// ends. `right` is the line shifted by one module.
 #[inline(always)]
-fn with_block(
-    runs: &mut Runs,
-    right: &mut Lanes,
-    here: Lanes,
-    next: Lanes,
-) -> (Lanes, Lanes, Lanes) {
+fn with_block<L: Lanes>(runs: &mut Runs<L>, right: &mut L, here: L, next: L) -> (L, L, L) {
     let (before, before_right) = (runs.before, *right);
     let (window, first) = runs.step(here);
     *right = here.to_the_right(next);
@@ -179,23 +188,27 @@ fn with_block(
 }
 
 /// Number of finder-like patterns across the lines of a strip, for rule 3.
-#[inline(never)]
-fn count_finders<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
+#[inline(always)]
+fn count_finders<L: Lanes, const LINES: usize>(
+    proof: L::Proof,
+    strip: &Strip<L, LINES>,
+    size: usize,
+) -> [u32; 8] {
     // Patterns of a column begin at least 4 modules apart.
     let planes = planes_for(max_size::<LINES>() / 4);
-    let mut tally = Tally::new();
+    let mut tally = Tally::new(proof);
     // One line more makes the positions a multiple of 4; no pattern ends there.
     let lines = &strip[..BORDER + size + BORDER + 1];
-    for x in lines.windows(18).step_by(4).filter_map(<[Lanes]>::first_chunk::<18>) {
+    for x in lines.windows(18).step_by(4).filter_map(<[L]>::first_chunk::<18>) {
         tally.add4([finders(x, 0), finders(x, 1), finders(x, 2), finders(x, 3)], planes);
     }
-    tally.total(planes)
+    tally.total(proof, planes)
 }
 
 /// The columns that have a finder's cross-section of 7 lines from `at + 4` on, with 4 light lines
 /// before or after it.
 #[inline(always)]
-fn finders(x: &[Lanes; 18], at: usize) -> Lanes {
+fn finders<L: Lanes>(x: &[L; 18], at: usize) -> L {
     let any_dark = |from: usize| (x[from] | x[from + 1]) | (x[from + 2] | x[from + 3]);
     let x_at = |k: usize| x[at + 4 + k];
     let dark = (x_at(0) & x_at(2)) & (x_at(3) & x_at(4)) & x_at(6);
@@ -203,15 +216,19 @@ fn finders(x: &[Lanes; 18], at: usize) -> Lanes {
 }
 
 /// Number of dark modules of a strip, including the filler beyond the edge.
-#[inline(never)]
-fn count_dark<const LINES: usize>(strip: &Strip<LINES>, size: usize) -> [u16; 8] {
+#[inline(always)]
+fn count_dark<L: Lanes, const LINES: usize>(
+    proof: L::Proof,
+    strip: &Strip<L, LINES>,
+    size: usize,
+) -> [u32; 8] {
     let planes = planes::<LINES>(1);
-    let mut tally = Tally::new();
+    let mut tally = Tally::new(proof);
     // The lines after the last are light.
     for four in strip[BORDER..BORDER + size + 3].as_chunks::<4>().0 {
         tally.add4(*four, planes);
     }
-    tally.total(planes)
+    tally.total(proof, planes)
 }
 
 /// Lines of the largest symbol in a strip of `LINES`.
@@ -231,47 +248,89 @@ const fn planes_for(most: usize) -> usize {
 }
 
 /// The penalty of each mask.
-fn score<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
-    rows: &Lines<T, WORDS, LINES>,
-    columns: &Lines<T, WORDS, LINES>,
-    free: &Lines<T, WORDS, LINES>,
-    formats: &Formats,
-    size: usize,
+#[inline(always)]
+fn score<L: Lanes, T: Word, const WORDS: usize, const LINES: usize>(
+    proof: L::Proof,
+    rows: &Unmasked<'_, T, WORDS, LINES>,
+    columns: &Unmasked<'_, T, WORDS, LINES>,
 ) -> [u32; 8] {
-    let light = [Lanes::LIGHT; LINES];
+    let size = rows.size;
     let (mut points, mut dark) = ([0; 8], [0; 8]);
-    let mut masked = [light; STRIPS];
-    mask_lines(rows, free, formats, (false, size), &mut masked);
-    for v in 0..words_in_use(size) {
+    let words = words_in_use::<L>(size);
+    let light = [L::all(proof, 0); LINES];
+    let [mut strip, mut next] = [light; 2];
+    L::apart(
+        proof,
+        #[inline(always)]
+        || rows.mask(proof, 0, &mut strip),
+    );
+    for v in 0..words {
+        if v + 1 < words {
+            L::apart(
+                proof,
+                #[inline(always)]
+                || rows.mask(proof, v + 1, &mut next),
+            );
+        } else if v > 0 {
+            next = light;
+        }
+        let runs_and_blocks = L::apart(
+            proof,
+            #[inline(always)]
+            || score_runs_and_blocks(proof, &strip, &next, size),
+        );
+        let finders = L::apart(
+            proof,
+            #[inline(always)]
+            || count_finders(proof, &strip, size),
+        );
+        add(&mut points, runs_and_blocks, 1);
+        add(&mut points, finders, 40);
         add(
-            &mut points,
-            score_runs_and_blocks(&masked[v], masked.get(v + 1).unwrap_or(&light), size),
+            &mut dark,
+            L::apart(
+                proof,
+                #[inline(always)]
+                || count_dark(proof, &strip, size),
+            ),
             1,
         );
-        add(&mut points, count_finders(&masked[v], size), 40);
-        add(&mut dark, count_dark(&masked[v], size), 1);
+        std::mem::swap(&mut strip, &mut next);
     }
-    mask_lines(columns, free, formats, (true, size), &mut masked);
-    for strip in masked.iter().take(words_in_use(size)) {
-        add(&mut points, score_runs(strip, size), 1);
-        add(&mut points, count_finders(strip, size), 40);
+    for v in 0..words {
+        L::apart(
+            proof,
+            #[inline(always)]
+            || columns.mask(proof, v, &mut strip),
+        );
+        let runs = L::apart(
+            proof,
+            #[inline(always)]
+            || score_runs(proof, &strip, size),
+        );
+        let finders = L::apart(
+            proof,
+            #[inline(always)]
+            || count_finders(proof, &strip, size),
+        );
+        add(&mut points, runs, 1);
+        add(&mut points, finders, 40);
     }
-    let filler = filler_dark(size);
+    let filler = filler_dark(size, words * L::MODULES);
     std::array::from_fn(|mask| points[mask] + share_points(dark[mask] - filler, size))
 }
 
 /// Adds `weight` times `counts` to `sums`.
-fn add(sums: &mut [u32; 8], counts: [u16; 8], weight: u32) {
+fn add(sums: &mut [u32; 8], counts: [u32; 8], weight: u32) {
     for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += weight * u32::from(count);
+        *sum += weight * count;
     }
 }
 
-/// Number of dark modules of the filler in the words in use (see `Patterns::dark`).
-fn filler_dark(size: usize) -> u32 {
-    let (width, from) = (words_in_use(size) * LANE_BITS, size);
-    let even = (from..width).filter(|x| x % 2 == 0).count();
-    let odd = width - from - even;
+/// Number of dark modules of the filler in lines of `width` modules (see `Patterns::dark`).
+fn filler_dark(size: usize, width: usize) -> u32 {
+    let even = (size..width).filter(|x| x % 2 == 0).count();
+    let odd = width - size - even;
     (even * size.div_ceil(2) + odd * (size / 2)) as u32
 }
 
@@ -282,13 +341,45 @@ fn share_points(dark: u32, size: usize) -> u32 {
 }
 
 /// The mask with the lowest penalty; the first of several.
-pub(super) fn choose_mask<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+pub(super) fn choose_mask<T: Word, const WORDS: usize, const LINES: usize>(
     rows: &Lines<T, WORDS, LINES>,
     columns: &Lines<T, WORDS, LINES>,
     free: &Lines<T, WORDS, LINES>,
     formats: &Formats,
     size: usize,
 ) -> u8 {
-    let points = score::<T, WORDS, LINES, STRIPS>(rows, columns, free, formats, size);
+    let [rows, columns] = [(rows, false), (columns, true)].map(|(lines, turned)| Unmasked {
+        lines,
+        free,
+        formats,
+        turned,
+        size,
+    });
+    let points = best_score(&rows, &columns);
     (0..8).min_by_key(|&mask| points[usize::from(mask)]).unwrap_or(0)
+}
+
+/// The penalty of each mask, by the widest registers that the processor has.
+#[cfg(target_arch = "x86_64")]
+fn best_score<T: Word, const WORDS: usize, const LINES: usize>(
+    rows: &Unmasked<'_, T, WORDS, LINES>,
+    columns: &Unmasked<'_, T, WORDS, LINES>,
+) -> [u32; 8] {
+    match fearless_simd::Level::new().as_avx2() {
+        Some(avx2) => fearless_simd::Simd::vectorize(
+            avx2,
+            #[inline(always)]
+            || score::<Wide<_>, T, WORDS, LINES>(avx2, rows, columns),
+        ),
+        None => score::<Narrow, T, WORDS, LINES>((), rows, columns),
+    }
+}
+
+/// The penalty of each mask.
+#[cfg(not(target_arch = "x86_64"))]
+fn best_score<T: Word, const WORDS: usize, const LINES: usize>(
+    rows: &Unmasked<'_, T, WORDS, LINES>,
+    columns: &Unmasked<'_, T, WORDS, LINES>,
+) -> [u32; 8] {
+    score::<Narrow, T, WORDS, LINES>((), rows, columns)
 }
