@@ -42,7 +42,9 @@ pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// Room for a line of 256 pixels, see [`Line`].
+/// Room for a line of the service's picture, see [`Line`].
+const SERVICE: usize = Raster::SERVICE.size_px as usize / 8 + 15;
+/// Room for a line of 256 pixels.
 const SMALL: usize = 256 / 8 + 16;
 /// Room for a line of 1024 pixels.
 const MIDDLE: usize = 1024 / 8 + 16;
@@ -60,7 +62,7 @@ fn limits(layout: &Layout) -> Limits {
 /// tables must not become a picture that nobody can read.
 fn write_with_prepared_codes(symbol: &Symbol, layout: &Layout, codes: &Codes, out: &mut Vec<u8>) {
     let start = out.len();
-    let len = write_picture::<SMALL>(symbol, layout, codes, limits(layout), out);
+    let len = write_picture::<SERVICE>(symbol, layout, codes, limits(layout), out);
     // No prepared code makes a stream of half that length.
     if len >= MISSING_BYTES {
         out.truncate(start);
@@ -178,7 +180,7 @@ mod tests {
             let layout = Raster::SERVICE.layout(symbol.size()).unwrap();
             let codes = &CODES[usize::from(symbol.version) - 1];
             let mut png = Vec::new();
-            let len = write_picture::<SMALL>(&symbol, &layout, codes, limits(&layout), &mut png);
+            let len = write_picture::<SERVICE>(&symbol, &layout, codes, limits(&layout), &mut png);
             assert!(len < MISSING_BYTES / 2, "{len} bytes");
         }
     }
