@@ -172,8 +172,13 @@ impl<const S: usize> Line<S> {
     }
 
     /// Draws `size` modules of a row of a symbol over the former content.
-    #[inline(always)]
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
+        self.draw_inlined(row, size, layout);
+    }
+
+    /// See [`Self::draw`]. Much of it is the same for all rows, so a loop over them is shorter with it.
+    #[inline(always)]
+    pub(crate) fn draw_inlined(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {
             Some(pixels) => self.draw_tabled(row, size, layout, pixels),
             None if layout.scale_px == 8 && layout.offset_px.is_multiple_of(8) => {
@@ -184,7 +189,6 @@ impl<const S: usize> Line<S> {
     }
 
     /// Eight modules of `s` pixels fill `s` bytes, so each group of eight begins at the same bit.
-    // Inlined, because the beginning is the same for all rows.
     #[inline(always)]
     fn draw_tabled(
         &mut self,

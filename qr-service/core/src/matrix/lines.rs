@@ -9,7 +9,7 @@ use crate::version::{size_of, total_codewords};
 pub(super) type Lines<T, const WORDS: usize, const LINES: usize> = [[T; WORDS]; LINES];
 
 /// Sets the modules `bits` of a line, at most 32, the first at `at`.
-#[inline(always)]
+#[inline]
 pub(super) fn or_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
     let (word, shift) = (at / T::BITS, at % T::BITS);
     line[word] = line[word] | T::from_low(bits) << shift as u32;
@@ -19,7 +19,7 @@ pub(super) fn or_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: us
 }
 
 /// Clears the modules `bits` of a line, at most 32, the first at `at`.
-#[inline(always)]
+#[inline]
 pub(super) fn clear_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
     let mut cleared = [T::ZERO; WORDS];
     or_bits(&mut cleared, at, bits);

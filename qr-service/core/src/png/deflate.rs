@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes literals, of whose codes `N` and 7 bits more fit a word.
-    #[inline(always)]
+    #[inline(never)]
     fn put_literals<const N: usize>(&mut self, line: &[u8], range: Range<usize>) {
         // A code has less than 16 bits. With room for all of them, and the state in registers, this takes
         // half the time.

@@ -144,7 +144,11 @@ fn describe<const S: usize, K: Sink>(
     let (mut line, mut before) = (light, [0; ROW_WORDS]);
     for y in 0..size {
         let row = modules.words(y);
-        line.draw(&row, size, layout);
+        if S == SERVICE {
+            line.draw_inlined(&row, size, layout);
+        } else {
+            line.draw(&row, size, layout);
+        }
         let equal = if y + above == 0 { (0, 0) } else { layout.equal_bytes(&row, &before) };
         coder.put_changed(line.bytes(), equal, layout.scale_px - 1);
         sum.add(line.buffer(), layout.scale_px);
