@@ -172,6 +172,7 @@ impl<const S: usize> Line<S> {
     }
 
     /// Draws `size` modules of a row of a symbol over the former content.
+    #[inline(never)]
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         self.draw_inlined(row, size, layout);
     }

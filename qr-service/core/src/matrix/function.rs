@@ -62,17 +62,19 @@ impl<T: Word, const WORDS: usize, const LINES: usize> Patterns<T, WORDS, LINES> 
 
     /// Draws the finders, and reserves their separators and the format information beside them.
     fn draw_finders(&mut self, size: usize) {
-        for y in 0..9 {
-            clear_bits(&mut self.free[y], 0, 0x1ff);
-            clear_bits(&mut self.free[y], size - 8, 0xff);
+        let mut right = [T::ZERO; WORDS];
+        or_bits(&mut right, size - 8, 0xff);
+        for row in &mut self.free[..9] {
+            (0..WORDS).for_each(|w| row[w] = row[w] & !right[w]);
+            row[0] = row[0] & !T::from_low(0x1ff);
         }
-        for y in size - 8..size {
-            clear_bits(&mut self.free[y], 0, 0x1ff);
+        for row in &mut self.free[size - 8..size] {
+            row[0] = row[0] & !T::from_low(0x1ff);
         }
         for (y, bits) in FINDER.into_iter().enumerate() {
-            or_bits(&mut self.dark[y], 0, bits);
+            self.dark[y][0] = self.dark[y][0] | T::from_low(bits);
+            self.dark[size - 7 + y][0] = self.dark[size - 7 + y][0] | T::from_low(bits);
             or_bits(&mut self.dark[y], size - 7, bits);
-            or_bits(&mut self.dark[size - 7 + y], 0, bits);
         }
     }
 

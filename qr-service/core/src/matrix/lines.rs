@@ -9,17 +9,27 @@ use crate::version::{size_of, total_codewords};
 pub(super) type Lines<T, const WORDS: usize, const LINES: usize> = [[T; WORDS]; LINES];
 
 /// Sets the modules `bits` of a line, at most 32, the first at `at`.
-#[inline]
+#[inline(always)]
 pub(super) fn or_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
+    if WORDS == 1 {
+        line[0] = line[0] | T::from_low(bits) << at as u32;
+    } else {
+        or_bits_in_words(line, at, bits);
+    }
+}
+
+/// Not inlined: there are many calls, and large symbols take long in any case.
+#[inline(never)]
+fn or_bits_in_words<T: Word>(line: &mut [T], at: usize, bits: u64) {
     let (word, shift) = (at / T::BITS, at % T::BITS);
     line[word] = line[word] | T::from_low(bits) << shift as u32;
-    if WORDS > 1 && shift > 0 && word + 1 < WORDS {
+    if shift > 0 && word + 1 < line.len() {
         line[word + 1] = line[word + 1] | T::from_low(bits >> (T::BITS - shift));
     }
 }
 
 /// Clears the modules `bits` of a line, at most 32, the first at `at`.
-#[inline]
+#[inline(always)]
 pub(super) fn clear_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
     let mut cleared = [T::ZERO; WORDS];
     or_bits(&mut cleared, at, bits);
