@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes literals, of whose codes `N` and 7 bits more fit a word.
-    #[inline(never)]
+    #[inline(always)]
     fn put_literals<const N: usize>(&mut self, line: &[u8], range: Range<usize>) {
         // A code has less than 16 bits. With room for all of them, and the state in registers, this takes
         // half the time.
@@ -232,6 +232,11 @@ impl<'a> Writer<'a> {
         }
         state.store(out);
         self.state = state;
+    }
+
+    #[inline(never)]
+    fn put_literals_of_long_codes(&mut self, line: &[u8], range: Range<usize>) {
+        self.put_literals::<3>(line, range);
     }
 
     fn distance_bits(&self, distance: usize) -> (usize, u64, u32) {
@@ -268,7 +273,7 @@ impl Sink for Writer<'_> {
         if self.codes.longest <= 14 {
             self.put_literals::<4>(line, range);
         } else {
-            self.put_literals::<3>(line, range);
+            self.put_literals_of_long_codes(line, range);
         }
     }
 
