@@ -2,8 +2,9 @@
 //! masks at once.
 //!
 //! Each line of the matrix is compared with the lines before it, word by word. On rows this scores
-//! the vertical direction, on columns the horizontal one. A register of 128 bits holds 16 modules
-//! under all eight masks; with words that short, little of the last one lies beyond the symbol's edge.
+//! the vertical direction, on columns the horizontal one. A register holds 16 modules under all eight
+//! masks, or 32 where it has 256 bits; with words that short, little of the last one lies beyond the
+//! symbol's edge.
 //!
 //! - Rule 1: a run of `n >= 5` modules of one colour scores `3 + (n - 5)`. It contains `n - 4` windows
 //!   of five equal modules, so it scores 1 for each window and 2 more for the first.
