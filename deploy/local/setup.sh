@@ -148,7 +148,7 @@ check_toolchains() {
     local cargo node fine=true
     cargo=$(cargo --version 2>/dev/null | cut -d ' ' -f 2) || true
     node=$(node --version 2>/dev/null | tr -d v) || true
-    at_least Rust "$cargo" 1.88.0 https://rustup.rs || fine=false
+    at_least Rust "$cargo" 1.89.0 https://rustup.rs || fine=false
     at_least Node.js "$node" 20.0.0 https://nodejs.org || fine=false
     $fine
 }
