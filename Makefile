@@ -20,7 +20,7 @@ LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node 
 
 # Renders all that comes from route files; with CHECK=--check, it only looks.
 define RENDER
-$(CARGO) build --quiet -p route
+$(CARGO) build --quiet $(or $(ROUTES_OF),-p route)
 routes=target/debug/routes
 # The images and manifests have no relay yet, and nginx does not start with the name of a missing server.
 $$routes render --leave-out relay --to proxy $(CHECK)
@@ -96,7 +96,7 @@ setup: ## install what tests, linters and benchmarks need
 test: ## every test of every part, the contract suite and the pages in Chromium included
 	@$(SETUP) all
 	$(MAKE) rungs
-	$(CARGO) test --workspace --all-features
+	deploy/local/tests.py
 	$(NPM) test
 	# The live page waits for minutes of samples; what needs the processors takes them meanwhile.
 	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser & live=$$!
@@ -139,6 +139,9 @@ fuzz-relay: ## look for requests that the relay reads otherwise than hyper: CASE
 	PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test -p relay-service --all-features --lib any_bytes
 
 lint: CHECK := --check
+# With the features that tests have, so that they need not compile it again; Cargo counts those of tests too
+# where it builds an example.
+lint: ROUTES_OF := --workspace --all-features --bin routes --example bindgen
 lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
 	@$(SETUP) all
 	$(CARGO) fmt --check

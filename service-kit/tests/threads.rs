@@ -117,6 +117,21 @@ fn spread(addr: SocketAddr, connections: usize) -> (Vec<TcpStream>, HashMap<Stri
 }
 
 #[test]
+fn hundreds_of_connections_wait_until_they_are_accepted() {
+    let runtime = Threads::default().runtime().unwrap();
+    let any = "127.0.0.1:0".parse().unwrap();
+    for mode in MODES {
+        let threads = Threads { count: NonZeroU16::MIN, mode };
+        let listeners = runtime.block_on(Listeners::bind_for(threads, (any, "A"), (any, "B")));
+        let listeners = listeners.unwrap();
+        for addr in [listeners.addr().unwrap(), listeners.admin_addr().unwrap()] {
+            let connect = || TcpStream::connect_timeout(&addr, Duration::from_secs(5)).unwrap();
+            let _waiting: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
+        }
+    }
+}
+
+#[test]
 fn every_mode_answers_with_one_thread_and_with_several() {
     for mode in MODES {
         for threads in [1, 2, 5] {

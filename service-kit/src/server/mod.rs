@@ -25,7 +25,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 
 use accept::Acceptor;
@@ -88,7 +88,7 @@ impl Listeners {
         (addr, variable): (SocketAddr, &str),
         admin: (SocketAddr, &str),
     ) -> anyhow::Result<Self> {
-        let public = Public::bind(threads, addr).await.with_context(|| cannot(addr, variable))?;
+        let public = Public::bind(threads, addr).with_context(|| cannot(addr, variable))?;
         Ok(Listeners { public, admin: bind(admin).await? })
     }
 
@@ -114,9 +114,21 @@ impl Listeners {
 /// # Errors
 /// If the address cannot be bound; the error names it and its variable.
 pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpListener> {
-    // tokio lets 1024 connections wait. If the service hangs, a proxy cannot connect from then on, and
-    // gives up sooner than with all of its requests in a longer queue.
-    TcpListener::bind(addr).await.with_context(|| cannot(addr, variable))
+    listen(addr).with_context(|| cannot(addr, variable))
+}
+
+/// Connections that the kernel accepts for a listener before the service does. The 128 of tokio's `bind` are one
+/// burst while the machine is busy: the kernel drops the next ones, and their clients try again after a second, when
+/// nginx has given up. If the service hangs, a proxy cannot connect once the queue is full, and gives up sooner than
+/// with all of its requests in a longer one.
+const BACKLOG: u16 = 1024;
+
+fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // As tokio's `bind` has it: a service that starts anew need not wait until old connections are forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    socket.listen(BACKLOG.into())
 }
 
 fn cannot(addr: SocketAddr, variable: &str) -> String {
