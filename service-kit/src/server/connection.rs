@@ -157,28 +157,20 @@ impl<S> Timed<S> {
 }
 
 impl<S: AsyncRead + Unpin> Timed<S> {
-    /// Reads from the client; what comes while nothing is awaited but a request begins a head.
+    /// Reads from the client for hyper.
     fn receive(
         &mut self,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let read = self.read(context, buffer);
-        if buffer.filled().len() > before {
-            self.begin_head();
-        }
-        read
-    }
-
-    /// Reads from the client, or waits as long as it may take.
-    fn read(
-        &mut self,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_read(context, buffer) {
-            Poll::Ready(result) => Poll::Ready(result),
+            Poll::Ready(result) => {
+                if buffer.filled().len() > before {
+                    self.begin_head();
+                }
+                Poll::Ready(result)
+            }
             Poll::Pending => {
                 // hyper also reads while an answer waits to be written; the write timeout applies then.
                 let waiting = self.waiting;
@@ -246,12 +238,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
                     || self.head.len() >= most
                     || self.head.first().is_some_and(|byte| !byte.is_ascii_uppercase());
                 if is_for_hyper {
+                    self.end_answers();
                     return Poll::Ready(io::Result::Ok(()));
                 }
                 seen = self.head.len().saturating_sub(2);
                 let mut bytes = [MaybeUninit::uninit(); READ];
                 let mut buffer = ReadBuf::uninit(&mut bytes);
-                ready!(self.read(context, &mut buffer))?;
+                let polled = Pin::new(&mut self.stream).poll_read(context, &mut buffer);
+                if polled.is_pending() {
+                    self.end_answers();
+                    ready!(self.wait(context, self.waiting))?;
+                }
+                ready!(polled)?;
                 let mut read = buffer.filled();
                 if read.is_empty() {
                     return Poll::Ready(Ok(()));
@@ -284,23 +282,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
         ANSWER.with_borrow_mut(|answer| {
             let mut rest = bytes;
             while self.unsent.is_empty() {
-                let Some(length) = shortcut.answer(rest, answer, || self.slot.begin_request())
-                else {
-                    break;
+                // While an answer waits for the client, so do all that follow.
+                let is_stalled = self.waiting == Waiting::ToWrite;
+                let begin = || {
+                    if !is_stalled {
+                        self.slot.begin_request()
+                    }
                 };
+                let Some(length) = shortcut.answer(rest, answer, begin) else { break };
                 rest = &rest[length..];
-                let sent = match Pin::new(&mut self.stream).poll_write(context, answer) {
+                let sent = match Pin::new(&mut *self).poll_write(context, answer) {
                     Poll::Ready(sent) => sent?,
                     Poll::Pending => 0,
                 };
-                if sent == answer.len() {
-                    self.begin(Waiting::ForRequest);
-                } else {
-                    self.unsent.extend_from_slice(&answer[sent..]);
-                }
+                self.unsent.extend_from_slice(&answer[sent..]);
             }
             Ok(bytes.len() - rest.len())
         })
+    }
+
+    /// Notes that the requests which have come are answered: those that came together count as one.
+    fn end_answers(&mut self) {
+        if take(&mut self.unflushed) {
+            let is_idle = self.head.is_empty();
+            self.begin(if is_idle { Waiting::ForRequest } else { Waiting::ForHead });
+        }
     }
 
     /// Waits until the client has taken what is left of an answer of the [`Shortcut`].
@@ -309,21 +315,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
     /// If the connection fails, takes too long or has to end.
     pub(super) fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.unsent.is_empty() {
-            let unsent = take(&mut self.unsent);
-            let sent = Pin::new(&mut *self).poll_write(context, &unsent);
-            self.unsent = unsent;
-            let sent = ready!(sent)?;
-            if sent == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            let mut unsent = take(&mut self.unsent);
+            let polled = Pin::new(&mut *self).poll_write(context, &unsent);
+            if let Poll::Ready(Ok(sent)) = polled {
+                unsent.drain(..sent);
             }
-            self.unsent.drain(..sent);
-            if self.unsent.is_empty() {
-                self.unsent = Vec::new();
-                self.unflushed = false;
-                self.begin(Waiting::ForRequest);
-                if self.has_begun_head() {
-                    self.begin(Waiting::ForHead);
-                }
+            if !unsent.is_empty() {
+                self.unsent = unsent;
+            }
+            if ready!(polled)? == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
         }
         Poll::Ready(Ok(()))

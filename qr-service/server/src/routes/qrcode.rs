@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
@@ -30,7 +29,7 @@ pub(super) async fn get(
     axum::extract::State(app): axum::extract::State<&'static App>,
     request: axum::extract::Request,
 ) -> axum::response::Response {
-    respond(app, &request).map(Body::new)
+    respond(app, &request).map(axum::body::Body::new)
 }
 
 /// Answers a request of any method.
