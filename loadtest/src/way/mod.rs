@@ -9,7 +9,8 @@ mod count;
 mod place;
 mod time;
 
-pub use count::count;
+pub use clients::ask;
+pub use count::{collected, count};
 pub use place::{Nginx, Place};
 pub use time::time;
 

@@ -20,6 +20,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::metrics::Phase;
@@ -137,7 +138,9 @@ impl<S> Timed<S> {
             if self.timer.deadline() > next {
                 self.timer.as_mut().reset(next);
             }
-            self.is_armed = self.timer.as_mut().poll(context).is_pending();
+            // Without tokio's budget: at its end, the timer would not be armed and look as if it were.
+            let mut timer = unconstrained(self.timer.as_mut());
+            self.is_armed = Pin::new(&mut timer).poll(context).is_pending();
             if self.is_armed {
                 return Poll::Pending;
             }
