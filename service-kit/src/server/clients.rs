@@ -29,6 +29,9 @@ pub(super) const MAX_REFUSALS: usize = 64;
 /// Bytes that the kernel takes for a client that does not read. Linux would take megabytes, and would
 /// ask for more only after a third of them, so that a slow reader would look as if it did not read.
 const SEND_BUFFER: usize = 64 * 1024;
+/// Waits for a request until hyper leaves a connection whose next one may be answered without it. A few, since
+/// making hyper again takes a microsecond, and what one client asks is often alike.
+const WAITS_WITH_HYPER: u32 = 8;
 /// After a stop, a new connection has so long to send the first byte of its request: its client could not
 /// know of the stop when it connected.
 const FIRST_BYTE: Duration = Duration::from_secs(1);
@@ -192,13 +195,14 @@ impl<F: Future + Unpin> Stop<F> {
 }
 
 /// Serves requests until the connection ends, or returns its stream and routes if the next head is not there
-/// soon; at once if a shortcut may answer it.
+/// soon; if a shortcut may answer it, after a few waits.
 async fn serve<R: Routes, F: Future + Unpin>(
     mut connection: http1::Connection<TokioIo<Timed<TcpStream>>, Requests<R>>,
     slot: &Slot,
     stop: &mut Stop<F>,
     has_shortcut: bool,
 ) -> hyper::Result<Option<(Timed<TcpStream>, R)>> {
+    let mut waits = 0;
     let served = poll_fn(|context| {
         let mut polled = Pin::new(&mut connection).poll(context);
         // Only now: told to shut down before it has read anything, hyper would close at once, and the head that
@@ -207,11 +211,10 @@ async fn serve<R: Routes, F: Future + Unpin>(
             Pin::new(&mut connection).graceful_shutdown();
             polled = Pin::new(&mut connection).poll(context);
         }
+        waits += u32::from(has_shortcut && polled.is_pending() && slot.is_idle());
         match polled {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if slot.takes_lean() || has_shortcut && slot.is_idle() => {
-                Poll::Ready(None)
-            }
+            Poll::Pending if slot.takes_lean() || waits >= WAITS_WITH_HYPER => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         }
     });
