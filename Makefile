@@ -242,9 +242,7 @@ bench-http: ## /qrcode beside a static answer, the article's function, Node and 
 
 way: ## what each part of nginx' configuration costs a request: target/way/; ARGS='--rounds 5' adds processor time
 	@$(SETUP) run load
-	$(CARGO) build --quiet --profile plain --no-default-features -p edge -p loadtest --bins
-	mkdir -p target/measure
-	ln -f target/plain/way target/plain/edge target/measure/
+	$(call build,--bins,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
 	target/measure/way $(ARGS)
 
 # A row whose server cannot be built or installed here is left out, and the table says so.
