@@ -227,7 +227,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
                 let blank = self.head.iter().take_while(|byte| b"\r\n".contains(byte)).count();
                 self.head.drain(..blank);
                 let is_whole = ends_head(self.head.get(seen..).unwrap_or_default());
-                if is_whole && let Some(shortcut) = shortcut {
+                let is_long = self.head.len() >= most;
+                if let Some(shortcut) = shortcut.filter(|_| is_whole && !is_long) {
                     let head = take(&mut self.head);
                     let answered = self.answer_all(context, shortcut, &head)?;
                     self.head = head;
@@ -238,7 +239,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
                     }
                 }
                 let is_for_hyper = is_whole
-                    || self.head.len() >= most
+                    || is_long
                     || self.head.first().is_some_and(|byte| !byte.is_ascii_uppercase());
                 if is_for_hyper {
                     self.end_answers();
@@ -306,9 +307,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
 
     /// Notes that the requests which have come are answered: those that came together count as one.
     fn end_answers(&mut self) {
-        if take(&mut self.unflushed) {
-            let is_idle = self.head.is_empty();
-            self.begin(if is_idle { Waiting::ForRequest } else { Waiting::ForHead });
+        if !take(&mut self.unflushed) {
+            return;
+        }
+        if self.has_begun_head() {
+            self.begin(Waiting::ForHead);
+        } else {
+            // Its room may be that of a long head.
+            self.head = Vec::new();
+            self.begin(Waiting::ForRequest);
         }
     }
 
