@@ -45,6 +45,7 @@ impl Server {
                     timeouts: Timeouts { idle: limit, header: limit, write: limit },
                     max_connections,
                     connections: Connections::default(),
+                    shortcut: None,
                     shutdown_delay: Duration::ZERO,
                     drain_timeout: limit,
                 };

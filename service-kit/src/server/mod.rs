@@ -14,6 +14,7 @@ mod per_thread;
 mod places;
 mod process_metrics;
 mod requests;
+mod shortcut;
 mod shutdown;
 pub mod telemetry;
 mod threads;
@@ -36,6 +37,7 @@ pub use connection::Timeouts;
 pub use limits::{allow_connections, connections_up_to};
 use metrics::Connections;
 pub use requests::{InUse, RequestBody, Routes};
+pub use shortcut::{AnswerPlain, Plain, Shortcut, end_answer};
 pub use shutdown::shutdown_signal;
 use threads::Public;
 pub use threads::{ServeMode, Threads};
@@ -55,6 +57,8 @@ pub struct Serving {
     pub max_connections: usize,
     /// Metrics of the public listener.
     pub connections: Connections,
+    /// Answers what it can before hyper and the routes.
+    pub shortcut: Option<Shortcut>,
     /// Time between a signal and the last accepted connection.
     pub shutdown_delay: Duration,
     /// Time that requests in flight have to end after that.
@@ -157,7 +161,8 @@ pub async fn serve(
             serving.max_connections,
             public.threads(),
             serving.connections.clone(),
-        );
+        )
+        .with_shortcut(serving.shortcut);
         let open = public.serve(clients, routes, stopped).await?;
         Ok(async {
             open.shutdown().await;
