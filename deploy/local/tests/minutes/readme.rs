@@ -47,20 +47,15 @@ fn follow(mut shell: Shell) {
     let [up, split, ramp, svg, around] = commands.as_slice() else {
         panic!("a new block of commands needs its line here: {commands:#?}");
     };
+    let folder = shell.folder.path().to_owned();
     let mut step = |commands: &str, exit_code: u8, wanted: &[&str]| {
         let commands = here(&shell, commands);
         shell.run(&commands, exit_code, wanted, |wanted, line| line.contains(wanted));
     };
 
     // Files that curl writes go to the shell's folder.
-    let folder = shell.folder.path().display();
-    step(
-        &format!(
-            "REPOSITORY=$PWD; cd '{folder}'; make() {{ command make -C $REPOSITORY \"$@\"; }}"
-        ),
-        0,
-        &[],
-    );
+    let make = r#"make() { command make -C $REPOSITORY "$@"; }"#;
+    step(&format!("REPOSITORY=$PWD; cd '{}'; {make}", folder.display()), 0, &[]);
 
     // `make test` runs this test.
     let (up, test) = up.split_once('\n').unwrap();
@@ -84,7 +79,7 @@ fn follow(mut shell: Shell) {
     // "Two servers that already run."
     let servers = "python3 $REPOSITORY/examples/report/old.py 4001 & go run $REPOSITORY/examples/report/new.go 4002 &";
     step(servers, 0, &["old.py serves ", "new.go serves "]);
-    let routes = shell.folder.path().join("my-routes");
+    let routes = folder.join("my-routes");
     fs::create_dir(&routes).unwrap();
     fs::write(routes.join("report.toml"), route).unwrap();
     step(
