@@ -72,6 +72,8 @@ commit_time() {
 version_places() {
     grep -HoE 'localhost/[a-z-]+:[0-9][0-9A-Za-z.-]*' \
         proxy/Dockerfile deploy/compose.yaml deploy/k8s/README.md | sed 's|:localhost/.*:| |'
+    grep -HoE '(:|--version )[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]*' deploy/README.md | sed -E 's/:(:|--version )/ /'
+    grep -HoE ' version=[0-9][0-9A-Za-z.-]*' .github/SECURITY.md | sed 's|: version=| |'
     grep -HoE 'newName: localhost/.* newTag: [^ ]+' \
         deploy/k8s/base/kustomization.yaml deploy/k8s/ramp/kustomization.yaml | sed 's|:newName.* | |'
     sed -n 's|^  "version": "\(.*\)",|qr-service/bindings/node/package.json \1|p' \
@@ -233,7 +235,7 @@ chart() {
     mv "$files/carve-out.tar.gz" "$files/carve-out-$version.tgz"
     {
         cat deploy/k8s/base/namespace.yaml
-        target/tools/bin/helm-template template qr "$work/carve-out" --namespace qr
+        helm template qr "$work/carve-out" --namespace qr
     } >"$files/install.yaml"
     rm -r "$work"
     helm push ${REGISTRY_HTTP:+--plain-http} "$files/carve-out-$version.tgz" "oci://${name%/*}"
