@@ -73,7 +73,7 @@ fn follow(mut shell: Shell) {
     step(first, 0, &["0% of qrcode goes to the new side.", load]);
     step(&format!("{ramp} &"), 0, &["moved: step 1 of 5, 1%"]);
     step("make stop; wait %?ramp", 2, &["Error 5"]);
-    step("make status", 0, &["route qrcode 0% of /qrcode"]);
+    step("make status", 0, &["all of /qrcode goes to the old side"]);
     step("kill %?load", 0, &[]);
 
     step(svg, 0, &[]);
