@@ -79,7 +79,9 @@ fn follow(mut shell: Shell) {
     step(svg, 0, &[]);
     step("head -c 100 code.svg; echo", 0, &["<svg "]);
 
-    // "Two servers that already run."
+    // "Two servers that already run": on the ports of the sides, which are free after this.
+    let (down, around) = around.split_once('\n').unwrap();
+    step(down, 0, &["Stopped."]);
     let servers = "python3 $REPOSITORY/examples/report/old.py 4001 & go run $REPOSITORY/examples/report/new.go 4002 &";
     step(servers, 0, &["old.py serves ", "new.go serves "]);
     let routes = folder.join("my-routes");
