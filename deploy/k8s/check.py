@@ -98,7 +98,9 @@ def unique(texts):
     manifests = {}
     for text in texts:
         for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader):
-            manifests[json.dumps(manifest, sort_keys=True)] = manifest
+            # A file of the chart that begins with a condition and `---` has an empty one before that.
+            if manifest:
+                manifests[json.dumps(manifest, sort_keys=True)] = manifest
     return list(manifests.values())
 
 
@@ -286,7 +288,26 @@ def check_chart(pool):
         for mistake, (text, _) in zip(CHART_MISTAKES, pool.map(helm, [[it] for it in CHART_MISTAKES]), strict=True):
             if text:
                 problems.append(f"the schema lets {mistake} pass")
+        problems += pinned_problems(out, helm)
     return found + [("", f"chart: {problem}") for problem in problems]
+
+
+def pinned_problems(out, helm):
+    """Yields what a release's chart leaves without a digest; it changes the chart in this folder."""
+    digest = "sha256:" + "0" * 64
+    chart.pin(out, "".join(f"registry.test/qr/{name} {digest}\n" for name in [*workspace_images(), "edge"]))
+    text, error = helm([])
+    if error:
+        yield f"with digests: {error}"
+    for image in set(re.findall(r"image: (\S+)", text)):
+        if image.startswith("localhost/") or image.startswith("registry.test/") and not image.endswith(f"@{digest}"):
+            yield f"{image} has no digest in a release"
+
+
+def workspace_images():
+    """Returns the names of our own images in the manifests."""
+    text = (DEPLOY / "k8s/base/kustomization.yaml").read_text()
+    return re.findall(r"newName: localhost/([a-z-]+)", text)
 
 
 def check_rules():
