@@ -35,14 +35,10 @@ SCALED = {"proxy": "proxy", "qr-service": "qrService"}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=TOP / "target/chart", help="folder to write")
-    parser.add_argument("--images", type=Path, help="pushed images, as deploy/images.sh prints them: the chart's defaults")
-    parser.add_argument("--without", nargs="*", default=[], metavar="IMAGE", help="images that may be missing there")
     parser.add_argument("--verify", metavar="HELM", help="a helm program; compare what it renders with kustomize")
     arguments = parser.parse_args()
     manifests = rendered()
     write_chart(arguments.out, manifests)
-    if arguments.images:
-        pin(arguments.out, arguments.images.read_text(), arguments.without)
     if arguments.verify:
         return verify(arguments.verify, arguments.out)
     print(arguments.out)
@@ -78,25 +74,6 @@ def write_chart(out, manifests):
         name = f"{manifest['metadata']['name']}.{manifest['kind'].lower()}.yaml"
         (out / "templates" / name).write_text(Template(manifest).text())
     (out / "templates/claims.yaml").write_text("".join(map(claim, CLAIMS)))
-
-
-def pin(chart, pushed, without=()):
-    """Makes the registry and the digests of pushed images the chart's defaults: lines of NAME DIGEST."""
-    schema = json.loads((chart / "values.schema.json").read_text())
-    ours = schema["properties"]["image"]["properties"]["digests"]["propertyNames"]["enum"]
-    names, digests = zip(*map(str.split, pushed.splitlines()), strict=True)
-    [registry] = {name.rpartition("/")[0] for name in names}
-    digest_of = {name.rpartition("/")[2]: digest for name, digest in zip(names, digests, strict=True)}
-    missing = [name for name in ours if name not in digest_of and name not in without]
-    if missing:
-        sys.exit(f"chart: no digest of {', '.join(missing)}")
-    text = (chart / "values.yaml").read_text()
-    kept = {name: digest_of[name] for name in ours if name in digest_of}
-    for line, pinned in [("registry: localhost", f"registry: {registry}"), ("digests: {}", f"digests: {json.dumps(kept)}")]:
-        if text.count(f"  {line}\n") != 1:
-            sys.exit(f"chart: values.yaml has not one line '{line}'")
-        text = text.replace(f"  {line}\n", f"  {pinned}\n")
-    (chart / "values.yaml").write_text(text)
 
 
 class Template:

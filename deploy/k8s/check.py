@@ -25,6 +25,7 @@ import kubernetes_validate.utils
 import yaml
 
 import chart
+import pin
 from arrows import check_arrows
 
 TOP = Path(__file__).resolve().parents[2]
@@ -295,7 +296,7 @@ def check_chart(pool):
 def pinned_problems(out, helm):
     """Yields what a release's chart leaves without a digest; it changes the chart in this folder."""
     digest = "sha256:" + "0" * 64
-    chart.pin(out, "".join(f"registry.test/qr/{name} {digest}\n" for name in [*workspace_images(), "edge"]))
+    pin.pin(out, "".join(f"registry.test/qr/{name} {digest}\n" for name in [*workspace_images(), "edge"]))
     text, error = helm([])
     if error:
         yield f"with digests: {error}"

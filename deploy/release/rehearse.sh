@@ -166,7 +166,8 @@ step "SBOMs of the programs" $release sboms
 start_registry
 step "images pushed" push_images
 step "images hold the tried programs" check_images
-step "chart pushed, install.yaml written" $release chart
+step "chart" $release chart
+step "chart pushed, install.yaml written" $release pin
 step "helm renders it from the registry" check_chart
 make_key cosign
 make_key other

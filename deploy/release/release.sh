@@ -7,7 +7,8 @@
 #     release.sh try ARCH           run them: versions, a picture, the contract suite
 #     release.sh archives           pack what people download
 #     release.sh packages           pack the C, Python and npm packages of this machine's architecture, and try each
-#     release.sh chart              pack and push the Helm chart of the images in images.txt, and write install.yaml
+#     release.sh chart              write the Helm chart; its images have no digests yet
+#     release.sh pin                make the images in images.txt its defaults, write install.yaml, and push it
 #     release.sh sboms              write one SBOM per program, and check that it names the crates
 #     release.sh sums               write SHA256SUMS over all files, and sign it
 #     release.sh sign               sign the chart, and the images in images.txt, by digest, and attest their SBOMs
@@ -32,7 +33,7 @@ dist=${DIST:-target/dist}
 files=$dist/files
 images=$dist/images.txt
 # Name and digest of the pushed chart.
-chart=$dist/chart.txt
+chart_digest=$dist/chart.txt
 programs=${ONLY:-qr qr-service shadow edge ramp contract}
 # edge is of use in its image only.
 published=${programs/edge/}
@@ -223,14 +224,19 @@ sboms() {
     done
 }
 
-# Its defaults are the pushed images by digest, so what verifies the chart verifies what runs.
 chart() {
+    target/tools/python/bin/python deploy/k8s/chart.py --out "$dist/carve-out"
+}
+
+# Who verifies the chart has then verified what runs.
+pin() {
     local work version name without=()
     work=$(mktemp -d)
     version=$(workspace_version)
     name=${REGISTRY:?}/charts/carve-out
     read -r -a without <<<"${NOT_PUSHED-}"
-    target/tools/python/bin/python deploy/k8s/chart.py --out "$work/carve-out" --images "$images" --without "${without[@]}"
+    cp -r "$dist/carve-out" "$work"
+    deploy/k8s/pin.py "$work/carve-out" "$images" --without "${without[@]}"
     pack "$work" carve-out
     mv "$files/carve-out.tar.gz" "$files/carve-out-$version.tgz"
     {
@@ -239,7 +245,7 @@ chart() {
     } >"$files/install.yaml"
     rm -r "$work"
     helm push ${REGISTRY_HTTP:+--plain-http} "$files/carve-out-$version.tgz" "oci://${name%/*}"
-    echo "$name sha256:$(raw_manifest "$name:$version" | sha256sum | cut -d ' ' -f 1)" >"$chart"
+    echo "$name sha256:$(raw_manifest "$name:$version" | sha256sum | cut -d ' ' -f 1)" >"$chart_digest"
 }
 
 # Sets the options of cosign: for signing, for verifying, and for its registry.
@@ -277,7 +283,7 @@ parts() {
 sign() {
     local name digest arch part sbom
     cosign_options
-    cosign sign "${signing[@]}" "${registry[@]}" "$(tr ' ' @ <"$chart")"
+    cosign sign "${signing[@]}" "${registry[@]}" "$(tr ' ' @ <"$chart_digest")"
     while read -r name digest; do
         cosign sign "${signing[@]}" "${registry[@]}" --recursive "$name@$digest"
         while read -r arch part; do
@@ -297,8 +303,8 @@ verify() {
     cosign_options
     (cd "$files" && sha256sum --check --quiet SHA256SUMS)
     cosign verify-blob "${verifying[@]}" --bundle "$files/SHA256SUMS.sigstore.json" "$files/SHA256SUMS"
-    cosign verify "${verifying[@]}" "${registry[@]}" "$(tr ' ' @ <"$chart")" >/dev/null
-    echo "verified: $(cat "$chart")"
+    cosign verify "${verifying[@]}" "${registry[@]}" "$(tr ' ' @ <"$chart_digest")" >/dev/null
+    echo "verified: $(cat "$chart_digest")"
     while read -r name digest; do
         cosign verify "${verifying[@]}" "${registry[@]}" "$name@$digest" >/dev/null
         while read -r arch part; do
@@ -310,9 +316,9 @@ verify() {
 }
 
 case "${1-}" in
-version | notes | programs | try | archives | packages | sboms | chart | sums | sign | verify) "$@" ;;
+version | notes | programs | try | archives | packages | sboms | chart | pin | sums | sign | verify) "$@" ;;
 *)
-    echo "usage: release.sh version|notes|programs|try|archives|packages|sboms|chart|sums|sign|verify ..." >&2
+    echo "usage: release.sh version|notes|programs|try|archives|packages|sboms|chart|pin|sums|sign|verify ..." >&2
     exit 2
     ;;
 esac
