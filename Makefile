@@ -176,6 +176,10 @@ site: ## the documentation as a website, in target/site; SOURCE_URL=https://... 
 	docs/site.py
 	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') PATH="$$PWD/target/tools/bin:$$PATH" mdbook build docs
 
+newcomer: ## what the top README says, typed in a fresh clone of the last commit, where all is built: half an hour
+	@$(SETUP) run
+	$(CARGO) test -p stack --test minutes -- --ignored --nocapture newcomer
+
 links-backup: ## the short links into FILE=links.db while the app runs; with KUBECTL=kubectl those of a cluster
 	@test -n "$(FILE)" || { echo "usage: make links-backup FILE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
 	$(LINKS) backup >'$(FILE).part' || { rm '$(FILE).part'; exit 1; }
@@ -331,5 +335,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
 	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help
