@@ -41,6 +41,44 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_pixel_has_its_colour_and_opacity(
+        text in prop_oneof!["[a-z0-9]{1,60}", "[ -~]{1,600}"],
+        version in 1..=40_u8,
+        scale_px in prop_oneof![7..24_u32, 24..60_u32],
+        margin_modules in 0..6_u32,
+        spare_px in 0..60_u32,
+        [dark, light] in any::<[[u8; 4]; 2]>(),
+    ) {
+        let symbol = Encoder::new(Level::L).versions(version..=40).encode(&text).unwrap();
+        // At most 16 megapixels, so that a case takes no second.
+        let scale_px = scale_px.min(4000 / (symbol.size() as u32 + 2 * margin_modules));
+        let exact = Raster::of_scale(&symbol, scale_px, margin_modules);
+        let raster = Raster { size_px: exact.size_px + spare_px.min(scale_px), margin_modules };
+        let color = |[red, green, blue, alpha]: [u8; 4]| Color { red, green, blue, alpha };
+        let palette = Palette { dark: color(dark), light: color(light) };
+        let mut png = Vec::new();
+        write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
+        let mut decoder = png::Decoder::new(std::io::Cursor::new(&png));
+        decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        reader.finish().unwrap();
+        let side = raster.size_px as usize;
+        let scale = side / (symbol.size() + 2 * margin_modules as usize);
+        let offset = (side - symbol.size() * scale) / 2;
+        let module_at = |px: usize| px.checked_sub(offset).map_or(usize::MAX, |px| px / scale);
+        for (i, pixel) in pixels.as_chunks::<4>().0.iter().enumerate() {
+            let (x, y) = (module_at(i % side), module_at(i / side));
+            prop_assert_eq!(*pixel, if symbol.modules().is_dark(x, y) { dark } else { light });
+        }
+    }
+}
+
 #[test]
 fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
     for (text, scale_px) in
