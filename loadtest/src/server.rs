@@ -28,6 +28,19 @@ pub struct Server {
     held: Held,
 }
 
+/// Starts a whole stack on these cores.
+///
+/// # Errors
+/// What is missing, or the last words of the part that did not start.
+pub(crate) fn start_stack(options: &Options, cores: &Cores) -> anyhow::Result<Stack> {
+    // Processes inherit the cores of the thread that starts them.
+    let mine = sched_getaffinity(None)?;
+    sched_setaffinity(None, &cores.set())?;
+    let stack = Stack::start(&built("qr-service")?, options);
+    sched_setaffinity(None, &mine)?;
+    stack
+}
+
 /// One process or a whole stack.
 enum Held {
     Process { child: Child, _data: TempDir },
@@ -85,12 +98,7 @@ impl Server {
     }
 
     fn start_stack(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
-        // Processes inherit the cores of the thread that starts them.
-        let mine = sched_getaffinity(None)?;
-        sched_setaffinity(None, &cores.set())?;
-        let stack = Stack::start(&built("qr-service")?, &Options::default());
-        sched_setaffinity(None, &mine)?;
-        let stack = stack?;
+        let stack = start_stack(&Options::default(), cores)?;
         let addr = stack.settings().addresses.proxy;
         let url = stack.url();
         Ok(Server { url, addr, target: row.target, held: Held::Stack(Box::new(stack)) })

@@ -8,13 +8,15 @@ use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::server::Cores;
-use loadtest::way::{Place, Way, count, time};
+use loadtest::way::{Place, Way, count, of_both, time};
 use loadtest::{exit_code, load, write, write_json};
 use qr_bench::quartiles;
 use serde::Serialize;
+use stack::preflight::is_on_path;
 use stack::settings::repository;
 
-/// Counts what nginx spends on a request of /qrcode: the barest proxy, ours, and ours without each part.
+/// Counts what nginx spends on a request of /qrcode: the barest proxy, ours, ours without each part, and with
+/// --rounds other proxies.
 #[derive(Parser)]
 #[command(name = "way")]
 struct Arguments {
@@ -33,6 +35,9 @@ struct Arguments {
     /// Only the rows whose names contain one of these, separated by commas
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Instead, measure a cache in nginx, with such percentages of the requests repeating a text
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(..=100))]
+    repeated: Vec<u8>,
     /// The folder proxy/ of another checkout; parts that it lacks are left out
     #[arg(long, value_name = "FOLDER")]
     proxy: Option<PathBuf>,
@@ -51,7 +56,8 @@ struct Arguments {
 #[derive(Serialize)]
 struct Row {
     name: String,
-    instructions: u64,
+    /// Not counted for other proxies.
+    instructions: Option<u64>,
     /// Microseconds of processor time: quartiles over the rounds.
     processor_us: Option<[f64; 3]>,
 }
@@ -65,11 +71,23 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.rounds > 0 {
         load::check_installed(&["wrk"])?;
     }
+    if !arguments.repeated.is_empty() {
+        return measure_cache(arguments);
+    }
     let source = arguments.proxy.clone().unwrap_or_else(|| repository().join("proxy"));
     let place = Place::new(&source, &arguments.load_core)?;
     let only = &arguments.only;
     let wanted = |way: &Way| only.is_empty() || only.iter().any(|it| way.name().contains(it));
     let mut ways: Vec<Way> = Way::all().into_iter().filter(wanted).collect();
+    ways.retain(|way| match way {
+        Way::Instead(other) if arguments.rounds == 0 || !is_on_path(other.program()) => {
+            if arguments.rounds > 0 {
+                eprintln!("left out: {} is not installed", other.program());
+            }
+            false
+        }
+        _ => true,
+    });
     ensure!(!ways.is_empty(), "--only {only:?}: no row has such a name");
     if arguments.proxy.is_some() {
         ways.retain(|way| match place.write(*way) {
@@ -82,8 +100,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let mut rows = Vec::new();
     for way in &ways {
-        let instructions = count(&place, *way, arguments.requests).with_context(|| way.name())?;
-        eprintln!("{:<40} {instructions:>8} instructions", way.name());
+        let instructions = match way {
+            Way::Instead(_) => None,
+            _ => Some(count(&place, *way, arguments.requests).with_context(|| way.name())?),
+        };
+        if let Some(instructions) = instructions {
+            eprintln!("{:<40} {instructions:>8} instructions", way.name());
+        }
         rows.push(Row { name: way.name(), instructions, processor_us: None });
     }
     measure_time(arguments, &place, &ways, &mut rows)?;
@@ -91,6 +114,32 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     write_json(&arguments.out.join("way.json"), &rows)?;
     write(&arguments.out.join("way.md"), &table)?;
     println!("{table}\n{}", arguments.out.join("way.md").display());
+    Ok(())
+}
+
+fn measure_cache(arguments: &Arguments) -> anyhow::Result<()> {
+    ensure!(arguments.rounds > 0, "--repeated needs --rounds");
+    let cores = (&arguments.server_core, &arguments.load_core);
+    let kinds = arguments.repeated.iter().flat_map(|&it| [(it, false), (it, true)]);
+    let mut rows: Vec<_> = kinds.map(|kind| (kind, Vec::new())).collect();
+    for round in 1..=arguments.rounds {
+        for ((repeated, is_cached), times) in &mut rows {
+            let (connections, seconds) = (arguments.connections, arguments.seconds);
+            let time = 1e6 * of_both(*is_cached, *repeated, cores, connections, seconds)?;
+            eprintln!("round {round}  {repeated:>3} % cache {is_cached:<5} {time:>6.2} µs");
+            times.push(time);
+        }
+    }
+    let mut text = String::from(
+        "| requests that repeat a text | cache | processor time, µs (quartiles) |\n\
+         | ---: | --- | ---: |\n",
+    );
+    for ((repeated, is_cached), times) in rows {
+        let ([low, median, high], cache) = (quartiles(times), if is_cached { "on" } else { "off" });
+        let _ = writeln!(text, "| {repeated} % | {cache} | {median:.1} ({low:.1} - {high:.1}) |");
+    }
+    write(&arguments.out.join("cache.md"), &text)?;
+    println!("{text}\n{}", arguments.out.join("cache.md").display());
     Ok(())
 }
 
@@ -122,14 +171,16 @@ fn table(rows: &[Row]) -> String {
          | --- | ---: | ---: | ---: |\n",
     );
     for row in rows {
-        let change = of("ours").map_or(String::new(), |ours| {
-            let change = row.instructions as f64 / ours.instructions as f64 - 1.0;
-            if row.name == ours.name { String::new() } else { format!("{:+.1} %", 100.0 * change) }
+        let ours = of("ours").filter(|ours| ours.name != row.name);
+        let counts = ours.and_then(|ours| row.instructions.zip(ours.instructions));
+        let change = counts.map_or(String::new(), |(count, ours)| {
+            format!("{:+.1} %", 100.0 * (count as f64 / ours as f64 - 1.0))
         });
+        let count = row.instructions.map_or(String::new(), |count| count.to_string());
         let time = row.processor_us.map_or(String::new(), |[low, median, high]| {
             format!("{median:.1} ({low:.1} - {high:.1})")
         });
-        let _ = writeln!(text, "| {} | {} | {change} | {time} |", row.name, row.instructions);
+        let _ = writeln!(text, "| {} | {count} | {change} | {time} |", row.name);
     }
     text
 }

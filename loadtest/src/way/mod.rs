@@ -1,15 +1,20 @@
-//! What nginx costs a request of a route: ours, ours without one part at a time, and the least that proxies
-//! over kept connections.
+//! What nginx costs a request of a route: ours, ours without one part at a time, the least that proxies over
+//! kept connections, and other proxies with the least.
 //!
 //! Instructions ([`count()`]) repeat on a busy machine, and are those of the process alone. Processor time
 //! ([`time()`]) has the kernel's work too, and needs a quiet machine.
 
+mod cache;
 mod clients;
 mod count;
+mod other;
 mod place;
 mod time;
 
-pub use count::count;
+pub use cache::of_both;
+pub use clients::ask;
+pub use count::{collected, count};
+pub use other::Other;
 pub use place::{Nginx, Place};
 pub use time::time;
 
@@ -35,15 +40,19 @@ pub struct Part {
     pub edits: &'static [Edit],
 }
 
-/// How nginx is configured.
+/// What stands before the sides.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
     /// `proxy_pass` to a group with kept connections, and nothing else.
     Barest,
+    /// The same over a Unix socket.
+    BarestUnix,
     /// Our files.
     Ours,
     /// Our files without a part.
     Without(&'static Part),
+    /// Another proxy in nginx' place.
+    Instead(Other),
 }
 
 impl Way {
@@ -51,14 +60,20 @@ impl Way {
     pub fn name(self) -> String {
         match self {
             Way::Barest => "barest".to_owned(),
+            Way::BarestUnix => "barest, over a Unix socket".to_owned(),
             Way::Ours => "ours".to_owned(),
             Way::Without(part) => format!("without {}", part.name),
+            Way::Instead(other) => other.program().to_owned(),
         }
     }
 
     /// Every way, in the order of the table.
     pub fn all() -> Vec<Way> {
-        [Way::Barest, Way::Ours].into_iter().chain(PARTS.iter().map(Way::Without)).collect()
+        let others = [Way::Instead(Other::Haproxy), Way::Instead(Other::Envoy)];
+        let ours = [Way::Barest, Way::BarestUnix, Way::Ours]
+            .into_iter()
+            .chain(PARTS.iter().map(Way::Without));
+        ours.chain(others).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use ramp::{Route, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::{Edit, Way};
+use super::{Edit, Other, Way};
 use crate::server::Cores;
 
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ impl Place {
         let addresses = service_kit::free_addresses(DEFAULTS.len())?;
         let backends = folder.path().join("backends");
         fs::create_dir(&backends)?;
-        fs::write(backends.join("nginx.conf"), backends_conf(&addresses))?;
+        fs::write(backends.join("nginx.conf"), backends_conf(&addresses, &socket(folder.path())))?;
         let backends = Nginx::start(Command::new("nginx"), &backends, "", backend_cores)?;
         backends.wait(addresses[2])?;
         Ok(Place { folder, source: source.to_owned(), addresses, _backends: backends })
@@ -64,9 +64,17 @@ impl Place {
             fs::remove_dir_all(&to)?;
         }
         fs::create_dir_all(to.join("edge"))?;
-        if let Way::Barest = way {
-            fs::write(to.join("nginx.conf"), barest_conf(&self.addresses))?;
-            return Ok(to);
+        match way {
+            Way::Barest | Way::BarestUnix => {
+                let new = match way {
+                    Way::Barest => self.addresses[2].to_string(),
+                    _ => format!("unix:{}", socket(self.folder.path()).display()),
+                };
+                fs::write(to.join("nginx.conf"), barest_conf(self.proxy(), &new))?;
+                return Ok(to);
+            }
+            Way::Instead(_) => return Ok(to),
+            Way::Ours | Way::Without(_) => {}
         }
         for entry in fs::read_dir(&self.source)? {
             let from = entry?.path();
@@ -85,6 +93,15 @@ impl Place {
             part.edits.iter().try_for_each(|edit| apply(&to, edit)).context(part.name)?;
         }
         Ok(to)
+    }
+
+    /// Starts another proxy with its files in this folder.
+    ///
+    /// # Errors
+    /// If the program is missing.
+    pub fn start(&self, other: Other, folder: &Path, cores: &Cores) -> anyhow::Result<Nginx> {
+        let command = other.command(folder, self.addresses[0], self.addresses[2])?;
+        Nginx::spawn(&command, folder, cores)
     }
 
     fn addressed(&self, text: &str) -> String {
@@ -137,8 +154,12 @@ const HEAD: &str = "daemon off;\npid nginx.pid;\nerror_log stderr warn;\nworker_
     client_body_temp_path client_body_temp;\n    proxy_temp_path proxy_temp;\n    \
     fastcgi_temp_path fastcgi_temp;\n    uwsgi_temp_path uwsgi_temp;\n    scgi_temp_path scgi_temp;\n";
 
-fn barest_conf(addresses: &[SocketAddr]) -> String {
-    let (proxy, new) = (addresses[0], addresses[2]);
+/// Where the new side listens besides its address.
+fn socket(folder: &Path) -> PathBuf {
+    folder.join("new.sock")
+}
+
+fn barest_conf(proxy: SocketAddr, new: &str) -> String {
     format!(
         "{HEAD}    upstream new {{\n        server {new};\n        keepalive 256;\n        \
          keepalive_requests 10000;\n    }}\n    server {{\n        listen {proxy};\n        \
@@ -147,26 +168,26 @@ fn barest_conf(addresses: &[SocketAddr]) -> String {
     )
 }
 
-fn backends_conf(addresses: &[SocketAddr]) -> String {
+fn backends_conf(addresses: &[SocketAddr], socket: &Path) -> String {
     let body = "x".repeat(PICTURE_BYTES);
     let picture = format!(
         "default_type image/png; add_header Cache-Control \"public, max-age=86400\"; \
          add_header ETag '\"0123456789abcdef\"'; add_header X-Request-Id $http_x_request_id; \
          add_header X-Served-By qr-service; add_header X-Content-Type-Options nosniff; return 200 {body};"
     );
-    let server = |address: SocketAddr, does: &str| {
-        format!("    server {{ listen {address}; location / {{ {does} }} }}\n")
+    let server = |listens: &str, does: &str| {
+        format!("    server {{ listen {listens}; location / {{ {does} }} }}\n")
     };
     let [_, _, new, old, shadow] = addresses else { return String::new() };
     format!(
         "{HEAD}{}{}{}}}\n",
-        server(*new, &picture),
-        server(*old, &picture),
-        server(*shadow, "return 204;")
+        server(&format!("{new}; listen unix:{}", socket.display()), &picture),
+        server(&old.to_string(), &picture),
+        server(&shadow.to_string(), "return 204;")
     )
 }
 
-/// A running nginx. It ends with this value.
+/// A running nginx, or what stands in its place. It ends with this value.
 pub struct Nginx {
     child: Child,
     /// Where it wrote what went wrong.
@@ -184,11 +205,15 @@ impl Nginx {
         globals: &str,
         cores: &Cores,
     ) -> anyhow::Result<Self> {
-        let errors = folder.join("errors.log");
         // Started by root, workers would be another user, who cannot look into the folder.
         let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
         program.args(["-e", "stderr", "-g", &format!("{user} {globals}"), "-p"]).arg(folder);
         program.arg("-c").arg(folder.join("nginx.conf"));
+        Self::spawn(&program, folder, cores)
+    }
+
+    fn spawn(program: &Command, folder: &Path, cores: &Cores) -> anyhow::Result<Self> {
+        let errors = folder.join("errors.log");
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "--", "taskset", "-c", &cores.list()]);
         command.arg(program.get_program()).args(program.get_args());
@@ -210,7 +235,7 @@ impl Nginx {
         while TcpStream::connect(address).is_err() {
             let ended = fs::metadata(format!("/proc/{}/exe", self.root())).is_err();
             if ended || Instant::now() > deadline {
-                bail!("nginx does not start: {}", fs::read_to_string(&self.errors)?.trim());
+                bail!("it does not start: {}", fs::read_to_string(&self.errors)?.trim());
             }
             thread::sleep(Duration::from_millis(20));
         }

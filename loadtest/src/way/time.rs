@@ -1,4 +1,4 @@
-//! Processor time a request, of nginx and of the process that reads its log.
+//! Processor time a request, of nginx and of the process that reads its log, or of another proxy.
 
 use std::process::Command;
 
@@ -22,10 +22,15 @@ pub fn time(
     seconds: u64,
 ) -> anyhow::Result<f64> {
     let folder = place.write(way)?;
-    // As `make up` starts it: the log goes through a pipe that `edge` reads.
-    let mut edge = Command::new(built("edge")?);
-    edge.args(["pipe", "nginx"]);
-    let nginx = Nginx::start(edge, &folder, "", server_cores)?;
+    let nginx = match way {
+        Way::Instead(other) => place.start(other, &folder, server_cores)?,
+        _ => {
+            // As `make up` starts it: the log goes through a pipe that `edge` reads.
+            let mut edge = Command::new(built("edge")?);
+            edge.args(["pipe", "nginx"]);
+            Nginx::start(edge, &folder, "", server_cores)?
+        }
+    };
     nginx.wait(place.proxy())?;
     let url = format!("http://{}", place.proxy());
     let targets = folder.join("targets");

@@ -45,17 +45,15 @@ pub struct RouteFile {
     /// Headers that are not compared after all.
     #[serde(default)]
     pub ignore_headers: Vec<String>,
-    /// Which side answers where the other one fails: by default both if the methods are GET and HEAD,
-    /// else none, since a request that changes something may have done so before it failed.
+    /// Which side answers where the other one fails: both if the methods are GET and HEAD, else none, since
+    /// a request that changes something may have done so before it failed.
     #[serde(default)]
     pub fallback: Option<Fallback>,
-    /// How many requests at once the old side answers for the new one, so that a failing new side does
-    /// not take the app with it. Beyond that, clients get 503 at once.
+    /// How many requests at once the old side answers for the new one; clients get 503 beyond that.
     #[serde(default = "fallback_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub fallback_limit: u32,
-    /// How many requests at once the new side answers for the old one. Beyond that, clients get 503 at
-    /// once.
+    /// How many requests at once the new side answers for the old one; clients get 503 beyond that.
     #[serde(default = "rescue_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub rescue_limit: u32,
@@ -68,6 +66,10 @@ pub struct RouteFile {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub max_body: Option<Size>,
+    /// Disk space for answers of the new side that nginx keeps; none by default.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub cache: Option<Size>,
     /// For the judge session: the services that tell nginx the side of a request. The first one is asked,
     /// the others if it cannot be reached.
     #[serde(default)]

@@ -37,7 +37,7 @@ impl Route {
 }
 
 /// What a route of sessions cannot have, and why.
-const NOT_OF_SESSIONS: [(&str, &str); 13] = [
+const NOT_OF_SESSIONS: [(&str, &str); 14] = [
     ("methods", "takes every method"),
     ("key", "leaves the side to the homes"),
     ("compare_headers", "compares no two answers"),
@@ -46,6 +46,7 @@ const NOT_OF_SESSIONS: [(&str, &str); 13] = [
     ("fallback_limit", "begins no request anew on the other side"),
     ("rescue_limit", "begins no request anew on the other side"),
     ("body", "streams bodies"),
+    ("cache", "streams answers"),
     ("shadow", "mirrors nothing"),
     ("old.timeout", "has one idle_timeout for both sides"),
     ("new.timeout", "has one idle_timeout for both sides"),
@@ -69,6 +70,7 @@ pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()>
             file.max_body != Some(Size(0)),
             "max_body: 0: no limit needs judge = \"session\", since nginx holds other bodies"
         );
+        ensure!(file.cache != Some(Size(0)), "cache: 0: leave the key out to keep no answers");
         return Ok(());
     }
     for (key, why) in NOT_OF_SESSIONS {
@@ -149,6 +151,8 @@ mod tests {
                 "path = \"/a\"\nmax_body = \"0\"".to_owned(),
                 "max_body: 0: no limit needs judge = \"session\"",
             ),
+            ("path = \"/a\"\ncache = \"0\"".to_owned(), "cache: 0: leave the key out"),
+            (format!("cache = \"1m\"\n{LEAST}"), "cache contradicts judge = \"session\""),
             (
                 "path = \"/a\"\nidle_timeout = \"1s\"".to_owned(),
                 "idle_timeout: only a route with judge =",

@@ -23,7 +23,7 @@ fn routes() -> Vec<Route> {
         ("dots-and-plus", "path = \"/a.b+c(d)\"\nmethods = [\"any\"]\nkey = \"header:X-User\""),
         (
             "full",
-            "path = \"/full\"\nmethods = [\"GET\", \"POST\"]\nkey = \"parameter:q\"\nmax_body = \"2m\"\n\
+            "path = \"/full\"\nmethods = [\"GET\", \"POST\"]\nkey = \"parameter:q\"\nmax_body = \"2m\"\ncache = \"64m\"\n\
              [old]\nurl = \"http://127.0.0.1:5\"\nconnect_timeout = \"250ms\"\n\
              [new]\nname = \"C++ 20\"\nurl = \"http://[::1]:6\"\ntimeout = \"1500ms\"\n\
              [shadow]\nmethods = [\"GET\", \"POST\"]\n",

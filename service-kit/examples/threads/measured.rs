@@ -21,6 +21,8 @@ struct Row {
     is_work: bool,
     threads: u16,
     mode: &'static str,
+    /// Those that the server may run on.
+    cores: Vec<usize>,
     connections: usize,
     runs: Vec<Run>,
 }
@@ -42,9 +44,19 @@ pub(crate) fn measure(plan: &Measure) -> anyhow::Result<()> {
             continue;
         }
         for &connections in &plan.connections {
-            let several = MODES.map(|mode| (plan.threads, mode));
-            for (threads, mode) in [(1, MODES[0])].into_iter().chain(several) {
-                rows.push(Row { what, is_work, threads, mode, connections, runs: Vec::new() });
+            // One thread on each core alone: the clients' core is slower, whoever serves there.
+            let alone = plan.server_cores.iter().map(|&core| (1, MODES[0], vec![core]));
+            let several = MODES.map(|mode| (plan.threads, mode, plan.server_cores.clone()));
+            for (threads, mode, cores) in alone.chain(several) {
+                rows.push(Row {
+                    what,
+                    is_work,
+                    threads,
+                    mode,
+                    cores,
+                    connections,
+                    runs: Vec::new(),
+                });
             }
         }
     }
@@ -62,9 +74,8 @@ pub(crate) fn measure(plan: &Measure) -> anyhow::Result<()> {
 
 fn run(row: &Row, plan: &Measure, work: u64) -> anyhow::Result<Run> {
     let cores = |cores: &[usize]| cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-    let own = if row.threads == 1 { &plan.server_cores[..1] } else { &plan.server_cores };
     let mut command = Command::new("taskset");
-    command.args(["-c", &cores(own)]);
+    command.args(["-c", &cores(&row.cores)]);
     let threads = row.threads.to_string();
     let target = match (&plan.qr_service, row.is_work) {
         (Some(program), false) => {
@@ -132,26 +143,36 @@ fn quartiles(runs: &[Run], figure: fn(&Run) -> f64) -> [f64; 3] {
 }
 
 fn print(rows: &[Row], plan: &Measure, work: u64) {
-    let all = "| connections | threads | requests/s | requests per CPU second | over one thread | apart |";
-    println!("\n| | {}\n| --- | --- | --- | ---: | ---: | ---: | ---: |", &all[2..]);
+    println!(
+        "\n| | connections | threads | requests/s | requests per CPU second | over one thread | over one on \
+         each core | apart |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    );
+    let cpu = |row: &Row| quartiles(&row.runs, |run| run.per_cpu_second)[1];
     for row in rows {
         let [low, median, high] = quartiles(&row.runs, |run| run.per_second);
-        let [_, cpu, _] = quartiles(&row.runs, |run| run.per_cpu_second);
         let [_, apart, _] = quartiles(&row.runs, |run| run.apart);
         let alike = |it: &&Row| (it.what, it.connections) == (row.what, row.connections);
-        let one = rows.iter().filter(alike).find(|it| it.threads == 1);
-        let one = one.map_or(cpu, |one| quartiles(&one.runs, |run| run.per_cpu_second)[1]);
-        let over = cpu / one * f64::from(row.threads);
+        let ones: Vec<f64> =
+            rows.iter().filter(alike).filter(|it| it.threads == 1).map(cpu).collect();
+        let all = cpu(row) * f64::from(row.threads);
+        let first = ones.first().map_or(1.0, |first| all / first);
+        let each = all * ones.len() as f64 / ones.iter().sum::<f64>();
         let (what, connections, threads, mode) = (row.what, row.connections, row.threads, row.mode);
+        let (each, core) = match (threads, &row.cores[..]) {
+            (1, [core]) => (String::new(), format!(" on core {core}")),
+            _ => (format!("{each:.2}"), String::new()),
+        };
         println!(
-            "| {what} | {connections} | {threads} {mode} | {median:.0} ({low:.0} - {high:.0}) | {cpu:.0} | \
-             {over:.2} | {apart:.2} |"
+            "| {what} | {connections} | {threads} {mode}{core} | {median:.0} ({low:.0} - {high:.0}) | {:.0} | \
+             {first:.2} | {each} | {apart:.2} |",
+            cpu(row)
         );
     }
     println!(
         "\n{} rounds of {} s each, in turn; wrk on cores {:?}, servers on {:?}. 100 µs are {work} rounds of \
          arithmetic. \"Over one thread\": requests per CPU second, times the threads, over those of one \
-         thread. \"Apart\": the busiest serving thread's processor time over the idlest one's.",
+         thread on the first core; \"on each core\": over the mean of one thread on each core alone. \
+         \"Apart\": the busiest serving thread's processor time over the idlest one's.",
         plan.rounds.max(1),
         plan.seconds,
         plan.load_cores,

@@ -144,6 +144,7 @@ const MAPS: &str = "#
 # $mirrored_route: tells the shadow the route of a mirrored request.
 # $NAME_expires: while the route is being ramped, an answer that may be cached longer than a minute may be
 # cached for a minute, and a private one not at all. Else a wrong one would outlive the rollback.
+# proxy_cache_path: for a route with `cache`. 8 MB of keys are some 60,000 answers.
 ";
 
 fn maps(routes: &[Route]) -> String {
@@ -170,6 +171,14 @@ fn maps(routes: &[Route]) -> String {
              default off;\n    \"~*^{LONG}.*private\" epoch;\n    \"~*^{LONG}\" 60s;\n}}\n",
             route.name, file.path
         );
+        if let Some(size) = file.cache {
+            let _ = writeln!(
+                text,
+                "proxy_cache_path cache-{} keys_zone={name}_cache:8m max_size={size} inactive=1d \
+                 use_temp_path=off;",
+                route.name
+            );
+        }
     }
     text
 }
@@ -214,6 +223,10 @@ const LOCATIONS: &str = "#
 # for it. So the shadow answers before it compares, the timeouts are short, and a shadow that fails a few
 # times gets a pause. A mirror makes a subrequest of every request, so on the new side, where that would be a
 # large part of the cost, only the sampled ones come to the location that has one.
+#
+# A route with `cache` keeps what the new side's answers allow (Cache-Control), and asks nobody for it. Each is a
+# file, and making one costs several requests, so only what is asked for a second time is kept. During a ramp nothing is kept or served from there: it would be evidence of no side. $NAME_state, which changes with
+# every move of the share, is part of the key, so what was kept before a rollback is never served after it.
 ";
 
 fn locations(routes: &[Route]) -> String {
@@ -258,6 +271,7 @@ fn location(route: &Route) -> String {
         )
     };
     let to = |side: &Side, group: &str| within(side.timeout, side, group);
+    let cache = if file.cache.is_some() { cached(&name) } else { String::new() };
     // After it nobody else is asked.
     let at_last =
         |side: &Side, group: &str| within(Time(side.timeout.0.max(APP_TIMEOUT)), side, group);
@@ -288,7 +302,7 @@ fn location(route: &Route) -> String {
          if (-f {stop}) {{\n        set $arm old;\n        return 596;\n    }}\n    \
          if ($arm = old) {{\n        return 599;\n    }}\n    \
          set $side new;\n    if (${name}_mirrored) {{\n        return 595;\n    }}\n\
-         {failed_new}{}}}\n\n",
+         {failed_new}{cache}{}}}\n\n",
         to(&file.new, &new)
     );
     let mirrored = format!("{limit}{mirror}");
@@ -298,7 +312,7 @@ fn location(route: &Route) -> String {
             "location @{name}_{which} {{\n    set $side {side};\n{mirror}{too_many}{failed}{to}}}\n\n"
         );
     };
-    named("sampled", "new", &mirrored, failed_new, to(&file.new, &new));
+    named("sampled", "new", &mirrored, failed_new, cache + &to(&file.new, &new));
     named("old", "old", &mirrored, failed_old, to(&file.old, &format!("{name}_old")));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
     named("stopped", "old", &mirrored, gone, at_last(&file.old, &app));
@@ -316,6 +330,16 @@ fn location(route: &Route) -> String {
         route.name
     );
     text
+}
+
+/// What may be kept, and may be served again: to whoever asks for the same of the same host. Answers to
+/// requests with credentials are for one client (RFC 9111, section 3.5).
+fn cached(name: &str) -> String {
+    let not = format!("${name}_ramped $http_authorization");
+    format!(
+        "    proxy_cache {name}_cache;\n    proxy_cache_min_uses 2;\n    proxy_cache_key ${name}_state$sent_host$request_uri;\n    \
+         proxy_cache_bypass {not};\n    proxy_no_cache {not};\n"
+    )
 }
 
 /// The file that stops a route while it exists. nginx' root is the folder `stop` in its prefix.
