@@ -76,7 +76,7 @@ impl Elements {
     pub(super) fn same_lines(&mut self, count: usize) {
         let lines = count as u32;
         self.elements.push(SAME_LINE | lines);
-        SAME_LINE_START.iter().for_each(|byte| self.costs.count_literal(*byte, lines));
+        SAME_LINE_START.into_iter().for_each(|byte| self.costs.count_literal(byte, lines));
         let (longest, others) = pieces(self.line_len - SAME_LINE_START.len());
         self.costs.count_repeat(MAX_REPEAT, 1, longest as u32 * lines);
         for len in others.into_iter().filter(|len| *len > 0) {
@@ -100,7 +100,7 @@ impl Elements {
                 SAME_LINE => {
                     let (longest, others) = pieces(self.line_len - SAME_LINE_START.len());
                     for _ in 0..count {
-                        writer.literals(&SAME_LINE_START);
+                        SAME_LINE_START.into_iter().for_each(|byte| writer.literal(byte));
                         writer.put_often(of_byte, longest);
                         others.into_iter().filter(|len| *len > 0).for_each(|len| writer.repeat(len, 1));
                     }
