@@ -167,13 +167,9 @@ impl Sums {
                 edges &= edges - 1;
             }
         }
-        let sums = if self.is_light_set { [self.all[0] - dark[0], self.all[1] - dark[1]] } else { dark };
+        let sums =
+            if self.is_light_set { [self.all[0] - dark[0], self.all[1] - dark[1]] } else { dark };
         self.add(sums, count);
-    }
-
-    /// Adds a line of filter type `kind` without differences, `count` times.
-    pub(super) fn add_same(&mut self, kind: u64, count: usize) {
-        self.add([kind, kind * self.len], count);
     }
 
     fn add(&mut self, [sum, weighted]: [u64; 2], count: usize) {

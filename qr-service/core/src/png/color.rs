@@ -1,12 +1,13 @@
 //! PNG in two colours: a palette of two entries, with their opacity.
 
-use super::deflate::Writer;
+use super::checksum::Adler;
+use super::deflate::{Counts, Limits, LineCoder, Sink, Writer};
 use super::huffman::{Codes, Lengths};
-use super::search::{self, Stream};
-use super::{END, SIGNATURE, write_chunk};
+use super::search;
+use super::{END, LARGE, MIDDLE, SIGNATURE, SMALL, write_chunk};
 use crate::color::Color;
 use crate::modules::Modules;
-use crate::raster::{Raster, RasterError};
+use crate::raster::{Layout, Line, Raster, RasterError};
 
 /// The colours of a PNG.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +44,33 @@ pub fn write_palette_png<'a>(
     let modules = modules.into();
     // No symbol is higher than it is wide.
     let layout = raster.layout(modules.width())?;
+    // Other buffers than `write_png` has, so that the compiler inlines its functions there as if they
+    // were not used here.
+    match layout.size_px {
+        ..=256 => write_picture::<{ SMALL + 16 }>(modules, &layout, palette, out),
+        257..=1024 => write_picture::<{ MIDDLE + 16 }>(modules, &layout, palette, out),
+        _ => write_picture::<{ LARGE + 16 }>(modules, &layout, palette, out),
+    }
+    Ok(())
+}
+
+fn write_picture<const S: usize>(
+    modules: Modules<'_>,
+    layout: &Layout,
+    palette: &Palette,
+    out: &mut Vec<u8>,
+) {
     let is_plain = *palette == Palette { dark: Color::BLACK, light: Color::WHITE };
-    // Light pixels are 0, as filter types are, if the palette may say so.
-    let Stream { elements, sum } = search::find(modules, &layout, if is_plain { 0xff } else { 0 });
-    let counts = elements.counts();
+    // Light pixels are 0, as filter types are, where the palette may say so and repetitions gain from it.
+    let found = search::find(modules, layout, if is_plain { 0xff } else { 0 });
+    let (counts, sum) = match &found {
+        Some(found) => (found.elements.counts(), found.sum),
+        None => {
+            let mut counts = Counts::new();
+            let sum = describe::<S, _>(modules, layout, &mut counts);
+            (counts, sum)
+        }
+    };
     let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
     out.extend_from_slice(&SIGNATURE);
     write_chunk(out, b"IHDR", |out| {
@@ -58,23 +82,25 @@ pub fn write_palette_png<'a>(
         out.extend_from_slice(&[1, if is_plain { 0 } else { 3 }, 0, 0, 0]);
     });
     if !is_plain {
-        write_palette(palette, out);
+        let Palette { dark, light } = *palette;
+        write_palette(if found.is_some() { [light, dark] } else { [dark, light] }, out);
     }
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950; see `write_png`.
         out.extend_from_slice(&[0x78, 0x01]);
         let mut writer = Writer::new(&codes, out);
-        elements.write(&mut writer);
+        match &found {
+            Some(found) => found.elements.write(&mut writer),
+            None => _ = describe::<S, _>(modules, layout, &mut writer),
+        }
         writer.finish();
         out.extend_from_slice(&sum.to_be_bytes());
     });
     out.extend_from_slice(&END);
-    Ok(())
 }
 
-/// Writes the palette: a light pixel is 0, a dark one 1.
-fn write_palette(palette: &Palette, out: &mut Vec<u8>) {
-    let colors = [palette.light, palette.dark];
+/// Writes the palette: the colours of pixels that are 0 and of those that are 1.
+fn write_palette(colors: [Color; 2], out: &mut Vec<u8>) {
     write_chunk(out, b"PLTE", |out| {
         out.extend(colors.iter().flat_map(|color| [color.red, color.green, color.blue]));
     });
@@ -84,4 +110,27 @@ fn write_palette(palette: &Palette, out: &mut Vec<u8>) {
     if listed > 0 {
         write_chunk(out, b"tRNS", |out| out.extend_from_slice(&alphas[..listed]));
     }
+}
+
+/// Describes the picture to `sink`; returns the Adler-32 of its lines. It differs from that of
+/// `write_png` in that the symbol need not be square.
+fn describe<const S: usize, K: Sink>(modules: Modules<'_>, layout: &Layout, sink: &mut K) -> u32 {
+    let above = layout.offset_px;
+    let below = layout.size_px - above - layout.symbol_px;
+    let light = Line::<S>::light(layout);
+    let mut sum = Adler::<S>::new(light.bytes().len());
+    sum.add(light.buffer(), above);
+    let mut coder = LineCoder::new(sink, Limits::NONE, light.bytes().len(), above);
+    let mut lines = [Line::light(layout), Line::light(layout)];
+    for y in 0..modules.height() {
+        let [line, before] = &mut lines;
+        line.draw(&modules.words(y), modules.width(), layout);
+        let bytes_before = if y + above == 0 { &[] } else { before.bytes() };
+        coder.put_line(line.bytes(), bytes_before, layout.scale_px - 1);
+        sum.add(line.buffer(), layout.scale_px);
+        lines.swap(0, 1);
+    }
+    coder.finish(light.bytes(), lines[1].bytes(), below);
+    sum.add(light.buffer(), below);
+    sum.finish()
 }

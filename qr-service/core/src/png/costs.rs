@@ -85,8 +85,8 @@ impl Costs {
     }
 
     #[inline(always)]
-    pub(super) fn count_literal(&mut self, byte: u8, count: u32) {
-        self.count_symbol(usize::from(byte), count);
+    pub(super) fn count_literal(&mut self, byte: u8) {
+        self.count_symbol(usize::from(byte), 1);
     }
 
     /// Counts a repetition of 3 to 258 bytes.

@@ -48,7 +48,11 @@ pub(crate) fn lengths_of_code(len: usize) -> std::ops::Range<usize> {
     let Coded { extra_bits, extra, .. } = LENGTH_CODES[len];
     let first = len - usize::from(extra);
     // The longest has a code of its own.
-    first..(first + (1 << extra_bits)).min(if len < MAX_REPEAT { MAX_REPEAT } else { MAX_REPEAT + 1 })
+    first..(first + (1 << extra_bits)).min(if len < MAX_REPEAT {
+        MAX_REPEAT
+    } else {
+        MAX_REPEAT + 1
+    })
 }
 
 /// The code of a distance, 1 to 32768, and the number of its extra bits.
@@ -258,31 +262,18 @@ impl<'a> Writer<'a> {
         self.put_literals::<3>(line, range);
     }
 
-    /// A repetition whose distance is hardly ever that of the last one.
+    /// A repetition whose distance is hardly ever that of the last one, `times` times.
     #[cfg(feature = "png-color")]
     #[inline(always)]
-    pub(crate) fn repeat_anywhere(&mut self, len: usize, distance: usize) {
-        let (bits, count) = self.repeat_bits(len, distance);
-        self.hold(bits, count);
-        self.store();
-    }
-
-    /// The bits of a repetition and their number: at most 15 + 5 of length and 15 + 13 of distance.
-    #[cfg(feature = "png-color")]
-    #[inline(always)]
-    pub(crate) fn repeat_bits(&self, len: usize, distance: usize) -> (u64, u32) {
+    pub(crate) fn repeat_often(&mut self, len: usize, distance: usize, mut times: usize) {
         let coded = LENGTH_CODES[len];
         let code = self.codes.literals[usize::from(coded.code)];
         let (_, distance_bits, distance_count) = self.distance_bits(distance);
         let extra_at = code >> 16;
         let distance_at = extra_at + u32::from(coded.extra_bits);
-        let bits = u64::from(code & 0xffff) | u64::from(coded.extra) << (extra_at & 63);
-        (bits | distance_bits << (distance_at & 63), distance_at + distance_count)
-    }
-
-    /// The bits of a repetition, `times` times.
-    #[cfg(feature = "png-color")]
-    pub(crate) fn put_often(&mut self, (mut bits, mut count): (u64, u32), mut times: usize) {
+        let mut bits = u64::from(code & 0xffff) | u64::from(coded.extra) << extra_at;
+        bits |= distance_bits << distance_at;
+        let mut count = distance_at + distance_count;
         // As many at once as there is room for.
         while times > 1 && count <= 24 {
             if times % 2 == 1 {

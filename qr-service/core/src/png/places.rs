@@ -98,14 +98,21 @@ impl<const KEY: usize, const STEP: usize, const SIZE: usize> Places<KEY, STEP, S
 
     /// The last place with the same modules from a column on, of which 64 are given, for each length of a sequence.
     #[inline(always)]
-    pub(super) fn find(&self, line: &Line, column: usize, modules: u64) -> impl Iterator<Item = Place> {
+    pub(super) fn find(
+        &self,
+        line: &Line,
+        column: usize,
+        modules: u64,
+    ) -> impl Iterator<Item = Place> {
         let phase = column & self.phase_mask;
         let offset = line.offset_of(column);
         let (here, copies, limit) = (self.top + offset, self.copies, line.len + offset);
         let entries = self.entries.first();
         (0..KEYS).map(move |i| {
-            let entry = entries.map_or(0, |entries| entries[index(phase, modules, KEY - STEP * i) % SIZE]);
-            let count = ((modules ^ entry >> (64 - MODULES)) | 1 << MODULES).trailing_zeros() as usize;
+            let entry =
+                entries.map_or(0, |entries| entries[index(phase, modules, KEY - STEP * i) % SIZE]);
+            let count =
+                ((modules ^ entry >> (64 - MODULES)) | 1 << MODULES).trailing_zeros() as usize;
             let distance = here.wrapping_sub((entry >> 8) as u32 as usize);
             // In the row at hand the first line is repeated.
             let copies = if distance.cast_signed() < 0 { copies } else { 0 };

@@ -1,11 +1,10 @@
 //! Rows of modules as machine words, and the bytes of a line that show them.
 
-use super::deflate::WINDOW;
 use crate::modules::Modules;
 use crate::raster::Layout;
 
-/// Light columns before the symbol's: so many may have pixels in the byte with the symbol's first one.
-pub(super) const LEFT: usize = 8;
+/// Light columns before the symbol's: the last one may have pixels in the byte with the symbol's first one.
+pub(super) const LEFT: usize = 1;
 /// Words for the rows of any symbol, and for those of a small one.
 pub(super) const ANY: usize = 5;
 pub(super) const SMALL: usize = 1;
@@ -18,9 +17,6 @@ pub(super) struct Row<const W: usize>([u64; W]);
 impl<const W: usize> Row<W> {
     pub(super) const LIGHT: Self = Row([0; W]);
 
-    /// All dark.
-    pub(super) const DARK: Self = Row([!0; W]);
-
     /// Whether rows of so many modules have room: the bits after them must be light.
     pub(super) fn has_room(width: usize) -> bool {
         LEFT + width + 1 < 64 * W.min(4)
@@ -30,7 +26,9 @@ impl<const W: usize> Row<W> {
     pub(super) fn of(modules: Modules<'_>, y: usize) -> Self {
         let words = modules.words(y);
         let word = |i: usize| words.get(i).copied().unwrap_or(0);
-        Row(std::array::from_fn(|i| word(i) << LEFT | if i > 0 { word(i - 1) >> (64 - LEFT) } else { 0 }))
+        Row(std::array::from_fn(|i| {
+            word(i) << LEFT | if i > 0 { word(i - 1) >> (64 - LEFT) } else { 0 }
+        }))
     }
 
     /// 64 modules from a column on.
@@ -77,20 +75,7 @@ pub(super) struct Line {
     scale_px: usize,
     /// The bits of light pixels: 0, as filter types, or 0xff.
     pub(super) light: u8,
-    /// Whether copies of lines are.
-    is_filtered: bool,
 }
-
-/// Lines that repeat the one above, or another one.
-pub(super) enum Copies {
-    /// So many with filter type 2, as what differs from the line above: nothing.
-    Same(usize),
-    /// One without a filter, from so many lines back.
-    Whole(usize),
-}
-
-/// Lines of so many bytes are repeated with a filter: runs of zeros cost less than distances of that many bytes.
-const LONG: usize = 384;
 
 impl Line {
     pub(super) fn new(width: usize, layout: &Layout, light: u8) -> Self {
@@ -112,10 +97,8 @@ impl Line {
                 Byte { column: column as u8, own: end.saturating_sub(8 * at).min(8) as u8 }
             })
             .collect();
-        let light_before = 7_usize.div_ceil(scale_px).min(layout.offset_px / scale_px);
-        // Each line is then searched from its beginning, which must not be before the first column.
-        let is_filtered = len >= LONG && light == 0 && LEFT * scale_px >= layout.offset_px;
-        Line { len, bytes, starts, columns: LEFT - light_before..last, scale_px, light, is_filtered }
+        let light_before = (layout.offset_px / scale_px).min(1);
+        Line { len, bytes, starts, columns: LEFT - light_before..last, scale_px, light }
     }
 
     /// Bytes from one column to another that begins at the same pixel of a byte: the difference of these.
@@ -124,44 +107,12 @@ impl Line {
         column * self.scale_px / 8
     }
 
-    /// The lines of a row after the first one; `None` if all are without a filter. Otherwise the last one is, for the
-    /// next row to repeat parts of it, and at least one in each window.
-    pub(super) fn copies(&self, lines: usize) -> Option<impl Iterator<Item = Copies> + use<>> {
-        let mut left = lines - 1;
-        let reach = WINDOW / self.len;
-        let mut same = 0;
-        self.is_filtered.then(|| {
-            std::iter::from_fn(move || {
-                let whole = std::mem::take(&mut same);
-                if whole > 0 {
-                    return Some(Copies::Whole(whole + 1));
-                }
-                let lines = left.min(reach);
-                left -= lines;
-                same = lines.saturating_sub(1);
-                match lines {
-                    0 => None,
-                    1 => Some(Copies::Whole(1)),
-                    _ => Some(Copies::Same(same)),
-                }
-            })
-        })
-    }
-
-    /// A byte whose pixels are of these modules.
+    /// A byte whose pixels are of these modules: of two at most.
     #[inline(always)]
-    pub(super) fn pixels(&self, mut modules: u64, byte: Byte) -> u8 {
-        let mut own = usize::from(byte.own);
-        let mut pixels = (modules as u8 & 1).wrapping_neg();
-        loop {
-            let turns = ((modules ^ modules >> 1) as u16 & 1).wrapping_neg();
-            pixels ^= (turns & 0xff >> own) as u8;
-            own += self.scale_px;
-            if own >= 8 {
-                return self.light ^ pixels;
-            }
-            modules >>= 1;
-        }
+    pub(super) fn pixels(&self, modules: u64, byte: Byte) -> u8 {
+        let [first, turns] =
+            [modules, modules ^ modules >> 1].map(|bit| (bit as u16 & 1).wrapping_neg());
+        self.light ^ (first ^ turns & 0xff >> byte.own) as u8
     }
 
     /// A byte of a row's line.

@@ -1,4 +1,4 @@
-//! The deflate stream of a picture in two colours: repetitions within and between its lines.
+//! The deflate stream of a picture of large modules: repetitions within and between its lines.
 //!
 //! [`super::deflate::LineCoder`] writes what changes from line to line as literals. Modules of some pixels make
 //! most of these bytes equal to bytes before, and there are too many of them to look for repetitions byte by byte:
@@ -10,7 +10,7 @@ use super::costs::BIT;
 use super::deflate::{MAX_REPEAT, WINDOW};
 use super::elements::Elements;
 use super::places::Places;
-use super::rows::{ANY, Copies, Line, Row, SMALL};
+use super::rows::{ANY, Line, Row, SMALL};
 use crate::modules::Modules;
 use crate::raster::Layout;
 
@@ -18,9 +18,12 @@ use crate::raster::Layout;
 /// between have cost on average.
 const LEAST_GAIN: u32 = 2 * BIT;
 
-/// Bytes of a line, at most, in two sizes: a place in an array of such a size needs no check.
-const SHORT: usize = 256;
-const LONG: usize = 4096;
+/// More than the bytes of a line: a place in an array of such a size needs no check.
+const LEN: usize = 4096;
+
+/// The largest modules, in pixels, that [`super::deflate::LineCoder`] is better for: it takes far less time, and most
+/// are a byte each.
+const SMALL_PX: usize = 8;
 
 /// A picture's stream.
 pub(super) struct Stream {
@@ -29,16 +32,19 @@ pub(super) struct Stream {
     pub(super) sum: u32,
 }
 
-/// Finds the stream of a picture in which light pixels have the bits of `light`: 0 or 0xff.
-pub(super) fn find(modules: Modules<'_>, layout: &Layout, light: u8) -> Stream {
+/// Finds the stream of a picture in which light pixels have the bits of `light`: 0 or 0xff; `None` if it has small
+/// modules or no light line above them.
+pub(super) fn find(modules: Modules<'_>, layout: &Layout, light: u8) -> Option<Stream> {
+    if layout.scale_px <= SMALL_PX || layout.offset_px == 0 {
+        return None;
+    }
     let line = Line::new(modules.width(), layout, light);
     // In a large symbol, sequences must be longer to be found in few places.
-    match (line.len < SHORT, Row::<SMALL>::has_room(modules.width())) {
-        (true, true) => Search::<SMALL, SHORT, 6, 1, 1024>::new(modules, layout, line).find(modules),
-        (true, false) => Search::<ANY, SHORT, 11, 2, 32768>::new(modules, layout, line).find(modules),
-        (false, true) => Search::<SMALL, LONG, 6, 1, 1024>::new(modules, layout, line).find(modules),
-        (false, false) => Search::<ANY, LONG, 11, 2, 32768>::new(modules, layout, line).find(modules),
-    }
+    Some(if Row::<SMALL>::has_room(modules.width()) {
+        Search::<SMALL, 6, 1, 1024>::new(modules, layout, line).find(modules)
+    } else {
+        Search::<ANY, 11, 2, 32768>::new(modules, layout, line).find(modules)
+    })
 }
 
 /// The cheapest way to a byte: its cost, and the last element's length and distance, which is 0 for a literal.
@@ -67,7 +73,7 @@ impl Way {
     }
 }
 
-struct Search<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, const SIZE: usize> {
+struct Search<const W: usize, const KEY: usize, const STEP: usize, const SIZE: usize> {
     elements: Elements,
     places: Places<KEY, STEP, SIZE>,
     sums: Sums,
@@ -81,15 +87,15 @@ struct Search<const W: usize, const LEN: usize, const KEY: usize, const STEP: us
     pending_distance: usize,
     /// By byte of a line from the first one that is searched; and a bit each, whether it is reached.
     ways: [Way; LEN],
-    reached: [u64; LONG / 64],
+    reached: [u64; LEN / 64],
 }
 
-impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, const SIZE: usize>
-    Search<W, LEN, KEY, STEP, SIZE>
+impl<const W: usize, const KEY: usize, const STEP: usize, const SIZE: usize>
+    Search<W, KEY, STEP, SIZE>
 {
     fn new(modules: Modules<'_>, layout: &Layout, line: Line) -> Self {
         Search {
-            elements: Elements::new(line.len, modules.height()),
+            elements: Elements::new(modules.height()),
             places: Places::new(&line, layout.scale_px, layout.offset_px * line.len),
             sums: Sums::new(modules.width(), layout, line.light != 0),
             line,
@@ -100,7 +106,7 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
             pending: 0,
             pending_distance: 1,
             ways: [Way::NONE; LEN],
-            reached: [0; LONG / 64],
+            reached: [0; LEN / 64],
         }
     }
 
@@ -110,7 +116,8 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
         let mut before = Row::LIGHT;
         for y in 0..modules.height() {
             let row = Row::of(modules, y);
-            self.put_row(&row, &before, y == 0 && offset_px == 0, &modules.words(y));
+            self.put_row(&row, &before, self.layout.scale_px);
+            self.sums.add_row(&modules.words(y), self.layout.scale_px);
             before = row;
         }
         self.end(&before, size_px - offset_px - symbol_px);
@@ -120,9 +127,6 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
     /// Begins with `count` light lines.
     fn begin(&mut self, count: usize) {
         self.sums.add_row(&[], count);
-        if count == 0 {
-            return;
-        }
         self.elements.literal(0);
         if self.line.light == 0 {
             // Filter types are as light pixels, so all is one repetition of the byte before.
@@ -139,9 +143,6 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
     /// Ends with `count` light lines after the row `before`.
     fn end(&mut self, before: &Row<W>, count: usize) {
         self.sums.add_row(&[], count);
-        if count == 0 {
-            return self.flush(before, before, self.line.len);
-        }
         if self.line.light == 0 {
             let first = before.dark_columns().map_or(0, |(first, _)| first);
             let start = usize::from(self.line.starts[first]);
@@ -151,60 +152,26 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
             self.pending = count * self.line.len - start;
             self.pending_distance = 1;
         } else {
-            self.put_line(&Row::LIGHT, before);
-            self.pending += (count - 1) * self.line.len;
+            self.put_row(&Row::LIGHT, before, count);
         }
         self.flush(before, &Row::LIGHT, self.line.len);
     }
 
-    /// Writes the lines of a row of modules, whose words are given, too.
-    fn put_row(&mut self, row: &Row<W>, before: &Row<W>, is_first: bool, words: &[u64]) {
-        let (lines, len) = (self.layout.scale_px, self.line.len);
-        let copies = self.line.copies(lines);
-        if is_first || copies.is_some() {
-            self.flush(before, before, len);
-            self.elements.literal(0);
-            // At the top of the picture there is no line above.
-            let differing = if is_first { Row::DARK } else { row.differing(before) };
-            self.put_bytes(row, &differing, 1, len);
-            self.pending_distance = len;
-        } else {
-            self.put_line(row, before);
-        }
-        let Some(copies) = copies else {
-            self.sums.add_row(words, lines);
-            self.pending += (lines - 1) * len;
-            return;
-        };
-        self.sums.add_row(words, 1);
-        for copies in copies {
-            match copies {
-                Copies::Same(count) => {
-                    self.elements.same_lines(count);
-                    self.sums.add_same(Elements::SAME_LINE_TYPE, count);
-                }
-                Copies::Whole(back) => {
-                    self.elements.repeat_long(len, back * len);
-                    self.sums.add_row(words, 1);
-                }
-            }
-        }
-    }
-
-    /// Writes a row's line after that of another one, but the rest that is the same.
-    fn put_line(&mut self, row: &Row<W>, before: &Row<W>) {
+    /// Writes `count` lines of a row of modules after those of another one, but the rest that is the same.
+    fn put_row(&mut self, row: &Row<W>, before: &Row<W>, count: usize) {
+        let lines_len = count * self.line.len;
         let differing = row.differing(before);
         let Some((first, last)) = differing.dark_columns() else {
             self.places.begin_row(&self.line);
             self.places.end_row(&self.line, row);
-            self.pending += self.line.len;
+            self.pending += lines_len;
             return;
         };
         let (start, end) = self.line.bytes_of(first, last);
         self.pending += start;
         self.flush(before, row, start);
         self.put_bytes(row, &differing, start, end);
-        self.pending = self.line.len - end;
+        self.pending = lines_len - end;
         self.pending_distance = self.line.len;
     }
 
@@ -266,7 +233,8 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
             }
             reached[word % 64] = bits & (bits - 1);
             let cost = ways[at % LEN].cost();
-            if at < furthest && cost + LEAST_GAIN + (furthest - at) as u32 * gain_per_byte >= least {
+            if at < furthest && cost + LEAST_GAIN + (furthest - at) as u32 * gain_per_byte >= least
+            {
                 continue;
             }
             let byte = line.bytes[at];
@@ -284,7 +252,7 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
             let mut reach_by = |to: usize, cost_there: u32, distance: usize| {
                 let to = to.min(end);
                 if to >= at + 3 {
-                    let len = if LEN > MAX_REPEAT { (to - at).min(MAX_REPEAT) } else { to - at };
+                    let len = (to - at).min(MAX_REPEAT);
                     let cost = cost.wrapping_add(cost_there).wrapping_add(costs.of_length(len));
                     reach(at + len, Way::new(cost, len, distance));
                     most = most.max(len);
@@ -302,7 +270,11 @@ impl<const W: usize, const LEN: usize, const KEY: usize, const STEP: usize, cons
             for place in places.find(line, column, modules) {
                 let to = usize::from(line.starts[place.column % 256]).min(place.limit);
                 if place.distance <= WINDOW {
-                    reach_by(to, all.wrapping_add(costs.of_distance(place.distance)), place.distance);
+                    reach_by(
+                        to,
+                        all.wrapping_add(costs.of_distance(place.distance)),
+                        place.distance,
+                    );
                 }
             }
             let to = at + most;
