@@ -116,7 +116,7 @@ fn a_large_picture_has_fewer_bytes_than_a_general_compressor_makes_of_it() {
     let text: String = ('a'..='z').cycle().take(512).collect();
     let palette = Palette { dark: Color::rgb(26, 35, 126), light: Color::rgb(255, 253, 231) };
     for (length, size_px, percent) in
-        [(3, 1000, 100), (53, 1000, 100), (200, 1000, 100), (512, 1000, 105), (53, 4000, 110)]
+        [(3, 1000, 98), (53, 1000, 94), (200, 1000, 95), (512, 1000, 95), (53, 4000, 100)]
     {
         let symbol = encode(&text[..length], Level::L).unwrap();
         let mut png = Vec::new();
@@ -130,7 +130,6 @@ fn a_large_picture_has_fewer_bytes_than_a_general_compressor_makes_of_it() {
         let general = miniz_oxide::deflate::compress_to_vec_zlib(&lines, 9).len();
         // Signature and chunks: 8 + 25 + 18 + 12 + 12 bytes.
         let ours = png.len() - 75;
-        println!("{length} {size_px} {}", 100 * ours / general);
         assert!(100 * ours <= percent * general, "{length} {size_px}: {ours} {general}");
     }
 }
