@@ -207,6 +207,7 @@ deploy-ramp: ## one of ramp's commands in the cluster of KUBECTL: ARGS='set 25',
 deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'
 	@$(SETUP) manifests
 	TEST=1 deploy/images.sh
+	VERSION=prime deploy/images.sh
 	target/tools/python/bin/python deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
 		--load-image '$(LOAD_IMAGE)' $(ARGS)
 

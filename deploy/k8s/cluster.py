@@ -5,7 +5,7 @@ import subprocess
 import time
 from urllib.parse import urlencode
 
-from pods import NAMESPACE, OHA, OWN_NAMESPACE, PROXY, job, with_policies
+from pods import NAMESPACE, OHA, OWN_NAMESPACE, PROXY, SHELL, job, with_policies
 
 POLL_SECONDS = 0.5
 
@@ -210,6 +210,12 @@ class Cluster:
         }
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/eviction"
         self.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(eviction))
+
+    def stop_process(self, pod, name):
+        """Sends SIGSTOP to a process of a pod whose containers share their processes."""
+        script = f"kill -STOP $(grep -lx {name} /proc/[0-9]*/comm | cut -d/ -f3)"
+        options = ["--image-pull-policy=IfNotPresent", "--profile=restricted", "--quiet"]
+        self.kubectl("debug", pod, f"--image={SHELL}", *options, "--", "sh", "-c", script)
 
     def start(self, manifest):
         """Starts a pod or a Job, with the network policies that a test client needs."""

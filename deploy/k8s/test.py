@@ -22,6 +22,8 @@ from mistakes import MISTAKES
 from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
 from ramp import ramp
+from upgrade import IMAGES as UPGRADED
+from upgrade import PRIME, clients_notice_no_upgrade_and_no_way_back
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -52,8 +54,9 @@ def main():
         cluster = Cluster(arguments.kubectl.split(), *kustomizations)
         cluster.refuse_existing_namespaces()
         if arguments.load_image:
-            for name in IMAGES:
-                subprocess.run([*arguments.load_image.split(), f"localhost/{name}:{VERSION}"], check=True)
+            images = [f"localhost/{name}:{VERSION}" for name in IMAGES]
+            for image in images + [f"localhost/{name}:{PRIME}" for name in UPGRADED]:
+                subprocess.run([*arguments.load_image.split(), image], check=True)
         return run(cluster, arguments.only)
 
 
@@ -181,6 +184,7 @@ def deleting_leaves_nothing(cluster):
 
 OPTIONAL = [
     *FAULTS,
+    clients_notice_no_upgrade_and_no_way_back,
     *MISTAKES,
     memory_stays_within_the_limits,
     a_route_of_ones_own_passes_the_gates,
