@@ -57,6 +57,12 @@ class Cluster:
         if done.returncode:
             raise Failed(f"delete: {done.stderr.strip()}")
 
+    def start_afresh(self):
+        """Installs everything anew after a check that failed, so that it fails no other."""
+        self.run("delete", "namespace", NAMESPACE, OWN_NAMESPACE, "--ignore-not-found", "--timeout=180s")
+        self.apply()
+        self.wait_until_ready(timeout=300)
+
     # --- Reading -------------------------------------------------------------------------------------
 
     def pods(self, selector=None, living=True):

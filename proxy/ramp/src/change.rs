@@ -153,14 +153,14 @@ pub fn route_of(nginx: &Nginx) -> anyhow::Result<Route> {
     nginx.route_file()
 }
 
-/// Writes a route's split.conf before nginx starts, from another split.conf. The text is rendered again
-/// from that file's values, so nothing but a split enters nginx' configuration.
+/// Writes a prepared route's split before nginx starts. It is rendered from its values, so nothing but a split
+/// enters nginx' configuration.
 ///
 /// # Errors
-/// If `from` is missing or `ramp` did not write it, or the file cannot be written.
-pub fn copy(from: &Path, nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
-    let split = split::read(from)?;
-    files::replace(&split::path(&route_dir(nginx_dir, route)), &split.render(route))
+/// If the file cannot be written.
+pub fn write(nginx_dir: &Path, route: &str, split: &Split) -> anyhow::Result<()> {
+    let dir = route_dir(nginx_dir, route);
+    files::replace(&split::path(&dir), &split::text(split, route, &dir))
 }
 
 /// Changes the split of the running nginx and returns once nginx serves it.

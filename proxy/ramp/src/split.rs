@@ -175,7 +175,11 @@ pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
     read(&path(route_dir))
 }
 
-pub(crate) fn read(file: &Path) -> anyhow::Result<Split> {
+/// The split that a file holds, whichever of the two texts it is.
+///
+/// # Errors
+/// If the file is missing or `ramp` did not write it.
+pub fn read(file: &Path) -> anyhow::Result<Split> {
     Split::parse(&files::read(file)?)
         .with_context(|| format!("{} is not written by ramp", file.display()))
 }
