@@ -114,7 +114,7 @@ def clients_notice_no_pod_killed_at_once(cluster):
 
 def clients_notice_no_pod_that_exceeds_its_memory(cluster):
     # Clients cannot cause this within the default limits, so the test raises the limits.
-    patch = pod_template_patch("qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "20000"})
+    patch = pod_template_patch("qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "5000"})
     cluster.patch("deployment", "qr-service", patch)
     cluster.wait_for_rollout("qr-service")
     with Load(cluster) as load:
