@@ -20,7 +20,7 @@ LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node 
 
 # Renders all that comes from route files; with CHECK=--check, it only looks.
 define RENDER
-$(CARGO) build --quiet -p route
+$(CARGO) build --quiet $(or $(ROUTES_OF),-p route)
 routes=target/debug/routes
 # The images and manifests have no relay yet, and nginx does not start with the name of a missing server.
 $$routes render --leave-out relay --to proxy $(CHECK)
@@ -38,7 +38,7 @@ $(CARGO) build --quiet --profile plain --no-default-features $(2) &
 $(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
 mkdir -p target/measure/examples
-for program in http ladder floors way chaos shadow edge ramp relay-service relay-home; do
+for program in http ladder floors way request chaos shadow edge ramp relay-service relay-home; do
 	test ! -x target/plain/$$program || ln -f target/plain/$$program target/measure/
 done
 ln -f target/release/qr-service target/measure/
@@ -96,7 +96,7 @@ setup: ## install what tests, linters and benchmarks need
 test: ## every test of every part, the contract suite and the pages in Chromium included
 	@$(SETUP) all
 	$(MAKE) rungs
-	$(CARGO) test --workspace --all-features
+	deploy/local/tests.py
 	$(NPM) test
 	# The live page waits for minutes of samples; what needs the processors takes them meanwhile.
 	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser & live=$$!
@@ -139,6 +139,9 @@ fuzz-relay: ## look for requests that the relay reads otherwise than hyper: CASE
 	PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test -p relay-service --all-features --lib any_bytes
 
 lint: CHECK := --check
+# With the features that tests have, so that they need not compile it again; Cargo counts those of tests too
+# where it builds an example.
+lint: ROUTES_OF := --workspace --all-features --bin routes --example bindgen
 lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
 	@$(SETUP) all
 	$(CARGO) fmt --check
@@ -215,6 +218,12 @@ deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_I
 
 instructions: ## instructions a call of the hot function, and the change since they were recorded
 	$(CARGO) run --quiet --release -p qr-bench --bin instructions -- $(if $(RECORD),--record)
+
+request: ## instructions that qr-service takes for a request of /qrcode, beside a static answer by axum; ARGS='--requests 500'
+	@$(SETUP) run load
+	$(call build,--bins --example static_answer,-p loadtest --bins)
+	ln -f target/release/examples/static_answer target/measure/examples/
+	target/measure/request $(ARGS)
 
 simulate: ## how often ramp's tests roll back equal sides, and how soon they catch worse ones; RAMPS=10000
 	$(CARGO) run --quiet --profile plain -p ramp -- simulate --ramps $(or $(RAMPS),10000)
@@ -322,4 +331,4 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
-	instructions simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help
+	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help

@@ -278,15 +278,15 @@ CHART_MISTAKES = [
 
 
 def check_chart(pool):
-    """Returns what helm renders with each set of values, and its errors."""
+    """Returns what helm's engine renders with each set of values, and its errors."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "chart")
         chart.write_chart(out, chart.rendered())
-        helm = functools.partial(chart.template, TOOLS / "helm", out)
+        helm = functools.partial(chart.template, TOOLS / "helm-template", out)
         rendered = list(pool.map(helm, CHART_VALUES.values()))
         named = zip(CHART_VALUES, rendered, strict=True)
         found = [(text, f"chart, {name}: {error}" if error else "") for name, (text, error) in named]
-        problems = chart.unequal(TOOLS / "helm", out)
+        problems = chart.unequal(TOOLS / "helm-template", out)
         for mistake, (text, _) in zip(CHART_MISTAKES, pool.map(helm, [[it] for it in CHART_MISTAKES]), strict=True):
             if text:
                 problems.append(f"the schema lets {mistake} pass")

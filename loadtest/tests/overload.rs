@@ -15,11 +15,15 @@ fn qr_service() -> PathBuf {
     file
 }
 
-/// Each part has the machine to itself.
+/// Each part that loads the machine has it to itself.
 static TURN: Mutex<()> = Mutex::new(());
 
-fn play(name: &str) {
+fn play_alone(name: &str) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    play(name);
+}
+
+fn play(name: &str) {
     let part = PARTS.iter().find(|part| part.name == name).unwrap();
     let plan = Plan {
         fault: Duration::from_secs(8),
@@ -39,20 +43,21 @@ fn play(name: &str) {
 
 #[test]
 fn a_hung_old_side_is_rescued_as_fast_as_a_dead_one() {
-    play("old side hangs");
+    play_alone("old side hangs");
 }
 
 #[test]
 fn pages_of_a_hung_app_fail_at_once() {
+    // Twenty pages a second.
     play("app hangs: pages");
 }
 
 #[test]
 fn a_new_side_that_is_gone_leaves_the_apps_pages_alone() {
-    play("new side gone in a storm");
+    play_alone("new side gone in a storm");
 }
 
 #[test]
 fn ten_thousand_slow_clients_delay_nobody() {
-    play("slow clients");
+    play_alone("slow clients");
 }

@@ -111,6 +111,7 @@ impl Arguments {
                 },
                 max_connections: wanted.min(files - 2 * max_pipes),
                 connections: Connections::default(),
+                shortcut: None,
                 shutdown_delay: self.shutdown_delay,
                 drain_timeout: self.drain_timeout,
             },

@@ -45,6 +45,7 @@ impl Server {
                     timeouts: Timeouts { idle: limit, header: limit, write: limit },
                     max_connections,
                     connections: Connections::default(),
+                    shortcut: None,
                     shutdown_delay: Duration::ZERO,
                     drain_timeout: limit,
                 };
@@ -114,6 +115,21 @@ fn spread(addr: SocketAddr, connections: usize) -> (Vec<TcpStream>, HashMap<Stri
         *threads.entry(name.to_owned()).or_default() += 1;
     }
     (streams, threads)
+}
+
+#[test]
+fn hundreds_of_connections_wait_until_they_are_accepted() {
+    let runtime = Threads::default().runtime().unwrap();
+    let any = "127.0.0.1:0".parse().unwrap();
+    for mode in MODES {
+        let threads = Threads { count: NonZeroU16::MIN, mode };
+        let listeners = runtime.block_on(Listeners::bind_for(threads, (any, "A"), (any, "B")));
+        let listeners = listeners.unwrap();
+        for addr in [listeners.addr().unwrap(), listeners.admin_addr().unwrap()] {
+            let connect = || TcpStream::connect_timeout(&addr, Duration::from_secs(5)).unwrap();
+            let _waiting: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
+        }
+    }
 }
 
 #[test]

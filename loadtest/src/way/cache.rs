@@ -19,7 +19,7 @@ const POPULAR: usize = 1000;
 const REQUESTS: usize = 400_000;
 
 /// Seconds of processor time per request, of nginx, the reader of its log and qr-service. `repeated` is the
-/// percentage of requests whose text is one of [`POPULAR`]; all other texts are new ones.
+/// percentage of requests whose text is one of 1000; all other texts are new ones.
 ///
 /// # Errors
 /// If the stack does not start, wrk fails or a request fails.

@@ -5,14 +5,20 @@ use std::net::{SocketAddr, TcpStream};
 
 use anyhow::{Context, ensure};
 
-/// Sends so many requests over so many kept connections: one on each, then all answers are read.
+/// Sends so many requests over so many kept connections: one on each, then all answers are read. `headers` are
+/// lines that each request has besides.
 ///
 /// # Errors
 /// If an answer is not 200.
-pub(super) fn ask(proxy: SocketAddr, requests: usize, connections: usize) -> anyhow::Result<()> {
-    let connect = || TcpStream::connect(proxy).map(BufReader::new);
+pub fn ask(
+    server: SocketAddr,
+    requests: usize,
+    connections: usize,
+    headers: &str,
+) -> anyhow::Result<()> {
+    let connect = || TcpStream::connect(server).map(BufReader::new);
     let mut streams: Vec<_> =
-        (0..connections).map(|_| connect()).collect::<Result<_, _>>().context("nginx")?;
+        (0..connections).map(|_| connect()).collect::<Result<_, _>>().context("the server")?;
     let mut number = 0;
     while number < requests {
         let now = streams.len().min(requests - number);
@@ -21,7 +27,7 @@ pub(super) fn ask(proxy: SocketAddr, requests: usize, connections: usize) -> any
             // A link of 53 bytes, each another one.
             let head = format!(
                 "GET /qrcode?text=https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F{number:010} \
-                 HTTP/1.1\r\nHost: {proxy}\r\nUser-Agent: loadtest\r\nAccept: */*\r\n\r\n"
+                 HTTP/1.1\r\nHost: {server}\r\nUser-Agent: loadtest\r\nAccept: */*\r\n{headers}\r\n"
             );
             stream.get_mut().write_all(head.as_bytes())?;
         }
@@ -33,9 +39,9 @@ pub(super) fn ask(proxy: SocketAddr, requests: usize, connections: usize) -> any
 fn read_answer(stream: &mut BufReader<TcpStream>) -> anyhow::Result<()> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
-        ensure!(stream.read_line(&mut head)? > 0, "nginx closed a connection after {head:?}");
+        ensure!(stream.read_line(&mut head)? > 0, "the server closed a connection after {head:?}");
     }
-    ensure!(head.starts_with("HTTP/1.1 200 "), "nginx answered {head:?}");
+    ensure!(head.starts_with("HTTP/1.1 200 "), "the server answered {head:?}");
     let headers = head.lines().filter_map(|line| line.split_once(": "));
     let mut lengths = headers.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     let (_, length) = lengths.next().with_context(|| format!("no length in {head:?}"))?;

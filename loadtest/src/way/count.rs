@@ -31,9 +31,16 @@ fn run(place: &Place, way: Way, requests: usize) -> anyhow::Result<u64> {
     valgrind.arg(format!("--log-file={}", said.display())).arg("nginx");
     let nginx = Nginx::start(valgrind, &folder, "master_process off;", &Cores::all())?;
     nginx.wait(place.proxy()).context("valgrind and nginx (make setup installs both)")?;
-    ask(place.proxy(), requests, CONNECTIONS)?;
+    ask(place.proxy(), requests, CONNECTIONS, "")?;
     nginx.end();
-    let said = fs::read_to_string(said).context("valgrind")?;
+    collected(&fs::read_to_string(said).context("valgrind")?)
+}
+
+/// The count in what callgrind has printed.
+///
+/// # Errors
+/// If there is none.
+pub fn collected(said: &str) -> anyhow::Result<u64> {
     let count = said.lines().find_map(|line| line.split_once("Collected : "));
     let (_, count) = count.with_context(|| format!("valgrind printed no count: {said}"))?;
     let count = count.trim().parse().context("valgrind's count")?;

@@ -12,7 +12,8 @@ mod place;
 mod time;
 
 pub use cache::of_both;
-pub use count::count;
+pub use clients::ask;
+pub use count::{collected, count};
 pub use other::Other;
 pub use place::{Nginx, Place};
 pub use time::time;

@@ -174,6 +174,7 @@ impl ServiceArguments {
                 timeouts: TIMEOUTS,
                 max_connections: MAX_CONNECTIONS,
                 connections: Connections::default(),
+                shortcut: None,
                 shutdown_delay: Duration::ZERO, // a mirrored request may be lost
                 drain_timeout: self.drain_timeout,
             },

@@ -24,7 +24,8 @@ module wasm-module qr-wasm
 module wasm-module qr-wasm-raw -- -C link-arg=--strip-all
 # A profile is a folder, so that one build does not replace the other and each is only made anew if it changed.
 module wasm-draw qr-wasm --features draw
-cargo build --quiet -p qr-wasm --example bindgen
+# With the features that tests have, so that they need not compile it again.
+cargo build --quiet --workspace --all-features --example bindgen
 
 built=$target/wasm32-unknown-unknown
 new=$target/wasm.new

@@ -72,7 +72,13 @@ impl BitWriter<'_> {
 
 /// Writes the data codewords of the text: segments, terminator, padding. `data` is 4 bytes longer than
 /// `capacity`, the number of data codewords, because bits are written in whole words.
-fn write_data(text: &[u8], split: &Segmentation, range: usize, data: &mut [u8], capacity: usize) {
+fn write_data(
+    text: &[u8],
+    split: &Segmentation<'_>,
+    range: usize,
+    data: &mut [u8],
+    capacity: usize,
+) {
     let mut writer = BitWriter { bytes: data, len: 0, bits: 0, pending: 0 };
     split.for_each(text, |mode, part| writer.put_segment(mode, part, range));
     let room = capacity * 8 - split.bits as usize;
@@ -90,7 +96,7 @@ fn write_data(text: &[u8], split: &Segmentation, range: usize, data: &mut [u8], 
 /// and holds it.
 pub(crate) fn write_codewords<const N: usize>(
     text: &[u8],
-    split: &Segmentation,
+    split: &Segmentation<'_>,
     range: usize,
     (version, level): (u8, Level),
     out: &mut [u8; N],

@@ -3,9 +3,9 @@
 use crate::codewords::{interleave, write_codewords};
 use crate::level::Level;
 use crate::matrix::{self, Apart, Sizes, Word};
-use crate::segment::{RANGES, Segmentation, segment};
-use crate::symbol::{MAX_SIZE, ROW_WORDS, Symbol};
-use crate::version::{blocks, data_codewords, total_codewords};
+use crate::segment::{CONTINUES, Choices, RANGES, Segmentation, is_best_as_bytes, segment};
+use crate::symbol::{MAX_SIZE, Matrix, ROW_WORDS, Symbol};
+use crate::version::{MAX_TEXT_BYTES, blocks, data_codewords, size_of, total_codewords};
 
 /// Why [`encode`] failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl std::error::Error for EncodeError {}
 macro_rules! draw_up_to {
     ($version:literal, $word:ty, $message:expr) => {{
         const S: Sizes = Sizes::up_to($version, <$word as Word>::BITS as u32);
-        $message.draw::<$word, { S.words }, { S.lines }, { S.strips }, { S.codewords }>()
+        $message.draw::<$word, { S.words }, { S.lines }, { S.codewords }>()
     }};
 }
 
@@ -42,7 +42,15 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
     let text = text.as_bytes();
     let fits =
         |range: usize, bits: u32| bits as usize <= 8 * data_codewords(RANGES[range].1, level);
-    let (range, split) = segment(text, fits).ok_or(EncodeError::TooLong)?;
+    let mut buffer: Choices;
+    let choices = if is_best_as_bytes(text) {
+        None
+    } else {
+        // Only here, because clearing it takes long.
+        buffer = [CONTINUES; MAX_TEXT_BYTES];
+        Some(&mut buffer)
+    };
+    let (range, split) = segment(text, choices, fits).ok_or(EncodeError::TooLong)?;
     let (low, high) = RANGES[range];
     let version =
         (low..high).find(|&v| split.bits as usize <= 8 * data_codewords(v, level)).unwrap_or(high);
@@ -59,7 +67,7 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
 /// A text, its split, and the version and level that hold it.
 struct Message<'a> {
     text: &'a [u8],
-    split: &'a Segmentation,
+    split: &'a Segmentation<'a>,
     range: usize,
     version: u8,
     level: Level,
@@ -67,13 +75,7 @@ struct Message<'a> {
 
 impl Message<'_> {
     /// Draws the symbol with buffers of these [`Sizes`].
-    fn draw<
-        T: Word,
-        const WORDS: usize,
-        const LINES: usize,
-        const STRIPS: usize,
-        const CODEWORDS: usize,
-    >(
+    fn draw<T: Word, const WORDS: usize, const LINES: usize, const CODEWORDS: usize>(
         &self,
     ) -> Symbol {
         let mut codewords = [0; CODEWORDS];
@@ -85,30 +87,36 @@ impl Message<'_> {
             &mut codewords,
         );
         let codewords = &codewords[..total_codewords(self.version)];
-        draw_codewords::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords, None)
+        draw_codewords::<T, WORDS, LINES>(self.version, self.level, codewords, None)
     }
 }
 
 /// Draws the symbol of all its codewords with `mask`, or else with the mask of the lowest penalty.
 // Inlined, so that `encode` has no trace of the option.
 #[inline(always)]
-fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+fn draw_codewords<T: Word, const WORDS: usize, const LINES: usize>(
     version: u8,
     level: Level,
     codewords: &[u8],
     mask: Option<u8>,
 ) -> Symbol {
-    let (lines, mask) = matrix::draw::<T, WORDS, LINES, STRIPS>(version, level, codewords, mask);
-    let mut symbol = Symbol { version, level, mask, rows: [[0; ROW_WORDS]; MAX_SIZE] };
-    let beyond = !(!0 << (symbol.size() % 64));
-    let size = symbol.size();
-    for (row, line) in symbol.rows.iter_mut().zip(&lines).take(size) {
-        for (word, part) in row.iter_mut().zip(line) {
-            *word = part.to_u64();
+    let (lines, mask) = matrix::draw::<T, WORDS, LINES>(version, level, codewords, mask);
+    let size = size_of(version);
+    let beyond = !(!0 << (size % 64));
+    let matrix = if WORDS * T::BITS <= 64 {
+        let row = |y: usize| if y < size { lines[y][0].to_u64() & beyond } else { 0 };
+        Matrix::Narrow(std::array::from_fn(row))
+    } else {
+        let mut rows = [[0; ROW_WORDS]; MAX_SIZE];
+        for (row, line) in rows.iter_mut().zip(&lines).take(size) {
+            for (word, part) in row.iter_mut().zip(line) {
+                *word = part.to_u64();
+            }
+            row[size / 64] &= beyond;
         }
-        row[size / 64] &= beyond;
-    }
-    symbol
+        Matrix::Wide(rows)
+    };
+    Symbol { version, level, mask, matrix }
 }
 
 /// Data codewords to be drawn in a version and at a level that has room for exactly these.
@@ -133,18 +141,12 @@ impl DataCodewords<'_> {
 
     /// Draws the symbol with buffers of these [`Sizes`].
     #[inline(never)]
-    fn draw<
-        T: Word,
-        const WORDS: usize,
-        const LINES: usize,
-        const STRIPS: usize,
-        const CODEWORDS: usize,
-    >(
+    fn draw<T: Word, const WORDS: usize, const LINES: usize, const CODEWORDS: usize>(
         &self,
     ) -> Symbol {
         let mut codewords = [0; CODEWORDS];
         interleave(self.data, blocks(self.version, self.level), &mut codewords);
         let codewords = &codewords[..total_codewords(self.version)];
-        draw_codewords::<T, WORDS, LINES, STRIPS>(self.version, self.level, codewords, self.mask)
+        draw_codewords::<T, WORDS, LINES>(self.version, self.level, codewords, self.mask)
     }
 }

@@ -31,7 +31,11 @@ pub fn generate(
     out: &mut Vec<u8>,
 ) -> Result<(), GenerateError> {
     out.clear();
-    Ok(write_png(&encode(text, level)?, raster, out)?)
+    // The symbol is large: it is not moved.
+    match &encode(text, level) {
+        Ok(symbol) => Ok(write_png(symbol, raster, out)?),
+        Err(error) => Err(GenerateError::Encode(*error)),
+    }
 }
 
 impl From<EncodeError> for GenerateError {

@@ -2,7 +2,7 @@
 
 use crate::bits::BitString;
 use crate::level::Level;
-use crate::modules::Modules;
+use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
 use crate::version::bch_remainder;
@@ -60,7 +60,7 @@ impl MicroSymbol {
     /// The modules: 11, 13, 15 or 17 a side.
     pub fn modules(&self) -> Modules<'_> {
         let size = size_of(self.version);
-        Modules::new(&self.rows[..size], size)
+        Modules::new(Rows::Wide(&self.rows[..size]), size)
     }
 
     /// Draws a message that fits the version, with `mask` or else the one with the best score.

@@ -1,5 +1,7 @@
 //! The modules of a symbol of any kind: a rectangle of dark and light.
 
+use std::marker::PhantomData;
+
 use crate::symbol::{ROW_WORDS, Symbol};
 
 /// The modules of a symbol without its quiet zone. The writers of formats take it.
@@ -16,13 +18,36 @@ use crate::symbol::{ROW_WORDS, Symbol};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modules<'a> {
-    /// One for each row of the symbol; see [`Symbol`]'s.
-    rows: &'a [[u64; ROW_WORDS]],
+    rows: Rows<'a>,
     width: usize,
 }
 
+/// One for each row of the symbol, in words as `crate::symbol::Matrix` has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rows<'a> {
+    Narrow(&'a [u64]),
+    Wide(&'a [[u64; ROW_WORDS]]),
+}
+
+impl Rows<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Rows::Narrow(rows) => rows.len(),
+            Rows::Wide(rows) => rows.len(),
+        }
+    }
+
+    /// The words of row `y`; zeros after the last row.
+    fn words(&self, y: usize) -> [u64; ROW_WORDS] {
+        match self {
+            Rows::Narrow(rows) => rows.get(y).map_or([0; ROW_WORDS], |row| [*row, 0, 0]),
+            Rows::Wide(rows) => rows.get(y).copied().unwrap_or_default(),
+        }
+    }
+}
+
 impl<'a> Modules<'a> {
-    pub(crate) fn new(rows: &'a [[u64; ROW_WORDS]], width: usize) -> Self {
+    pub(crate) fn new(rows: Rows<'a>, width: usize) -> Self {
         Modules { rows, width }
     }
 
@@ -38,19 +63,18 @@ impl<'a> Modules<'a> {
 
     /// Whether the module in column `x` and row `y` is dark; false outside the symbol.
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
-        x < self.width && self.rows.get(y).is_some_and(|row| row[x / 64] >> (x % 64) & 1 == 1)
+        x < self.width && self.words(y)[x / 64] >> (x % 64) & 1 == 1
     }
 
     /// The rows from the top.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'a>> + use<'a> {
-        let width = self.width;
-        self.rows.iter().map(move |words| Row { words, x: 0, width })
+        let Modules { rows, width } = *self;
+        (0..rows.len()).map(move |y| Row { words: rows.words(y), x: 0, width, of: PhantomData })
     }
 
     /// The row's words, module `x` in bit `x % 64` of word `x / 64`; light outside the symbol.
-    #[cfg(any(feature = "eps", feature = "pdf", feature = "png-color", feature = "svg"))]
     pub(crate) fn words(&self, y: usize) -> [u64; ROW_WORDS] {
-        self.rows.get(y).copied().unwrap_or_default()
+        self.rows.words(y)
     }
 }
 
@@ -63,9 +87,10 @@ impl<'a> From<&'a Symbol> for Modules<'a> {
 /// A row of modules: an iterator from the left that says of each whether it is dark.
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
-    words: &'a [u64; ROW_WORDS],
+    words: [u64; ROW_WORDS],
     x: usize,
     width: usize,
+    of: PhantomData<Modules<'a>>,
 }
 
 impl Iterator for Row<'_> {

@@ -96,6 +96,32 @@ impl Raster {
     }
 }
 
+impl Layout {
+    /// Bytes of a line with its filter type.
+    pub(crate) fn line_len(&self) -> usize {
+        1 + self.size_px.div_ceil(8)
+    }
+
+    /// Numbers of equal bytes at the beginning, with the filter type, and at the end of the lines of two rows.
+    #[inline(always)]
+    pub(crate) fn equal_bytes(&self, a: &[u64; ROW_WORDS], b: &[u64; ROW_WORDS]) -> (usize, usize) {
+        let differing = [a[0] ^ b[0], a[1] ^ b[1], a[2] ^ b[2]];
+        let first = match differing {
+            [0, 0, 0] => return (self.line_len(), self.line_len()),
+            [0, 0, word] => 128 + word.trailing_zeros(),
+            [0, word, _] => 64 + word.trailing_zeros(),
+            [word, ..] => word.trailing_zeros(),
+        } as usize;
+        let after = match differing {
+            [word, 0, 0] => 64 - word.leading_zeros(),
+            [_, word, 0] => 128 - word.leading_zeros(),
+            [.., word] => 192 - word.leading_zeros(),
+        } as usize;
+        let last_px = self.offset_px + after * self.scale_px - 1;
+        (1 + (self.offset_px + first * self.scale_px) / 8, self.line_len() - 2 - last_px / 8)
+    }
+}
+
 /// Scales that are drawn from the table below. Larger ones are rare and drawn module by module.
 const TABLED_SCALES: usize = 6;
 
@@ -121,7 +147,8 @@ static PIXELS: [[u64; 256]; TABLED_SCALES] = {
 };
 
 /// A line of pixels as PNG stores it: filter type 0, then the pixels, the leftmost in the topmost
-/// bit, light 1. `S` is at least the line's bytes and 14 more, because 8 modules are drawn at a time.
+/// bit, light 1. `S` is at least the line's bytes and 14 more, because 8 modules are drawn at a time. The
+/// bytes behind the line are always light.
 pub(crate) struct Line<const S: usize> {
     bytes: [u8; S],
     len: usize,
@@ -132,7 +159,7 @@ impl<const S: usize> Line<S> {
     pub(crate) fn light(layout: &Layout) -> Self {
         let mut bytes = [0xff; S];
         bytes[0] = 0;
-        Line { bytes, len: 1 + layout.size_px.div_ceil(8) }
+        Line { bytes, len: layout.line_len() }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -145,7 +172,14 @@ impl<const S: usize> Line<S> {
     }
 
     /// Draws `size` modules of a row of a symbol over the former content.
+    #[inline(never)]
     pub(crate) fn draw(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
+        self.draw_inlined(row, size, layout);
+    }
+
+    /// See [`Self::draw`]. Much of it is the same for all rows, so a loop over them is shorter with it.
+    #[inline(always)]
+    pub(crate) fn draw_inlined(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         match PIXELS.get(layout.scale_px - 1) {
             Some(pixels) => self.draw_tabled(row, size, layout, pixels),
             None if layout.scale_px == 8 && layout.offset_px.is_multiple_of(8) => {
@@ -156,6 +190,7 @@ impl<const S: usize> Line<S> {
     }
 
     /// Eight modules of `s` pixels fill `s` bytes, so each group of eight begins at the same bit.
+    #[inline(always)]
     fn draw_tabled(
         &mut self,
         row: &[u64; ROW_WORDS],
@@ -167,17 +202,24 @@ impl<const S: usize> Line<S> {
         let mut at = 1 + layout.offset_px / 8;
         // Pixels of the last group that do not fill a byte yet, topmost.
         let mut left = !(!0 >> shift);
-        let modules = row.iter().flat_map(|word| word.to_le_bytes()).take(size.div_ceil(8));
-        for modules in modules {
-            let drawn = left | pixels[usize::from(modules)] >> shift;
-            self.bytes[at..at + 8].copy_from_slice(&drawn.to_be_bytes());
-            left = drawn << (8 * layout.scale_px);
-            at += layout.scale_px;
+        let mut todo = size.div_ceil(8);
+        for word in row {
+            let mut modules = *word;
+            let groups = todo.min(8);
+            todo -= groups;
+            for _ in 0..groups {
+                let drawn = left | pixels[(modules & 0xff) as usize] >> shift;
+                self.bytes[at..at + 8].copy_from_slice(&drawn.to_be_bytes());
+                left = drawn << (8 * layout.scale_px);
+                at += layout.scale_px;
+                modules >>= 8;
+            }
         }
         self.bytes[at..at + 8].copy_from_slice(&(left | !0 >> shift).to_be_bytes());
     }
 
     /// Modules that are a byte each.
+    #[inline(never)]
     fn draw_bytes(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         let modules = row.iter().flat_map(|word| (0..64).map(move |bit| word >> bit & 1 == 1));
         let bytes = &mut self.bytes[1 + layout.offset_px / 8..][..size];
@@ -187,6 +229,7 @@ impl<const S: usize> Line<S> {
     }
 
     /// Runs of dark modules at any scale.
+    #[inline(never)]
     fn draw_modules(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
         self.bytes[1..self.len].fill(0xff);
         let is_dark = |x: usize| x < size && row[x / 64] >> (x % 64) & 1 == 1;

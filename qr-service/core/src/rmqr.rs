@@ -1,7 +1,7 @@
 //! Rectangular Micro QR symbols (ISO/IEC 23941): codewords and modules.
 
 use crate::level::Level;
-use crate::modules::Modules;
+use crate::modules::{Modules, Rows};
 use crate::reed_solomon::remainder;
 use crate::symbol::ROW_WORDS;
 use crate::version::bch_remainder;
@@ -117,7 +117,7 @@ impl RmqrSymbol {
     /// The modules: 7 to 17 rows of 27 to 139.
     pub fn modules(&self) -> Modules<'_> {
         let Kind { height, width, .. } = KINDS[self.index];
-        Modules::new(&self.rows[..usize::from(height)], usize::from(width))
+        Modules::new(Rows::Wide(&self.rows[..usize::from(height)]), usize::from(width))
     }
 
     /// Draws data codewords, which fill the size at this level.

@@ -32,10 +32,20 @@ pub(crate) const ALPHANUMERIC_VALUE: [u8; 256] = {
     values
 };
 
+/// The densest mode that can encode each byte, as an index of [`MODES`].
+const CLASS: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        classes[i] = (ALPHANUMERIC_VALUE[i] >= 10) as u8 + (ALPHANUMERIC_VALUE[i] >= 45) as u8;
+        i += 1;
+    }
+    classes
+};
+
 /// The densest mode that can encode a byte, as an index of [`MODES`].
 pub(crate) fn class_of(byte: u8) -> usize {
-    let value = ALPHANUMERIC_VALUE[usize::from(byte)];
-    usize::from(value >= 10) + usize::from(value >= 45)
+    usize::from(CLASS[usize::from(byte)])
 }
 
 /// The three ranges of versions within which the character count has the same width (table 3).
@@ -68,72 +78,82 @@ impl Mode {
 }
 
 /// Marks a byte that continues the run of the byte before it.
-const CONTINUES: u8 = 0xff;
+pub(crate) const CONTINUES: u8 = 0xff;
 /// Cost of a mode that cannot encode the run; half the maximum, so that sums do not overflow.
 const NEVER: u32 = u32::MAX / 2;
 
+/// At the start of each run, the mode to encode it in: two bits for each mode that the text before it may end
+/// in.
+pub(crate) type Choices = [u8; MAX_TEXT_BYTES];
+
 /// The best split of a text in one range of versions.
-pub(crate) struct Segmentation {
+pub(crate) struct Segmentation<'a> {
     /// Bits of all segments, headers included.
     pub(crate) bits: u32,
-    /// At the start of each run, the mode to encode it in: two bits for each mode that the text
-    /// before it may end in. `None` if one byte segment is best.
-    choices: Option<[u8; MAX_TEXT_BYTES]>,
+    /// `None` if one byte segment is best.
+    choices: Option<&'a Choices>,
 }
+
+/// The most that each character saves if it is not encoded as a byte, in sixths of a bit.
+const SAVED: [u8; 256] = {
+    let mut saved = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        saved[i] = (Mode::Byte.sixth_bits() - MODES[CLASS[i] as usize].sixth_bits()) as u8;
+        i += 1;
+    }
+    saved
+};
 
 /// Whether one byte segment is certainly the best split in every range of versions, because no run
 /// of other characters is long enough to pay for the headers around it.
-fn is_best_as_bytes(text: &[u8]) -> bool {
-    // The most that a run can save and the least that its headers cost, in sixths of a bit: 13 bits
-    // for its own header, and 12 for that of a byte segment after it if bytes stand on both sides.
-    const SAVED: [u32; 2] = [48 - Mode::Numeric.sixth_bits(), 48 - Mode::Alphanumeric.sixth_bits()];
+pub(crate) fn is_best_as_bytes(text: &[u8]) -> bool {
+    // The least that a run's headers cost, in sixths of a bit: 13 bits for its own header, and 12 for that of
+    // a byte segment after it if bytes stand on both sides.
     const AT_AN_END: u32 = 13 * 6;
     const INSIDE: u32 = AT_AN_END + 12 * 6;
-    let mut saved = 0;
-    let mut bound = AT_AN_END;
-    let mut bytes = false;
-    for &byte in text {
-        match class_of(byte) {
-            2 => {
-                if saved > bound {
-                    return false;
-                }
-                (saved, bound, bytes) = (0, INSIDE, true);
-            }
-            class => saved += SAVED[class],
+    let (mut saved, mut bound, mut has_bytes) = (0, AT_AN_END, false);
+    for part in text.chunks(64) {
+        let mut saves_more = false;
+        // Without branches, because classes are as good as random.
+        for &byte in part {
+            let by_character = u32::from(SAVED[usize::from(byte)]);
+            let is_byte = by_character == 0;
+            saved = if is_byte { 0 } else { saved + by_character };
+            bound = if is_byte { INSIDE } else { bound };
+            has_bytes |= is_byte;
+            saves_more |= saved > bound;
+        }
+        if saves_more {
+            return false;
         }
     }
-    bytes && saved <= AT_AN_END
+    has_bytes && saved <= AT_AN_END
 }
 
-impl Segmentation {
-    /// Splits `text`, of at most [`MAX_TEXT_BYTES`] bytes, for the versions of `RANGES[range]`.
-    pub(crate) fn new(text: &[u8], range: usize, as_bytes: bool) -> Self {
-        if as_bytes {
-            let bits = Mode::Byte.header_bits(range) + 8 * text.len() as u32;
-            return Segmentation { bits, choices: None };
-        }
-        let header = MODES.map(|m| m.header_bits(range) * 6);
-        let mut choices = [CONTINUES; MAX_TEXT_BYTES];
-        // Cost of the rest of the text by the mode in force before it, in sixths of a bit.
-        let mut rest = [0; 3];
-        let mut bits = 0;
-        let mut end = text.len();
-        while end > 0 {
-            let class = class_of(text[end - 1]);
-            let run = text[..end].iter().rev().take_while(|&&b| class_of(b) == class).count();
-            let start = end - run;
-            let (packed, cost) = choose(class, run as u32, &header, &mut rest);
-            choices[start] = packed;
-            bits = cost;
-            end = start;
-        }
-        Segmentation { bits, choices: Some(choices) }
+/// Splits `text`, of at most [`MAX_TEXT_BYTES`] bytes, for the versions of `RANGES[range]`. Returns the bits of
+/// all segments.
+fn split(text: &[u8], range: usize, choices: &mut Choices) -> u32 {
+    choices[..text.len()].fill(CONTINUES);
+    let header = MODES.map(|m| m.header_bits(range) * 6);
+    // Cost of the rest of the text by the mode in force before it, in sixths of a bit.
+    let mut rest = [0; 3];
+    let mut bits = 0;
+    let mut end = text.len();
+    while end > 0 {
+        let class = class_of(text[end - 1]);
+        let run = text[..end].iter().rev().take_while(|&&b| class_of(b) == class).count();
+        let start = end - run;
+        (choices[start], bits) = choose(class, run as u32, &header, &mut rest);
+        end = start;
     }
+    bits
+}
 
+impl Segmentation<'_> {
     /// Calls `put` with the mode and the text of each segment, in order.
     pub(crate) fn for_each(&self, text: &[u8], mut put: impl FnMut(Mode, &[u8])) {
-        let Some(choices) = &self.choices else {
+        let Some(choices) = self.choices else {
             return put(Mode::Byte, text);
         };
         // At the start no mode is in force: the fourth entry.
@@ -180,21 +200,28 @@ fn choose(class: usize, len: u32, header: &[u32; 3], rest: &mut [u32; 3]) -> (u8
 }
 
 /// Returns the first of the version ranges that holds `text`, and the best split for it; `None` if no
-/// range does. `fits(range, bits)` says whether a version of the range holds that many bits.
-pub(crate) fn segment(
+/// range does. `choices` is a buffer for the split, or `None` if [`is_best_as_bytes`]. `fits(range, bits)` says
+/// whether a version of the range holds that many bits.
+pub(crate) fn segment<'a>(
     text: &[u8],
-    mut fits: impl FnMut(usize, u32) -> bool,
-) -> Option<(usize, Segmentation)> {
+    mut choices: Option<&'a mut Choices>,
+    fits: impl Fn(usize, u32) -> bool,
+) -> Option<(usize, Segmentation<'a>)> {
     if text.len() > MAX_TEXT_BYTES {
         return None;
     }
-    let as_bytes = is_best_as_bytes(text);
     // A lower bound of the bits, to skip ranges that cannot hold the text.
     let least = 10 * text.len() as u32 / 3;
-    (0..RANGES.len()).find_map(|range| {
-        let split = fits(range, least).then(|| Segmentation::new(text, range, as_bytes))?;
-        fits(range, split.bits).then_some((range, split))
-    })
+    for range in (0..RANGES.len()).filter(|range| fits(*range, least)) {
+        let bits = match &mut choices {
+            Some(choices) => split(text, range, choices),
+            None => Mode::Byte.header_bits(range) + 8 * text.len() as u32,
+        };
+        if fits(range, bits) {
+            return Some((range, Segmentation { bits, choices: choices.map(|choices| &*choices) }));
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -241,7 +268,9 @@ mod tests {
         ) {
             let text = pieces.concat();
             let text = text.as_bytes();
-            let split = Segmentation::new(text, range, is_best_as_bytes(text));
+            let mut choices = [CONTINUES; MAX_TEXT_BYTES];
+            let choices = (!is_best_as_bytes(text)).then_some(&mut choices);
+            let (_, split) = segment(text, choices, |tried, _| tried == range).expect("fits");
             prop_assert_eq!(split.bits as usize, least_bits(text, range));
             let (mut bits, mut joined) = (0, Vec::new());
             split.for_each(text, |mode, part| {

@@ -1,7 +1,7 @@
 //! The finished symbol: a square of dark and light modules.
 
 use crate::level::Level;
-use crate::modules::{Modules, Row};
+use crate::modules::{Modules, Row, Rows};
 use crate::version::size_of;
 
 /// Rows of the largest symbol.
@@ -15,8 +15,18 @@ pub struct Symbol {
     pub(crate) version: u8,
     pub(crate) level: Level,
     pub(crate) mask: u8,
-    /// Module `x` of row `y` is bit `x % 64` of `rows[y][x / 64]`; dark is 1.
-    pub(crate) rows: [[u64; ROW_WORDS]; MAX_SIZE],
+    pub(crate) matrix: Matrix,
+}
+
+/// The rows of a symbol; dark is 1. Symbols up to version 11 have rows of one word: filling the others with
+/// zeros would take longer than drawing some of them.
+#[derive(Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "a symbol is on the stack: nothing is allocated")]
+pub(crate) enum Matrix {
+    /// Module `x` of row `y` is bit `x` of word `y`.
+    Narrow([u64; 64]),
+    /// Module `x` of row `y` is bit `x % 64` of word `x / 64` of row `y`.
+    Wide([[u64; ROW_WORDS]; MAX_SIZE]),
 }
 
 impl Symbol {
@@ -42,13 +52,16 @@ impl Symbol {
 
     /// Whether the module in column `x` and row `y` is dark; false outside the symbol.
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
-        x < self.size() && y < self.size() && self.rows[y][x / 64] >> (x % 64) & 1 == 1
+        self.modules().is_dark(x, y)
     }
 
     /// The modules, which every format is written from.
     pub fn modules(&self) -> Modules<'_> {
         let size = self.size();
-        Modules::new(&self.rows[..size], size)
+        match &self.matrix {
+            Matrix::Narrow(rows) => Modules::new(Rows::Narrow(&rows[..size]), size),
+            Matrix::Wide(rows) => Modules::new(Rows::Wide(&rows[..size]), size),
+        }
     }
 
     /// The rows from the top, each an iterator over its modules that says which are dark.

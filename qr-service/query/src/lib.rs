@@ -81,7 +81,8 @@ fn next_byte(raw: &mut &[u8]) -> Option<Result<u8, QueryError>> {
         b'%' => match rest {
             [high, low, rest @ ..] => {
                 *raw = rest;
-                hex(*high).zip(hex(*low)).map(|(h, l)| h << 4 | l).ok_or(QueryError::NotUtf8)
+                let (high, low) = (DIGITS[usize::from(*high)], DIGITS[usize::from(*low)]);
+                if high | low > 15 { Err(QueryError::NotUtf8) } else { Ok(high << 4 | low) }
             }
             _ => Err(QueryError::NotUtf8),
         },
@@ -89,9 +90,18 @@ fn next_byte(raw: &mut &[u8]) -> Option<Result<u8, QueryError>> {
     })
 }
 
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).map(|value| value as u8)
-}
+/// The values of hexadecimal digits; 255 for all other bytes.
+const DIGITS: [u8; 256] = {
+    let mut digits = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value];
+        digits[digit as usize] = value as u8;
+        digits[digit.to_ascii_uppercase() as usize] = value as u8;
+        value += 1;
+    }
+    digits
+};
 
 /// Decodes `raw` into `buffer` and returns the length.
 fn decode_into(raw: &[u8], buffer: &mut [u8; MAX_TEXT_BYTES]) -> Result<usize, QueryError> {

@@ -146,6 +146,7 @@ impl Arguments {
                 },
                 max_connections: connections,
                 connections: Connections::default(),
+                shortcut: None,
                 shutdown_delay: self.shutdown_delay,
                 drain_timeout: self.drain_timeout,
             },

@@ -80,23 +80,24 @@ where
     }
 }
 
-/// The client's request id if it is 1 to 128 visible ASCII characters, else a new one.
+/// The client's request id if it is one, else a new one.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
-    headers
-        .get(REQUEST_ID)
-        .filter(|id| {
-            let id = id.as_bytes();
-            (1..=MAX_REQUEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
-        })
-        .cloned()
-        .unwrap_or_else(new_request_id)
+    let sent = headers.get(REQUEST_ID).filter(|id| is_request_id(id.as_bytes())).cloned();
+    sent.unwrap_or_else(|| {
+        HeaderValue::from_bytes(&new_request_id()).unwrap_or(HeaderValue::from_static("-"))
+    })
+}
+
+/// Whether it is 1 to 128 visible ASCII characters.
+pub(crate) fn is_request_id(id: &[u8]) -> bool {
+    (1..=MAX_REQUEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
 /// 128 random bits in hexadecimal. Ids must be distinct; they need not be secret.
-fn new_request_id() -> HeaderValue {
+pub(crate) fn new_request_id() -> [u8; 32] {
     let mut id = [0; 32];
     write_hex(&fastrand::u128(..).to_be_bytes(), &mut id);
-    HeaderValue::from_bytes(&id).unwrap_or(HeaderValue::from_static("-"))
+    id
 }
 
 pin_project! {

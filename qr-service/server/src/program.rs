@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 use anyhow::Context;
-use service_kit::{Admin, Listeners, arguments, shutdown_signal, telemetry};
+use service_kit::{Admin, Listeners, Serving, arguments, shutdown_signal, telemetry};
 
 use crate::app::App;
 use crate::config::{Arguments, Config};
@@ -40,11 +40,14 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let app = App::new(config.engine, config.access_log, &config.serving.connections);
     let admin = Admin::new(|| app.metrics.encode()).with_protobuf(|| app.metrics.encode_protobuf());
     #[cfg(not(feature = "api"))]
-    let routes = routes::router(app);
+    let (routes, has_host) = (routes::router(app), false);
     #[cfg(feature = "api")]
-    let routes = {
+    let (routes, has_host) = {
         let api = qr_api::start(&config.api).context("cannot start the API's threads")?;
-        routes::router_with(app, api)
+        let has_host = api.host.is_some();
+        (routes::router_with(app, api), has_host)
     };
-    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await
+    let shortcut = routes::shortcut(app, has_host);
+    let serving = Serving { shortcut, ..config.serving };
+    service_kit::serve(listeners, &serving, routes, admin, shutdown, async {}).await
 }

@@ -22,10 +22,17 @@ impl Tags {
 
     /// The strong tag of the picture of `text`: 16 hexadecimal digits, quoted.
     pub(crate) fn of(self, text: &str) -> HeaderValue {
-        let hash = xxh3_64_with_seed(text.as_bytes(), self.seed);
         let mut tag = [b'"'; 18];
-        write_hex(&hash.to_be_bytes(), &mut tag[1..17]);
+        tag[1..17].copy_from_slice(&self.digits_of(text));
         HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
+    }
+
+    /// The digits of [`Tags::of`].
+    pub(crate) fn digits_of(self, text: &str) -> [u8; 16] {
+        let hash = xxh3_64_with_seed(text.as_bytes(), self.seed);
+        let mut digits = [0; 16];
+        write_hex(&hash.to_be_bytes(), &mut digits);
+        digits
     }
 }
 

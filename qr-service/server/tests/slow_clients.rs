@@ -11,14 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use service_kit::testing::{Service, eventually, get};
+use service_kit::testing::{Service, get};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// Real requests per second, each on a connection of its own.
 const RATE: u32 = 100;
+
+/// New slow connections in ten milliseconds, at most.
+const PACE: usize = 20;
 
 /// A number from the environment.
 fn setting(name: &str, default: u64) -> u64 {
@@ -56,11 +60,31 @@ async fn connect(service: SocketAddr, from: Ipv4Addr) -> std::io::Result<TcpStre
     socket.connect(service).await
 }
 
+/// Lets slow clients connect, as fast as the service and the real clients keep up. It runs where the real clients
+/// run: if the machine stopped only them, between their connections and their requests, so many slow ones would come
+/// meanwhile that theirs would have waited longest. If it stopped the service, its queue of connections would
+/// overflow, and the system tries those again only after seconds.
+async fn keep_pace(admin: SocketAddr, may_connect: Arc<Semaphore>) {
+    loop {
+        may_connect.add_permits(PACE - may_connect.available_permits());
+        sleep(Duration::from_millis(10)).await;
+        exchange(admin, "GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
+    }
+}
+
 /// Comes back a second after each end.
-async fn come_back(service: SocketAddr, number: u64, open: Arc<AtomicUsize>) {
+async fn come_back(
+    service: SocketAddr,
+    number: u64,
+    open: Arc<AtomicUsize>,
+    may_connect: Arc<Semaphore>,
+) {
     // One address has too few ports for all.
     let from = Ipv4Addr::new(127, 0, 0, 2 + u8::try_from(number / 2000).unwrap());
     loop {
+        may_connect.acquire().await.unwrap().forget();
         if let Ok(stream) = connect(service, from).await {
             open.fetch_add(1, Ordering::Relaxed);
             let _ = hold(stream, number).await;
@@ -70,14 +94,20 @@ async fn come_back(service: SocketAddr, number: u64, open: Arc<AtomicUsize>) {
     }
 }
 
-/// One request on a connection of its own; whether the answer came whole.
-async fn ask(service: SocketAddr, number: u32) -> std::io::Result<bool> {
-    let mut stream = TcpStream::connect(service).await?;
-    let request =
-        format!("GET /qrcode?text=real{number} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+/// Sends a request on a connection of its own, and reads until the server closes it.
+async fn exchange(server: SocketAddr, request: &str) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(server).await?;
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;
+    Ok(answer)
+}
+
+/// One request on a connection of its own; whether the answer came whole.
+async fn ask(service: SocketAddr, number: u32) -> std::io::Result<bool> {
+    let request =
+        format!("GET /qrcode?text=real{number} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let answer = exchange(service, &request).await?;
     Ok(answer.starts_with(b"HTTP/1.1 200 ") && answer.ends_with(b"IEND\xae\x42\x60\x82"))
 }
 
@@ -113,29 +143,35 @@ fn play(slow: u64, max_connections: u64, may_fail: usize) -> (String, u64) {
     command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
     command.env("QR_WORKER_THREADS", "1").env("QR_MAX_CONNECTIONS", max_connections.to_string());
     let service = Service::start(&mut command);
-    let addr = service.addr;
+    let (addr, admin_addr) = (service.addr, service.admin_addr);
 
     // The slow clients have a thread of their own, so they do not delay the real ones by themselves.
     let open = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&open);
+    let may_connect = Arc::new(Semaphore::new(0));
+    let (counted, paced) = (Arc::clone(&open), Arc::clone(&may_connect));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let attack = std::thread::spawn(move || {
         runtime().block_on(async {
             for number in 0..slow {
-                tokio::spawn(come_back(addr, number, Arc::clone(&counted)));
-                if number % 20 == 19 {
-                    sleep(Duration::from_millis(10)).await;
-                }
+                let (counted, paced) = (Arc::clone(&counted), Arc::clone(&paced));
+                tokio::spawn(come_back(addr, number, counted, paced));
             }
             let _ = stopped.await;
         });
     });
     // Those that dribble bodies are answered at once, so they are mostly away.
     let enough = usize::try_from(max_connections.min(slow / 2)).unwrap();
-    eventually("slow clients", || open.load(Ordering::Relaxed) >= enough);
     let lasts = Duration::from_secs(setting("SECONDS", 5));
-    let samples = runtime().block_on(ask_all(addr, lasts));
-    let metrics = get(service.admin_addr, "/metrics");
+    let samples = runtime().block_on(async {
+        tokio::spawn(keep_pace(admin_addr, may_connect));
+        let began = Instant::now();
+        while open.load(Ordering::Relaxed) < enough {
+            assert!(began.elapsed() < Duration::from_secs(60), "the slow clients do not come");
+            sleep(Duration::from_millis(10)).await;
+        }
+        ask_all(addr, lasts).await
+    });
+    let metrics = get(admin_addr, "/metrics");
     drop(stop);
     attack.join().unwrap();
 

@@ -139,6 +139,7 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
         timeouts: Timeouts { idle: Duration::from_secs(75), header: limit, write: limit },
         max_connections: 4096,
         connections: Connections::default(),
+        shortcut: None,
         shutdown_delay: Duration::ZERO,
         drain_timeout: limit,
     };

@@ -60,6 +60,7 @@ async fn run(threads: Threads, shared: Arc<Shared>) -> anyhow::Result<()> {
         timeouts: Timeouts { idle: limit, header: limit, write: limit },
         max_connections: 1000,
         connections: Connections::default(),
+        shortcut: None,
         shutdown_delay: Duration::ZERO,
         drain_timeout: limit,
     };

@@ -4,7 +4,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -20,6 +20,7 @@ use super::connection::{Timed, Timeouts};
 use super::metrics::Connections;
 use super::places::{Place, Places, Slot};
 use super::requests::{Requests, Routes};
+use super::shortcut::Shortcut;
 
 /// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
@@ -28,6 +29,9 @@ pub(super) const MAX_REFUSALS: usize = 64;
 /// Bytes that the kernel takes for a client that does not read. Linux would take megabytes, and would
 /// ask for more only after a third of them, so that a slow reader would look as if it did not read.
 const SEND_BUFFER: usize = 64 * 1024;
+/// Waits for a request until hyper leaves a connection whose next one may be answered without it. A few, since
+/// making hyper again takes a microsecond, and what one client asks is often alike.
+const WAITS_WITH_HYPER: u32 = 8;
 /// After a stop, a new connection has so long to send the first byte of its request: its client could not
 /// know of the stop when it connected.
 const FIRST_BYTE: Duration = Duration::from_secs(1);
@@ -35,6 +39,7 @@ const FIRST_BYTE: Duration = Duration::from_secs(1);
 /// The connections of one thread, with the limits of all threads.
 pub(super) struct Clients {
     timeouts: Timeouts,
+    shortcut: Option<Shortcut>,
     /// The answer to a connection over the limit.
     refusal: Arc<str>,
     pub(super) places: Arc<Places>,
@@ -54,6 +59,7 @@ impl Clients {
     ) -> Self {
         Clients {
             timeouts,
+            shortcut: None,
             refusal: refusal(service).into(),
             places: Places::new(max_connections, threads, connections),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
@@ -61,10 +67,16 @@ impl Clients {
         }
     }
 
+    /// The same, where `shortcut` answers what it can.
+    pub(super) fn with_shortcut(self, shortcut: Option<Shortcut>) -> Self {
+        Clients { shortcut, ..self }
+    }
+
     /// The connections of another thread, which share the limits of these.
     pub(super) fn of_another_thread(&self) -> Self {
         Clients {
             timeouts: self.timeouts,
+            shortcut: self.shortcut,
             refusal: Arc::clone(&self.refusal),
             places: Arc::clone(&self.places),
             refusals: Arc::clone(&self.refusals),
@@ -86,10 +98,10 @@ impl Clients {
         let _ = stream.set_nodelay(true);
         let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
         let stream = Timed::new(stream, self.timeouts, place.slot());
-        let stopped = self.stop.subscribe();
+        let (stopped, shortcut) = (self.stop.subscribe(), self.shortcut);
         tokio::spawn(async move {
             // A client that disconnects or sends invalid HTTP is not the service's error.
-            if let Err(error) = converse(stream, &place.slot(), routes, stopped).await {
+            if let Err(error) = converse(stream, &place.slot(), routes, shortcut, stopped).await {
                 tracing::debug!(%error, "connection ended");
             }
             drop(place);
@@ -108,73 +120,101 @@ async fn converse(
     mut stream: Timed<TcpStream>,
     slot: &Arc<Slot>,
     mut routes: impl Routes,
+    shortcut: Option<Shortcut>,
     mut stopped: watch::Receiver<bool>,
 ) -> anyhow::Result<()> {
-    let mut is_new = true;
-    loop {
+    let mut stop = Stop {
         // An error means that the listener is gone.
-        let is_stopping = stopped.has_changed().is_err() || *stopped.borrow_and_update();
-        if is_stopping && !stream.has_begun_head() {
-            if !is_new {
-                return Ok(());
-            }
-            // Boxed, or every connection would have room for the timer.
-            let first = Box::pin(timeout(FIRST_BYTE, stream.next_head(MAX_HEAD_BYTES))).await;
-            if first.is_err() && !stream.has_begun_head() {
-                return Ok(());
+        has_come: stopped.has_changed().is_err() || *stopped.borrow_and_update(),
+        seen: stopped.clone(),
+        changed: pin!(unconstrained(stopped.changed())),
+        is_watched: false,
+    };
+    loop {
+        if stop.has_come {
+            poll_fn(|context| stream.poll_sent(context)).await?;
+            if !stream.has_begun_head() {
+                if !stream.is_new() {
+                    return Ok(());
+                }
+                // Boxed, or every connection would have room for the timer.
+                let head = Box::pin(timeout(FIRST_BYTE, stream.next_head(MAX_HEAD_BYTES, None)));
+                if head.await.is_err() && !stream.has_begun_head() {
+                    return Ok(());
+                }
             }
         }
-        tokio::select! {
-            biased;
-            read = stream.next_head(MAX_HEAD_BYTES) => read?,
-            _ = stopped.changed(), if !is_stopping => continue,
+        {
+            // An answer after a stop says that the connection ends, which hyper does.
+            let shortcut = shortcut.filter(|_| !stop.has_come);
+            let mut head = pin!(stream.next_head(MAX_HEAD_BYTES, shortcut));
+            let read = poll_fn(|context| match head.as_mut().poll(context) {
+                Poll::Ready(read) => Poll::Ready(Some(read)),
+                Poll::Pending if stop.comes(context) => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            });
+            match read.await {
+                Some(read) => read?,
+                None => continue,
+            }
         }
-        is_new = false;
         let connection = http1::Builder::new()
             .max_buf_size(MAX_HEAD_BYTES)
-            .keep_alive(!is_stopping)
+            .keep_alive(!stop.has_come)
             // `Timed` has the timeouts.
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(stream), Requests::new(routes, Arc::clone(slot)));
         // Boxed, or a connection that waits would have room for it.
-        match Box::pin(serve(connection, slot, &mut stopped, is_stopping)).await? {
+        match Box::pin(serve(connection, slot, &mut stop, shortcut.is_some())).await? {
             Some(waiting) => (stream, routes) = waiting,
             None => return Ok(()),
         }
     }
 }
 
+/// The stop of all connections of a thread, as one of them sees it. Polling `changed` takes a lock that they share,
+/// so it is polled once, to be woken, and then when `seen` says that there is a change.
+struct Stop<F> {
+    has_come: bool,
+    seen: watch::Receiver<bool>,
+    /// Without tokio's budget, whose end would look like a wait.
+    changed: F,
+    is_watched: bool,
+}
+
+impl<F: Future + Unpin> Stop<F> {
+    /// Whether the stop comes now; only once.
+    fn comes(&mut self, context: &mut Context<'_>) -> bool {
+        if self.has_come || self.is_watched && !self.seen.has_changed().unwrap_or(true) {
+            return false;
+        }
+        self.is_watched = true;
+        self.has_come = Pin::new(&mut self.changed).poll(context).is_ready();
+        self.has_come
+    }
+}
+
 /// Serves requests until the connection ends, or returns its stream and routes if the next head is not there
-/// soon.
-async fn serve<R: Routes>(
+/// soon; if a shortcut may answer it, after a few waits.
+async fn serve<R: Routes, F: Future + Unpin>(
     mut connection: http1::Connection<TokioIo<Timed<TcpStream>>, Requests<R>>,
     slot: &Slot,
-    stopped: &mut watch::Receiver<bool>,
-    mut is_stopping: bool,
+    stop: &mut Stop<F>,
+    has_shortcut: bool,
 ) -> hyper::Result<Option<(Timed<TcpStream>, R)>> {
-    // Polling `changed` takes a lock that all connections share, so it is polled once, to be woken, and then
-    // when `seen` says that there is a change. Without tokio's budget, whose end it would take for a wait.
-    let seen = stopped.clone();
-    let mut changed = pin!(unconstrained(stopped.changed()));
-    let mut is_watched = false;
+    let mut waits = 0;
     let served = poll_fn(|context| {
         let mut polled = Pin::new(&mut connection).poll(context);
         // Only now: told to shut down before it has read anything, hyper would close at once, and the head that
         // the stream has for it would be lost.
-        if polled.is_pending()
-            && !is_stopping
-            && (!is_watched || seen.has_changed().unwrap_or(true))
-        {
-            is_watched = true;
-            if changed.as_mut().poll(context).is_ready() {
-                is_stopping = true;
-                Pin::new(&mut connection).graceful_shutdown();
-                polled = Pin::new(&mut connection).poll(context);
-            }
+        if polled.is_pending() && stop.comes(context) {
+            Pin::new(&mut connection).graceful_shutdown();
+            polled = Pin::new(&mut connection).poll(context);
         }
+        waits += u32::from(has_shortcut && polled.is_pending() && slot.is_idle());
         match polled {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending if slot.takes_lean() => Poll::Ready(None),
+            Poll::Pending if slot.takes_lean() || waits >= WAITS_WITH_HYPER => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         }
     });
@@ -216,7 +256,6 @@ async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphoreP
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::task::Context;
 
     use axum::Router;
     use axum::body::{Body, Bytes};

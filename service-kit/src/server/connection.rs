@@ -10,18 +10,22 @@
 //! It also ends if its place is wanted: see `places.rs`. And it can wait for a head without hyper, whose
 //! buffers take twenty times the memory that the rest of a connection needs.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::io;
+use std::mem::{MaybeUninit, take};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::metrics::Phase;
 use super::places::{Doing, Slot};
+use super::shortcut::Shortcut;
 
 /// Time limits on clients.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +38,14 @@ pub struct Timeouts {
     /// pipelined requests count as one while they are sent together. It ends a client that reads a
     /// few bytes now and then, too.
     pub write: Duration,
+}
+
+/// Bytes that are read at once while hyper is not there: most heads, and the longest of a text that is legal.
+const READ: usize = 2048;
+
+thread_local! {
+    /// An answer of a [`Shortcut`] is written here, so a connection needs no room for it.
+    static ANSWER: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(4096));
 }
 
 /// hyper is dropped if the next head is not there after so long. Making it again takes a microsecond.
@@ -63,6 +75,8 @@ pub(crate) struct Timed<S> {
     reads: bool,
     /// What [`Self::next_head`] has read and hyper has not.
     head: Vec<u8>,
+    /// What the client has not taken of an answer of the [`Shortcut`].
+    unsent: Vec<u8>,
     /// Waits without hyper.
     is_lean: bool,
     slot: Arc<Slot>,
@@ -83,6 +97,7 @@ impl<S> Timed<S> {
             unflushed: false,
             reads: false,
             head: Vec::new(),
+            unsent: Vec::new(),
             is_lean: true,
             slot,
         }
@@ -123,7 +138,9 @@ impl<S> Timed<S> {
             if self.timer.deadline() > next {
                 self.timer.as_mut().reset(next);
             }
-            self.is_armed = self.timer.as_mut().poll(context).is_pending();
+            // Without tokio's budget: at its end, the timer would not be armed and look as if it were.
+            let mut timer = unconstrained(self.timer.as_mut());
+            self.is_armed = Pin::new(&mut timer).poll(context).is_pending();
             if self.is_armed {
                 return Poll::Pending;
             }
@@ -143,7 +160,7 @@ impl<S> Timed<S> {
 }
 
 impl<S: AsyncRead + Unpin> Timed<S> {
-    /// Reads from the client.
+    /// Reads from the client for hyper.
     fn receive(
         &mut self,
         context: &mut Context<'_>,
@@ -152,9 +169,8 @@ impl<S: AsyncRead + Unpin> Timed<S> {
         let before = buffer.filled().len();
         match Pin::new(&mut self.stream).poll_read(context, buffer) {
             Poll::Ready(result) => {
-                // While an answer waits to be written, its time runs on whatever the client sends.
-                if self.waiting == Waiting::ForRequest && buffer.filled().len() > before {
-                    self.begin(Waiting::ForHead);
+                if buffer.filled().len() > before {
+                    self.begin_head();
                 }
                 Poll::Ready(result)
             }
@@ -166,38 +182,17 @@ impl<S: AsyncRead + Unpin> Timed<S> {
         }
     }
 
-    /// Waits until hyper has something to do: for a whole head, for `most` bytes, for bytes that are not
-    /// HTTP, or for the client's end. hyper gets what was read, by [`AsyncRead`].
-    ///
-    /// # Errors
-    /// If the connection fails, takes too long or has to end.
-    pub(super) async fn next_head(&mut self, most: usize) -> io::Result<()> {
-        self.is_lean = true;
-        let mut seen = 0;
-        poll_fn(|context| {
-            loop {
-                // RFC 9112 section 2.2: empty lines before a request are ignored.
-                let blank = self.head.iter().take_while(|byte| b"\r\n".contains(byte)).count();
-                self.head.drain(..blank);
-                let is_whole = ends_head(self.head.get(seen..).unwrap_or_default())
-                    || self.head.len() >= most
-                    || self.head.first().is_some_and(|byte| !byte.is_ascii_uppercase());
-                if is_whole {
-                    return Poll::Ready(io::Result::Ok(()));
-                }
-                seen = self.head.len().saturating_sub(2);
-                let mut bytes = [0; 1024];
-                let mut buffer = ReadBuf::new(&mut bytes);
-                ready!(self.receive(context, &mut buffer))?;
-                if buffer.filled().is_empty() {
-                    return Poll::Ready(Ok(()));
-                }
-                self.head.extend_from_slice(buffer.filled());
-            }
-        })
-        .await?;
-        self.is_lean = false;
-        Ok(())
+    /// Notes the first byte of a head. While an answer waits to be written, its time runs on whatever the client
+    /// sends.
+    fn begin_head(&mut self) {
+        if self.waiting == Waiting::ForRequest {
+            self.begin(Waiting::ForHead);
+        }
+    }
+
+    /// Whether nothing has come from the client yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.waiting == Waiting::ForHead && self.head.is_empty()
     }
 
     /// Whether a part of the next head has come.
@@ -208,6 +203,141 @@ impl<S: AsyncRead + Unpin> Timed<S> {
     /// Takes back what hyper has read and not used.
     pub(super) fn take_back(&mut self, bytes: &[u8]) {
         self.head.splice(..0, bytes.iter().copied());
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
+    /// Waits until hyper has something to do: for a whole head, for `most` bytes, for bytes that are not
+    /// HTTP, or for the client's end. hyper gets what was read, by [`AsyncRead`]. Requests that `shortcut`
+    /// answers are over before.
+    ///
+    /// # Errors
+    /// If the connection fails, takes too long or has to end.
+    pub(super) async fn next_head(
+        &mut self,
+        most: usize,
+        shortcut: Option<Shortcut>,
+    ) -> io::Result<()> {
+        self.is_lean = true;
+        let mut seen = 0;
+        poll_fn(|context| {
+            loop {
+                ready!(self.poll_sent(context))?;
+                // RFC 9112 section 2.2: empty lines before a request are ignored.
+                let blank = self.head.iter().take_while(|byte| b"\r\n".contains(byte)).count();
+                self.head.drain(..blank);
+                let is_whole = ends_head(self.head.get(seen..).unwrap_or_default());
+                let is_long = self.head.len() >= most;
+                if let Some(shortcut) = shortcut.filter(|_| is_whole && !is_long) {
+                    let head = take(&mut self.head);
+                    let answered = self.answer_all(context, shortcut, &head)?;
+                    self.head = head;
+                    self.head.drain(..answered);
+                    if answered > 0 {
+                        seen = 0;
+                        continue;
+                    }
+                }
+                let is_for_hyper = is_whole
+                    || is_long
+                    || self.head.first().is_some_and(|byte| !byte.is_ascii_uppercase());
+                if is_for_hyper {
+                    self.end_answers();
+                    return Poll::Ready(io::Result::Ok(()));
+                }
+                seen = self.head.len().saturating_sub(2);
+                let mut bytes = [MaybeUninit::uninit(); READ];
+                let mut buffer = ReadBuf::uninit(&mut bytes);
+                let polled = Pin::new(&mut self.stream).poll_read(context, &mut buffer);
+                if polled.is_pending() {
+                    self.end_answers();
+                    ready!(self.wait(context, self.waiting))?;
+                }
+                ready!(polled)?;
+                let mut read = buffer.filled();
+                if read.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+                if let Some(shortcut) = shortcut
+                    && self.head.is_empty()
+                {
+                    // Nearly always a whole head that need not be copied, nor searched for its end.
+                    read = &read[self.answer_all(context, shortcut, read)?..];
+                }
+                if !read.is_empty() {
+                    self.begin_head();
+                    self.head.extend_from_slice(read);
+                }
+            }
+        })
+        .await?;
+        self.is_lean = false;
+        Ok(())
+    }
+
+    /// Answers the requests at the beginning of `bytes` that `shortcut` answers, until an answer waits for the
+    /// client. Returns their length.
+    fn answer_all(
+        &mut self,
+        context: &mut Context<'_>,
+        shortcut: Shortcut,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
+        ANSWER.with_borrow_mut(|answer| {
+            let mut rest = bytes;
+            while self.unsent.is_empty() {
+                // While an answer waits for the client, so do all that follow.
+                let is_stalled = self.waiting == Waiting::ToWrite;
+                let begin = || {
+                    if !is_stalled {
+                        self.slot.begin_request()
+                    }
+                };
+                let Some(length) = shortcut.answer(rest, answer, begin) else { break };
+                rest = &rest[length..];
+                let sent = match Pin::new(&mut *self).poll_write(context, answer) {
+                    Poll::Ready(sent) => sent?,
+                    Poll::Pending => 0,
+                };
+                self.unsent.extend_from_slice(&answer[sent..]);
+            }
+            Ok(bytes.len() - rest.len())
+        })
+    }
+
+    /// Notes that the requests which have come are answered: those that came together count as one.
+    fn end_answers(&mut self) {
+        if !take(&mut self.unflushed) {
+            return;
+        }
+        if self.has_begun_head() {
+            self.begin(Waiting::ForHead);
+        } else {
+            // Its room may be that of a long head.
+            self.head = Vec::new();
+            self.begin(Waiting::ForRequest);
+        }
+    }
+
+    /// Waits until the client has taken what is left of an answer of the [`Shortcut`].
+    ///
+    /// # Errors
+    /// If the connection fails, takes too long or has to end.
+    pub(super) fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.unsent.is_empty() {
+            let mut unsent = take(&mut self.unsent);
+            let polled = Pin::new(&mut *self).poll_write(context, &unsent);
+            if let Poll::Ready(Ok(sent)) = polled {
+                unsent.drain(..sent);
+            }
+            if !unsent.is_empty() {
+                self.unsent = unsent;
+            }
+            if ready!(polled)? == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -225,7 +355,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         if self.head.is_empty() {
             return self.receive(context, buffer);
         }
-        let mut head = std::mem::take(&mut self.head);
+        let mut head = take(&mut self.head);
         self.head = head.split_off(head.len().min(buffer.remaining()));
         buffer.put_slice(&head);
         Poll::Ready(Ok(()))
@@ -281,7 +411,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if std::mem::take(&mut self.unflushed) {
+        if take(&mut self.unflushed) {
             self.begin(Waiting::ForRequest);
         }
         Pin::new(&mut self.stream).poll_flush(context)
@@ -328,7 +458,7 @@ mod tests {
                         tokio::task::yield_now().await;
                     }
                 };
-                let (read, ()) = tokio::join!(server.next_head(5000), send);
+                let (read, ()) = tokio::join!(server.next_head(5000, None), send);
                 assert_eq!(read.is_ok(), is_whole, "{bytes:?} by {at_once}");
                 if is_whole {
                     drop(client);

@@ -14,6 +14,7 @@ mod per_thread;
 mod places;
 mod process_metrics;
 mod requests;
+mod shortcut;
 mod shutdown;
 pub mod telemetry;
 mod threads;
@@ -25,7 +26,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::timeout;
 
 use accept::Acceptor;
@@ -36,6 +37,7 @@ pub use connection::Timeouts;
 pub use limits::{allow_connections, connections_up_to};
 use metrics::Connections;
 pub use requests::{InUse, RequestBody, Routes};
+pub use shortcut::{AnswerPlain, Plain, Shortcut, end_answer};
 pub use shutdown::shutdown_signal;
 use threads::Public;
 pub use threads::{ServeMode, Threads};
@@ -55,6 +57,8 @@ pub struct Serving {
     pub max_connections: usize,
     /// Metrics of the public listener.
     pub connections: Connections,
+    /// Answers what it can before hyper and the routes.
+    pub shortcut: Option<Shortcut>,
     /// Time between a signal and the last accepted connection.
     pub shutdown_delay: Duration,
     /// Time that requests in flight have to end after that.
@@ -88,7 +92,7 @@ impl Listeners {
         (addr, variable): (SocketAddr, &str),
         admin: (SocketAddr, &str),
     ) -> anyhow::Result<Self> {
-        let public = Public::bind(threads, addr).await.with_context(|| cannot(addr, variable))?;
+        let public = Public::bind(threads, addr).with_context(|| cannot(addr, variable))?;
         Ok(Listeners { public, admin: bind(admin).await? })
     }
 
@@ -114,9 +118,21 @@ impl Listeners {
 /// # Errors
 /// If the address cannot be bound; the error names it and its variable.
 pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpListener> {
-    // tokio lets 1024 connections wait. If the service hangs, a proxy cannot connect from then on, and
-    // gives up sooner than with all of its requests in a longer queue.
-    TcpListener::bind(addr).await.with_context(|| cannot(addr, variable))
+    listen(addr).with_context(|| cannot(addr, variable))
+}
+
+/// Connections that the kernel accepts for a listener before the service does. The 128 of tokio's `bind` are one
+/// burst while the machine is busy: the kernel drops the next ones, and their clients try again after a second, when
+/// nginx has given up. If the service hangs, a proxy cannot connect once the queue is full, and gives up sooner than
+/// with all of its requests in a longer one.
+const BACKLOG: u16 = 1024;
+
+fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // As tokio's `bind` has it: a service that starts anew need not wait until old connections are forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    socket.listen(BACKLOG.into())
 }
 
 fn cannot(addr: SocketAddr, variable: &str) -> String {
@@ -145,7 +161,8 @@ pub async fn serve(
             serving.max_connections,
             public.threads(),
             serving.connections.clone(),
-        );
+        )
+        .with_shortcut(serving.shortcut);
         let open = public.serve(clients, routes, stopped).await?;
         Ok(async {
             open.shutdown().await;

@@ -286,9 +286,14 @@ impl Slot {
         self.replace(self.places.ms(now) << TIME | reads | Doing::Answer as u64);
     }
 
-    /// Notes that it handles a request, which has two bodies. Reading the clock for it would be a waste.
+    /// Notes that it handles a request, which has two bodies.
     pub(super) fn handle(&self) {
         self.bodies.fetch_add(2, Ordering::Relaxed);
+        self.begin_request();
+    }
+
+    /// Notes that it handles a request. Reading the clock for it would be a waste.
+    pub(super) fn begin_request(&self) {
         self.replace(Doing::Request as u64);
     }
 
@@ -353,6 +358,12 @@ impl Slot {
             && self.is_lean.swap(false, Ordering::Relaxed)
             && self.bodies.load(Ordering::Relaxed) == 0
             && matches!(doing(self.word.load(Ordering::Relaxed)), Doing::Idle | Doing::Head)
+    }
+
+    /// Whether all requests that have come are answered.
+    pub(super) fn is_idle(&self) -> bool {
+        self.bodies.load(Ordering::Relaxed) == 0
+            && doing(self.word.load(Ordering::Relaxed)) == Doing::Idle
     }
 
     pub(super) fn count_shed(&self, phase: Phase) {

@@ -19,9 +19,7 @@ use tokio::sync::{oneshot, watch};
 use super::accept::{Acceptor, Handed};
 use super::clients::Clients;
 use super::requests::Routes;
-
-/// Connections that the kernel accepts for a listener before the service does, as tokio has it.
-const BACKLOG: i32 = 1024;
+use super::{BACKLOG, listen};
 
 /// How threads share connections. With one thread all are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -80,13 +78,9 @@ pub(super) struct Public {
 
 impl Public {
     /// Listens on `addr` as often as these threads need.
-    pub(super) async fn bind(threads: Threads, addr: SocketAddr) -> io::Result<Self> {
+    pub(super) fn bind(threads: Threads, addr: SocketAddr) -> io::Result<Self> {
         if threads.mode != ServeMode::Reuseport || !threads.are_apart() {
-            return Ok(Public {
-                first: TcpListener::bind(addr).await?,
-                others: Vec::new(),
-                threads,
-            });
+            return Ok(Public { first: listen(addr)?, others: Vec::new(), threads });
         }
         let first = listen_beside(addr, false)?;
         // The real port, if any was asked for.
@@ -155,7 +149,7 @@ fn listen_beside(addr: SocketAddr, joins: bool) -> io::Result<StdTcpListener> {
     socket.set_reuse_port(joins)?;
     socket.bind(&addr.into())?;
     socket.set_reuse_port(true)?;
-    socket.listen(BACKLOG)?;
+    socket.listen(BACKLOG.into())?;
     Ok(socket.into())
 }
 

@@ -1,66 +1,59 @@
 //! Both copies of the format information, and the dark module (ISO/IEC 18004 section 7.9).
 
-use super::lines::{Lines, Word};
+use super::lines::{Lines, Word, or_bits};
 use crate::level::Level;
 use crate::version::format_bits;
 
 /// The row and the column with the format information.
-const LINE: usize = 8;
+pub(super) const LINE: usize = 8;
 
-/// The modules of row 8 and of column 8 that hold format information, for each mask.
+/// What row 8 or column 8 has of the format information at its two ends, under each mask.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    /// The first nine modules.
+    pub(super) first: [u16; 8],
+    /// The last eight modules.
+    pub(super) last: [u16; 8],
+}
+
+/// Row 8 and column 8, by level.
+static ENDS: [[Ends; 2]; 4] = {
+    let mut table = [[Ends { first: [0; 8], last: [0; 8] }; 2]; 4];
+    let mut k = 0;
+    while k < 4 * 8 {
+        let (level, mask) = (k / 8, k % 8);
+        let bits = format_bits(Level::ALL[level], mask as u8) as u32;
+        let [across, down] = &mut table[level];
+        // The most significant bit comes first along the row, which skips the timing column 6 and has the
+        // last eight bits at its right end. The module at (8, 8) belongs to the column.
+        let turned = bits.reverse_bits() >> 17;
+        across.first[mask] = (turned & 0x3f | (turned & 0x40) << 1) as u16;
+        across.last[mask] = (turned >> 7 & 0xff) as u16;
+        // The least significant bit comes first down the column, which skips row 6. The dark module stands
+        // above the bottom seven.
+        down.first[mask] = (bits & 0x3f | (bits & 0xc0) << 1) as u16;
+        down.last[mask] = (1 | (bits >> 8 & 0x7f) << 1) as u16;
+        k += 1;
+    }
+    table
+};
+
+/// The format information of a symbol under each mask.
 pub(super) struct Formats {
-    /// Row 8: bits 0 to 7 are its first eight modules, bits 8 to 15 its last eight.
-    across: [u16; 8],
-    /// Column 8: bits 0 to 8 are its first nine modules, bits 16 to 23 its last eight, of which bit
-    /// 16 is the dark module.
-    down: [u32; 8],
+    across: &'static Ends,
+    down: &'static Ends,
     size: usize,
 }
 
 impl Formats {
     pub(super) fn new(level: Level, size: usize) -> Self {
-        let mut formats = Formats { across: [0; 8], down: [0; 8], size };
-        for mask in 0..8 {
-            let bits = u32::from(format_bits(level, mask as u8));
-            // The most significant bit comes first along the row, which skips the timing column 6 ...
-            let turned = bits.reverse_bits() >> 17;
-            let left = turned & 0x3f | (turned & 0x40) << 1;
-            // ... and has the last eight bits at its right end.
-            let right = turned >> 7 & 0xff;
-            formats.across[mask] = (left | right << 8) as u16;
-            // The least significant bit comes first down the column, which skips row 6. The module at
-            // (8, 8) belongs to the column.
-            let top = bits & 0x3f | (bits & 0xc0) << 1;
-            let bottom = bits >> 8 & 0x7f;
-            // The dark module stands above the bottom seven.
-            formats.down[mask] = top | 1 << 16 | bottom << 17;
-        }
-        formats
+        let [across, down] = &ENDS[level as usize];
+        Formats { across, down, size }
     }
 
-    /// The column of bit `k` of `across`.
-    fn place_across(&self, k: usize) -> usize {
-        if k < 8 { k } else { self.size + k - 16 }
-    }
-
-    /// The row of bit `k` of `down`.
-    fn place_down(&self, k: usize) -> usize {
-        if k < 16 { k } else { self.size + k - 24 }
-    }
-
-    /// Calls `put(line, at, bits)` for each module, with its bit under each mask. Lines are columns if
-    /// `turned`, else rows.
-    pub(super) fn for_each(&self, turned: bool, mut put: impl FnMut(usize, usize, [u32; 8])) {
-        for k in (0..16).filter(|&k| k != 6) {
-            let bits = self.across.map(|across| u32::from(across) >> k & 1);
-            let (line, at) = (LINE, self.place_across(k));
-            if turned { put(at, line, bits) } else { put(line, at, bits) }
-        }
-        for k in (0..24).filter(|&k| k != 6 && !(9..16).contains(&k)) {
-            let bits = self.down.map(|down| down >> k & 1);
-            let (line, at) = (self.place_down(k), LINE);
-            if turned { put(at, line, bits) } else { put(line, at, bits) }
-        }
+    /// What line 8 has, and what module 8 of the other lines has. Lines are columns if `turned`, else rows.
+    pub(super) fn along_and_across(&self, turned: bool) -> (&'static Ends, &'static Ends) {
+        if turned { (self.down, self.across) } else { (self.across, self.down) }
     }
 
     /// Draws the format information of `mask` in `rows`, whose modules must be light there.
@@ -69,9 +62,13 @@ impl Formats {
         rows: &mut Lines<T, WORDS, LINES>,
         mask: u8,
     ) {
-        self.for_each(false, |line, at, bits| {
-            let bit = T::from_low(u64::from(bits[usize::from(mask)])) << (at % T::BITS) as u32;
-            rows[line][at / T::BITS] = rows[line][at / T::BITS] | bit;
-        });
+        let of_mask = |bits: &[u16; 8]| u64::from(bits[usize::from(mask)]);
+        or_bits(&mut rows[LINE], 0, of_mask(&self.across.first));
+        or_bits(&mut rows[LINE], self.size - 8, of_mask(&self.across.last));
+        for (bits, start, count) in
+            [(of_mask(&self.down.first), 0, 9), (of_mask(&self.down.last), self.size - 8, 8)]
+        {
+            (0..count).for_each(|k| or_bits(&mut rows[start + k], LINE, bits >> k & 1));
+        }
     }
 }

@@ -3,11 +3,38 @@
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
-use super::lanes::LANE_BITS;
 use crate::version::{size_of, total_codewords};
 
 /// A matrix: module `i` of a line is bit `i % BITS` of word `i / BITS`; dark is 1.
 pub(super) type Lines<T, const WORDS: usize, const LINES: usize> = [[T; WORDS]; LINES];
+
+/// Sets the modules `bits` of a line, at most 32, the first at `at`.
+#[inline(always)]
+pub(super) fn or_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
+    if WORDS == 1 {
+        line[0] = line[0] | T::from_low(bits) << at as u32;
+    } else {
+        or_bits_in_words(line, at, bits);
+    }
+}
+
+/// Not inlined: there are many calls, and large symbols take long in any case.
+#[inline(never)]
+fn or_bits_in_words<T: Word>(line: &mut [T], at: usize, bits: u64) {
+    let (word, shift) = (at / T::BITS, at % T::BITS);
+    line[word] = line[word] | T::from_low(bits) << shift as u32;
+    if shift > 0 && word + 1 < line.len() {
+        line[word + 1] = line[word + 1] | T::from_low(bits >> (T::BITS - shift));
+    }
+}
+
+/// Clears the modules `bits` of a line, at most 32, the first at `at`.
+#[inline(always)]
+pub(super) fn clear_bits<T: Word, const WORDS: usize>(line: &mut [T; WORDS], at: usize, bits: u64) {
+    let mut cleared = [T::ZERO; WORDS];
+    or_bits(&mut cleared, at, bits);
+    (0..WORDS).for_each(|w| line[w] = line[w] & !cleared[w]);
+}
 
 /// Light lines on either side of the symbol while it is scored: penalty rule 3 looks at 4 modules of
 /// the quiet zone.
@@ -21,8 +48,6 @@ pub(crate) struct Sizes {
     /// Lines of the symbol with a [`BORDER`] on either side, rounded up to a multiple of 8: the
     /// search for finders reads one line beyond.
     pub(crate) lines: usize,
-    /// Words of [`LANE_BITS`] modules of a line.
-    pub(crate) strips: usize,
     /// Bytes of the codewords and 4 to spare, because their bits are written in words of 4 bytes;
     /// rounded up to a multiple of 16.
     pub(crate) codewords: usize,
@@ -35,7 +60,6 @@ impl Sizes {
         Sizes {
             words: size.div_ceil(word_bits as usize),
             lines: (size + 2 * BORDER).next_multiple_of(8),
-            strips: size.div_ceil(LANE_BITS),
             codewords: (total_codewords(version) + 4).next_multiple_of(16),
         }
     }

@@ -3,11 +3,10 @@
 //! Their conditions use row `i` and column `j` modulo 2 and 3, `i / 2` modulo 2 and `j / 3` modulo 2,
 //! so every mask repeats after 12 rows and after 12 columns.
 
-use super::lanes::{LANE_BITS, Lanes};
 use super::lines::{Lines, Word};
 
 /// Lines after which every mask repeats.
-const PERIOD: usize = 12;
+pub(super) const PERIOD: usize = 12;
 
 /// Whether `mask` inverts the module in row `i`, column `j`.
 const fn inverts(mask: usize, i: usize, j: usize) -> bool {
@@ -23,29 +22,35 @@ const fn inverts(mask: usize, i: usize, j: usize) -> bool {
     }
 }
 
-/// Words after which a line repeats: 3 words of 16 modules are four periods of 12.
+/// Words after which a line repeats: 3 words of 16 modules are four periods of 12, and of 32 eight.
 const PERIOD_WORDS: usize = 3;
 
-/// The masks as rows and as columns, by word and line.
-static MASKS: [[[[u16; 8]; PERIOD]; PERIOD_WORDS]; 2] = {
-    let mut table = [[[[0; 8]; PERIOD]; PERIOD_WORDS]; 2];
-    let mut k = 0;
-    while k < 2 * PERIOD_WORDS * LANE_BITS * PERIOD * 8 {
-        let (mask, line, at) = (k % 8, k / 8 % PERIOD, k / 8 / PERIOD % (PERIOD_WORDS * LANE_BITS));
-        let turned = k / 8 / PERIOD / (PERIOD_WORDS * LANE_BITS);
-        if if turned == 1 { inverts(mask, at, line) } else { inverts(mask, line, at) } {
-            table[turned][at / LANE_BITS][line][mask] |= 1 << (at % LANE_BITS);
-        }
-        k += 1;
-    }
-    table
-};
+/// A word of all masks, by line.
+pub(super) type Period<W> = [[W; 8]; PERIOD];
 
-/// Word `word` of 16 modules of all masks, line by line; lines are columns if `turned`, else rows.
-#[inline(always)]
-pub(super) fn lines(turned: bool, word: usize) -> impl Iterator<Item = Lanes> {
-    MASKS[usize::from(turned)][word % PERIOD_WORDS].iter().cycle().map(|masks| Lanes(*masks))
+/// The masks as rows and as columns, by word and line.
+type Masks<W> = [[Period<W>; PERIOD_WORDS]; 2];
+
+macro_rules! masks {
+    ($word:ident) => {{
+        const BITS: usize = $word::BITS as usize;
+        let mut table: Masks<$word> = [[[[0; 8]; PERIOD]; PERIOD_WORDS]; 2];
+        let mut k = 0;
+        while k < 2 * PERIOD_WORDS * BITS * PERIOD * 8 {
+            let (mask, line, at) = (k % 8, k / 8 % PERIOD, k / 8 / PERIOD % (PERIOD_WORDS * BITS));
+            let turned = k / 8 / PERIOD / (PERIOD_WORDS * BITS);
+            if if turned == 1 { inverts(mask, at, line) } else { inverts(mask, line, at) } {
+                table[turned][at / BITS][line][mask] |= 1 << (at % BITS);
+            }
+            k += 1;
+        }
+        table
+    }};
 }
+
+pub(super) static MASKS_16: Masks<u16> = masks!(u16);
+#[cfg(target_arch = "x86_64")]
+pub(super) static MASKS_32: Masks<u32> = masks!(u32);
 
 /// Applies `mask` to the `free` modules of `rows`.
 pub(super) fn apply<T: Word, const WORDS: usize, const LINES: usize>(
@@ -54,14 +59,19 @@ pub(super) fn apply<T: Word, const WORDS: usize, const LINES: usize>(
     mask: u8,
     size: usize,
 ) {
-    let parts = T::BITS / LANE_BITS;
-    for i in 0..size {
-        for w in 0..WORDS {
-            let word = (0..parts).fold(0, |word, k| {
-                let part = MASKS[0][(w * parts + k) % PERIOD_WORDS][i % PERIOD][usize::from(mask)];
-                word | u64::from(part) << (k * LANE_BITS)
-            });
-            rows[i][w] = rows[i][w] ^ (T::from_low(word) & free[i][w]);
+    let parts = T::BITS / 16;
+    let period: [[T; WORDS]; PERIOD] = std::array::from_fn(|i| {
+        std::array::from_fn(|w| {
+            T::from_low((0..parts).fold(0, |word, k| {
+                let part = MASKS_16[0][(w * parts + k) % PERIOD_WORDS][i][usize::from(mask)];
+                word | u64::from(part) << (16 * k)
+            }))
+        })
+    });
+    let lines = rows[..size].chunks_mut(PERIOD).zip(free[..size].chunks(PERIOD));
+    for (rows, free) in lines {
+        for ((row, free), mask) in rows.iter_mut().zip(free).zip(&period) {
+            (0..WORDS).for_each(|w| row[w] = row[w] ^ (mask[w] & free[w]));
         }
     }
 }

@@ -13,7 +13,10 @@ mod mask;
 mod penalty;
 mod place;
 mod transpose;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
+use format::Formats;
 use lines::Lines;
 pub(crate) use lines::{Apart, Sizes, Word};
 
@@ -23,14 +26,14 @@ use crate::version::size_of;
 /// The modules of `version` that hold no codeword: bit `x % 64` of word `x / 64` of row `y`.
 pub(crate) fn reserved_modules(version: u8) -> Vec<[u64; 3]> {
     const LINES: usize = Sizes::up_to(40, 64).lines;
-    let reserved = function::Patterns::<Apart<u64>, 3, LINES>::new(version).reserved;
-    reserved[..size_of(version)].iter().map(|row| row.map(Word::to_u64)).collect()
+    let free = function::Patterns::<Apart<u64>, 3, LINES>::new(version).free;
+    free[..size_of(version)].iter().map(|row| row.map(|word| !word.to_u64())).collect()
 }
 
 /// Draws the symbol of `codewords` with buffers of at least its [`Sizes`] and with `mask`, or else with
 /// the mask of the lowest penalty. Returns its rows and the mask.
 #[inline(always)]
-pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS: usize>(
+pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize>(
     version: u8,
     level: Level,
     codewords: &[u8],
@@ -38,7 +41,7 @@ pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS
 ) -> (Lines<T, WORDS, LINES>, u8) {
     let size = size_of(version);
     let patterns = function::Patterns::<T, WORDS, LINES>::new(version);
-    let mut columns = place::place_codewords(codewords, size, &patterns.reserved);
+    let mut columns = place::place_codewords(codewords, size, &patterns.free);
     let mut rows = transpose::transpose(&columns);
     // The patterns are their own mirror image, so rows and columns take the same ones.
     for lines in [&mut columns, &mut rows] {
@@ -46,10 +49,10 @@ pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize, const STRIPS
             (0..WORDS).for_each(|w| line[w] = line[w] | dark[w]);
         }
     }
-    let formats = format::Formats::new(level, size);
+    let formats = Formats::new(level, size);
     let free = &patterns.free;
     let mask = mask.unwrap_or_else(|| {
-        penalty::choose_mask::<T, WORDS, LINES, STRIPS>(&rows, &columns, free, &formats, size)
+        penalty::choose_mask::<T, WORDS, LINES>(&rows, &columns, free, &formats, size)
     });
     mask::apply(&mut rows, free, mask, size);
     formats.draw(&mut rows, mask);

@@ -5,6 +5,8 @@
 //! covers all the rest: the end of the line if it equals the line before, the repetitions, and the
 //! beginning of the next line if it equals this one.
 
+use std::ops::Range;
+
 use super::huffman::{Codes, DISTANCES, END_OF_BLOCK, LITERALS, MISSING};
 
 /// What a symbol without a code adds to the length of a stream, at least.
@@ -14,8 +16,9 @@ pub(crate) const MISSING_BYTES: usize = (MISSING >> 16) as usize / 8;
 pub(crate) trait Sink {
     fn literal(&mut self, byte: u8);
 
-    fn literals(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.literal(byte));
+    /// The bytes of `line` in `range`.
+    fn literals(&mut self, line: &[u8], range: Range<usize>) {
+        line[range].iter().for_each(|&byte| self.literal(byte));
     }
 
     /// A repetition of `len` bytes, 3 to 258, from `distance` bytes back, 1 to 32768.
@@ -114,29 +117,27 @@ impl Sink for Counts {
 /// depends on their number.
 pub(crate) struct Writer<'a> {
     codes: &'a Codes,
-    /// The stream up to `at`, and room after it.
+    /// The stream up to `state.at`, and room after it.
     out: &'a mut Vec<u8>,
-    at: usize,
     /// Where the stream began.
     start: usize,
-    /// Bits not written yet, the first lowest; fewer than 8 between calls.
-    bits: u64,
-    pending: u32,
+    state: State,
     /// The distance of the last repetition, its code with extra bits, and their number: most
     /// repetitions have the same distance.
     last_distance: (usize, u64, u32),
 }
 
-impl<'a> Writer<'a> {
-    pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
-        let (bytes, rest, pending) = codes.header.parts();
-        let start = out.len();
-        out.extend_from_slice(bytes);
-        let at = out.len();
-        Writer { codes, out, at, start, bits: u64::from(rest), pending, last_distance: (0, 0, 0) }
-    }
+/// Where a stream is being written.
+#[derive(Clone, Copy)]
+struct State {
+    at: usize,
+    /// Bits not written yet, the first lowest; fewer than 8 between calls.
+    bits: u64,
+    pending: u32,
+}
 
-    /// Adds the low `count` bits of `value` to those pending for [`Self::store`], at most 56 in all.
+impl State {
+    /// Adds the low `count` bits of `value` to those pending for [`Self::store`], at most 63 in all.
     /// Its other bits must be zero.
     #[inline(always)]
     fn hold(&mut self, value: u64, count: u32) {
@@ -150,22 +151,92 @@ impl<'a> Writer<'a> {
         self.hold(u64::from(code & 0xffff), code >> 16);
     }
 
-    /// Writes all pending bits and keeps those that do not fill a byte.
+    /// Writes all pending bits to `out`, which has room for them and 8 bytes more, and keeps those that do not
+    /// fill a byte.
     #[inline(always)]
-    fn store(&mut self) {
-        if self.at + 8 > self.out.len() {
-            self.make_room();
+    fn store(&mut self, out: &mut [u8]) {
+        // There is no room only after a missing code.
+        if let Some(place) = out.get_mut(self.at..self.at + 8) {
+            place.copy_from_slice(&self.bits.to_le_bytes());
         }
-        self.out[self.at..self.at + 8].copy_from_slice(&self.bits.to_le_bytes());
         self.at += self.pending as usize / 8;
         self.bits = self.bits.wrapping_shr(self.pending & !7);
         self.pending &= 7;
     }
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(codes: &'a Codes, out: &'a mut Vec<u8>) -> Self {
+        let (bytes, rest, pending) = codes.header.parts();
+        let start = out.len();
+        out.extend_from_slice(bytes);
+        let state = State { at: out.len(), bits: u64::from(rest), pending };
+        Writer { codes, out, state, start, last_distance: (0, 0, 0) }
+    }
+
+    /// See [`State::hold`].
+    #[inline(always)]
+    fn hold(&mut self, value: u64, count: u32) {
+        self.state.hold(value, count);
+    }
+
+    #[inline(always)]
+    fn hold_code(&mut self, code: u32) {
+        self.state.hold_code(code);
+    }
+
+    /// See [`State::store`].
+    #[inline(always)]
+    fn store(&mut self) {
+        self.make_room(8);
+        self.state.store(self.out);
+    }
+
+    /// Makes room for `count` bytes.
+    #[inline(always)]
+    fn make_room(&mut self, count: usize) {
+        if self.state.at + count > self.out.len() {
+            self.grow(count);
+        }
+    }
 
     #[cold]
-    fn make_room(&mut self) {
+    fn grow(&mut self, count: usize) {
         // Enough for the stream of most pictures; for longer ones the room grows by half each time.
-        self.out.resize(self.at + 768 + self.at / 2, 0);
+        self.out.resize(self.state.at + count.max(768 + self.state.at / 2), 0);
+    }
+
+    /// Writes literals, of whose codes `N` and 7 bits more fit a word.
+    #[inline(always)]
+    fn put_literals<const N: usize>(&mut self, line: &[u8], range: Range<usize>) {
+        // A code has less than 16 bits. With room for all of them, and the state in registers, this takes
+        // half the time.
+        self.make_room(2 * range.len() + 16);
+        let (literals, out, mut state) =
+            (&self.codes.literals, self.out.as_mut_slice(), self.state);
+        let (chunks, rest) = line[range.clone()].as_chunks::<N>();
+        for chunk in chunks {
+            chunk.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)]));
+            state.store(out);
+        }
+        match line[..range.end].last_chunk::<N>() {
+            // Their number is as good as random, so a loop for the rest would often be predicted wrong. Codes
+            // that are written already become codes of no bits.
+            Some(last) => {
+                for (k, byte) in last.iter().enumerate() {
+                    let is_in_rest = u32::from(k + rest.len() >= N);
+                    state.hold_code(literals[usize::from(*byte)] & is_in_rest.wrapping_neg());
+                }
+            }
+            None => rest.iter().for_each(|byte| state.hold_code(literals[usize::from(*byte)])),
+        }
+        state.store(out);
+        self.state = state;
+    }
+
+    #[inline(never)]
+    fn put_literals_of_long_codes(&mut self, line: &[u8], range: Range<usize>) {
+        self.put_literals::<3>(line, range);
     }
 
     fn distance_bits(&self, distance: usize) -> (usize, u64, u32) {
@@ -183,10 +254,10 @@ impl<'a> Writer<'a> {
     /// [`MISSING_BYTES`] if a symbol had no code; the stream is then of no use.
     pub(crate) fn finish(mut self) -> usize {
         self.hold_code(self.codes.literals[END_OF_BLOCK]);
-        self.pending = self.pending.next_multiple_of(8);
+        self.state.pending = self.state.pending.next_multiple_of(8);
         self.store();
-        self.out.truncate(self.at);
-        self.at - self.start
+        self.out.truncate(self.state.at);
+        self.state.at - self.start
     }
 }
 
@@ -198,15 +269,12 @@ impl Sink for Writer<'_> {
     }
 
     #[inline(always)]
-    fn literals(&mut self, bytes: &[u8]) {
-        // Three codes have 45 bits at most.
-        let (threes, rest) = bytes.as_chunks::<3>();
-        for three in threes {
-            three.iter().for_each(|&byte| self.hold_code(self.codes.literals[usize::from(byte)]));
-            self.store();
+    fn literals(&mut self, line: &[u8], range: Range<usize>) {
+        if self.codes.longest <= 14 {
+            self.put_literals::<4>(line, range);
+        } else {
+            self.put_literals_of_long_codes(line, range);
         }
-        rest.iter().for_each(|&byte| self.hold_code(self.codes.literals[usize::from(byte)]));
-        self.store();
     }
 
     // With several kinds of pictures in a program, the compiler would call it, and `/qrcode` would pay.
@@ -249,13 +317,11 @@ impl Limits {
     }
 }
 
-/// Number of equal bytes at one end of two lines, at most `most`.
-fn in_common<'a>(
-    a: impl Iterator<Item = &'a u8>,
-    b: impl Iterator<Item = &'a u8>,
-    most: usize,
-) -> usize {
-    a.zip(b).take(most).take_while(|(a, b)| a == b).count()
+/// Numbers of equal bytes at the beginning and at the end of two lines.
+fn equal_bytes(a: &[u8], b: &[u8]) -> (usize, usize) {
+    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    (start, end)
 }
 
 /// Describes a picture line by line to a [`Sink`].
@@ -266,12 +332,14 @@ pub(crate) struct LineCoder<'a, S> {
     line_len: usize,
     /// Length so far of the match at that distance that is not written yet.
     pending: usize,
+    /// The last bytes of the line before.
+    last: [u8; 2],
 }
 
 impl<'a, S: Sink> LineCoder<'a, S> {
     /// Begins the picture with `count` light lines: filter type 0, then 0xff throughout.
     pub(crate) fn new(sink: &'a mut S, limits: Limits, line_len: usize, count: usize) -> Self {
-        let mut coder = LineCoder { sink, limits, line_len, pending: 0 };
+        let mut coder = LineCoder { sink, limits, line_len, pending: 0, last: [0xff; 2] };
         if count > 0 {
             coder.sink.literal(0);
             coder.put_light(line_len - 1);
@@ -297,59 +365,72 @@ impl<'a, S: Sink> LineCoder<'a, S> {
         (0..len).for_each(|_| self.sink.literal(byte));
     }
 
-    /// Writes the pending match, which ends with the bytes `same` of the line after `before`.
-    fn flush(&mut self, before: &[u8], same: &[u8]) {
+    /// Writes the pending match, which ends with the bytes `same` of the line after the last.
+    #[inline(always)]
+    fn flush(&mut self, same: &[u8]) {
         let len = std::mem::take(&mut self.pending);
-        if len >= 3 {
-            return self.repeat_at(len, self.line_len, 0);
+        match len {
+            // Most are one piece.
+            3..=MAX_REPEAT => self.sink.repeat(len, self.line_len),
+            0..3 => {
+                let end = &self.last[2 - len.saturating_sub(same.len())..];
+                end.iter().chain(same).for_each(|&byte| self.sink.literal(byte));
+            }
+            _ => self.repeat_at(len, self.line_len, 0),
         }
-        let end = &before[before.len() - len.saturating_sub(same.len())..];
-        end.iter().chain(same).for_each(|&byte| self.sink.literal(byte));
     }
 
-    /// The range of bytes in which `line` differs from `before`, within the limits, if `copies` more
-    /// of it follow.
-    fn differing(&self, line: &[u8], before: &[u8], copies: usize) -> (usize, usize) {
-        let Limits { most, edges: [left, right] } = self.limits;
+    /// The range of bytes of a line that are written because they differ from the line before, within the
+    /// limits, if `copies` more of the line follow. `equal` is the number of equal bytes at either end.
+    #[inline(always)]
+    fn differing(&self, equal: (usize, usize), copies: usize) -> (usize, usize) {
+        let (len, Limits { most, edges: [left, right] }) = (self.line_len, self.limits);
         // A line equal to the one before may make a match too long for the limits: then a new match
         // begins at the end of the line.
-        let whole = self.pending.saturating_add((1 + copies) * self.line_len) <= most;
-        let longest = if whole { line.len() } else { line.len() - right.max(1) };
-        let same = left.max(most.saturating_sub(self.pending)).min(longest);
-        let same = in_common(line.iter(), before.iter(), same);
-        let tail =
-            right.max(most.saturating_sub(copies * self.line_len + left)).min(line.len() - same);
-        let tail = in_common(line.iter().rev(), before.iter().rev(), tail);
-        (same, line.len() - tail)
+        let whole = self.pending.saturating_add((1 + copies) * len) <= most;
+        let longest = if whole { len } else { len - right.max(1) };
+        let same = left.max(most.saturating_sub(self.pending)).min(longest).min(equal.0);
+        let tail = right.max(most.saturating_sub(copies * len + left)).min(len - same).min(equal.1);
+        (same, len - tail)
     }
 
     /// Writes `line` and `copies` more of it after the line `before`, which is empty at the top of the
     /// picture. Both begin with their filter type.
-    #[inline(always)]
+    #[cfg(feature = "png-color")]
     pub(crate) fn put_line(&mut self, line: &[u8], before: &[u8], copies: usize) {
-        let (same, end) = self.differing(line, before, copies);
+        self.put_changed(line, equal_bytes(line, before), copies);
+    }
+
+    /// Writes `line` and `copies` more of it after a line with as many equal bytes at either end.
+    #[inline(always)]
+    pub(crate) fn put_changed(&mut self, line: &[u8], equal: (usize, usize), copies: usize) {
+        let (same, end) = self.differing(equal, copies);
         self.pending += same;
         if same < line.len() {
-            self.flush(before, &line[..same]);
-            self.sink.literals(&line[same..end]);
+            self.flush(&line[..same]);
+            self.sink.literals(line, same..end);
             self.pending = line.len() - end;
         }
         self.pending += copies * self.line_len;
+        if let Some(last) = line.last_chunk() {
+            self.last = *last;
+        }
     }
 
     /// Ends the picture with `count` copies of `light`, filter type 0 and then 0xff throughout, after
     /// `before`.
     pub(crate) fn finish(mut self, light: &[u8], before: &[u8], count: usize) {
         if count > 0 {
-            let (same, end) = self.differing(light, before, count - 1);
+            let (same, end) = self.differing(equal_bytes(light, before), count - 1);
             self.pending += same;
             if same < end {
-                self.flush(before, &light[..same]);
+                self.flush(&light[..same]);
                 self.put_light(end - same);
                 self.pending = light.len() - end;
             }
+            self.last = [0xff; 2];
             self.pending += (count - 1) * self.line_len;
         }
-        self.flush(before, &[]);
+        self.flush(&[]);
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Codes {
     pub(crate) literals: [u32; LITERALS],
     pub(crate) distances: [u32; DISTANCES],
     pub(crate) header: Header,
+    /// Bits of the longest code of a literal.
+    pub(crate) longest: u8,
 }
 
 /// The bits at the start of a block, first bit lowest, which transmit its codes.
@@ -159,6 +161,18 @@ const fn len_sent<const N: usize>(lengths: &[u8; N], least: usize) -> usize {
     n
 }
 
+/// The longest of these lengths.
+const fn longest<const N: usize>(lengths: &[u8; N]) -> u8 {
+    let (mut most, mut i) = (0, 0);
+    while i < N {
+        if lengths[i] > most {
+            most = lengths[i];
+        }
+        i += 1;
+    }
+    most
+}
+
 impl Codes {
     /// Codes and header for these lengths.
     pub(crate) const fn new(lengths: &Lengths) -> Self {
@@ -207,6 +221,7 @@ impl Codes {
             literals: canonical(&lengths.literals),
             distances: canonical(&lengths.distances),
             header,
+            longest: longest(&lengths.literals),
         }
     }
 }

@@ -16,9 +16,11 @@ use huffman::{Codes, Lengths};
 use prepared::CODES;
 
 use crate::raster::{Layout, Line, Raster, RasterError};
-use crate::symbol::Symbol;
+use crate::symbol::{ROW_WORDS, Symbol};
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
+/// The header of a picture of 200 pixels.
+const SERVICE_HEADER: [u8; 25] = *b"\0\0\0\x0dIHDR\0\0\0\xc8\0\0\0\xc8\x01\0\0\0\0\x85\x23\x93\x33";
 /// The last chunk, always the same.
 const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 
@@ -40,7 +42,9 @@ pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-/// Room for a line of 256 pixels, see [`Line`].
+/// Room for a line of the service's picture, see [`Line`].
+const SERVICE: usize = Raster::SERVICE.size_px as usize / 8 + 15;
+/// Room for a line of 256 pixels.
 const SMALL: usize = 256 / 8 + 16;
 /// Room for a line of 1024 pixels.
 const MIDDLE: usize = 1024 / 8 + 16;
@@ -58,7 +62,7 @@ fn limits(layout: &Layout) -> Limits {
 /// tables must not become a picture that nobody can read.
 fn write_with_prepared_codes(symbol: &Symbol, layout: &Layout, codes: &Codes, out: &mut Vec<u8>) {
     let start = out.len();
-    let len = write_picture::<SMALL>(symbol, layout, codes, limits(layout), out);
+    let len = write_picture::<SERVICE>(symbol, layout, codes, limits(layout), out);
     // No prepared code makes a stream of half that length.
     if len >= MISSING_BYTES {
         out.truncate(start);
@@ -74,6 +78,16 @@ fn write_with_own_codes<const S: usize>(symbol: &Symbol, layout: &Layout, out: &
     write_picture::<S>(symbol, layout, &codes, Limits::NONE, out);
 }
 
+/// Writes the header of a picture of this size.
+fn write_header(size_px: u32, out: &mut Vec<u8>) {
+    write_chunk(out, b"IHDR", |out| {
+        out.extend_from_slice(&size_px.to_be_bytes());
+        out.extend_from_slice(&size_px.to_be_bytes());
+        // Bit depth 1, greyscale, deflate, the standard's filters, no interlace.
+        out.extend_from_slice(&[1, 0, 0, 0, 0]);
+    });
+}
+
 /// Returns the length of the deflate stream.
 fn write_picture<const S: usize>(
     symbol: &Symbol,
@@ -83,13 +97,11 @@ fn write_picture<const S: usize>(
     out: &mut Vec<u8>,
 ) -> usize {
     out.extend_from_slice(&SIGNATURE);
-    write_chunk(out, b"IHDR", |out| {
-        let size = (layout.size_px as u32).to_be_bytes();
-        out.extend_from_slice(&size);
-        out.extend_from_slice(&size);
-        // Bit depth 1, greyscale, deflate, the standard's filters, no interlace.
-        out.extend_from_slice(&[1, 0, 0, 0, 0]);
-    });
+    if layout.size_px == Raster::SERVICE.size_px as usize {
+        out.extend_from_slice(&SERVICE_HEADER);
+    } else {
+        write_header(layout.size_px as u32, out);
+    }
     let mut len = 0;
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950: deflate, a window of 32 KiB, and check bits that make 0x7801 divisible by 31.
@@ -122,25 +134,29 @@ fn describe<const S: usize, K: Sink>(
     limits: Limits,
     sink: &mut K,
 ) -> u32 {
-    let size = symbol.size();
+    let (modules, size) = (symbol.modules(), symbol.size());
     let above = layout.offset_px;
     let below = layout.size_px - above - layout.symbol_px;
     let light = Line::<S>::light(layout);
     let mut sum = checksum::Adler::<S>::new(light.bytes().len());
-    sum.add(light.buffer(), above);
+    sum.add_light(above);
     let mut coder = LineCoder::new(sink, limits, light.bytes().len(), above);
-    let mut lines = [light, Line::light(layout)];
-    for (y, row) in symbol.rows[..size].iter().enumerate() {
-        let [line, before] = &mut lines;
-        line.draw(row, size, layout);
-        let bytes_before = if y + above == 0 { &[] } else { before.bytes() };
-        coder.put_line(line.bytes(), bytes_before, layout.scale_px - 1);
+    let (mut line, mut before) = (light, [0; ROW_WORDS]);
+    for y in 0..size {
+        let row = modules.words(y);
+        if S == SERVICE {
+            line.draw_inlined(&row, size, layout);
+        } else {
+            line.draw(&row, size, layout);
+        }
+        let equal = if y + above == 0 { (0, 0) } else { layout.equal_bytes(&row, &before) };
+        coder.put_changed(line.bytes(), equal, layout.scale_px - 1);
         sum.add(line.buffer(), layout.scale_px);
-        lines.swap(0, 1);
+        before = row;
     }
     let light = Line::<S>::light(layout);
-    coder.finish(light.bytes(), lines[1].bytes(), below);
-    sum.add(light.buffer(), below);
+    coder.finish(light.bytes(), line.bytes(), below);
+    sum.add_light(below);
     sum.finish()
 }
 
@@ -156,12 +172,19 @@ mod tests {
     }
 
     #[test]
+    fn the_header_of_the_services_picture_is_as_it_would_be_written() {
+        let mut header = Vec::new();
+        write_header(Raster::SERVICE.size_px, &mut header);
+        assert_eq!(header, SERVICE_HEADER);
+    }
+
+    #[test]
     fn streams_with_prepared_codes_are_far_shorter_than_a_missing_code_makes_them() {
         for symbol in symbols() {
             let layout = Raster::SERVICE.layout(symbol.size()).unwrap();
             let codes = &CODES[usize::from(symbol.version) - 1];
             let mut png = Vec::new();
-            let len = write_picture::<SMALL>(&symbol, &layout, codes, limits(&layout), &mut png);
+            let len = write_picture::<SERVICE>(&symbol, &layout, codes, limits(&layout), &mut png);
             assert!(len < MISSING_BYTES / 2, "{len} bytes");
         }
     }
@@ -181,7 +204,7 @@ mod tests {
                     Some(code) => *code = MISSING,
                     None => distances[missing - LITERALS] = MISSING,
                 }
-                let codes = Codes { literals, distances, header: codes.header.clone() };
+                let codes = Codes { literals, distances, header: codes.header.clone(), ..*codes };
                 let mut png = b"before".to_vec();
                 write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
                 assert!(png == prepared || png == own, "without symbol {missing}");
@@ -190,8 +213,7 @@ mod tests {
             // Without the code that ends each block.
             let mut literals = codes.literals;
             literals[256] = MISSING;
-            let codes =
-                Codes { literals, distances: codes.distances, header: codes.header.clone() };
+            let codes = Codes { literals, header: codes.header.clone(), ..*codes };
             let mut png = b"before".to_vec();
             write_with_prepared_codes(&symbol, &layout, &codes, &mut png);
             assert_eq!(png, own);

@@ -1,5 +1,6 @@
 //! The routes; each endpoint has its own file.
 
+mod plain;
 mod qrcode;
 
 use std::convert::Infallible;
@@ -13,6 +14,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
+use service_kit::{Plain, Shortcut};
 use tower::Service;
 
 use crate::answer::AnswerBody;
@@ -48,6 +50,13 @@ pub(crate) fn router_with(app: &'static App, api: qr_api::Routes) -> Observe<Rou
         None => paths,
     };
     layers::around(app, Routes { app, others, has_host })
+}
+
+/// The answers that need no router; none if another host's `/qrcode` is another route.
+pub(crate) fn shortcut(app: &'static App, has_host: bool) -> Option<Shortcut> {
+    let answer =
+        move |request: &Plain<'_>, answer: &mut Vec<u8>| plain::answer(app, request, answer);
+    (!has_host).then(|| Shortcut(Box::leak(Box::new(answer))))
 }
 
 /// Answers `/qrcode` at once. axum, which boxes the future and the body of every answer, answers all else.

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
@@ -21,7 +20,7 @@ const PNG: HeaderValue = HeaderValue::from_static("image/png");
 
 thread_local! {
     /// The picture is drawn here and then copied: one allocation per answer, of the exact size.
-    static PICTURE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(4096));
+    pub(super) static PICTURE: RefCell<Vec<u8>> = RefCell::new(Vec::with_capacity(4096));
 }
 
 /// [`respond`], as a handler of axum.
@@ -30,7 +29,7 @@ pub(super) async fn get(
     axum::extract::State(app): axum::extract::State<&'static App>,
     request: axum::extract::Request,
 ) -> axum::response::Response {
-    respond(app, &request).map(Body::new)
+    respond(app, &request).map(axum::body::Body::new)
 }
 
 /// Answers a request of any method.
@@ -58,17 +57,28 @@ fn answer<B>(app: &App, request: &Request<B>) -> Result<Response<AnswerBody>, Er
 }
 
 fn generate(app: &App, text: &str) -> Result<Bytes, Error> {
-    #[cfg(feature = "faults")]
-    let text = crate::faults::text_to_draw(text);
     PICTURE.with_borrow_mut(|picture| {
-        let start = Instant::now();
-        app.engine.generate(text, picture).map_err(|error| {
+        draw(app, text, picture).map_err(|error| {
             tracing::error!(%error, "no picture for a legal text");
             Error::Generate
         })?;
-        app.metrics.observe_picture(start.elapsed(), picture.len());
         Ok(Bytes::copy_from_slice(picture))
     })
+}
+
+/// Draws and counts a picture; returns when it was done.
+pub(super) fn draw(
+    app: &App,
+    text: &str,
+    picture: &mut Vec<u8>,
+) -> Result<Instant, Box<dyn std::error::Error>> {
+    #[cfg(feature = "faults")]
+    let text = crate::faults::text_to_draw(text);
+    let start = Instant::now();
+    app.engine.generate(text, picture)?;
+    let drawn = Instant::now();
+    app.metrics.observe_picture(drawn - start, picture.len());
+    Ok(drawn)
 }
 
 /// hyper adds `Content-Length`, to HEAD as well.

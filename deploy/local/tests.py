@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Runs every test of the workspace, several programs at once: `make test`.
+
+Cargo runs one test program after the other, and most of them wait most of the time: for a step of a ramp, a
+timeout, a sample of Prometheus. Here two of those run at once, and beside them, with what processor time they
+leave, one of those that only compute. Each program's output is printed when it ends, and at last the time of each.
+
+One package's tests: `cargo test -p PACKAGE`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+CARGO = [os.environ.get("CARGO", "cargo"), "test", "--workspace", "--all-features"]
+# Packages and programs that compute without a bound of time: they may wait for a processor.
+COMPUTE = {
+    "contract/suite",
+    "judge/tables",
+    "loadtest/floors",
+    "loadtest/ladder",
+    "qr-api",
+    "qr-bench",
+    "qr-c",
+    "qr-cli",
+    "qr-core",
+    "qr-options",
+    "qr-service/api",
+    "qr-service/compat",
+}
+# Storms of requests with bounds for each. No other program that serves runs meanwhile.
+ALONE = {"loadtest/overload"}
+# Minutes, in this order; begun late, they would end late.
+LONGEST = ["loadtest/chaos", "stack/minutes", "ramp/run", "stack/failures", "relay-service/nginx", "ramp/split"]
+LONGEST += ["qr-service/api", "loadtest/ladder"]
+
+
+class Program:
+    """A test program, or all doc tests."""
+
+    def __init__(self, name, command, folder):
+        self.name, self.command, self.folder = name, command, folder
+        self.seconds, self.code = 0.0, None
+
+    def run(self, niced):
+        start = time.monotonic()
+        command = ["nice", "-n", "19", *self.command] if niced else self.command
+        environment = dict(os.environ, CARGO_MANIFEST_DIR=str(self.folder))
+        done = subprocess.run(
+            command, check=False, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+        )
+        self.seconds, self.code = time.monotonic() - start, done.returncode
+        # In one piece, so that no other program's lines are between.
+        sys.stdout.write(f"\n     Running {self.name} ({self.seconds:.1f} s)\n{done.stdout}")
+        sys.stdout.flush()
+
+
+def build():
+    """Builds all test programs and returns them, the longest first."""
+    command = [*CARGO, "--no-run", "--message-format=json-render-diagnostics"]
+    built = subprocess.run(command, check=False, cwd=TOP, stdout=subprocess.PIPE, text=True)
+    if built.returncode != 0:
+        sys.exit(built.returncode)
+    programs = []
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+            folder = Path(message["manifest_path"]).parent
+            package = message["package_id"].rpartition("#")[2].rpartition("@")[0] or folder.name
+            kind, target = message["target"]["kind"][0], message["target"]["name"]
+            name = f"{package}/{target}" if kind == "test" else f"{package}/unit tests of {kind} {target}"
+            programs.append(Program(name, [message["executable"]], folder))
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    return sorted(programs, key=lambda program: rank.get(program.name, len(rank)))
+
+
+def is_in(names, program):
+    return program.name in names or program.name.partition("/")[0] in names
+
+
+def worker(programs, niced=False):
+    """Starts a thread that runs programs until none is left."""
+
+    def run():
+        while programs:
+            try:
+                program = programs.popleft()
+            except IndexError:
+                return
+            program.run(niced)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def main():
+    programs = build()
+    compute = deque(program for program in programs if is_in(COMPUTE, program))
+    compute.append(Program("doc tests", [*CARGO, "--doc"], TOP))
+    alone = deque(program for program in programs if is_in(ALONE, program))
+    others = deque(program for program in programs if program not in compute and program not in alone)
+    every = [*alone, *others, *compute]
+    unknown = [name for name in [*COMPUTE, *ALONE, *LONGEST] if not any(is_in([name], it) for it in every)]
+    if unknown:
+        sys.exit(f"tests.py names what is no test program: {', '.join(unknown)}")
+    computing = worker(compute, niced=True)
+    worker(alone).join()
+    for thread in [worker(others), worker(others), computing]:
+        thread.join()
+
+    print("\nseconds of each program:")
+    for program in sorted(every, key=lambda program: -program.seconds)[:20]:
+        print(f"{program.seconds:8.1f}  {program.name}")
+    failed = [program.name for program in every if program.code != 0]
+    if failed:
+        print(f"tests failed in: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+//! Instructions that a server takes for a request of `/qrcode`, beside those for a static answer by axum.
+//!
+//! They are the process' alone, without the kernel's, and repeat on a busy machine.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anstream::println;
+use anyhow::{Context, ensure};
+use clap::Parser;
+use loadtest::exit_code;
+use loadtest::server::built;
+use loadtest::way::{ask, collected};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Valgrind is slow to start on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Connections of the clients: as many events as a busy server finds at a time.
+const CONNECTIONS: usize = 16;
+/// Requests of the shorter run; the difference to the longer one is without start and end.
+const FEWER: usize = 10 * CONNECTIONS;
+/// The rows: a program of the build, and headers that the clients add. A length, even of nothing, is nothing that
+/// the service answers before hyper.
+const ROWS: [(&str, &str, &str); 3] = [
+    ("a static answer by axum", "examples/static_answer", ""),
+    ("qr-service", "qr-service", ""),
+    ("qr-service, by hyper", "qr-service", "Content-Length: 0\r\n"),
+];
+
+/// Counts the instructions of a request of /qrcode.
+#[derive(Parser)]
+#[command(name = "request")]
+struct Arguments {
+    /// Requests that are counted, for each row
+    #[arg(long, default_value_t = 2000)]
+    requests: usize,
+}
+
+fn main() -> ExitCode {
+    exit_code("request", run(&service_kit::arguments::parse()).map(|()| ExitCode::SUCCESS))
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    ensure!(arguments.requests > 0, "--requests must be 1 or more");
+    println!("| | instructions a request |\n| --- | ---: |");
+    for (name, program, headers) in ROWS {
+        let more = count(program, headers, FEWER + arguments.requests).context(name)?;
+        let count = more.saturating_sub(count(program, headers, FEWER).context(name)?);
+        println!("| {name} | {} |", count / arguments.requests as u64);
+    }
+    Ok(())
+}
+
+/// Instructions of a whole run.
+fn count(program: &str, headers: &str, requests: usize) -> anyhow::Result<u64> {
+    let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let mut valgrind = Command::new("setpriv");
+    // The server ends with this process, however that ends.
+    valgrind.args(["--pdeathsig", "KILL", "--", "valgrind", "--tool=callgrind"]);
+    valgrind.arg("--callgrind-out-file=/dev/null").arg(built(program)?);
+    if program == "qr-service" {
+        valgrind.env("QR_ADDR", addr.to_string()).env("QR_ADMIN_ADDR", "127.0.0.1:0");
+        valgrind.env("QR_WORKER_THREADS", "1");
+    } else {
+        valgrind.arg(addr.to_string());
+    }
+    valgrind.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = valgrind.spawn().context("setpriv")?;
+    let asked = wait_until_it_listens(addr, &mut server)
+        .and_then(|()| ask(addr, requests, CONNECTIONS, headers));
+    let pid = Pid::from_raw(server.id().cast_signed()).context("no process")?;
+    // It may have ended by itself.
+    let _ = kill_process(pid, Signal::TERM);
+    let output = server.wait_with_output()?;
+    asked?;
+    collected(&String::from_utf8_lossy(&output.stderr))
+}
+
+fn wait_until_it_listens(addr: SocketAddr, server: &mut Child) -> anyhow::Result<()> {
+    let deadline = Instant::now() + START_TIMEOUT;
+    while TcpStream::connect(addr).is_err() {
+        ensure!(server.try_wait()?.is_none(), "it does not start (make setup installs valgrind)");
+        ensure!(Instant::now() < deadline, "it does not listen after {START_TIMEOUT:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}

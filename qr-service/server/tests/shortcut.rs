@@ -1,0 +1,104 @@
+//! Requests that are answered before hyper: what hyper and the routes answer to them, and in the same order.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufReader, Write};
+use std::net::SocketAddr;
+use std::process::Command;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use service_kit::testing::{Service, exchange, get, read_status};
+
+fn start() -> Service {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
+    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    Service::start(&mut command)
+}
+
+/// A target and headers, plain or not, legal or not.
+fn request() -> impl Strategy<Value = (String, Vec<String>)> {
+    let query = prop_oneof![
+        4 => "[a-zA-Z0-9._~!$'()*,;=:@/?+-]{1,60}|(%[0-9A-F]{2}){1,30}",
+        1 => "[!-~é\"<>`{}|^#%&]{0,20}",
+        1 => "[a-z%]{500,520}",
+    ];
+    let path = prop_oneof![
+        6 => Just("/qrcode?text="),
+        1 => Just("/qrcode?a=1&text="),
+        1 => prop::sample::select(vec!["/qrcode?text=a&text=", "/qrcode?", "/qrcode", "/qrcode/?text=", "/", "qrcode?text="]),
+    ];
+    let header = prop::sample::select(vec![
+        "host: example.com",
+        "Connection: Keep-Alive",
+        "x-request-id: plain-1",
+        "X-Request-ID: plain-2  ",
+        "x-request-id: two words",
+        "x-request-id:",
+        "if-none-match: \"a\"",
+        "If-None-Match: *",
+        "accept: */*",
+        "a:b",
+        "\u{7f}: b",
+        "a : b",
+        "a: \u{1}",
+        "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    ]);
+    let headers = prop::collection::vec(header.prop_map(str::to_owned), 0..4);
+    ((path, query).prop_map(|(path, query)| path.to_owned() + &query), headers)
+}
+
+/// The answers to these requests, sent at once on one connection, without what differs each time.
+fn answers(addr: SocketAddr, requests: &[(String, Vec<String>)], more: &str) -> String {
+    let mut heads = String::new();
+    for (target, headers) in requests {
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        heads += &format!("GET {target} HTTP/1.1\r\n{headers}{more}\r\n");
+    }
+    let answers = exchange(addr, &(heads + "GET /end HTTP/1.1\r\nconnection: close\r\n\r\n"));
+    let is_made = |line: &str| {
+        let id = line.strip_prefix("x-request-id: ");
+        id.is_some_and(|id| id.trim().len() == 32) || line.starts_with("date: ")
+    };
+    answers
+        .split_inclusive('\n')
+        .map(|line| if is_made(line) { &line[..5] } else { line })
+        .collect()
+}
+
+#[test]
+fn a_plain_request_gets_the_answer_of_hyper_and_the_routes_to_the_byte() {
+    let service = start();
+    let requests = prop::collection::vec(request(), 1..4);
+    let mut runner = TestRunner::default();
+    let ran = runner.run(&requests, |requests| {
+        // A length makes a request one for hyper.
+        let by_hyper = answers(service.addr, &requests, "content-length: 0\r\n");
+        prop_assert_eq!(answers(service.addr, &requests, ""), by_hyper);
+        Ok(())
+    });
+    ran.unwrap();
+}
+
+#[test]
+fn a_plain_request_is_counted_like_any_other() {
+    let service = start();
+    let mut stream = BufReader::new(service.connect());
+    for head in ["", "x-request-id: plain-1\r\n", "content-length: 0\r\n"] {
+        let head = format!("GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n{head}\r\n");
+        stream.get_mut().write_all(head.as_bytes()).unwrap();
+        assert_eq!(read_status(&mut stream, false), 200);
+    }
+    let metrics = get(service.admin_addr, "/metrics");
+    let labels = "{route=\"/qrcode\",method=\"GET\",status=\"200\"}";
+    for line in [
+        &format!("http_requests_total{labels} 3"),
+        &format!("http_request_duration_seconds_count{labels} 3"),
+        "http_requests_in_flight 0",
+        "http_connections_open 1",
+        "qr_generate_seconds_count 3",
+        "qr_png_bytes_count 3",
+    ] {
+        assert!(metrics.lines().any(|it| it == line), "{line} in\n{metrics}");
+    }
+}
