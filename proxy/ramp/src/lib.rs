@@ -40,7 +40,7 @@ mod stop;
 pub mod trial;
 mod watch;
 
-pub use change::{keep_route, pending, prepare, route_of, take, write};
+pub use change::{pending, prepare, route_of, take, write};
 pub use display::lines;
 pub use follow::follow;
 pub use judge::{Judgement, Reading, Verdict};
