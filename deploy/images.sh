@@ -90,7 +90,7 @@ image() {
     esac
 }
 
-for program in qr-service shadow edge ramp; do
+for program in qr-service relay-service shadow edge ramp; do
     image "$program" . -f qr-service/Dockerfile --target "$program"
 done
 image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version" \

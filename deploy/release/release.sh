@@ -28,7 +28,7 @@ source deploy/release/packages.sh
 dist=${DIST:-target/dist}
 files=$dist/files
 images=$dist/images.txt
-programs=${ONLY:-qr qr-service shadow edge ramp contract}
+programs=${ONLY:-qr qr-service relay-service relay-home shadow edge ramp contract}
 # edge is of use in its image only.
 published=${programs/edge/}
 
