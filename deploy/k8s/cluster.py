@@ -53,12 +53,20 @@ class Cluster:
         self.wait_until_none_terminates()
 
     def delete(self):
+        self.delete_pods()
         done = self.run("delete", "-k", self.kustomization, "--ignore-not-found", "--timeout=180s")
         if done.returncode:
             raise Failed(f"delete: {done.stderr.strip()}")
 
+    def delete_pods(self):
+        """Ends every pod. A namespace that is deleted with pods in it is looked at again only after half of their
+        longest grace period."""
+        kinds = "deployments,statefulsets,jobs,services"
+        self.run("-n", NAMESPACE, "delete", kinds, "--all", "--cascade=foreground", "--timeout=180s")
+
     def start_afresh(self):
         """Installs everything anew after a check that failed, so that it fails no other."""
+        self.delete_pods()
         self.run("delete", "namespace", NAMESPACE, OWN_NAMESPACE, "--ignore-not-found", "--timeout=180s")
         self.apply()
         self.wait_until_ready(timeout=300)
@@ -105,6 +113,11 @@ class Cluster:
     def ask_text(self, pod, port, path):
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}:{port}/proxy/{path}"
         return self.kubectl("get", "--raw", path)
+
+    def is_pod_ready(self, pod):
+        done = self.run("-n", NAMESPACE, "get", "pod", pod, "-o", "json")
+        conditions = json.loads(done.stdout)["status"].get("conditions", []) if done.returncode == 0 else []
+        return any(it["type"] == "Ready" and it["status"] == "True" for it in conditions)
 
     def has(self, kind, name):
         return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name").strip())
@@ -153,7 +166,7 @@ class Cluster:
             }
             return all(
                 is_ready(deployment, bounds.get(deployment["metadata"]["name"], 0))
-                for deployment in self.get("deployments")["items"]
+                for deployment in self.get("deployments,statefulsets")["items"]
             )
 
         self.wait_for("every Deployment to be ready", ready, timeout)

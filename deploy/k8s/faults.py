@@ -53,12 +53,12 @@ def clients_notice_no_stop_by_kubectl(cluster):
     return load.summary
 
 
-def set_stop(cluster, words):
-    """Stops the route, or with None ends that, and waits until every proxy has seen it."""
-    patch = json.dumps({"data": {"qrcode.stop": words}})
+def set_stop(cluster, words, route="qrcode"):
+    """Stops a route, or with None ends that, and waits until every proxy has seen it."""
+    patch = json.dumps({"data": {f"{route}.stop": words}})
     cluster.kubectl("patch", "configmap", "split", "--type=merge", "-p", patch)
     expected = "stopped" if words else "not stopped"
-    is_so = lambda: cluster.stops_served() == {expected}
+    is_so = lambda: cluster.stops_served(route) == {expected}
     cluster.wait_for(f"every proxy to say {expected}", is_so, timeout=5)
 
 

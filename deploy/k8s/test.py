@@ -22,13 +22,14 @@ from mistakes import MISTAKES
 from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
 from ramp import ramp
+from relay import RELAY
 from upgrade import IMAGES as UPGRADED
 from upgrade import PRIME, clients_notice_no_upgrade_and_no_way_back
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 VERSION = workspace_version()
-IMAGES = ["qr-service", "legacy-node", "shadow", "ramp", "proxy", "contract", "oha"]
+IMAGES = ["qr-service", "relay-service", "legacy-node", "shadow", "ramp", "proxy", "contract", "oha"]
 READY_WITHIN_SECONDS = 60
 QR_SERVICE_LIMIT_MIB = 32
 
@@ -189,6 +190,7 @@ def deleting_leaves_nothing(cluster):
 
 OPTIONAL = [
     *FAULTS,
+    *RELAY,
     clients_notice_no_upgrade_and_no_way_back,
     *MISTAKES,
     memory_stays_within_the_limits,

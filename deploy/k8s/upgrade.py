@@ -7,10 +7,11 @@ from pathlib import Path
 from check import TOP, workspace_version
 from load import Load
 from ramp import ramp
+from relay import Pairs
 
 PRIME = "prime"
 # `make deploy-test` builds these as PRIME too.
-IMAGES = ["qr-service", "legacy-node", "shadow", "proxy"]
+IMAGES = ["qr-service", "relay-service", "legacy-node", "shadow", "proxy"]
 
 
 def clients_notice_no_upgrade_and_no_way_back(cluster):
@@ -18,7 +19,7 @@ def clients_notice_no_upgrade_and_no_way_back(cluster):
     cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
         prime = kustomization(cluster.kustomization, Path(folder))
-        with Load(cluster, kept=False) as load:
+        with Load(cluster, kept=False) as load, Pairs(cluster) as pairs:
             for target, version in ((prime, PRIME), (cluster.kustomization, workspace_version())):
                 cluster.apply(target)
                 cluster.wait_until_ready(timeout=180)
@@ -27,7 +28,7 @@ def clients_notice_no_upgrade_and_no_way_back(cluster):
                 cluster.expect(versions == {version}, f"{versions} run, not {version}")
                 cluster.expect(shares == {"25"}, f"the proxies of {version} serve {shares}")
     cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
-    return load.summary
+    return f"{load.summary}; {pairs.summary}"
 
 
 def kustomization(target, folder):
