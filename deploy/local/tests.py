@@ -34,8 +34,9 @@ COMPUTE = {
     "qr-service/api",
     "qr-service/compat",
 }
-# Storms of requests with bounds for each. No other program that serves runs meanwhile.
-ALONE = {"loadtest/overload"}
+# Storms of requests with bounds for each, and faults that no client may notice: a side that has no processor is one
+# more fault. No other program that serves runs meanwhile.
+ALONE = {"loadtest/overload", "loadtest/chaos"}
 # Minutes, in this order; begun late, they would end late.
 LONGEST = ["loadtest/chaos", "stack/minutes", "ramp/run", "stack/failures", "relay-service/nginx", "ramp/split"]
 LONGEST += ["qr-service/api", "loadtest/ladder"]

@@ -1,23 +1,93 @@
 # shellcheck shell=bash
 # The packages for other languages; release.sh includes this file, and has what it calls.
+#
+# Each package is installed from its file in an empty folder and draws there. The pictures must decode, and be the
+# same from every package.
+
+text=https://example.com/
+python=$PWD/target/tools/wheel/bin
 
 packages() {
-    local work version arch
+    local version arch
     work=$(mktemp -d)
     version=$(workspace_version)
     arch=$(own_arch)
-    mkdir -p "$files"
-    c_package "$work" "libqr-$version-linux-$arch"
-    node_package "$work/qr-node" "qr-node-$version-linux-$arch.tgz" "$version"
+    mkdir -p "$files" "$work/licences" "$work/drawn"
+    deploy/release/licences.py "$work/licences" qr-c qr-node qr-wasm qr-python
+    c_package "libqr-$version-linux-$arch"
+    python_packages
+    node_package "qr-node-$version-linux-$arch.tgz" "$version"
     # Wasm is the same for every architecture.
-    if [ "$arch" = amd64 ]; then wasm_package "$work/qr-wasm" "qr-wasm-$version.tgz" "$version"; fi
+    if [ "$arch" = amd64 ]; then wasm_package "qr-wasm-$version.tgz" "$version"; fi
     rm -r "$work"
 }
 
+# same_pictures WHO FOLDER: WHO has drawn there code.png as /qrcode does, or drawn.png and drawn.svg as /v1/qr does
+same_pictures() {
+    local drawn first
+    for drawn in "$2"/*.png "$2"/*.svg; do
+        [ -e "$drawn" ] || continue
+        first=$work/drawn/$(basename "$drawn")
+        [ -e "$first" ] || cp "$drawn" "$first"
+        cmp "$drawn" "$first" || die "$1 draws another picture"
+    done
+    "$python/python" -c '
+import sys, zxingcpp
+from PIL import Image
+text, *pictures = sys.argv[1:]
+for picture in pictures:
+    found = zxingcpp.read_barcode(Image.open(picture))
+    if not found or found.text != text:
+        sys.exit(f"{picture}: read {found and found.text!r}")' "$text" "$2"/*.png || die "a picture of $1 does not decode"
+}
+
 c_package() {
-    DESTDIR=$1/$2 qr-service/bindings/c/install.sh /usr/local
-    cp LICENSE* "$1/$2"
-    pack "$1" "$2"
+    local used example=$PWD/qr-service/bindings/c/examples/c/qr.c
+    DESTDIR=$work/$1 qr-service/bindings/c/install.sh /usr/local
+    cp LICENSE* "$work/$1"
+    cp "$work/licences/qr-c.txt" "$work/$1/THIRD-PARTY.txt"
+    pack "$work" "$1"
+
+    used=$(mktemp -d)
+    tar -xzf "$files/$1.tar.gz" -C "$used" --strip-components=1
+    (
+        cd "$used"
+        export PKG_CONFIG_PATH=$used/usr/local/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$used
+        read -r -a shared < <(pkg-config --cflags --libs qr)
+        read -r -a static < <(pkg-config --cflags --libs --static qr | sed 's/-lqr/-l:libqr.a/')
+        cc -o shared "$example" "${shared[@]}"
+        cc -o static "$example" "${static[@]}"
+        LD_LIBRARY_PATH=usr/local/lib ./shared "$text" code.png
+        ./static "$text" static.png
+        cmp static.png code.png
+        rm static.png
+    ) || die "$1 cannot be used"
+    same_pictures "$1" "$used"
+    rm -r "$used"
+}
+
+python_packages() {
+    local here=qr-service/bindings/python built=$work/python package used
+    cp "$work/licences/qr-python.txt" $here/THIRD-PARTY.txt
+    # The wheel is built from the source distribution: so that one is known to be whole. It has a part of the
+    # workspace with the lock file of all, which --locked refuses; the versions are those of the lock file.
+    "$python/maturin" build --quiet --release --sdist --manifest-path $here/Cargo.toml \
+        --interpreter "$python/python" --out "$built"
+    rm $here/THIRD-PARTY.txt
+    # One for every architecture.
+    [ "$(own_arch)" = amd64 ] || rm "$built"/*.tar.gz
+    for package in "$built"/*.whl; do
+        used=$(mktemp -d)
+        python3 -m venv "$used/python"
+        "$used/python/bin/pip" install --quiet --disable-pip-version-check --no-index "$package"
+        (cd "$used" && python/bin/python -c '
+import pathlib, sys, qr_fast
+for form in "png", "svg":
+    pathlib.Path(f"drawn.{form}").write_bytes(qr_fast.draw(sys.argv[1], format=form))' "$text")
+        same_pictures "$(basename "$package")" "$used"
+        rm -r "$used"
+    done
+    mv "$built"/* "$files"
 }
 
 # npm_pack FOLDER FILE DRAW: packs the folder, installs the package elsewhere, and draws pictures with it; DRAW is
@@ -25,45 +95,43 @@ c_package() {
 npm_pack() {
     local used packed
     cp LICENSE* "$1"
+    cp "$work/licences/$(basename "$1").txt" "$1/THIRD-PARTY.txt"
     packed=$(npm pack --silent --pack-destination "$files" "$1")
     [ "$packed" = "$2" ] || mv "$files/$packed" "$files/$2"
     used=$(mktemp -d)
     npm install --silent --no-audit --no-fund --offline --prefix "$used" "$(realpath "$files/$2")"
-    (cd "$used" && node_pictures "$(basename "$1")" "$3") >"$used/drawn"
-    node_pictures ./qr-service/bindings/node ./qr-service/bindings/node | cmp - "$used/drawn" || die "$2 draws other pictures"
+    (cd "$used" && node -e '
+        const [text, ...names] = process.argv.slice(1);
+        const [{ generate }, { draw }] = names.map((name) => require(name));
+        const { writeFileSync } = require("node:fs");
+        writeFileSync("code.png", generate(text));
+        for (const format of ["png", "svg"])
+            writeFileSync(`drawn.${format}`, draw(`text=${text}&format=${format}`).bytes);' "$text" "$(basename "$1")" "$3")
+    same_pictures "$2" "$used"
     rm -r "$used"
 }
 
-# node_pictures PACKAGE DRAW: found from the folder that this is called in. The addon and the Wasm modules draw the
-# same as the service.
-node_pictures() {
-    node -e '
-        const [{ generate }, { draw }] = process.argv.slice(1).map((name) => require(name));
-        process.stdout.write(generate("https://example.com/"));
-        process.stdout.write(draw("text=https://example.com/&format=svg").bytes);' "$@"
-}
-
 node_package() {
-    local here=qr-service/bindings/node
+    local here=qr-service/bindings/node package=$work/qr-node
     $here/build.sh --quiet
-    mkdir "$1"
-    cp $here/*.js $here/*.d.ts $here/qr.node $here/README.md "$1"
+    mkdir "$package"
+    cp $here/*.js $here/*.d.ts $here/qr.node $here/README.md "$package"
     node -e '
         const { private: _, scripts, devDependencies, ...kept } = require(process.argv[1]);
         const limits = { os: ["linux"], cpu: [process.arch], libc: ["glibc"] };
-        console.log(JSON.stringify({ ...kept, ...limits }, null, 2));' "$PWD/$here/package.json" >"$1/package.json"
-    npm_pack "$1" "$2" qr-node
+        console.log(JSON.stringify({ ...kept, ...limits }, null, 2));' "$PWD/$here/package.json" >"$package/package.json"
+    npm_pack "$package" "$1" qr-node
 }
 
 wasm_package() {
-    local built=${CARGO_TARGET_DIR:-target}/wasm
+    local built=${CARGO_TARGET_DIR:-target}/wasm package=$work/qr-wasm
     qr-service/bindings/wasm/build.sh
-    mkdir "$1"
-    cp -r "$built/nodejs" "$built/web" "$built/qr_raw.wasm" qr-service/bindings/wasm/README.md "$1"
-    cat >"$1/package.json" <<EOF
+    mkdir "$package"
+    cp -r "$built/nodejs" "$built/web" "$built/qr_raw.wasm" qr-service/bindings/wasm/README.md "$package"
+    cat >"$package/package.json" <<EOF
 {
   "name": "qr-wasm",
-  "version": "$3",
+  "version": "$2",
   "description": "Draws QR codes as PNG: qr-core as a Wasm module",
   "license": "MIT OR Apache-2.0",
   "exports": {
@@ -74,5 +142,5 @@ wasm_package() {
   "types": "nodejs/qr_wasm.d.ts"
 }
 EOF
-    npm_pack "$1" "$2" qr-wasm/draw
+    npm_pack "$package" "$1" qr-wasm/draw
 }

@@ -4,11 +4,11 @@
 # a report, are in target/dist.
 #
 #   PROFILE=plain  builds the programs in a fraction of the time; what is published has the profile release
-#   SKIP=packages  leaves out the npm and C packages, which take two more release builds
+#   SKIP=packages  leaves out the C, Python and npm packages, which take four more release builds
 #   ONLY="..."     only these programs; they must include qr, qr-service and contract
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-deploy/local/setup.sh release rehearsal wasm
+deploy/local/setup.sh rehearsal packages
 export PATH=$PWD/target/tools/rehearsal/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh
@@ -95,6 +95,20 @@ check_image() {
     rm -r "$work"
 }
 
+# What helm finds in the registry must be install.yaml, whose images are the pushed ones.
+check_chart() {
+    local name digest
+    cmp "$DIST/files/install.yaml" <(
+        cat deploy/k8s/base/namespace.yaml
+        helm template qr "oci://$REGISTRY/charts/carve-out" --version "$($release version)" --plain-http --namespace qr
+    ) || die "the pushed chart is not what install.yaml was made from"
+    while read -r name digest; do
+        case "$(basename "$name")" in
+        qr-service | shadow) grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name" ;;
+        esac
+    done <"$DIST/images.txt"
+}
+
 make_key() {
     (cd "$DIST" && COSIGN_PASSWORD='' cosign generate-key-pair --output-key-prefix "$1" >/dev/null)
 }
@@ -132,8 +146,10 @@ rm -rf "$DIST"
 mkdir -p "$DIST"
 echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git describe --always --dirty)" >"$DIST/report.md"
 printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
-export COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
+export NOT_PUSHED="proxy legacy-node${ONLY:+ shadow}" COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
 
+# Without known vulnerabilities: their list is a repository on GitHub.
+step "licences and sources of crates" cargo deny --offline check --hide-inclusion-graph bans licenses sources
 step "notes from the changelog" $release notes Unreleased >"$DIST/notes.md"
 for arch in amd64 arm64; do
     step "programs for $arch" $release programs "$arch"
@@ -144,12 +160,15 @@ done
 step "archives" $release archives
 case " ${SKIP-} " in
 *" packages "*) ;;
-*) step "npm and C packages" $release packages ;;
+*) step "C, Python and npm packages" $release packages ;;
 esac
 step "SBOMs of the programs" $release sboms
 start_registry
 step "images pushed" push_images
 step "images hold the tried programs" check_images
+step "chart" $release chart
+step "chart pushed, install.yaml written" $release pin
+step "helm renders it from the registry" check_chart
 make_key cosign
 make_key other
 step "checksums signed" $release sums

@@ -6,16 +6,20 @@
 #     release.sh programs ARCH      build the static programs for amd64 or arm64
 #     release.sh try ARCH           run them: versions, a picture, the contract suite
 #     release.sh archives           pack what people download
-#     release.sh packages           pack the npm and C packages of this machine's architecture
+#     release.sh packages           pack the C, Python and npm packages of this machine's architecture, and try each
+#     release.sh chart              write the Helm chart; its images have no digests yet
+#     release.sh pin                make the images in images.txt its defaults, write install.yaml, and push it
 #     release.sh sboms              write one SBOM per program, and check that it names the crates
 #     release.sh sums               write SHA256SUMS over all files, and sign it
-#     release.sh sign               sign the images in images.txt by digest, and attest their SBOMs
+#     release.sh sign               sign the chart, and the images in images.txt, by digest, and attest their SBOMs
 #     release.sh verify             verify all that sums and sign have made
 #
 #   DIST          where everything goes; target/dist by default
 #   PROFILE       Cargo's profile of the programs; release by default, plain for a quick rehearsal
 #   ONLY          only these programs, and CARGO_FLAGS for their builds: both for quick rehearsals
 #   SOURCE_URL    the repository's page, for links in the notes
+#   REGISTRY      where the images are, and the chart goes: REGISTRY/charts
+#   NOT_PUSHED    images that the chart may name without a digest, in rehearsals
 #   COSIGN_KEY    sign with this key, offline; without it, cosign signs by the identity of the workflow
 #   REGISTRY_HTTP set if the registry speaks plain HTTP, as one on loopback does
 set -euo pipefail
@@ -28,6 +32,8 @@ source deploy/release/packages.sh
 dist=${DIST:-target/dist}
 files=$dist/files
 images=$dist/images.txt
+# Name and digest of the pushed chart.
+chart_digest=$dist/chart.txt
 programs=${ONLY:-qr qr-service relay-service relay-home shadow edge ramp contract}
 # edge is of use in its image only.
 published=${programs/edge/}
@@ -67,6 +73,8 @@ commit_time() {
 version_places() {
     grep -HoE 'localhost/[a-z-]+:[0-9][0-9A-Za-z.-]*' \
         proxy/Dockerfile deploy/compose.yaml deploy/k8s/README.md | sed 's|:localhost/.*:| |'
+    grep -HoE '(:|--version )[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]*' deploy/README.md | sed -E 's/:(:|--version )/ /'
+    grep -HoE ' version=[0-9][0-9A-Za-z.-]*' .github/SECURITY.md | sed 's|: version=| |'
     grep -HoE 'newName: localhost/.* newTag: [^ ]+' \
         deploy/k8s/base/kustomization.yaml deploy/k8s/ramp/kustomization.yaml | sed 's|:newName.* | |'
     sed -n 's|^  "version": "\(.*\)",|qr-service/bindings/node/package.json \1|p' \
@@ -216,6 +224,30 @@ sboms() {
     done
 }
 
+chart() {
+    target/tools/python/bin/python deploy/k8s/chart.py --out "$dist/carve-out"
+}
+
+# Who verifies the chart has then verified what runs.
+pin() {
+    local work version name without=()
+    work=$(mktemp -d)
+    version=$(workspace_version)
+    name=${REGISTRY:?}/charts/carve-out
+    read -r -a without <<<"${NOT_PUSHED-}"
+    cp -r "$dist/carve-out" "$work"
+    deploy/k8s/pin.py "$work/carve-out" "$images" --without "${without[@]}"
+    pack "$work" carve-out
+    mv "$files/carve-out.tar.gz" "$files/carve-out-$version.tgz"
+    {
+        cat deploy/k8s/base/namespace.yaml
+        helm template qr "$work/carve-out" --namespace qr
+    } >"$files/install.yaml"
+    rm -r "$work"
+    helm push ${REGISTRY_HTTP:+--plain-http} "$files/carve-out-$version.tgz" "oci://${name%/*}"
+    echo "$name sha256:$(raw_manifest "$name:$version" | sha256sum | cut -d ' ' -f 1)" >"$chart_digest"
+}
+
 # Sets the options of cosign: for signing, for verifying, and for its registry.
 cosign_options() {
     signing=(--yes)
@@ -239,15 +271,19 @@ sums() {
     cosign sign-blob "${signing[@]}" --bundle "$files/SHA256SUMS.sigstore.json" "$files/SHA256SUMS"
 }
 
+raw_manifest() {
+    skopeo inspect --raw ${REGISTRY_HTTP:+--tls-verify=false} "docker://$1"
+}
+
 # parts REFERENCE: "ARCH DIGEST" for each image of an index
 parts() {
-    skopeo inspect --raw ${REGISTRY_HTTP:+--tls-verify=false} "docker://$1" |
-        jq -r '.manifests[] | "\(.platform.architecture) \(.digest)"'
+    raw_manifest "$1" | jq -r '.manifests[] | "\(.platform.architecture) \(.digest)"'
 }
 
 sign() {
     local name digest arch part sbom
     cosign_options
+    cosign sign "${signing[@]}" "${registry[@]}" "$(tr ' ' @ <"$chart_digest")"
     while read -r name digest; do
         cosign sign "${signing[@]}" "${registry[@]}" --recursive "$name@$digest"
         while read -r arch part; do
@@ -267,6 +303,8 @@ verify() {
     cosign_options
     (cd "$files" && sha256sum --check --quiet SHA256SUMS)
     cosign verify-blob "${verifying[@]}" --bundle "$files/SHA256SUMS.sigstore.json" "$files/SHA256SUMS"
+    cosign verify "${verifying[@]}" "${registry[@]}" "$(tr ' ' @ <"$chart_digest")" >/dev/null
+    echo "verified: $(cat "$chart_digest")"
     while read -r name digest; do
         cosign verify "${verifying[@]}" "${registry[@]}" "$name@$digest" >/dev/null
         while read -r arch part; do
@@ -278,9 +316,9 @@ verify() {
 }
 
 case "${1-}" in
-version | notes | programs | try | archives | packages | sboms | sums | sign | verify) "$@" ;;
+version | notes | programs | try | archives | packages | sboms | chart | pin | sums | sign | verify) "$@" ;;
 *)
-    echo "usage: release.sh version|notes|programs|try|archives|packages|sboms|sums|sign|verify ..." >&2
+    echo "usage: release.sh version|notes|programs|try|archives|packages|sboms|chart|pin|sums|sign|verify ..." >&2
     exit 2
     ;;
 esac

@@ -14,7 +14,7 @@ use stack::settings::repository;
 fn nginx_takes_the_files_of_each_row_and_no_two_rows_have_the_same() {
     let place = Place::new(&repository().join("proxy"), &Cores::all()).unwrap();
     let mut seen = BTreeSet::new();
-    for way in Way::all() {
+    for way in Way::all().into_iter().filter(|way| !matches!(way, Way::Instead(_))) {
         let folder = place.write(way).unwrap();
         let files = ["nginx.conf", "locations.conf", "routes.conf", "upstreams.conf"];
         let text: String =

@@ -13,13 +13,15 @@ use tempfile::TempDir;
 const SCRIPT: &str = "deploy/release/release.sh";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What `release.sh version` and `notes` read.
-const FILES: [&str; 9] = [
+const FILES: [&str; 11] = [
     SCRIPT,
     "deploy/release/packages.sh",
     "Cargo.toml",
     "CHANGELOG.md",
     "proxy/Dockerfile",
     "deploy/compose.yaml",
+    "deploy/README.md",
+    ".github/SECURITY.md",
     "deploy/k8s/README.md",
     "deploy/k8s/base/kustomization.yaml",
     "deploy/k8s/ramp/kustomization.yaml",

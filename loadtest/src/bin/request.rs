@@ -69,7 +69,7 @@ fn count(program: &str, headers: &str, requests: usize) -> anyhow::Result<u64> {
     valgrind.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut server = valgrind.spawn().context("setpriv")?;
     let asked = wait_until_it_listens(addr, &mut server)
-        .and_then(|()| ask(addr, requests, CONNECTIONS, headers));
+        .and_then(|()| ask(addr, requests, CONNECTIONS, headers).map(drop));
     let pid = Pid::from_raw(server.id().cast_signed()).context("no process")?;
     // It may have ended by itself.
     let _ = kill_process(pid, Signal::TERM);

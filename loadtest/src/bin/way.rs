@@ -8,7 +8,7 @@ use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::server::Cores;
-use loadtest::way::{Place, Way, count, of_both, time};
+use loadtest::way::{Idle, Place, Way, count, idle, of_both, time};
 use loadtest::{exit_code, load, write, write_json};
 use qr_bench::quartiles;
 use serde::Serialize;
@@ -38,6 +38,10 @@ struct Arguments {
     /// Instead, measure a cache in nginx, with such percentages of the requests repeating a text
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(..=100))]
     repeated: Vec<u8>,
+    /// Instead, measure the memory of so many connections that wait for a next request; at most 2000, as nginx
+    /// has it for an address
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=2000))]
+    idle: Option<u16>,
     /// The folder proxy/ of another checkout; parts that it lacks are left out
     #[arg(long, value_name = "FOLDER")]
     proxy: Option<PathBuf>,
@@ -73,6 +77,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     if !arguments.repeated.is_empty() {
         return measure_cache(arguments);
+    }
+    if let Some(connections) = arguments.idle {
+        return measure_idle(arguments, connections.into());
     }
     let source = arguments.proxy.clone().unwrap_or_else(|| repository().join("proxy"));
     let place = Place::new(&source, &arguments.load_core)?;
@@ -140,6 +147,18 @@ fn measure_cache(arguments: &Arguments) -> anyhow::Result<()> {
     }
     write(&arguments.out.join("cache.md"), &text)?;
     println!("{text}\n{}", arguments.out.join("cache.md").display());
+    Ok(())
+}
+
+fn measure_idle(arguments: &Arguments, connections: usize) -> anyhow::Result<()> {
+    let mut text = String::from(
+        "| memory (PSS) | a few connections, MB | each waiting connection, kB |\n| --- | ---: | ---: |\n",
+    );
+    for Idle { part, few, each } in idle(connections)? {
+        let _ = writeln!(text, "| {} | {:.1} | {:.1} |", part.name(), few as f64 / 1e6, each / 1e3);
+    }
+    write(&arguments.out.join("idle.md"), &text)?;
+    println!("{text}\n{}", arguments.out.join("idle.md").display());
     Ok(())
 }
 

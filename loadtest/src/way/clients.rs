@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use anyhow::{Context, ensure};
 
 /// Sends so many requests over so many kept connections: one on each, then all answers are read. `headers` are
-/// lines that each request has besides.
+/// lines that each request has besides. Returns the connections, which are still open.
 ///
 /// # Errors
 /// If an answer is not 200.
@@ -15,7 +15,7 @@ pub fn ask(
     requests: usize,
     connections: usize,
     headers: &str,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<BufReader<TcpStream>>> {
     let connect = || TcpStream::connect(server).map(BufReader::new);
     let mut streams: Vec<_> =
         (0..connections).map(|_| connect()).collect::<Result<_, _>>().context("the server")?;
@@ -33,7 +33,7 @@ pub fn ask(
         }
         streams[..now].iter_mut().try_for_each(read_answer)?;
     }
-    Ok(())
+    Ok(streams)
 }
 
 fn read_answer(stream: &mut BufReader<TcpStream>) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@
 mod cache;
 mod clients;
 mod count;
+mod idle;
 mod other;
 mod place;
 mod time;
@@ -14,6 +15,7 @@ mod time;
 pub use cache::of_both;
 pub use clients::ask;
 pub use count::{collected, count};
+pub use idle::{Idle, idle};
 pub use other::Other;
 pub use place::{Nginx, Place};
 pub use time::time;

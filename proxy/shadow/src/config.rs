@@ -186,23 +186,12 @@ impl ServiceArguments {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use service_kit::testing::readme_has_settings;
 
     use super::*;
 
     #[test]
     fn the_readme_has_a_row_for_every_setting() {
-        let readme = include_str!("../README.md");
-        let command = Arguments::command();
-        let settings: Vec<_> =
-            command.get_arguments().filter(|argument| argument.get_env().is_some()).collect();
-        for setting in &settings {
-            let flag = setting.get_long().unwrap();
-            let variable = setting.get_env().unwrap().to_str().unwrap();
-            let default = setting.get_default_values()[0].to_str().unwrap();
-            let row = format!("| `--{flag}` | `{variable}` | {default} |");
-            assert!(readme.contains(&row), "README.md has no row {row}");
-            assert_eq!(variable, format!("SHADOW_{}", flag.to_ascii_uppercase().replace('-', "_")));
-        }
-        assert_eq!(readme.matches("| `--").count(), settings.len());
+        readme_has_settings(include_str!("../README.md"), &Arguments::command(), "SHADOW_");
     }
 }

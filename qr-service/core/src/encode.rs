@@ -42,13 +42,16 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
     let text = text.as_bytes();
     let fits =
         |range: usize, bits: u32| bits as usize <= 8 * data_codewords(RANGES[range].1, level);
-    let mut buffer: Choices;
-    let choices = if is_best_as_bytes(text) {
+    // Clearing them takes as long as a tenth of a small symbol, so only what is needed is cleared.
+    let (mut short, mut long): ([u8; 256], [u8; MAX_TEXT_BYTES]);
+    let choices: Option<&mut Choices> = if is_best_as_bytes(text) {
         None
+    } else if text.len() <= 256 {
+        short = [CONTINUES; 256];
+        Some(&mut short)
     } else {
-        // Only here, because clearing it takes long.
-        buffer = [CONTINUES; MAX_TEXT_BYTES];
-        Some(&mut buffer)
+        long = [CONTINUES; MAX_TEXT_BYTES];
+        Some(&mut long)
     };
     let (range, split) = segment(text, choices, fits).ok_or(EncodeError::TooLong)?;
     let (low, high) = RANGES[range];

@@ -83,8 +83,8 @@ pub(crate) const CONTINUES: u8 = 0xff;
 const NEVER: u32 = u32::MAX / 2;
 
 /// At the start of each run, the mode to encode it in: two bits for each mode that the text before it may end
-/// in.
-pub(crate) type Choices = [u8; MAX_TEXT_BYTES];
+/// in. As long as the text, or longer.
+pub(crate) type Choices = [u8];
 
 /// The best split of a text in one range of versions.
 pub(crate) struct Segmentation<'a> {
@@ -269,7 +269,7 @@ mod tests {
             let text = pieces.concat();
             let text = text.as_bytes();
             let mut choices = [CONTINUES; MAX_TEXT_BYTES];
-            let choices = (!is_best_as_bytes(text)).then_some(&mut choices);
+            let choices = (!is_best_as_bytes(text)).then_some(&mut choices[..]);
             let (_, split) = segment(text, choices, |tried, _| tried == range).expect("fits");
             prop_assert_eq!(split.bits as usize, least_bits(text, range));
             let (mut bits, mut joined) = (0, Vec::new());

@@ -228,6 +228,9 @@ async fn forget_old(home: Arc<Home>) {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+    use service_kit::testing::readme_has_settings;
+
     use super::*;
 
     #[test]
@@ -235,5 +238,10 @@ mod tests {
         let named = resolved("localhost:3003").expect("an address");
         assert!(named.ip().is_loopback() && named.port() == 3003, "{named}");
         assert!(resolved("localhost").is_err() && resolved("127.0.0.1").is_err());
+    }
+
+    #[test]
+    fn the_readme_has_a_row_for_every_setting() {
+        readme_has_settings(include_str!("../../README.md"), &Arguments::command(), "HOME_");
     }
 }

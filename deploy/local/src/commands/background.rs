@@ -74,8 +74,13 @@ fn print_urls(settings: &Settings, ours: bool) {
         let nginx = settings.nginx(&name);
         if let (Ok(split), Ok(route)) = (ramp::current(&nginx.route_dir()), ramp::route_of(&nginx))
         {
-            let share = split.share_percent;
-            println!("  route {name:<6} {share}% of {} goes to the new side", route.file.path);
+            let (share, path) = (split.share_percent, &route.file.path);
+            // A stop keeps the share, which says nothing meanwhile.
+            let goes = match ramp::in_force(&nginx) {
+                Ok(Some(stop)) => format!("{}; all of {path} goes to the old side", stop.said()),
+                _ => format!("{share}% of {path} goes to the new side"),
+            };
+            println!("  route {name:<6} {goes}");
         }
     }
 }

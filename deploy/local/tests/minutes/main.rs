@@ -6,6 +6,8 @@
 mod dashboards;
 #[path = "../support/prometheus.rs"]
 mod prometheus;
+mod readme;
+mod shell;
 #[path = "../support/mod.rs"]
 mod support;
 mod your_own_route;

@@ -232,8 +232,9 @@ const LOCATIONS: &str = "#
 # large part of the cost, only the sampled ones come to the location that has one.
 #
 # A route with `cache` keeps what the new side's answers allow (Cache-Control), and asks nobody for it. Each is a
-# file, and making one costs several requests, so only what is asked for a second time is kept. During a ramp nothing is kept or served from there: it would be evidence of no side. $NAME_state, which changes with
-# every move of the share, is part of the key, so what was kept before a rollback is never served after it.
+# file, and making one costs several requests, so only what is asked for a second time is kept. During a ramp
+# nothing is kept or served from there: it would be evidence of no side. $NAME_state, which changes with every
+# move of the share, is part of the key, so what was kept before a rollback is never served after it.
 ";
 
 fn locations(routes: &[Route]) -> String {

@@ -3,7 +3,7 @@
 use super::checksum::Adler;
 use super::deflate::{Counts, Limits, LineCoder, Sink, Writer};
 use super::huffman::{Codes, Lengths};
-use super::search::Elements;
+use super::search;
 use super::{END, LARGE, MIDDLE, SIGNATURE, SMALL, write_chunk};
 use crate::color::Color;
 use crate::modules::Modules;
@@ -61,14 +61,15 @@ fn write_picture<const S: usize>(
     out: &mut Vec<u8>,
 ) {
     let is_plain = *palette == Palette { dark: Color::BLACK, light: Color::WHITE };
-    let mut counts = Counts::new();
-    let found = Elements::find::<S>(modules, layout);
-    let sum = match &found {
-        Some(found) => {
-            found.describe(&mut counts);
-            found.sum
+    // Light pixels are 0, as filter types are, where the palette may say so and repetitions gain from it.
+    let found = search::find(modules, layout, if is_plain { 0xff } else { 0 });
+    let (counts, sum) = match &found {
+        Some(found) => (found.elements.counts(), found.sum),
+        None => {
+            let mut counts = Counts::new();
+            let sum = describe::<S, _>(modules, layout, &mut counts);
+            (counts, sum)
         }
-        None => describe::<S, _>(modules, layout, &mut counts),
     };
     let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
     out.extend_from_slice(&SIGNATURE);
@@ -81,14 +82,15 @@ fn write_picture<const S: usize>(
         out.extend_from_slice(&[1, if is_plain { 0 } else { 3 }, 0, 0, 0]);
     });
     if !is_plain {
-        write_palette(palette, out);
+        let Palette { dark, light } = *palette;
+        write_palette(if found.is_some() { [light, dark] } else { [dark, light] }, out);
     }
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950; see `write_png`.
         out.extend_from_slice(&[0x78, 0x01]);
         let mut writer = Writer::new(&codes, out);
         match &found {
-            Some(found) => found.describe(&mut writer),
+            Some(found) => found.elements.write(&mut writer),
             None => _ = describe::<S, _>(modules, layout, &mut writer),
         }
         writer.finish();
@@ -97,14 +99,13 @@ fn write_picture<const S: usize>(
     out.extend_from_slice(&END);
 }
 
-/// Writes the palette: a dark pixel is 0, a light one 1.
-fn write_palette(palette: &Palette, out: &mut Vec<u8>) {
-    let Palette { dark, light } = palette;
+/// Writes the palette: the colours of pixels that are 0 and of those that are 1.
+fn write_palette(colors: [Color; 2], out: &mut Vec<u8>) {
     write_chunk(out, b"PLTE", |out| {
-        out.extend([dark, light].iter().flat_map(|color| [color.red, color.green, color.blue]));
+        out.extend(colors.iter().flat_map(|color| [color.red, color.green, color.blue]));
     });
     // Entries at the end that are opaque need not be listed.
-    let alphas = [dark.alpha, light.alpha];
+    let alphas = colors.map(|color| color.alpha);
     let listed = 2 - alphas.iter().rev().take_while(|alpha| **alpha == 255).count();
     if listed > 0 {
         write_chunk(out, b"tRNS", |out| out.extend_from_slice(&alphas[..listed]));

@@ -19,8 +19,9 @@ const LENGTH_SYMBOLS: usize = 19;
 /// The order in which the header has the lengths of that code.
 const LENGTH_ORDER: [usize; LENGTH_SYMBOLS] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// Bytes of the longest header: 3 + 14 + 19 * 3 bits, and 316 lengths of at most 7 + 7 bits.
-const MAX_HEADER: usize = 576;
+/// Bytes of the longest header: 3 + 14 + 19 * 3 bits, and 316 lengths of at most 7 + 7 bits; and two more, because
+/// bits are put into three bytes at a time.
+const MAX_HEADER: usize = 576 + 2;
 
 /// Code lengths for one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +59,13 @@ impl Header {
         (&self.bytes[..whole], self.bytes[whole], (self.bits % 8) as u32)
     }
 
+    /// Appends the low `count` bits of `value`, at most 16; its other bits must be zero.
     pub(crate) const fn put(&mut self, value: usize, count: u32) {
-        let mut i = 0;
-        while i < count {
-            self.bytes[self.bits / 8] |= ((value >> i & 1) << (self.bits % 8)) as u8;
-            self.bits += 1;
-            i += 1;
-        }
+        let (at, bits) = (self.bits / 8, value << (self.bits % 8));
+        self.bytes[at] |= bits as u8;
+        self.bytes[at + 1] |= (bits >> 8) as u8;
+        self.bytes[at + 2] |= (bits >> 16) as u8;
+        self.bits += count as usize;
     }
 
     const fn put_code(&mut self, code: u32) {

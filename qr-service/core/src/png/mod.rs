@@ -3,9 +3,17 @@
 mod checksum;
 #[cfg(feature = "png-color")]
 mod color;
+#[cfg(feature = "png-color")]
+mod costs;
 mod deflate;
+#[cfg(feature = "png-color")]
+mod elements;
 mod huffman;
+#[cfg(feature = "png-color")]
+mod places;
 mod prepared;
+#[cfg(feature = "png-color")]
+mod rows;
 #[cfg(feature = "png-color")]
 mod search;
 
