@@ -24,10 +24,13 @@ LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node 
 define RENDER
 $(CARGO) build --quiet $(or $(ROUTES_OF),-p route)
 routes=target/debug/routes
-# The images and manifests have no relay yet, and nginx does not start with the name of a missing server.
-$$routes render --leave-out relay --to proxy $(CHECK)
-$$routes render --leave-out relay --to deploy/k8s/base/proxy --only upstreams.conf $(CHECK) --old http://legacy-node:3000 \
-	--new http://qr-service:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090
+$$routes render --to proxy $(CHECK)
+$$routes render --to deploy/k8s/base/proxy --only upstreams.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
+	--new http://qr-service:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
+	--address 127.0.0.1:3002=legacy-relay:3002 --address 127.0.0.1:3003=legacy-relay:3003 \
+	--address 127.0.0.1:42090=relay-service:42090 --address 127.0.0.1:42091=relay-service:42091 \
+	--address 127.0.0.1:42092=relay-home-0:42092 --address 127.0.0.1:42093=relay-home-0:42093 \
+	--address 127.0.0.1:42094=relay-home-1:42092 --address 127.0.0.1:42095=relay-home-1:42093
 $$routes render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/own-app $(CHECK) \
 	--old http://old.my-app:80 --new http://new.my-app:80 --shadow http://shadow:42080 --prometheus http://prometheus:9090
 $$routes schema $(CHECK) proxy/routes/route.schema.json
@@ -216,6 +219,7 @@ deploy-ramp: ## one of ramp's commands in the cluster of KUBECTL: ARGS='set 25',
 deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'
 	@$(SETUP) manifests
 	TEST=1 deploy/images.sh
+	VERSION=prime deploy/images.sh
 	target/tools/python/bin/python deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
 		--load-image '$(LOAD_IMAGE)' $(ARGS)
 

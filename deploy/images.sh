@@ -4,6 +4,7 @@
 #   BUILD_FLAGS  passed to it, for example --network=host or --build-arg NODE_IMAGE=...
 #   TEST=1       also build the images that `make deploy-test` needs
 #   IMAGES       only these, for example "qr-service ramp"
+#   VERSION      another version than that of Cargo.toml, to test upgrades
 #   SOURCE_URL   the repository's page, for the images' labels
 #
 # For a release, with podman or buildah:
@@ -30,7 +31,7 @@ if [ -z "$builder" ]; then
         if "$builder" info >/dev/null 2>&1; then break; fi
     done
 fi
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+version=${VERSION:-$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)}
 registry=${REGISTRY:-localhost}
 read -r -a flags <<<"${BUILD_FLAGS-}"
 read -r -a push_flags <<<"${PUSH_FLAGS-}"
@@ -89,7 +90,7 @@ image() {
     esac
 }
 
-for program in qr-service shadow edge ramp; do
+for program in qr-service relay-service shadow edge ramp; do
     image "$program" . -f qr-service/Dockerfile --target "$program"
 done
 image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version" \

@@ -90,8 +90,8 @@ class Template:
             self.manifest["metadata"]["namespace"] = self.of("{{ .Release.Namespace }}")
         for subject in self.manifest.get("subjects", []):
             subject["namespace"] = self.of("{{ .Release.Namespace }}")
-        if kind == "Deployment":
-            self.deployment(name)
+        if kind in ("Deployment", "StatefulSet"):
+            self.workload(name)
         if (kind, name) == ("Service", "proxy"):
             self.manifest["spec"]["type"] = self.of("{{ .Values.proxy.service.type }}")
             self.manifest["metadata"]["annotations"] = self.nested(".Values.proxy.service.annotations")
@@ -101,12 +101,12 @@ class Template:
             ours = json.dumps(self.manifest["data"]["clients.conf"])
             text = f'{{{{ printf "%s%s" (include "carve-out.trusted" .) {ours} | toJson }}}}'
             self.manifest["data"]["clients.conf"] = self.of(text)
-        if (kind, name) == ("NetworkPolicy", "proxy"):
+        if kind == "NetworkPolicy" and name in ("proxy", "relay-home"):
             ports = {"ports": self.nested('include "carve-out.apiServerPorts" . | fromYamlArray')}
             self.manifest["spec"]["egress"][-1] = ports
         return self.only_if(condition(kind, name), self.dumped())
 
-    def deployment(self, name):
+    def workload(self, name):
         spec = self.manifest["spec"]
         pod = spec["template"]["spec"]
         if name == "proxy":
@@ -124,7 +124,7 @@ class Template:
         for key in {"runAsUser", "runAsGroup", "fsGroup"} & security.keys():
             security[key] = self.of(("unless", ".Values.openshift", security[key]))
         pod["imagePullSecrets"] = self.nested('include "carve-out.pullSecrets" . | fromYamlArray')
-        for container in pod["containers"]:
+        for container in pod.get("initContainers", []) + pod["containers"]:
             self.container(container, name)
         if name in CLAIMS:
             value, claim_name = CLAIMS[name]

@@ -5,7 +5,7 @@ import subprocess
 import time
 from urllib.parse import urlencode
 
-from pods import NAMESPACE, OHA, OWN_NAMESPACE, PROXY, job, with_policies
+from pods import NAMESPACE, OHA, OWN_NAMESPACE, PROXY, SHELL, job, with_policies
 
 POLL_SECONDS = 0.5
 
@@ -53,9 +53,23 @@ class Cluster:
         self.wait_until_none_terminates()
 
     def delete(self):
+        self.delete_pods()
         done = self.run("delete", "-k", self.kustomization, "--ignore-not-found", "--timeout=180s")
         if done.returncode:
             raise Failed(f"delete: {done.stderr.strip()}")
+
+    def delete_pods(self):
+        """Ends every pod. A namespace that is deleted with pods in it is looked at again only after half of their
+        longest grace period."""
+        kinds = "deployments,statefulsets,jobs,services"
+        self.run("-n", NAMESPACE, "delete", kinds, "--all", "--cascade=foreground", "--timeout=180s")
+
+    def start_afresh(self):
+        """Installs everything anew after a check that failed, so that it fails no other."""
+        self.delete_pods()
+        self.run("delete", "namespace", NAMESPACE, OWN_NAMESPACE, "--ignore-not-found", "--timeout=180s")
+        self.apply()
+        self.wait_until_ready(timeout=300)
 
     # --- Reading -------------------------------------------------------------------------------------
 
@@ -99,6 +113,11 @@ class Cluster:
     def ask_text(self, pod, port, path):
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}:{port}/proxy/{path}"
         return self.kubectl("get", "--raw", path)
+
+    def is_pod_ready(self, pod):
+        done = self.run("-n", NAMESPACE, "get", "pod", pod, "-o", "json")
+        conditions = json.loads(done.stdout)["status"].get("conditions", []) if done.returncode == 0 else []
+        return any(it["type"] == "Ready" and it["status"] == "True" for it in conditions)
 
     def has(self, kind, name):
         return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name").strip())
@@ -147,7 +166,7 @@ class Cluster:
             }
             return all(
                 is_ready(deployment, bounds.get(deployment["metadata"]["name"], 0))
-                for deployment in self.get("deployments")["items"]
+                for deployment in self.get("deployments,statefulsets")["items"]
             )
 
         self.wait_for("every Deployment to be ready", ready, timeout)
@@ -210,6 +229,12 @@ class Cluster:
         }
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{pod}/eviction"
         self.kubectl("create", "--raw", path, "-f", "-", given=json.dumps(eviction))
+
+    def stop_process(self, pod, name):
+        """Sends SIGSTOP to a process of a pod whose containers share their processes."""
+        script = f"kill -STOP $(grep -lx {name} /proc/[0-9]*/comm | cut -d/ -f3)"
+        options = ["--image-pull-policy=IfNotPresent", "--profile=restricted", "--quiet"]
+        self.kubectl("debug", pod, f"--image={SHELL}", *options, "--", "sh", "-c", script)
 
     def start(self, manifest):
         """Starts a pod or a Job, with the network policies that a test client needs."""

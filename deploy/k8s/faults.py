@@ -5,7 +5,7 @@ import time
 
 from load import Load
 from pods import PROXY, QR_SERVICE, pod_template_patch
-from ramp import ramp
+from ramp import ramp, start
 
 
 def clients_notice_no_rollout_of_qr_service(cluster):
@@ -48,13 +48,18 @@ def clients_notice_no_change_of_the_split(cluster):
 def clients_notice_no_stop_by_kubectl(cluster):
     # The patch of deploy/README.md, which needs nothing of ours but the proxies.
     with Load(cluster) as load:
-        for words, expected in [("wrong pictures", "stopped"), (None, "not stopped")]:
-            cluster.kubectl(
-                "patch", "configmap", "split", "--type=merge", "-p", json.dumps({"data": {"qrcode.stop": words}})
-            )
-            is_so = lambda expected=expected: cluster.stops_served() == {expected}
-            cluster.wait_for(f"every proxy to say {expected}", is_so, timeout=5)
+        set_stop(cluster, "wrong pictures")
+        set_stop(cluster, None)
     return load.summary
+
+
+def set_stop(cluster, words, route="qrcode"):
+    """Stops a route, or with None ends that, and waits until every proxy has seen it."""
+    patch = json.dumps({"data": {f"{route}.stop": words}})
+    cluster.kubectl("patch", "configmap", "split", "--type=merge", "-p", patch)
+    expected = "stopped" if words else "not stopped"
+    is_so = lambda: cluster.stops_served(route) == {expected}
+    cluster.wait_for(f"every proxy to say {expected}", is_so, timeout=5)
 
 
 def a_run_passes_the_gates_of_the_clusters_prometheus(cluster):
@@ -82,7 +87,7 @@ def clients_notice_no_scaling(cluster):
     # The autoscaler enforces its bounds even without metrics, so its minimum must allow one pod.
     cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": 1}})
     with Load(cluster) as load:
-        for replicas in (1, 3, 1):
+        for replicas in (1, 10, 2):
             cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
             cluster.wait_for_rollout("qr-service")
             cluster.wait_until_none_terminates()
@@ -109,7 +114,7 @@ def clients_notice_no_pod_killed_at_once(cluster):
 
 def clients_notice_no_pod_that_exceeds_its_memory(cluster):
     # Clients cannot cause this within the default limits, so the test raises the limits.
-    patch = pod_template_patch("qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "20000"})
+    patch = pod_template_patch("qr-service", memory="12Mi", env={"QR_MAX_CONNECTIONS": "5000"})
     cluster.patch("deployment", "qr-service", patch)
     cluster.wait_for_rollout("qr-service")
     with Load(cluster) as load:
@@ -130,6 +135,57 @@ def clients_notice_no_eviction(cluster):
     return load.summary
 
 
+def clients_notice_no_hung_pod(cluster):
+    # A container cannot stop the first process of its namespace, so here all containers of a pod share one.
+    share_processes(cluster, True)
+    with Load(cluster) as load:
+        victim = cluster.pods(QR_SERVICE)[0]
+        cluster.stop_process(victim, "qr-service")
+        restarted = lambda: cluster.restarts().get(f"{victim}/qr-service")
+        cluster.wait_for(f"the kubelet to restart {victim}", restarted, timeout=180)
+        cluster.wait_until_ready()
+    share_processes(cluster, None)
+    cluster.restore()
+    return load.summary
+
+
+def share_processes(cluster, value):
+    patch = {"spec": {"template": {"spec": {"shareProcessNamespace": value}}}}
+    cluster.patch("deployment", "qr-service", patch)
+    cluster.wait_for_rollout("qr-service")
+    cluster.wait_until_none_terminates()
+
+
+def clients_notice_no_minute_without_the_api(cluster):
+    # A test cannot stop a cluster's API. Without this binding it refuses the proxies.
+    with Load(cluster, kept=False) as load:
+        cluster.kubectl("delete", "rolebinding", "proxy-follow-split")
+        time.sleep(60)
+        served = cluster.shares_served(), cluster.stops_served()
+        cluster.expect(served == ({"100"}, {"not stopped"}), f"without the API, the proxies serve {served}")
+        cluster.apply()
+        set_stop(cluster, "wrong pictures")
+        set_stop(cluster, None)
+        cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+        cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    restarts = cluster.restarts()
+    cluster.expect(not restarts, f"containers restarted: {restarts}")
+    return load.summary
+
+
+def a_run_whose_job_is_deleted_is_stopped_by_the_proxies(cluster):
+    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+    with Load(cluster, kept=False) as load:
+        job = start(cluster, ["run", "--steps=25,100", "--hold=5m"])
+        cluster.wait_for("25 % to be served", lambda: cluster.shares_served() == {"25"})
+        cluster.kubectl("delete", "job", job)
+        # After the route's lease, 30 s.
+        cluster.wait_for("every proxy to stop the route", lambda: cluster.stops_served() == {"stopped"})
+        cluster.expect(ramp(cluster, ["clear", "--reason=tested"]) == 0, "ramp clear fails")
+        cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    return load.summary
+
+
 FAULTS = [
     clients_notice_no_rollout_of_qr_service,
     clients_notice_no_rollout_of_the_legacy_app,
@@ -145,4 +201,7 @@ FAULTS = [
     clients_notice_no_pod_killed_at_once,
     clients_notice_no_pod_that_exceeds_its_memory,
     clients_notice_no_eviction,
+    clients_notice_no_hung_pod,
+    clients_notice_no_minute_without_the_api,
+    a_run_whose_job_is_deleted_is_stopped_by_the_proxies,
 ]

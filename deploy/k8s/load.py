@@ -8,9 +8,42 @@ from cluster import Failed
 from pods import NAMESPACE, OHA, client
 
 
-class Load:
-    """Runs oha as a pod at a steady rate while a `with` block lasts; raises Failed at its end if any
-    request failed.
+class Client:
+    """Runs a program as a pod while a `with` block lasts. It prints JSON when the pod is deleted; summarize() turns
+    that into a line, or raises Failed."""
+
+    name = image = None
+    command = None  # the image's own
+    memory = "128Mi"
+
+    def __init__(self, cluster, arguments):
+        self.cluster = cluster
+        self.arguments = arguments
+        self.summary = ""
+
+    def __enter__(self):
+        pod = client(self.name, self.image, self.arguments, self.memory)
+        if self.command:
+            pod["spec"]["containers"][0]["command"] = self.command
+        self.cluster.start(pod)
+        self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{self.name}", "--timeout=30s")
+        command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", f"pod/{self.name}"]
+        self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        time.sleep(2)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        time.sleep(2)
+        self.cluster.kubectl("delete", "pod", self.name, "--wait=false")
+        text, _ = self.log.communicate(timeout=60)
+        self.cluster.kubectl("wait", "--for=delete", f"pod/{self.name}", "--timeout=60s")
+        if not kind:
+            self.summary = self.summarize(json.loads(text))
+        return False
+
+
+class Load(Client):
+    """Runs oha at a steady rate; no request may fail.
 
     nginx closes idle connections when it reloads or stops. A client must resend a request that meets
     such a close (RFC 9112, 9.3.1). Browsers and most libraries do; oha does not. So tests that restart
@@ -20,32 +53,17 @@ class Load:
     # Random texts, so that nothing is cached. oha reads the URL as a regular expression, so the host in
     # it has no dot.
     QRCODE = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
+    name = "load"
+    # Its STOPSIGNAL is SIGINT, on which oha prints its summary.
+    image = OHA
 
     def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE):
-        self.cluster = cluster
-        self.url = url
-        self.options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
+        options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
         if not kept:
-            self.options.append("--disable-keepalive")
-        self.summary = ""
+            options.append("--disable-keepalive")
+        super().__init__(cluster, [*options, "--rand-regex-url", url])
 
-    def __enter__(self):
-        self.cluster.start(client("load", OHA, [*self.options, "--rand-regex-url", self.url]))
-        self.cluster.kubectl("wait", "--for=condition=Ready", "pod/load", "--timeout=30s")
-        command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", "pod/load"]
-        self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        time.sleep(2)
-        return self
-
-    def __exit__(self, kind, error, trace):
-        time.sleep(2)
-        # The image's STOPSIGNAL is SIGINT, on which oha prints its summary.
-        self.cluster.kubectl("delete", "pod", "load", "--wait=false")
-        text, _ = self.log.communicate(timeout=60)
-        self.cluster.kubectl("wait", "--for=delete", "pod/load", "--timeout=60s")
-        if kind:
-            return False
-        outcome = json.loads(text)
+    def summarize(self, outcome):
         statuses = outcome["statusCodeDistribution"]
         # "aborted due to deadline" counts the requests under way when oha was stopped.
         errors = {
@@ -56,5 +74,4 @@ class Load:
         if set(statuses) != {"200"} or errors:
             raise Failed(f"clients noticed: statuses {statuses}, errors {errors}")
         slowest_ms = outcome["summary"]["slowest"] * 1000
-        self.summary = f"{statuses['200']} requests, 0 failed, the slowest {slowest_ms:.0f} ms"
-        return False
+        return f"{statuses['200']} requests, 0 failed, the slowest {slowest_ms:.0f} ms"

@@ -6,6 +6,8 @@ NAMESPACE = "qr"
 # Where overlays/own-app expects two Services of one's own.
 OWN_NAMESPACE = "my-app"
 OHA = f"localhost/oha:{workspace_version()}"
+# An image with a shell.
+SHELL = f"localhost/proxy:{workspace_version()}"
 QR_SERVICE = "app.kubernetes.io/name=qr-service"
 PROXY = "app.kubernetes.io/name=proxy"
 # The label of test clients. It belongs to no part, and the proxy admits anybody.

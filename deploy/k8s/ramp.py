@@ -31,11 +31,17 @@ def main(given=None):
 
 def ramp(cluster, words):
     """Runs ramp as a Job, copies its log to stdout and returns its exit code."""
+    name = start(cluster, words)
+    subprocess.run([*cluster.command, "-n", "qr", "logs", "--follow", f"job/{name}"], check=False)
+    return cluster.wait_for(f"{name} to end", lambda: exit_codes(cluster, name))[0]
+
+
+def start(cluster, words):
+    """Starts ramp as a Job and returns the Job's name."""
     name = f"ramp-{time.time_ns() // 1_000_000}"
     cluster.kubectl("apply", "-f", "-", given=yaml.safe_dump_all(manifests(name, words)))
     cluster.wait_for(f"{name} to start", lambda: started(cluster, name))
-    subprocess.run([*cluster.command, "-n", "qr", "logs", "--follow", f"job/{name}"], check=False)
-    return cluster.wait_for(f"{name} to end", lambda: exit_codes(cluster, name))[0]
+    return name
 
 
 def manifests(name, words):

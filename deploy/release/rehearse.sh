@@ -14,7 +14,7 @@ export DIST=$PWD/target/dist
 release=deploy/release/release.sh
 # The images that are made of nothing but a program. The others need Docker Hub's images for both
 # architectures.
-alone=${ONLY:-qr-service shadow edge ramp contract}
+alone=${ONLY:-qr-service relay-service shadow edge ramp contract}
 
 die() {
     echo "rehearsal: $*" >&2

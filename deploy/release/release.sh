@@ -34,7 +34,7 @@ files=$dist/files
 images=$dist/images.txt
 # Name and digest of the pushed chart.
 chart_digest=$dist/chart.txt
-programs=${ONLY:-qr qr-service shadow edge ramp contract}
+programs=${ONLY:-qr qr-service relay-service relay-home shadow edge ramp contract}
 # edge is of use in its image only.
 published=${programs/edge/}
 

@@ -138,10 +138,7 @@ fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow::Result<Wan
 }
 
 /// Keeps a copy of a route file in the route's folder.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn keep_route(route_dir: &Path, route: &Route) -> anyhow::Result<()> {
+fn keep_route(route_dir: &Path, route: &Route) -> anyhow::Result<()> {
     files::replace(&route_dir.join(ROUTE_FILE), &route.text)
 }
 
@@ -153,14 +150,23 @@ pub fn route_of(nginx: &Nginx) -> anyhow::Result<Route> {
     nginx.route_file()
 }
 
-/// Writes a route's split.conf before nginx starts, from another split.conf. The text is rendered again
-/// from that file's values, so nothing but a split enters nginx' configuration.
+/// Writes a route's file and split below a folder that may be new.
+pub(crate) fn copy_to(nginx_dir: &Path, route: &Route, split: &Split) -> anyhow::Result<()> {
+    let dir = route_dir(nginx_dir, &route.name);
+    fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+    keep_route(&dir, route)?;
+    become_kind(&dir, route, &Wanted::default())?;
+    write(nginx_dir, &route.name, split)
+}
+
+/// Writes a prepared route's split before nginx starts, or for homes, which read it by themselves. It is rendered
+/// from its values, so nothing but a split enters nginx' configuration.
 ///
 /// # Errors
-/// If `from` is missing or `ramp` did not write it, or the file cannot be written.
-pub fn copy(from: &Path, nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
-    let split = split::read(from)?;
-    files::replace(&split::path(&route_dir(nginx_dir, route)), &split.render(route))
+/// If the file cannot be written.
+pub fn write(nginx_dir: &Path, route: &str, split: &Split) -> anyhow::Result<()> {
+    let dir = route_dir(nginx_dir, route);
+    files::replace(&split::path(&dir), &split::text(split, route, &dir))
 }
 
 /// Changes the split of the running nginx and returns once nginx serves it.

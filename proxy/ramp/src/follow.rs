@@ -1,4 +1,4 @@
-//! Keeps one nginx at the cluster's split: `ramp follow`.
+//! Keeps one nginx, or the homes of sessions, at the cluster's split: `ramp follow`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -39,8 +39,11 @@ pub fn follow(
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
     let nginx = |route: String| Nginx { dir: dir.to_owned(), route, at: At::Here(admin) };
-    // The pod starts nginx and this process at the same time, and nginx' container prepares the routes.
-    while split::routes(admin).is_err() && !interrupted.load(Ordering::Relaxed) {
+    let of_sessions = |route: &String| split::is_of_sessions(&route_dir(dir, route));
+    let beside_homes = !prepared(dir).is_empty() && prepared(dir).iter().all(of_sessions);
+    // The pod starts nginx and this process at the same time, and nginx' container prepares the routes. Homes'
+    // routes are prepared before this process starts.
+    while !beside_homes && split::routes(admin).is_err() && !interrupted.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
     }
     if interrupted.load(Ordering::Relaxed) {
@@ -145,6 +148,10 @@ impl Follower<'_> {
     }
 
     fn apply(&mut self, wanted: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
+        if self.nginx.is_of_sessions() {
+            // Homes in this pod read the file; beside nginx it is there for the metrics.
+            return self.write_share(wanted);
+        }
         if self.nginx.served()? == *wanted {
             return Ok(());
         }
@@ -169,6 +176,15 @@ impl Follower<'_> {
                 Err(problem).context("the cluster's split is not applied")
             }
         }
+    }
+
+    fn write_share(&self, wanted: &Split) -> anyhow::Result<()> {
+        if split::current(&self.nginx.route_dir())? == *wanted {
+            return Ok(());
+        }
+        change::write(&self.nginx.dir, &self.nginx.route, wanted)?;
+        eprintln!("{}% of {} goes to the new side.", wanted.share_percent, self.nginx.route);
+        metrics::write(&self.nginx.dir)
     }
 
     fn report(&mut self, problem: String) {

@@ -40,7 +40,7 @@ mod stop;
 pub mod trial;
 mod watch;
 
-pub use change::{copy, keep_route, pending, prepare, route_of, take};
+pub use change::{pending, prepare, route_of, take, write};
 pub use display::lines;
 pub use follow::follow;
 pub use judge::{Judgement, Reading, Verdict};
@@ -49,6 +49,6 @@ pub use nginx::{At, Nginx, choose, choose_here, prepared, route_dir};
 pub use prometheus::Prometheus;
 pub use route::{Key, Route, Share};
 pub use set::{Changed, set};
-pub use split::{Split, Wanted, current};
+pub use split::{Split, Wanted, current, read as read_split};
 pub use stop::{Stop, clear, in_force, keep as keep_stop, prepare as prepare_stops, stop};
 pub use watch::watch;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use procfs::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
 
 use crate::cluster::Cluster;
 use crate::files;
@@ -95,7 +96,7 @@ impl Nginx {
     /// If it does not answer, answers something else, or the cluster's proxies differ.
     pub fn served(&self) -> anyhow::Result<Split> {
         match &self.at {
-            At::Here(_) if self.is_of_sessions() => split::used_by(&self.route_file()?.file.homes),
+            _ if self.is_of_sessions() => split::used_by(&self.route_file()?.file.homes),
             At::Here(admin) => split::served(*admin, &self.route),
             At::Cluster(cluster) => cluster.served(&self.route),
         }
@@ -169,20 +170,30 @@ pub fn prepared(nginx_dir: &Path) -> Vec<String> {
 /// # Errors
 /// If there is no such route, or there are several to choose from.
 pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<String> {
-    let mut routes = prepared(nginx_dir);
-    let others =
-        || routes.iter().filter(|name| !split::is_of_sessions(&route_dir(nginx_dir, name)));
-    if named.is_none() && others().count() == 1 {
-        routes = others().cloned().collect();
-    }
-    choose(routes, named)
+    let known = |name: String| {
+        let sessions = split::is_of_sessions(&route_dir(nginx_dir, &name));
+        Known { name, sessions }
+    };
+    choose(prepared(nginx_dir).into_iter().map(known).collect(), named)
 }
 
-/// The route that somebody named, or else the only one.
+/// A route of an nginx, as it says in `/routes.json`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Known {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) sessions: bool,
+}
+
+/// The same among these routes.
 ///
 /// # Errors
-/// If there is no such route, or there are several to choose from.
-pub fn choose(routes: Vec<String>, named: Option<&str>) -> anyhow::Result<String> {
+/// As above.
+pub fn choose(mut routes: Vec<Known>, named: Option<&str>) -> anyhow::Result<String> {
+    if named.is_none() && routes.iter().filter(|route| !route.sessions).count() == 1 {
+        routes.retain(|route| !route.sessions);
+    }
+    let routes: Vec<String> = routes.into_iter().map(|route| route.name).collect();
     let all = routes.join(", ");
     match named {
         Some(name) if routes.iter().any(|route| route == name) => Ok(name.to_owned()),

@@ -3,7 +3,6 @@
 //! A route of sessions (`judge = "session"`) has a share file instead, which its homes read by themselves: no
 //! change of it reloads nginx.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use route::{Home, Key, Route, Share};
 
+use crate::nginx::Known;
 use crate::{files, http};
 
 pub(crate) const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -175,7 +175,11 @@ pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
     read(&path(route_dir))
 }
 
-pub(crate) fn read(file: &Path) -> anyhow::Result<Split> {
+/// The split that a file holds, whichever of the two texts it is.
+///
+/// # Errors
+/// If the file is missing or `ramp` did not write it.
+pub fn read(file: &Path) -> anyhow::Result<Split> {
     Split::parse(&files::read(file)?)
         .with_context(|| format!("{} is not written by ramp", file.display()))
 }
@@ -224,15 +228,13 @@ pub(crate) fn is_stopped(admin: SocketAddr, route: &str) -> anyhow::Result<bool>
     Ok(body.trim() == "stopped")
 }
 
-/// The names of the routes of an nginx.
-pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<String>> {
-    let url = format!("http://{admin}/split");
+/// The routes of an nginx.
+pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<Known>> {
+    let url = format!("http://{admin}/routes.json");
     let (status, body) = http::get(&url, ADMIN_TIMEOUT)
         .with_context(|| format!("nginx does not answer at {admin}"))?;
     ensure!(status == 200, "{url} answers {status}");
-    let splits: BTreeMap<String, Split> =
-        serde_json::from_str(&body).with_context(|| format!("{url} answers {body:?}"))?;
-    Ok(splits.into_keys().collect())
+    serde_json::from_str(&body).with_context(|| format!("{url} answers {body:?}"))
 }
 
 fn clients(key: &str, variable: &str, share: Share, hit: &str, miss: &str) -> String {

@@ -17,6 +17,7 @@ use std::time::Duration;
 use ramp::{Route, Share, Split, Wanted};
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use support::homes::{self, Home};
 use support::{Place, Process, eventually, routes, stderr, stdout};
 
 /// The ConfigMap.
@@ -265,6 +266,47 @@ fn a_cluster_stops_a_route_by_hand_or_when_its_run_is_silent() {
 }
 
 #[test]
+fn the_share_of_sessions_moves_beside_each_home() {
+    let homes = [Home::start(), Home::start()];
+    let place = homes::place(&homes.each_ref().map(|home| home.addr));
+    let api = Api::start();
+    let _of_the_proxy = follow(&place, &api);
+    let relay = ramp::route_of(&place.nginx_of("relay")).unwrap();
+    let share = |folder: &Path| {
+        let text = std::fs::read_to_string(ramp::route_dir(folder, "relay").join("share")).unwrap();
+        text.lines().next().unwrap().to_owned()
+    };
+    // Each home has a pod of its own, in which no nginx runs.
+    let folders = ["home-0", "home-1"].map(|name| place.beside(name));
+    let mut followers = Vec::new();
+    for (home, folder) in homes.iter().zip(&folders) {
+        ramp::prepare(folder, std::slice::from_ref(&relay), &Wanted::default()).unwrap();
+        ramp::prepare_stops(folder, None).unwrap();
+        *home.file.lock().unwrap() = ramp::route_dir(folder, "relay").join("share");
+        let mut command = in_cluster(&place, &api, &["follow", "--every", "50ms"]);
+        command.env("RAMP_NGINX_DIR", folder);
+        command.env("RAMP_PROXY_ADMIN_ADDR", homes::nobody().to_string());
+        followers.push(Process(command.stderr(Stdio::null()).spawn().unwrap()));
+    }
+    for percent in ["25", "100", "0"] {
+        let output = from_elsewhere(&place, &api, &["set", percent, "--route", "relay"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(folders.each_ref().map(|folder| share(folder)), [percent, percent]);
+        // Beside nginx it is there for the metrics.
+        assert!(eventually(|| share(&place.nginx().dir) == percent));
+    }
+    let said = stdout(&from_elsewhere(&place, &api, &["status", "--route", "relay"]));
+    assert!(said.contains("of the sessions") && said.contains("served  the same"), "{said}");
+    // Where no route is named, the one whose requests are split by nginx is meant.
+    let said = stdout(&from_elsewhere(&place, &api, &["set", "30"]));
+    assert!(said.contains("30% of qrcode"), "{said}");
+    for follower in followers {
+        follower.signal(Signal::TERM);
+        assert_eq!(follower.wait(), Some(0));
+    }
+}
+
+#[test]
 fn somebody_elses_change_is_not_overwritten() {
     let (place, api) = (Place::new(), Api::start());
     let _follower = follow(&place, &api);
@@ -317,8 +359,11 @@ fn a_new_proxy_starts_with_the_clusters_split_and_no_other_text() {
     assert_eq!(written, split.render("qrcode"));
     std::fs::write(splits.join("qrcode.conf"), "split_clients $a $qrcode_split { * new; }")
         .unwrap();
-    let (output, _) = prepare("c");
-    assert!(stderr(&output).contains("qrcode.conf is not written by ramp"), "{}", stderr(&output));
+    for start in ["the first", "after a restart of the container"] {
+        let (output, _) = prepare("c");
+        let said = stderr(&output);
+        assert!(said.contains("qrcode.conf is not written by ramp"), "{start}: {said}");
+    }
 }
 
 #[test]

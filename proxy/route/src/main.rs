@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::{Args, Parser, Subcommand};
-use route::BaseUrl;
 use route::render::{self, Upstreams};
+use route::{BaseUrl, Route};
 
 /// Checks route files, and renders what nginx includes
 #[derive(Parser, Debug)]
@@ -46,12 +46,12 @@ struct Render {
     /// The folder to write to
     #[arg(long, value_name = "FOLDER")]
     to: PathBuf,
-    /// Only this file
-    #[arg(long, value_name = "FILE")]
-    only: Option<String>,
-    /// Without this route; may be given several times
-    #[arg(long, value_name = "NAME")]
-    leave_out: Vec<String>,
+    /// Only these files. NAME.toml is the route file itself, with other addresses
+    #[arg(long, value_name = "FILE,FILE...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Another address in place of one in the route files; may be given several times
+    #[arg(long, value_name = "HOST:PORT=HOST:PORT", value_parser = replacement)]
+    address: Vec<(String, String)>,
     /// Write nothing; fail if a file would change
     #[arg(long)]
     check: bool,
@@ -94,20 +94,36 @@ fn run(command: Command) -> anyhow::Result<()> {
 
 impl Render {
     fn run(self) -> anyhow::Result<()> {
-        let Render { routes, to, only, leave_out, check, old, new, shadow, prometheus } = self;
+        let Render { routes, to, only, address, check, old, new, shadow, prometheus } = self;
         let mut routes = route::load(&routes)?;
-        for name in &leave_out {
-            let there = routes.iter().any(|route| route.name == *name);
-            ensure!(there, "--leave-out {name}: there is no such route");
+        for (here, there) in &address {
+            ensure!(
+                routes.iter().any(|route| route.text.contains(here)),
+                "--address {here}: no route file has it"
+            );
+            for route in &mut routes {
+                *route = Route::parse(&route.name, &route.text.replace(here, there))?;
+            }
         }
-        routes.retain(|route| !leave_out.contains(&route.name));
-        let mut files = render::all(&routes, &Upstreams { old, new, shadow, prometheus });
-        if let Some(only) = only {
-            files.retain(|(name, _)| *name == only);
-            ensure!(!files.is_empty(), "--only {only}: there is no such file");
+        let files = render::all(&routes, &Upstreams { old, new, shadow, prometheus });
+        let mut files: Vec<_> =
+            files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+        if !only.is_empty() {
+            files.retain(|(name, _)| only.iter().any(|only| only == name));
+            files.extend(routes.iter().filter_map(|route| {
+                let name = format!("{}.toml", route.name);
+                only.contains(&name).then(|| (name, render::route_file(route)))
+            }));
+            ensure!(files.len() == only.len(), "--only {}: some are no files", only.join(","));
         }
         files.iter().try_for_each(|(name, text)| place(&to.join(name), text, check))
     }
+}
+
+/// An address and what replaces it.
+fn replacement(text: &str) -> Result<(String, String), String> {
+    let (here, there) = text.split_once('=').ok_or("it has no =")?;
+    Ok((here.to_owned(), there.to_owned()))
 }
 
 /// Writes a file if its text changes; with `check`, fails instead.

@@ -1,6 +1,6 @@
 //! The program: configuration, listeners, and the one route.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,7 +56,8 @@ struct Arguments {
         long,
         env = "HOME_OLD_ADMIN_ADDR",
         default_value = "127.0.0.1:3001",
-        value_name = "IP:PORT"
+        value_name = "HOST:PORT",
+        value_parser = resolved
     )]
     old_admin_addr: SocketAddr,
 
@@ -65,9 +66,26 @@ struct Arguments {
         long,
         env = "HOME_NEW_ADMIN_ADDR",
         default_value = "127.0.0.1:42091",
-        value_name = "IP:PORT"
+        value_name = "HOST:PORT",
+        value_parser = resolved
     )]
     new_admin_addr: SocketAddr,
+
+    /// How long to answer on after a signal, until nobody asks here any more
+    #[arg(
+        long,
+        env = "HOME_SHUTDOWN_DELAY",
+        default_value = "0s",
+        value_name = "TIME",
+        value_parser = arguments::time
+    )]
+    shutdown_delay: Duration,
+}
+
+/// Resolves a name once, as nginx does with its servers: the address of a Service of Kubernetes stays.
+fn resolved(text: &str) -> Result<SocketAddr, String> {
+    let mut found = text.to_socket_addrs().map_err(|error| error.to_string())?;
+    found.next().ok_or_else(|| "the name has no address".to_owned())
 }
 
 /// What every request needs.
@@ -140,7 +158,7 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
         max_connections: 4096,
         connections: Connections::default(),
         shortcut: None,
-        shutdown_delay: Duration::ZERO,
+        shutdown_delay: arguments.shutdown_delay,
         drain_timeout: limit,
     };
     let routes = Router::new().fallback(tell).with_state(home);
@@ -214,6 +232,13 @@ mod tests {
     use service_kit::testing::readme_has_settings;
 
     use super::*;
+
+    #[test]
+    fn a_side_may_be_named() {
+        let named = resolved("localhost:3003").expect("an address");
+        assert!(named.ip().is_loopback() && named.port() == 3003, "{named}");
+        assert!(resolved("localhost").is_err() && resolved("127.0.0.1").is_err());
+    }
 
     #[test]
     fn the_readme_has_a_row_for_every_setting() {

@@ -66,8 +66,10 @@ func render(name, folder string, arguments []string) error {
 	}
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		base := path.Base(file)
-		if !strings.HasPrefix(base, "_") && base != "NOTES.txt" && strings.TrimSpace(files[file]) != "" {
-			fmt.Printf("---\n# Source: %s\n%s\n", file, files[file])
+		// helm prints no empty object either for a file that begins with a separator.
+		text := strings.TrimPrefix(strings.TrimSpace(files[file]), "---\n")
+		if !strings.HasPrefix(base, "_") && base != "NOTES.txt" && text != "" {
+			fmt.Printf("---\n# Source: %s\n%s\n", file, text)
 		}
 	}
 	return nil

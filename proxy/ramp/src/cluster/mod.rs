@@ -2,7 +2,8 @@
 //!
 //! A ConfigMap holds each route's split as the text of its `split.conf`. `ramp follow` runs beside nginx in each
 //! proxy's pod and applies the split there, as `ramp set` does on one machine. This module patches
-//! the ConfigMap and asks every proxy which split it serves.
+//! the ConfigMap and asks every proxy which split it serves; for a route of sessions, it asks the homes, beside
+//! which `ramp follow` writes the share file.
 
 mod api;
 
@@ -17,10 +18,11 @@ use anyhow::{Context, bail, ensure};
 use route::Route;
 use serde_json::json;
 
+use crate::nginx::Known;
 use crate::pulse::Told;
 use crate::split::{self, ADMIN_TIMEOUT, Split};
 use crate::stop::Stop;
-use crate::{files, http};
+use crate::{change, http};
 
 use api::{Api, Refused};
 
@@ -104,25 +106,26 @@ impl Cluster {
         Ok(Cluster { api, path: config_map.path, proxies, seen: Arc::default() })
     }
 
-    /// Writes the cluster's split of a route into a folder's `split.conf`, the copy that ramp then changes.
+    /// Writes a route's file and the cluster's split of it below a folder: the copy that ramp then changes.
     ///
     /// # Errors
-    /// If the cluster does not answer, or the file cannot be written.
-    pub fn copy_to(&self, dir: &Path, route: &str) -> anyhow::Result<()> {
-        let split = match self.fetch(route)? {
+    /// If the cluster does not answer, or a file cannot be written.
+    pub fn copy_to(&self, nginx_dir: &Path, name: &str) -> anyhow::Result<()> {
+        let route = self.route(name)?;
+        let split = match self.fetch(name)? {
             Some(split) => split,
-            // Nobody has set a split yet, so the proxies serve the one from the route file.
-            None => self.served(route)?,
+            // Nobody has set a split yet, so the proxies and homes use the one from the route file.
+            None if route.is_session() => split::used_by(&route.file.homes)?,
+            None => self.served(name)?,
         };
-        std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
-        files::replace(&split::path(dir), &split.render(route))
+        change::copy_to(nginx_dir, &route, &split)
     }
 
     /// The routes of the proxies. Waits for their first answer.
     ///
     /// # Errors
     /// If no proxy answers in time.
-    pub fn routes(&self) -> anyhow::Result<Vec<String>> {
+    pub fn routes(&self) -> anyhow::Result<Vec<Known>> {
         let ask = || split::routes(self.first_proxy()?);
         let deadline = Instant::now() + LET_IN_TIMEOUT;
         loop {
@@ -134,10 +137,7 @@ impl Cluster {
     }
 
     /// A route's file, as a proxy has it.
-    ///
-    /// # Errors
-    /// If the proxy does not answer with a route file.
-    pub fn route(&self, name: &str) -> anyhow::Result<Route> {
+    fn route(&self, name: &str) -> anyhow::Result<Route> {
         let url = format!("http://{}/routes/{name}/route.toml", self.first_proxy()?);
         let (status, text) =
             http::get(&url, ADMIN_TIMEOUT).with_context(|| format!("no answer from {url}"))?;

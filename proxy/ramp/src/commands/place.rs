@@ -101,9 +101,7 @@ impl Place {
         if self.target == Target::Kubernetes {
             let cluster = self.cluster()?;
             let route = ramp::choose(cluster.routes()?, self.route.as_deref())?;
-            let route_dir = ramp::route_dir(&dir, &route);
-            cluster.copy_to(&route_dir, &route)?;
-            ramp::keep_route(&route_dir, &cluster.route(&route)?)?;
+            cluster.copy_to(&dir, &route)?;
             return Ok(Nginx { dir, route, at: At::Cluster(cluster) });
         }
         let there = dir.join("nginx.conf").is_file();

@@ -28,13 +28,19 @@ impl Prepare {
         let dir = place.dir()?;
         let routes = route::load(&self.routes)?;
         let before = ramp::prepared(&dir);
-        ramp::prepare(&dir, &routes, &Wanted::default())?;
+        let mut splits = Vec::new();
         for route in routes.iter().filter(|route| !before.contains(&route.name)) {
             let split =
                 self.splits.as_ref().map(|folder| folder.join(format!("{}.conf", route.name)));
-            if let Some(split) = split.filter(|file| file.is_file()) {
-                ramp::copy(&split, &dir, &route.name)?;
+            if let Some(file) = split.filter(|file| file.is_file()) {
+                splits.push((&route.name, ramp::read_split(&file)?));
             }
+        }
+        // Not before all of them are read: a container that restarts keeps what is prepared, which would be the
+        // route file's share where the cluster's was refused.
+        ramp::prepare(&dir, &routes, &Wanted::default())?;
+        for (route, split) in splits {
+            ramp::write(&dir, route, &split)?;
         }
         ramp::prepare_stops(&dir, self.stops.as_deref())?;
         if let Some(splits) = self.splits {

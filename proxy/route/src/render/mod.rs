@@ -52,6 +52,13 @@ pub fn all(routes: &[Route], upstreams: &Upstreams) -> Vec<(&'static str, String
     ]
 }
 
+/// A route's own file, for other servers than those it was written for: without the line that names its schema,
+/// which lies beside the other.
+pub fn route_file(route: &Route) -> String {
+    let lines = route.text.lines().filter(|line| !line.starts_with("#:schema"));
+    format!("{HEAD}{}\n", lines.collect::<Vec<_>>().join("\n"))
+}
+
 const UPSTREAMS: &str = "#
 # nginx closes idle connections after 30 s, before the sides do (65 s in legacy-node, 75 s in
 # qr-service). Otherwise a request could use a connection that is closing. keepalive_requests ends each

@@ -24,10 +24,14 @@ pub(super) fn workers(routes: &[Route]) -> String {
 
 pub(super) fn upstreams(route: &Route) -> String {
     let (name, file) = (route.variable(), &route.file);
-    let mut text = format!("\nupstream {name}_homes {{\n    zone {name}_homes 64k;\n");
+    let mut text = format!(
+        "\n# max_fails=0: a home that is marked as down is not asked for 10 s. If the other one ended meanwhile, the \
+         old side would\n# serve, and keys that wait on the new side would have their other half there.\n\
+         upstream {name}_homes {{\n    zone {name}_homes 64k;\n"
+    );
     for (number, home) in file.homes.iter().enumerate() {
         let backup = if number == 0 { "" } else { " backup" };
-        let _ = writeln!(text, "    server {}{backup};", home.url.authority());
+        let _ = writeln!(text, "    server {} max_fails=0{backup};", home.url.authority());
     }
     text += "    keepalive 32;\n    keepalive_timeout 30s;\n}\n";
     for (side, which) in [(&file.old, "old"), (&file.new, "new")] {

@@ -1,0 +1,121 @@
+"""The streaming relay: clients send and receive files while its route moves and its pods are replaced."""
+
+from check import workspace_version
+from cluster import Failed
+from faults import set_stop
+from load import Client
+from ramp import ramp
+
+# Ten pairs a second until SIGTERM. Either half comes first, the other one up to a second later.
+PROGRAM = """
+const http = require("node:http");
+const { randomBytes } = require("node:crypto");
+const { once } = require("node:events");
+const { setTimeout: pause } = require("node:timers/promises");
+
+const outcome = { pairs: 0, failed: [] };
+let isOver = false;
+process.on("SIGTERM", () => { isOver = true; });
+
+async function ask(method, path, body) {
+    // A connection of its own: a proxy that stops closes kept ones.
+    const request = http.request(`http://proxy${path}`, { method, agent: false, signal: AbortSignal.timeout(20_000) });
+    request.end(body);
+    const [answer] = await once(request, "response");
+    request.on("error", () => {}); // the answer has it too
+    return [answer.statusCode, Buffer.concat(await answer.toArray())];
+}
+
+async function send(path, file) {
+    const [status, lines] = await ask("PUT", path, file);
+    if (status !== 200 || !lines.includes("Sent successfully")) throw `sender: ${status} ${lines}`;
+}
+
+async function receive(path, file) {
+    const [status, bytes] = await ask("GET", path);
+    if (status !== 200 || !bytes.equals(file)) throw `receiver: ${status}, ${bytes.length} bytes`;
+}
+
+async function pair() {
+    const path = `/p/${randomBytes(16).toString("hex")}`;
+    const file = randomBytes(200_000);
+    const halves = Math.random() < 0.5 ? [send, receive] : [receive, send];
+    const first = halves[0](path, file);
+    first.catch(() => {}); // reported below
+    await pause(Math.random() * 1000);
+    await Promise.all([first, halves[1](path, file)]);
+    outcome.pairs += 1;
+}
+
+(async () => {
+    const pairs = [];
+    while (!isOver) {
+        pairs.push(pair().catch((why) => outcome.failed.push(`${new Date().toISOString()} ${why}`)));
+        await pause(100);
+    }
+    await Promise.all(pairs);
+    console.log(JSON.stringify(outcome));
+})();
+"""
+
+
+class Pairs(Client):
+    """Sends files to receivers; each has to arrive whole."""
+
+    name = "pairs"
+    image = f"localhost/legacy-node:{workspace_version()}"
+    command = ["node"]
+    memory = "256Mi"
+
+    def __init__(self, cluster):
+        super().__init__(cluster, ["-e", PROGRAM])
+
+    def summarize(self, outcome):
+        pairs, failed = outcome["pairs"], outcome["failed"]
+        if failed or not pairs:
+            raise Failed(f"of {pairs + len(failed)} pairs, {len(failed)} failed: {failed[:5]}")
+        return f"{pairs} pairs, none failed"
+
+
+def a_run_of_the_relay_passes_its_gates(cluster):
+    with Pairs(cluster) as pairs:
+        code = ramp(cluster, ["--route=relay", "run", "--steps=50,100", "--hold=30s", "--patience=90s"])
+    cluster.expect(code == 0, f"ramp --route=relay run ends with {code}")
+    return pairs.summary
+
+
+def clients_lose_no_pair_while_the_relay_moves(cluster):
+    with Pairs(cluster) as pairs:
+        for percent in ("0", "50", "100", "25"):
+            move(cluster, percent)
+        set_stop(cluster, "streams are cut", "relay")
+        set_stop(cluster, None, "relay")
+    sides = cluster.measure('count(sum by (side) (edge_requests_total{route="relay",side=~"old|new"}) > 0)')
+    cluster.expect(sides == 2, f"{sides} sides have served")
+    return pairs.summary
+
+
+def clients_lose_no_pair_when_homes_and_sides_restart(cluster):
+    move(cluster, "50")
+    with Pairs(cluster) as pairs:
+        for home in ("relay-home-0", "relay-home-1"):
+            cluster.kubectl("delete", "pod", home)
+            cluster.wait_for(f"{home} to be back", lambda home=home: cluster.is_pod_ready(home))
+        # At once, as an upgrade does.
+        sides = ("relay-service", "legacy-relay")
+        cluster.kubectl("rollout", "restart", *(f"deployment/{side}" for side in sides))
+        for side in sides:
+            cluster.wait_for_rollout(side)
+    move(cluster, "0")
+    return pairs.summary
+
+
+def move(cluster, percent):
+    cluster.expect(ramp(cluster, ["--route=relay", "set", percent]) == 0, f"ramp --route=relay set {percent} fails")
+
+
+RELAY = [
+    a_run_of_the_relay_passes_its_gates,
+    clients_lose_no_pair_while_the_relay_moves,
+    clients_lose_no_pair_when_homes_and_sides_restart,
+]
