@@ -77,8 +77,7 @@ fn the_description_allows_what_is_answered_and_forbids_what_it_can_say_is_wrong(
             "Options",
             vec![
                 json!({"text": "a", "dark": "#036", "light": "255-255-255", "filename": "a b.png"}),
-                // Python writes whole numbers so.
-                json!({"data": "_-8=", "light": "0000", "scale": 8.0, "level": null}),
+                json!({"data": "_-8=", "light": "0000", "scale": 8, "level": null}),
                 json!({"text": "a", "logo": LOGO}),
             ],
             vec![
@@ -168,6 +167,16 @@ fn the_description_allows_what_is_answered_and_forbids_what_it_can_say_is_wrong(
             assert_eq!(answer.status, status, "{path} {body} {}", answer.text());
             assert_eq!(schema.is_valid(&body), status == 200, "{name} {body}");
         }
+    }
+}
+
+#[test]
+fn a_whole_number_may_have_a_point() {
+    let service = start(&[]);
+    // Python writes it so, and it is an integer of JSON Schema.
+    for (scale, status) in [(json!(8.0), 200), (json!(8.5), 400), (json!(1e300), 400)] {
+        let answer = post_json(service.addr, "/v1/qr", &json!({"text": "a", "scale": scale}));
+        assert_eq!(answer.status, status, "{scale}");
     }
 }
 
