@@ -26,7 +26,7 @@ options! {
         /// The text to encode, as UTF-8.
         text: String = text(1, 7089).example("https://example.com/"),
         /// Bytes to encode instead of a text: Base64 by RFC 4648, either alphabet, padded or not.
-        data: Bytes = text(2, 9456).format("byte").pattern("^[A-Za-z0-9+/_-]+=*$"),
+        data: Bytes = text(2, 9456).format("byte").pattern("^[A-Za-z0-9+/_-]+={0,2}$"),
 
         /// The kind of symbol.
         kind: Kind = one_of(Kind::NAMED).default("qr"),
@@ -78,7 +78,7 @@ options! {
         /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
         /// default, and the version rises until each block of error correction can spare what the logo covers.
         /// Only for `qr`.
-        logo: Logo = text(1, 350_000).pattern("^[Dd][Aa][Tt][Aa]:[^,]*;base64,[A-Za-z0-9+/_-]*=*$"),
+        logo: Logo = text(1, 350_000).pattern("^[Dd][Aa][Tt][Aa]:[^,]*;base64,[A-Za-z0-9+/_-]*={0,2}$"),
         /// Width of the logo's field as a share of the symbol's.
         logo_size: f64 = number(0.05, 0.5).default("0.2"),
         /// The characters of `txt`.
