@@ -9,5 +9,6 @@ here=$(dirname "$0")
 tools=$here/../../target/tools/schemathesis
 test -x "$tools/bin/schemathesis" || { python3 -m venv "$tools" && "$tools/bin/pip" install --quiet schemathesis==4.32.5; }
 export PYTHONPATH="$here" SCHEMATHESIS_HOOKS=schemathesis_checks PYTHONDONTWRITEBYTECODE=1
-exec "$tools/bin/schemathesis" run "$1/v1/openapi.json" --checks all --exclude-checks positive_data_acceptance \
-	--max-examples "${2:-100}" --continue-on-failure --request-timeout 20
+exec "$tools/bin/schemathesis" --config-file "$here/schemathesis.toml" run "$1/v1/openapi.json" \
+	--checks all --exclude-checks positive_data_acceptance --max-examples "${2:-100}" \
+	--continue-on-failure --request-timeout 20
