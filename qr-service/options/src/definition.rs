@@ -13,6 +13,7 @@ pub struct Definition {
     default: Option<&'static str>,
     example: Option<&'static str>,
     format: Option<&'static str>,
+    pattern: Option<&'static str>,
 }
 
 /// A type with its limits.
@@ -35,7 +36,15 @@ pub(crate) struct Named {
 }
 
 const fn of(of: Of) -> Definition {
-    Definition { name: "", description: &[], of, default: None, example: None, format: None }
+    Definition {
+        name: "",
+        description: &[],
+        of,
+        default: None,
+        example: None,
+        format: None,
+        pattern: None,
+    }
 }
 
 /// True or false, by default false.
@@ -89,6 +98,11 @@ impl Definition {
         Definition { format: Some(name), ..self }
     }
 
+    /// What its type's own code takes, as far as a regular expression can say it.
+    pub(crate) const fn pattern(self, expression: &'static str) -> Self {
+        Definition { pattern: Some(expression), ..self }
+    }
+
     /// As JSON Schema has it (and OpenAPI 3.1). An option may be null, which is as if it were not given.
     fn schema(&self) -> Value {
         let mut schema = match self.of {
@@ -115,7 +129,9 @@ impl Definition {
             let value = if is_text { None } else { serde_json::from_str(default).ok() };
             schema["default"] = value.unwrap_or_else(|| default.into());
         }
-        for (name, value) in [("example", self.example), ("format", self.format)] {
+        for (name, value) in
+            [("example", self.example), ("format", self.format), ("pattern", self.pattern)]
+        {
             if let Some(value) = value {
                 schema[name] = value.into();
             }

@@ -17,13 +17,16 @@ pub const MAX_SIZE_PX: u32 = 4096;
 /// The widest page of a PDF or EPS, in millimetres.
 pub const MAX_MM: f64 = 1000.0;
 
+/// A colour. The last alternative also has numbers above 255, which are refused.
+const COLOUR: &str = "^(#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[0-9]+-[0-9]+-[0-9]+)$";
+
 options! {
     /// What to encode, and how to draw it. `text` or `data` is required, all else has a default.
     Options {
         /// The text to encode, as UTF-8.
         text: String = text(1, 7089).example("https://example.com/"),
         /// Bytes to encode instead of a text: Base64 by RFC 4648, either alphabet, padded or not.
-        data: Bytes = text(2, 9456).format("byte"),
+        data: Bytes = text(2, 9456).format("byte").pattern("^[A-Za-z0-9+/_-]+={0,2}$"),
 
         /// The kind of symbol.
         kind: Kind = one_of(Kind::NAMED).default("qr"),
@@ -64,9 +67,9 @@ options! {
         width_mm: f64 = number(1.0, 1000.0).default("40"),
         /// Colour of the dark modules, for `png` and `svg`: 3, 4, 6 or 8 hexadecimal digits, the last ones
         /// opacity, `#` before them or not.
-        dark: Ink = any_text().default("000").example("#036"),
+        dark: Ink = any_text().default("000").example("#036").pattern(COLOUR),
         /// Colour of the light modules and the quiet zone; `0000` is transparent.
-        light: Ink = any_text().default("fff").example("ffffff00"),
+        light: Ink = any_text().default("fff").example("ffffff00").pattern(COLOUR),
         /// Shape of the modules, for `png` and `svg`. Only for `qr`.
         shape: Shape = one_of(Shape::NAMED).default("square"),
         /// Shape of the three finder patterns, for `png` and `svg`. Only for `qr`.
@@ -75,7 +78,7 @@ options! {
         /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
         /// default, and the version rises until each block of error correction can spare what the logo covers.
         /// Only for `qr`.
-        logo: Logo = text(1, 350_000),
+        logo: Logo = text(1, 350_000).pattern("^[Dd][Aa][Tt][Aa]:[^,]*;base64,[A-Za-z0-9+/_-]*={0,2}$"),
         /// Width of the logo's field as a share of the symbol's.
         logo_size: f64 = number(0.05, 0.5).default("0.2"),
         /// The characters of `txt`.
@@ -85,7 +88,7 @@ options! {
         /// Title for screen readers, for `svg`.
         title: String = text(1, 500),
         /// File name, which makes a browser download the picture.
-        filename: String = text(1, 200),
+        filename: String = text(1, 200).pattern(r#"^[^/\\"\u0000-\u001F\u007F-\u009F]+$"#),
     }
 }
 

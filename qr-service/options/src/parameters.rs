@@ -143,6 +143,20 @@ impl Schema {
         read.ok()
     }
 
+    /// A whole number that JSON has with a point, as Python writes `8.0`: JSON Schema's integers include it.
+    fn json_value(&self, name: &str, value: Value) -> Value {
+        let is_integer = self.parameters.get(name).is_some_and(|it| it.of == Type::Integer);
+        match value.as_f64() {
+            // Each of these is a number of its own, and all limits are below them.
+            Some(number)
+                if is_integer && value.is_f64() && number.fract() == 0.0 && number.abs() < 1e15 =>
+            {
+                Value::from(number as i64)
+            }
+            _ => value,
+        }
+    }
+
     /// Turns a value of a query into one of JSON, by the parameter's type. What is no number stays text.
     fn query_value(&self, name: &str, text: Cow<'_, str>) -> Value {
         let of = self.parameters.get(name).map_or(Type::Text, |parameter| parameter.of);
@@ -319,11 +333,14 @@ pub fn read_entries(
 ) -> Map<String, Value> {
     let mut values = Map::new();
     for (name, value) in entries {
-        if !schemas.iter().any(|schema| schema.has(&name)) {
+        let Some(schema) = schemas.iter().find(|schema| schema.has(&name)) else {
             faults.push(unknown(&name, schemas));
-        } else if values.contains_key(&name) {
+            continue;
+        };
+        if values.contains_key(&name) {
             faults.push(Fault::new(&name, Code::Repeated, "give it once"));
         } else {
+            let value = schema.json_value(&name, value);
             values.insert(name, value);
         }
     }

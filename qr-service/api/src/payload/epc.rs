@@ -16,16 +16,25 @@ pub(super) struct Epc {
     #[schema(min_length = 1, max_length = 70)]
     beneficiary: String,
     /// Account that is paid into; spaces do not count.
-    #[schema(min_length = 15, max_length = 42)]
+    #[schema(
+        min_length = 15,
+        max_length = 42,
+        pattern = r"^\s*[A-Za-z]\s*[A-Za-z]\s*[0-9]\s*[0-9][A-Za-z0-9\s]+$"
+    )]
     iban: String,
     /// Bank of the account, 8 or 11 characters. Within the European Economic Area it is not needed.
-    #[schema(min_length = 8, max_length = 11)]
+    #[schema(min_length = 8, max_length = 11, pattern = r"^([A-Za-z0-9]{8}|[A-Za-z0-9]{11})$")]
     bic: Option<String>,
     /// Amount in euro, with a point and at most two decimals. Without it the payer chooses.
-    #[schema(min_length = 1, max_length = 12, example = "12.30")]
+    #[schema(
+        min_length = 1,
+        max_length = 12,
+        example = "12.30",
+        pattern = r"^[0-9]+(\.[0-9]{1,2})?$"
+    )]
     amount: Option<String>,
     /// Purpose code of ISO 20022, four letters at most.
-    #[schema(min_length = 1, max_length = 4)]
+    #[schema(min_length = 1, max_length = 4, pattern = "^[A-Za-z0-9]+$")]
     purpose: Option<String>,
     /// Structured reference, such as one of ISO 11649. It excludes `remittance`.
     #[schema(min_length = 1, max_length = 35)]

@@ -11,7 +11,12 @@ use crate::fault::{Code, Fault};
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Gs1 {
     /// Such as `(01)09506000134352(10)ABC123(21)4711`.
-    #[schema(min_length = 4, max_length = 1000, example = "(01)09506000134352(10)ABC123")]
+    #[schema(
+        min_length = 4,
+        max_length = 1000,
+        example = "(01)09506000134352(10)ABC123",
+        pattern = r"^\([0-9]{2,4}\)"
+    )]
     elements: String,
 }
 

@@ -58,7 +58,7 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
         title,
         is_secret: false,
         preset: Preset::None,
-        describe: || serde_json::to_value(T::schema()).unwrap_or_default(),
+        describe: described::<T>,
         schema: schema_of::<T>,
         compose: |schema, values, faults| {
             let Some(fields) = schema.read::<T>(values, faults) else { return String::new() };
@@ -70,6 +70,36 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
             text
         },
     }
+}
+
+/// What fields of these names match in every kind, for the description. It refuses nothing that
+/// [`Payload::compose`] takes, which also checks what no regular expression says.
+const PATTERNS: [(&[&str], &str); 5] = [
+    (&["phone", "mobile"], r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$"),
+    (
+        &["email", "to", "cc"],
+        r"^[^@\s<>,;\u0000-\u001F\u007F-\u009F]+@[^@\s<>,;\u0000-\u001F\u007F-\u009F]+$",
+    ),
+    (&["start", "end"], r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z?)?$"),
+    (&["account", "issuer"], r"^[^:\u0000-\u001F\u007F-\u009F]+$"),
+    (
+        &["ssid", "url", "beneficiary", "reference", "remittance", "information"],
+        r"^[^\u0000-\u001F\u007F-\u009F]+$",
+    ),
+];
+
+/// The schema of a struct's fields, with their patterns.
+fn described<T: PartialSchema>() -> Value {
+    // utoipa's schemas always serialise.
+    let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
+    for (names, pattern) in PATTERNS {
+        for name in names {
+            if let Some(field) = schema["properties"].get_mut(name) {
+                field["pattern"] = pattern.into();
+            }
+        }
+    }
+    schema
 }
 
 /// The schema of a struct, to read with.

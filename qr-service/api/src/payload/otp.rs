@@ -10,7 +10,7 @@ use crate::fault::{Code, Fault};
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Otp {
     /// The key in Base32 (RFC 4648); spaces and padding do not count.
-    #[schema(min_length = 8, max_length = 256)]
+    #[schema(min_length = 8, max_length = 256, pattern = r"^[A-Za-z2-7\s]+=*\s*$")]
     secret: String,
     /// Whose account it is.
     #[schema(min_length = 1, max_length = 200)]

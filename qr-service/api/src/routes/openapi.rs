@@ -12,6 +12,7 @@ use utoipa::{OpenApi, PartialSchema};
 use super::{batch, decode, labels, qr};
 use crate::caption::LabelText;
 use crate::fault::Refusal;
+use crate::items::MAX_ITEMS;
 use crate::options::{Format, Options};
 use crate::payload::{KINDS, Kind};
 use crate::sheet::Sheet;
@@ -44,6 +45,11 @@ pub(super) fn document() -> Value {
     let label = merged(&[&options, &properties_of::<LabelText>()]);
     let of_sheet = merged(&[&properties_of::<Sheet>(), &label]);
     schemas.insert("Label".to_owned(), json!({"type": "object", "properties": label}));
+    for schema in schemas.values_mut() {
+        schema["additionalProperties"] = false.into();
+    }
+    let forms = schemas.iter().map(|(name, schema)| (form_of(name), of_form(schema)));
+    schemas.extend(forms.collect::<Vec<_>>());
     if let Some(components) = document["components"]["schemas"].as_object_mut() {
         components.extend(schemas);
     }
@@ -68,6 +74,12 @@ pub(super) fn document() -> Value {
     post["parameters"] = Value::Array(query_of(&of_sheet, &Value::Null));
     post["requestBody"]["content"]["application/json"]["schema"]["items"] =
         json!({"$ref": "#/components/schemas/Label"});
+    for path in ["/v1/batch", "/v1/labels"] {
+        let items =
+            &mut paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"];
+        items["minItems"] = 1.into();
+        items["maxItems"] = MAX_ITEMS.into();
+    }
     let operations = paths.values_mut().filter_map(Value::as_object_mut).flatten();
     for (_, operation) in operations.filter(|(_, it)| it["parameters"].is_array()) {
         // It is hyper that answers, so there is no problem document.
@@ -90,10 +102,11 @@ fn merged(of: &[&Value]) -> Value {
         .into()
 }
 
-/// Gives an operation a body in JSON, and the answers to a body that is refused.
+/// Gives an operation a body in JSON or as a form, and the answers to a body that is refused.
 fn take_body(post: &mut Value, schema: &str) {
-    let body = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
-    let content = json!({"application/json": body, "multipart/form-data": body});
+    let body = |schema: &str| json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
+    let content =
+        json!({"application/json": body(schema), "multipart/form-data": body(&form_of(schema))});
     post["requestBody"] = json!({"required": true, "content": content});
     let problem = post["responses"]["400"]["content"].clone();
     for (status, description) in [
@@ -120,8 +133,37 @@ fn query_of(properties: &Value, required: &Value) -> Vec<Value> {
     properties.as_object().into_iter().flatten().map(parameter).collect()
 }
 
+/// The name of the schema of the form that has an object's properties as its fields.
+fn form_of(name: &str) -> String {
+    format!("{name}_form")
+}
+
+/// An object's schema as a form has it: without null, and the logo is a file.
+fn of_form(schema: &Value) -> Value {
+    let mut form = schema.clone();
+    for (name, field) in form["properties"].as_object_mut().into_iter().flatten() {
+        *field = without_null(field);
+        if name == "logo" {
+            *field =
+                json!({"type": "string", "format": "binary", "description": field["description"]});
+        }
+    }
+    form
+}
+
 /// The schema as a query has it: without null, and without a length that it has no room for.
 fn of_query(schema: &Value) -> Value {
+    let mut schema = without_null(schema);
+    if schema["maxLength"].as_u64().is_some_and(|most| most > MAX_HEAD_BYTES)
+        && let Some(schema) = schema.as_object_mut()
+    {
+        schema.remove("maxLength");
+    }
+    schema
+}
+
+/// The schema of a value that is not null.
+fn without_null(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let options = schema["oneOf"].as_array().into_iter().flatten();
     let option = options.into_iter().find(|option| option["type"] != "null").cloned();
@@ -133,11 +175,6 @@ fn of_query(schema: &Value) -> Value {
     let types = schema["type"].as_array().into_iter().flatten();
     if let Some(of) = types.into_iter().find(|of| *of != "null").cloned() {
         schema["type"] = of;
-    }
-    if schema["maxLength"].as_u64().is_some_and(|most| most > MAX_HEAD_BYTES)
-        && let Some(schema) = schema.as_object_mut()
-    {
-        schema.remove("maxLength");
     }
     schema
 }

@@ -8,6 +8,7 @@ mod batch;
 mod bindings;
 mod bodies;
 mod decode;
+mod description;
 mod faults;
 mod formats;
 mod hostile;

@@ -7,11 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use service_kit::testing::connect;
 
-use crate::support::{Answer, encode, of_png, of_rows, of_svg, padded, read, rows_of, send, start};
-
-/// A PNG of 4 x 2 red pixels.
-const LOGO: &str = "data:image/png;base64,\
-    iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAAEElEQVR42mM4IKAARwzIHABmmgeBGFJCrgAAAABJRU5ErkJggg==";
+use crate::support::{
+    Answer, LOGO, encode, of_png, of_rows, of_svg, padded, read, rows_of, send, start,
+};
 
 /// A value for a parameter: often right, sometimes at a limit or beyond it.
 fn random_query(random: &mut fastrand::Rng) -> (String, Vec<u8>, &'static str) {

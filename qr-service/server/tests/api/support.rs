@@ -11,6 +11,10 @@ use serde_json::Value;
 use service_kit::testing::{Service, connect};
 use zxingcpp::{Barcode, BarcodeFormat, ImageFormat, ImageView};
 
+/// A PNG of 4 x 2 red pixels.
+pub(crate) const LOGO: &str = "data:image/png;base64,\
+    iVBORw0KGgoAAAANSUhEUgAAAAQAAAACCAIAAADwyuo0AAAAEElEQVR42mM4IKAARwzIHABmmgeBGFJCrgAAAABJRU5ErkJggg==";
+
 pub(crate) fn start(environment: &[(&str, &str)]) -> Service {
     let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
     command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");

@@ -1,0 +1,21 @@
+"""A check for schemathesis.sh, in place of positive_data_acceptance.
+
+What fits the schema may be refused, but not for what the schema could have said: a name that it does not have, or
+a value of another type.
+"""
+
+import schemathesis
+
+SAYABLE = ('use a whole number', 'use a number', 'use true or false', 'use text')
+# Rows of text, of which the schema says nothing.
+TEXTS = ('text/csv', 'application/x-ndjson')
+
+
+@schemathesis.check
+def refusal_beyond_the_schema(ctx, response, case):
+    fits = case.meta is not None and case.meta.generation.mode.is_positive
+    if not fits or response.status_code != 400 or case.media_type in TEXTS:
+        return
+    for fault in response.json().get('faults', []):
+        of_schema = fault['code'] == 'unknown' or fault['detail'] in SAYABLE
+        assert not of_schema, f'the schema allows it: {fault}'

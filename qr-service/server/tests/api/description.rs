@@ -1,0 +1,203 @@
+//! `/v1/openapi.json` says what holds.
+
+use std::io::BufReader;
+
+use serde_json::json;
+use service_kit::testing::connect;
+
+use crate::support::{LOGO, get, post_json, send, start};
+
+#[test]
+fn the_description_has_every_parameter_with_the_limits_that_hold() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    assert_eq!(document["openapi"].as_str().unwrap()[..3], *"3.1");
+    let parameters = document["paths"]["/v1/qr"]["get"]["parameters"].as_array().unwrap();
+    assert!(parameters.len() > 20, "{parameters:?}");
+    for parameter in parameters {
+        let name = parameter["name"].as_str().unwrap();
+        assert!(parameter["description"].as_str().is_some_and(|it| it.len() > 10), "{name}");
+        let schema = &parameter["schema"];
+        let refused = |value: &str| {
+            let answer = get(service.addr, &format!("/v1/qr?{name}={value}"));
+            answer.status == 400
+                && answer.faults().iter().any(|fault| fault.starts_with(&format!("{name} ")))
+        };
+        assert!(refused("%FF"), "{name}");
+        if let Some(most) = schema["maximum"].as_f64() {
+            assert!(refused(&format!("{}", most + 1.0)), "{name} above {most}");
+        }
+        // A logo that long has no room in a URL.
+        if let Some(most) = schema["maxLength"].as_u64().filter(|most| *most < 10_000) {
+            assert!(refused(&"a".repeat(most as usize + 1)), "{name} longer than {most}");
+        }
+        if schema["oneOf"].is_array() || schema["enum"].is_array() {
+            assert!(refused("nothing"), "{name}");
+        }
+        // Generators of clients choose their types by it.
+        let format = match schema["type"].as_str() {
+            Some("integer") => "int32".into(),
+            Some("number") => "double".into(),
+            _ => schema["format"].clone(),
+        };
+        assert_eq!(schema["format"], format, "{name}");
+    }
+    let options = &document["components"]["schemas"]["Options"]["properties"];
+    let of_enum = |name: &str| &options[name]["oneOf"][1]["description"];
+    assert_eq!(of_enum("kind"), "A kind of symbol.");
+    assert_eq!(of_enum("level"), "An error correction level.");
+    assert_eq!(options["size"]["type"], json!(["integer", "null"]));
+    assert_eq!(options["size"]["format"], "int32");
+}
+
+#[test]
+fn what_batches_and_sheets_refuse_is_described_once() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    let refused = |path: &str| {
+        let mut answers = document["paths"][path]["post"]["responses"].clone();
+        let answered = answers.as_object_mut().unwrap().remove("200").unwrap();
+        assert!(answered["content"].is_object(), "{path}");
+        answers
+    };
+    assert_eq!(refused("/v1/batch"), refused("/v1/labels"));
+    for status in ["400", "408", "413", "415", "422", "503"] {
+        let problem = &refused("/v1/batch")[status]["content"]["application/problem+json"];
+        assert_eq!(problem["schema"]["$ref"], "#/components/schemas/Problem", "{status}");
+    }
+}
+
+#[test]
+fn the_description_allows_what_is_answered_and_forbids_what_it_can_say_is_wrong() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    let secret = "JBSWY3DPEHPK3PXP";
+    for (name, right, wrong) in [
+        (
+            "Options",
+            vec![
+                json!({"text": "a", "dark": "#036", "light": "255-255-255", "filename": "a b.png"}),
+                json!({"data": "_-8=", "light": "0000", "scale": 8, "level": null}),
+                json!({"text": "a", "logo": LOGO}),
+            ],
+            vec![
+                json!({"text": "a", "colour": "036"}),
+                json!({"text": "a", "scale": 8.5}),
+                json!({"text": "a", "dark": "blue"}),
+                json!({"text": "a", "light": "12345"}),
+                json!({"text": "a", "filename": "a/b"}),
+                json!({"text": "a", "filename": "a\u{80}"}),
+                json!({"text": "a", "logo": "https://example.com/logo.png"}),
+                json!({"data": "a b="}),
+            ],
+        ),
+        (
+            "Payload_wifi",
+            vec![json!({"ssid": "n"})],
+            vec![json!({"ssid": "n\n"}), json!({"ssid": "n", "pass": "12345678"})],
+        ),
+        (
+            "Payload_vcard",
+            vec![
+                json!({"last_name": "a", "phone": "+44 (20) 1.2/3-4", "email": "ö@x", "url": "a b"}),
+            ],
+            vec![
+                json!({"last_name": "a", "mobile": "+"}),
+                json!({"last_name": "a", "email": "a@b@c"}),
+                json!({"last_name": "a", "url": "a\rb"}),
+            ],
+        ),
+        (
+            "Payload_mail",
+            vec![json!({"to": "a@b", "cc": "c+d@e.f"})],
+            vec![json!({"to": "a b@c"}), json!({"to": "a@b", "cc": "a,b@c"})],
+        ),
+        (
+            "Payload_event",
+            vec![
+                json!({"summary": "a", "start": "2026-05-01", "end": "2026-05-02"}),
+                json!({"summary": "a", "start": "2026-05-01T18:30"}),
+                json!({"summary": "a", "start": "2026-05-01T16:30:00Z"}),
+            ],
+            vec![
+                json!({"summary": "a", "start": "01.05.2026"}),
+                json!({"summary": "a", "start": "2026-05-01 18:30"}),
+            ],
+        ),
+        (
+            "Payload_epc",
+            vec![
+                json!({"beneficiary": "W", "iban": "de33 1002 0500 0001 1947 00 ", "bic": "BFSWDE33XXX",
+                    "amount": "12.3", "purpose": "chAr", "remittance": "ä"}),
+            ],
+            vec![
+                json!({"beneficiary": "W", "iban": "3310020500000119470"}),
+                json!({"beneficiary": "W", "iban": "DE33100205000001194700", "bic": "BFSWDE33X"}),
+                json!({"beneficiary": "W", "iban": "DE33100205000001194700", "amount": "1,50"}),
+                json!({"beneficiary": "W", "iban": "DE33100205000001194700", "purpose": "a-b"}),
+                json!({"beneficiary": "W\t", "iban": "DE33100205000001194700"}),
+            ],
+        ),
+        (
+            "Payload_otp",
+            vec![
+                json!({"secret": secret, "account": "a"}),
+                json!({"secret": "jbsw y3dp eh==", "account": "a"}),
+            ],
+            vec![
+                json!({"secret": "JBSWY3D1", "account": "a"}),
+                json!({"secret": secret, "account": "a:b"}),
+            ],
+        ),
+        (
+            "Payload_gs1",
+            vec![json!({"elements": "(01)09506000134352(10)A(B)1"})],
+            vec![json!({"elements": "0109506000134352"}), json!({"elements": "(1)1234"})],
+        ),
+    ] {
+        let schema = json!({"$ref": format!("#/components/schemas/{name}"), "components": document["components"]});
+        let schema = jsonschema::validator_for(&schema).unwrap();
+        let path = match name.strip_prefix("Payload_") {
+            Some(kind) => format!("/v1/payload/{kind}"),
+            None => "/v1/qr".to_owned(),
+        };
+        let right = right.into_iter().map(|body| (body, 200));
+        for (body, status) in right.chain(wrong.into_iter().map(|body| (body, 400))) {
+            let answer = post_json(service.addr, &path, &body);
+            assert_eq!(answer.status, status, "{path} {body} {}", answer.text());
+            assert_eq!(schema.is_valid(&body), status == 200, "{name} {body}");
+        }
+    }
+}
+
+#[test]
+fn a_whole_number_may_have_a_point() {
+    let service = start(&[]);
+    // Python writes it so, and it is an integer of JSON Schema.
+    for (scale, status) in [(json!(8.0), 200), (json!(8.5), 400), (json!(1e300), 400)] {
+        let answer = post_json(service.addr, "/v1/qr", &json!({"text": "a", "scale": scale}));
+        assert_eq!(answer.status, status, "{scale}");
+    }
+}
+
+#[test]
+fn a_form_is_described_without_null_and_its_logo_as_a_file() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    let content = &document["paths"]["/v1/qr"]["post"]["requestBody"]["content"];
+    let of = |media: &str| content[media]["schema"]["$ref"].as_str().unwrap();
+    assert_eq!(of("application/json"), "#/components/schemas/Options");
+    assert_eq!(of("multipart/form-data"), "#/components/schemas/Options_form");
+    let fields = &document["components"]["schemas"]["Options_form"]["properties"];
+    assert_eq!(
+        (&fields["mask"]["type"], &fields["kind"]["type"]),
+        (&json!("integer"), &json!("string"))
+    );
+    assert_eq!(fields["kind"]["enum"], json!(["qr", "micro", "rmqr"]));
+    assert_eq!(fields["logo"]["format"], "binary");
+    let form = b"--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\na\r\n--b\r\n\
+        Content-Disposition: form-data; name=\"mask\"\r\n\r\nnull\r\n--b--\r\n";
+    let media = "content-type: multipart/form-data; boundary=b\r\n";
+    let answer = send(&mut BufReader::new(connect(service.addr)), "POST", "/v1/qr", media, form);
+    assert_eq!(answer.faults(), ["mask malformed"]);
+}
