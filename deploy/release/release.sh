@@ -118,7 +118,7 @@ programs() {
     for program in $programs; do
         # By itself: its options would add features of qr-core to qr-service.
         if [ "$program" = qr ]; then cargo auditable "${build[@]}" "${flags[@]}" -p qr-cli; continue; fi
-        together+=(-p "$program")
+        together+=(-p "$(crate_of "$program")")
     done
     if [ ${#together[@]} -gt 0 ]; then cargo auditable "${build[@]}" "${flags[@]}" "${together[@]}"; fi
     built=${CARGO_TARGET_DIR:-target}/$target/$profile
@@ -200,6 +200,7 @@ archives() {
 crate_of() {
     case "$1" in
     qr) echo qr-cli ;;
+    relay-home) echo relay-service ;;
     *) echo "$1" ;;
     esac
 }
