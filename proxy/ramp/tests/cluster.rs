@@ -301,7 +301,8 @@ fn the_share_of_sessions_moves_beside_each_home() {
     let said = stdout(&from_elsewhere(&place, &api, &["set", "30"]));
     assert!(said.contains("30% of qrcode"), "{said}");
     for follower in followers {
-        follower.signal(Signal::TERM);
+        // What Kubernetes sends to a container of the proxy's image.
+        follower.signal(Signal::QUIT);
         assert_eq!(follower.wait(), Some(0));
     }
 }

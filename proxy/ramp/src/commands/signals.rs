@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
 /// Whether a signal has asked this process to end, and which.
@@ -16,7 +16,8 @@ pub(super) struct Signals {
 impl Signals {
     pub(super) fn watch() -> anyhow::Result<Self> {
         let signals = Signals { received: Arc::default(), number: Arc::default() };
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
+        // SIGQUIT ends containers of nginx' image. The first process of a container ignores what it does not handle.
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
             flag::register_usize(
                 signal,
                 Arc::clone(&signals.number),
