@@ -104,7 +104,7 @@ check_chart() {
     ) || die "the pushed chart is not what install.yaml was made from"
     while read -r name digest; do
         case "$(basename "$name")" in
-        qr-service | shadow) grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name" ;;
+        qr-service | relay-service | shadow) grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name" ;;
         esac
     done <"$DIST/images.txt"
 }
@@ -146,7 +146,7 @@ rm -rf "$DIST"
 mkdir -p "$DIST"
 echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git describe --always --dirty)" >"$DIST/report.md"
 printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
-export NOT_PUSHED="proxy legacy-node${ONLY:+ shadow relay-service}" COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
+export NOT_PUSHED="proxy legacy-node${ONLY:+ relay-service shadow}" COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
 
 # Without known vulnerabilities: their list is a repository on GitHub.
 step "licences and sources of crates" cargo deny --offline check --hide-inclusion-graph bans licenses sources
