@@ -55,7 +55,7 @@ impl Shell {
         let ours = ["STACK", "RAMP"]
             .map(|name| format!("{name}={}", built(&name.to_ascii_lowercase()).display()));
         command.env("MAKEFLAGS", format!("-- {}", ours.join(" ")));
-        Shell::start(command, folder, Duration::from_secs(90))
+        Shell::start(command, folder, Duration::from_secs(300))
     }
 
     /// In a fresh clone of the last commit, in which everything has to be built.

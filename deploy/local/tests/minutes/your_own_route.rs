@@ -5,7 +5,7 @@
 //! of the block ```` ```text ```` that follows must be printed; `...` stands for left out lines, and at
 //! the end of a line for its rest. If make reports an error there, it must exit with 2, else with 0.
 //!
-//! What differs from a person's shell: what [`Shell`] says, and steps are held for 5 s and wait up to a minute for
+//! What differs from a person's shell: what [`Shell`] says, and steps are held for 5 s and wait up to three minutes for
 //! data. In so short a time one stall of the machine is the 99th percentile, so that gate has a margin.
 
 use std::fs;
@@ -79,7 +79,7 @@ fn here(shell: &Shell, commands: &str) -> String {
         commands = commands.replace(port, &address.port().to_string());
     }
     let timeout = "new.timeout = \"3s\"\n";
-    commands.replace("--hold 30s", "--hold 5s --patience 60s").replace(
+    commands.replace("--hold 30s", "--hold 5s --patience 180s").replace(
         timeout,
         &format!("{timeout}gates.failures.proof = 0.05\ngates.pair-failures.proof = 0.2\n"),
     )
