@@ -21,8 +21,9 @@ use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 /// Lines that may wait to be written: half a megabyte.
 const WAITING: usize = 2048;
-/// Lines are written together, up to so many bytes.
-const WRITTEN_BYTES: usize = 64 * 1024;
+/// Lines are written together, up to so many bytes: a pipe takes them all or none (`PIPE_BUF`), so that the end of a
+/// program cuts no line.
+const WRITTEN_BYTES: usize = 4096;
 /// How long the end of a program waits for its last lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
@@ -65,19 +66,27 @@ fn write_lines(messages: &Receiver<Message>) {
         let mut next = Some(first);
         while let Some(message) = next {
             match message {
-                Message::Line(line) => lines.push_str(&line),
+                Message::Line(line) => {
+                    if lines.len() + line.len() > WRITTEN_BYTES {
+                        write_out(&mut lines);
+                    }
+                    lines.push_str(&line);
+                }
                 Message::End(written) => ended = Some(written),
             }
-            let goes_on = ended.is_none() && lines.len() < WRITTEN_BYTES;
-            next = if goes_on { messages.try_recv().ok() } else { None };
+            next = if ended.is_none() { messages.try_recv().ok() } else { None };
         }
-        let mut out = std::io::stdout().lock();
-        let _ = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
-        lines.clear();
+        write_out(&mut lines);
         if let Some(written) = ended {
             let _ = written.try_send(());
         }
     }
+}
+
+fn write_out(lines: &mut String) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(lines.as_bytes()).and_then(|()| out.flush());
+    lines.clear();
 }
 
 /// Writes each event as one line of JSON.
