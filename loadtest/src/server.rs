@@ -1,7 +1,7 @@
 //! Starts the server of a row on given cores.
 
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -61,7 +61,7 @@ impl Server {
 
     fn start_process(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         let data = tempfile::tempdir()?;
-        let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let addr = service_kit::free_address()?;
         let mut command = Command::new("setpriv");
         // The server ends with this process, however that ends.
         command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);

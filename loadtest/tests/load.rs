@@ -63,7 +63,7 @@ fn it_requests_distinct_texts_at_the_rate_and_prints_a_summary() {
 
 #[test]
 fn an_error_is_one_line_that_names_the_setting() {
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = service_kit::free_address().unwrap();
     let url = format!("http://{nobody}");
     for (args, code, what) in [
         (vec!["--url", &url], 1, url.as_str()),

@@ -11,7 +11,7 @@ mod server;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use ports::free_addresses;
+pub use ports::{free_address, free_addresses};
 #[cfg(feature = "server")]
 pub use server::*;
 

@@ -2,30 +2,34 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ops::Range;
 use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Below the ports that the system gives to outgoing connections (32768 and up), which could take one
 /// before its server binds it.
 const FIRST: u16 = 15_000;
-const COUNT: u16 = 17_000;
+/// Ports come in blocks.
+const BLOCK: u16 = 100;
+const BLOCKS: u16 = 170;
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
+/// Blocks that are this process's for as long as it lives, and those of their ports that nobody was given.
+static CLAIMED: Mutex<Claimed> = Mutex::new(Claimed { by: Vec::new(), ports: 0..0 });
 
-/// So many free addresses on loopback. A process is never given one twice until all have been, so its
-/// threads may start servers side by side; each process begins elsewhere.
+struct Claimed {
+    /// The first port of each block. A process that can bind it has the others to itself.
+    by: Vec<TcpListener>,
+    ports: Range<u16>,
+}
+
+/// So many free addresses on loopback. None is given twice, to this process or to another one that lives, so threads
+/// and processes may start servers side by side.
 ///
 /// # Errors
 /// If too few are free.
 pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
-    let start = process::id().wrapping_mul(199);
-    let ports = (0..COUNT).map(|_| {
-        let number = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        FIRST + u16::try_from(number % u32::from(COUNT)).unwrap_or(0)
-    });
-    let free = ports
-        .map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-        .filter(|&address| TcpListener::bind(address).is_ok());
+    let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let free = std::iter::from_fn(|| claimed.next()).filter(|&address| bind(address).is_some());
     let free: Vec<_> = free.take(count).collect();
     if free.len() == count {
         return Ok(free);
@@ -34,14 +38,46 @@ pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
     Err(io::Error::new(kind, format!("only {} of {count} ports are free on 127.0.0.1", free.len())))
 }
 
+/// One free address, as [`free_addresses`] gives them.
+///
+/// # Errors
+/// If none is free.
+pub fn free_address() -> io::Result<SocketAddr> {
+    free_addresses(1).map(|free| free[0])
+}
+
+fn bind(address: SocketAddr) -> Option<TcpListener> {
+    TcpListener::bind(address).ok()
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
+impl Claimed {
+    /// The next port's address, if need be of another block.
+    fn next(&mut self) -> Option<SocketAddr> {
+        if let Some(port) = self.ports.next() {
+            return Some(loopback(port));
+        }
+        // Processes begin in different places, so that few look for a block that is free.
+        let start = process::id() % u32::from(BLOCKS);
+        let mut firsts = (0..BLOCKS)
+            .map(|number| FIRST + (u16::try_from(start).unwrap_or(0) + number) % BLOCKS * BLOCK);
+        let (first, by) = firsts.find_map(|first| Some((first, bind(loopback(first))?)))?;
+        self.by.push(by);
+        self.ports = first + 1..first + BLOCK;
+        self.ports.next().map(loopback)
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use std::collections::HashSet;
-    use std::net::TcpListener;
     use std::thread;
 
-    use super::free_addresses;
+    use super::*;
 
     #[test]
     fn threads_are_given_different_addresses_that_can_be_bound() {
@@ -50,6 +86,13 @@ mod tests {
         let all: Vec<_> = threads.into_iter().flat_map(|it| it.join().unwrap()).collect();
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), 800);
         let _held: Vec<_> = all.iter().map(|at| TcpListener::bind(at).unwrap()).collect();
+    }
+
+    #[test]
+    fn a_block_is_left_to_the_process_that_has_it() {
+        let [first] = free_addresses(1).unwrap()[..] else { panic!() };
+        let block = (first.port() - FIRST) / BLOCK * BLOCK + FIRST;
+        assert!(TcpListener::bind(loopback(block)).is_err());
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl Addresses {
     /// # Errors
     /// If too few ports are free.
     pub fn free() -> anyhow::Result<Self> {
-        Self::from_fn(|| Ok(service_kit::free_addresses(1)?[0]))
+        Self::from_fn(|| Ok(service_kit::free_address()?))
     }
 }
 

@@ -218,7 +218,7 @@ struct Place {
 impl Place {
     fn start() -> Self {
         let (new, old) = (Side::start("new"), Side::start("old"));
-        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let gone = service_kit::free_address().unwrap();
         let routes = tempfile::tempdir().unwrap();
         let write = |name: &str, more: &str| {
             let text = format!("path = \"/{name}\"\nmax_body = \"64k\"\n{more}");

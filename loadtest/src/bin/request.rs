@@ -2,7 +2,7 @@
 //!
 //! They are the process' alone, without the kernel's, and repeat on a busy machine.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// Instructions of a whole run.
 fn count(program: &str, headers: &str, requests: usize) -> anyhow::Result<u64> {
-    let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let addr = service_kit::free_address()?;
     let mut valgrind = Command::new("setpriv");
     // The server ends with this process, however that ends.
     valgrind.args(["--pdeathsig", "KILL", "--", "valgrind", "--tool=callgrind"]);

@@ -1,7 +1,7 @@
 //! How the servers of the rows are started.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -33,7 +33,7 @@ impl Server {
     /// What is missing, or that it does not start.
     pub fn start(floor: &Floor, column: Column, cores: &Cores) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
-        let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let addr = service_kit::free_address()?;
         let mut command = Command::new("setpriv");
         // It ends with this process, however that ends.
         command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);

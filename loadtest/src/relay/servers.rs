@@ -98,7 +98,7 @@ impl Server {
             let says = Command::new("haproxy").arg("-v").output();
             says.context("haproxy is missing; install it, on Debian by apt-get install haproxy")?;
         }
-        let addr = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let addr = service_kit::free_address()?;
         let mut command = Command::new("setpriv");
         // It ends with this process, however that ends.
         command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);

@@ -65,7 +65,7 @@ impl Place {
         // nginx' workers may be of another user, and reopen the log.
         let readable = Permissions::from_mode(0o755);
         let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
-        let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let addr = service_kit::free_address().unwrap();
         let configuration = CONFIGURATION
             .replace("LOG_FORMAT", log_format())
             .replace("ADDR", &addr.to_string())
@@ -351,7 +351,7 @@ fn without_a_log_edge_is_alive_and_not_ready() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("edge.log");
     let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nobody = service_kit::free_address().unwrap();
     let mut edge = Service::start(
         command
             .env("EDGE_LOG", &log)

@@ -4,7 +4,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ fn ask(addr: SocketAddr, count: usize) -> Duration {
 #[test]
 fn a_log_that_nobody_reads_delays_no_client() {
     const REQUESTS: usize = 20_000; // 18 MB of lines
-    let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let addr = service_kit::free_address().unwrap();
     let folder = folder();
     let mut nginx =
         pipe(&folder, &CONFIGURATION.replace("ADDR", &addr.to_string())).spawn().unwrap();

@@ -196,7 +196,7 @@ fn a_command_has_the_route_file_of_the_proxies() {
 #[test]
 fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
     let (place, api) = (Place::new(), Api::start());
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = service_kit::free_address().unwrap();
     let admin = place.at.admin;
     thread::spawn(move || {
         thread::sleep(Duration::from_millis(600));

@@ -231,7 +231,7 @@ fn a_stopped_route_waits_for_an_old_side_that_is_slow() {
 #[test]
 fn a_fallback_waits_for_an_old_side_that_is_slow() {
     let server = Server::start(Answers::Late(Duration::from_millis(400)));
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gone = service_kit::free_address().unwrap();
     let sides = format!(
         "[old]\nurl = \"http://{}\"\ntimeout = \"100ms\"\n[new]\nurl = \"http://{gone}\"\n",
         server.address

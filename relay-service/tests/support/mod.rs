@@ -8,7 +8,7 @@ pub(crate) mod edge;
 
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -93,8 +93,7 @@ pub(crate) fn metric(service: &Service, name: &str) -> f64 {
 /// address.
 pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr {
     // nginx cannot pick free ports itself.
-    let held = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let [addr, admin_addr] = held.each_ref().map(|listener| listener.local_addr().unwrap());
+    let [addr, admin_addr] = [(); 2].map(|()| service_kit::free_address().unwrap());
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     for name in ["nginx.conf", "clients.conf", "page-errors.conf"] {
         std::fs::copy(root().join("proxy").join(name), folder.join(name)).unwrap();

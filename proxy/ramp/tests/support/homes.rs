@@ -53,7 +53,7 @@ impl Home {
 
 /// An address at which nobody listens.
 pub(crate) fn nobody() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    service_kit::free_address().unwrap()
 }
 
 /// The routes `qrcode` and `relay`, with homes at these admin listeners.
