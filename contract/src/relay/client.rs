@@ -289,7 +289,13 @@ impl Client {
     /// Whether more has come; `false` at an orderly close.
     fn receive(&mut self) -> io::Result<bool> {
         let mut bytes = [0; PIECE];
-        let count = self.stream.read(&mut bytes)?;
+        let count = loop {
+            match self.stream.read(&mut bytes) {
+                // A read with a timeout is, when its process is stopped and goes on: signal(7).
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
         self.received.extend_from_slice(&bytes[..count]);
         Ok(count > 0)
     }

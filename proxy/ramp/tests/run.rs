@@ -209,13 +209,20 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
     ] {
         measured.set(traffic);
-        // The window and two scrapes: the earlier traffic must have left the window.
-        thread::sleep(Duration::from_millis(1900));
-        let args = ["run", "--dry-run", "--hold", "1s", "--gates", &gates];
-        let output = place.run(&args);
-        let said = format!("{}{}", stdout(&output), stderr(&output));
-        assert_eq!(output.status.code(), Some(code), "{traffic:?}: {said}");
-        assert!(said.contains(named), "{named}: {said}");
+        let judge = || {
+            // The window and two scrapes: the earlier traffic must have left the window.
+            thread::sleep(Duration::from_millis(1900));
+            let args = ["run", "--dry-run", "--hold", "1s", "--gates", &gates];
+            let output = place.run(&args);
+            (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
+        };
+        let is_so = |(status, said): &(_, String)| *status == Some(code) && said.contains(named);
+        let mut judged = judge();
+        if !is_so(&judged) {
+            // A machine that stalls misses scrapes; what is so is so in the next window, too.
+            judged = judge();
+        }
+        assert!(is_so(&judged), "{traffic:?}: {code}, {named}: {judged:?}");
     }
     assert_eq!(place.share(), "0", "nothing moved");
     assert!(!place.file("ramp.json").exists() && !place.file("ramp.log").exists());

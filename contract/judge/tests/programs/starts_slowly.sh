@@ -1,4 +1,4 @@
 #!/bin/sh
-# Says hello after two seconds; then every pair is a match.
-sleep 2
+# Says hello after four seconds; then every pair is a match.
+sleep 4
 exec sh "$(dirname "$0")/agrees.sh"
