@@ -1,4 +1,4 @@
-//! Instructions that a server takes for a request of `/qrcode`, beside those for a static answer by axum.
+//! Instructions that a server takes for a request of `/qrcode` or `/v1/qr`, beside those for a static answer by axum.
 //!
 //! They are the process' alone, without the kernel's, and repeat on a busy machine.
 
@@ -12,6 +12,7 @@ use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::exit_code;
 use loadtest::server::built;
+use loadtest::texts::QRCODE;
 use loadtest::way::{ask, collected};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -21,15 +22,21 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 const CONNECTIONS: usize = 16;
 /// Requests of the shorter run; the difference to the longer one is without start and end.
 const FEWER: usize = 10 * CONNECTIONS;
-/// The rows: a program of the build, and headers that the clients add. A length, even of nothing, is nothing that
-/// the service answers before hyper.
-const ROWS: [(&str, &str, &str); 3] = [
-    ("a static answer by axum", "examples/static_answer", ""),
-    ("qr-service", "qr-service", ""),
-    ("qr-service, by hyper", "qr-service", "Content-Length: 0\r\n"),
+/// The picture of `/qrcode`, by options.
+const V1_QR: &str = "/v1/qr?size=200&level=L&text=";
+/// What makes a request one for hyper. The service answers none with a length before it, even if that is 0.
+const BY_HYPER: &str = "Content-Length: 0\r\n";
+/// The rows: a program of the build, the target up to the text, and headers that the clients add.
+const ROWS: [(&str, &str, &str, &str); 6] = [
+    ("a static answer by axum", "examples/static_answer", QRCODE, ""),
+    ("/qrcode", "qr-service", QRCODE, ""),
+    ("/qrcode, by hyper", "qr-service", QRCODE, BY_HYPER),
+    ("/v1/qr, the same picture", "qr-service", V1_QR, ""),
+    ("/v1/qr, the same picture, by hyper", "qr-service", V1_QR, BY_HYPER),
+    ("/v1/qr without options: 8 pixels a module, level M", "qr-service", "/v1/qr?text=", ""),
 ];
 
-/// Counts the instructions of a request of /qrcode.
+/// Counts the instructions of a request.
 #[derive(Parser)]
 #[command(name = "request")]
 struct Arguments {
@@ -45,16 +52,16 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ensure!(arguments.requests > 0, "--requests must be 1 or more");
     println!("| | instructions a request |\n| --- | ---: |");
-    for (name, program, headers) in ROWS {
-        let more = count(program, headers, FEWER + arguments.requests).context(name)?;
-        let count = more.saturating_sub(count(program, headers, FEWER).context(name)?);
+    for (name, program, target, headers) in ROWS {
+        let count = |requests| count(program, (target, headers), requests).context(name);
+        let count = count(FEWER + arguments.requests)?.saturating_sub(count(FEWER)?);
         println!("| {name} | {} |", count / arguments.requests as u64);
     }
     Ok(())
 }
 
 /// Instructions of a whole run.
-fn count(program: &str, headers: &str, requests: usize) -> anyhow::Result<u64> {
+fn count(program: &str, asked: (&str, &str), requests: usize) -> anyhow::Result<u64> {
     let addr = service_kit::free_address()?;
     let mut valgrind = Command::new("setpriv");
     // The server ends with this process, however that ends.
@@ -69,7 +76,7 @@ fn count(program: &str, headers: &str, requests: usize) -> anyhow::Result<u64> {
     valgrind.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut server = valgrind.spawn().context("setpriv")?;
     let asked = wait_until_it_listens(addr, &mut server)
-        .and_then(|()| ask(addr, requests, CONNECTIONS, headers).map(drop));
+        .and_then(|()| ask(addr, requests, CONNECTIONS, asked).map(drop));
     let pid = Pid::from_raw(server.id().cast_signed()).context("no process")?;
     // It may have ended by itself.
     let _ = kill_process(pid, Signal::TERM);

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use anyhow::{Context, ensure};
 
-/// Sends so many requests over so many kept connections: one on each, then all answers are read. `headers` are
-/// lines that each request has besides. Returns the connections, which are still open.
+/// Sends so many requests over so many kept connections: one on each, then all answers are read. `target` is what
+/// precedes the text, `headers` are lines that each request has besides. Returns the connections, which are still open.
 ///
 /// # Errors
 /// If an answer is not 200.
@@ -14,7 +14,7 @@ pub fn ask(
     server: SocketAddr,
     requests: usize,
     connections: usize,
-    headers: &str,
+    (target, headers): (&str, &str),
 ) -> anyhow::Result<Vec<BufReader<TcpStream>>> {
     let connect = || TcpStream::connect(server).map(BufReader::new);
     let mut streams: Vec<_> =
@@ -26,7 +26,7 @@ pub fn ask(
             number += 1;
             // A link of 53 bytes, each another one.
             let head = format!(
-                "GET /qrcode?text=https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F{number:010} \
+                "GET {target}https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F{number:010} \
                  HTTP/1.1\r\nHost: {server}\r\nUser-Agent: loadtest\r\nAccept: */*\r\n{headers}\r\n"
             );
             stream.get_mut().write_all(head.as_bytes())?;

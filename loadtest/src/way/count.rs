@@ -8,6 +8,7 @@ use anyhow::{Context, ensure};
 use super::clients::ask;
 use super::{Nginx, Place, Way};
 use crate::server::Cores;
+use crate::texts::QRCODE;
 
 /// Connections of the clients: as many events as a busy worker finds at a time.
 const CONNECTIONS: usize = 16;
@@ -31,7 +32,7 @@ fn run(place: &Place, way: Way, requests: usize) -> anyhow::Result<u64> {
     valgrind.arg(format!("--log-file={}", said.display())).arg("nginx");
     let nginx = Nginx::start(valgrind, &folder, "master_process off;", &Cores::all())?;
     nginx.wait(place.proxy()).context("valgrind and nginx (make setup installs both)")?;
-    ask(place.proxy(), requests, CONNECTIONS, "")?;
+    ask(place.proxy(), requests, CONNECTIONS, (QRCODE, ""))?;
     nginx.end();
     collected(&fs::read_to_string(said).context("valgrind")?)
 }

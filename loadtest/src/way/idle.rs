@@ -9,6 +9,7 @@ use stack::{Options, Part};
 use super::clients::ask;
 use crate::sampling::memory;
 use crate::server::{Cores, start_stack};
+use crate::texts::QRCODE;
 
 /// Connections of the warm-up.
 const FEW: usize = 16;
@@ -36,7 +37,9 @@ pub fn idle(connections: usize) -> anyhow::Result<[Idle; 2]> {
         let root = [stack.pid_of(part)?.as_raw_nonzero().get()];
         // One after the other: nginx takes 256 connections to a side for 256 requests at once.
         let ask_one_by_one = |connections| {
-            (0..connections).map(|_| ask(addr, 1, 1, "")).collect::<anyhow::Result<Vec<_>>>()
+            (0..connections)
+                .map(|_| ask(addr, 1, 1, (QRCODE, "")))
+                .collect::<anyhow::Result<Vec<_>>>()
         };
         let settled = |_open: Vec<_>| {
             thread::sleep(SETTLED);

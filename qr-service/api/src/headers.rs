@@ -15,7 +15,7 @@ const OUTPUT_VERSION: u32 = 4;
 
 /// The strong tag of a plan's picture: equal for all ways to ask for it, another in each version of the
 /// output.
-pub(crate) fn tag(plan: &Plan) -> HeaderValue {
+pub(crate) fn tag(plan: &Plan) -> [u8; 18] {
     let mut hasher = Collected(Vec::with_capacity(256));
     (qr_core::OUTPUT_VERSION, OUTPUT_VERSION).hash(&mut hasher);
     // So that two builds whose types are laid out otherwise have different tags.
@@ -26,7 +26,7 @@ pub(crate) fn tag(plan: &Plan) -> HeaderValue {
     for (digit, shift) in tag[1..17].iter_mut().zip((0..16).rev()) {
         *digit = b"0123456789abcdef"[(hash >> (4 * shift) & 15) as usize];
     }
-    HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
+    tag
 }
 
 /// Collects what a plan writes, in many small pieces, and hashes it as one.
@@ -43,15 +43,16 @@ impl Hasher for Collected {
 }
 
 /// The format that `Accept` likes best (RFC 9110 section 12.5.1); the earlier of [`Format::ALL`] among
-/// equals. Without the header it is PNG. `None` if it accepts none.
-pub(crate) fn accepted(headers: &HeaderMap) -> Option<Format> {
+/// equals. `values` are those of the header; without one it is PNG. `None` if it accepts none.
+pub(crate) fn accepted<'a, I: Iterator<Item = &'a [u8]>>(values: impl Fn() -> I) -> Option<Format> {
     // Most clients that are no browser.
-    if headers.get_all(ACCEPT).iter().all(|value| value == "*/*") {
+    if values().all(|value| value == b"*/*") {
         return Some(Format::Png);
     }
     let mut ranges = Vec::new();
-    for value in headers.get_all(ACCEPT) {
-        ranges.extend(value.to_str().unwrap_or_default().split(',').filter_map(range));
+    for value in values().filter(|value| value.is_ascii()) {
+        let value = std::str::from_utf8(value).unwrap_or_default();
+        ranges.extend(value.split(',').filter_map(range));
     }
     if ranges.is_empty() {
         return Some(Format::Png);
@@ -70,6 +71,11 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Option<Format> {
     };
     let best = Format::ALL.into_iter().rev().max_by_key(|format| quality(*format))?;
     (quality(best) > 0).then_some(best)
+}
+
+/// The values of `Accept`.
+pub(crate) fn accept_of(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+    headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes)
 }
 
 /// A media range and its quality in thousandths.
@@ -104,12 +110,12 @@ mod tests {
     use super::*;
 
     fn accept(value: &'static str) -> Option<Format> {
-        accepted(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(value))]))
+        accepted(|| [value.as_bytes()].into_iter())
     }
 
     #[test]
     fn accept_chooses_the_format_that_it_likes_best() {
-        assert_eq!(accepted(&HeaderMap::new()), Some(Format::Png));
+        assert_eq!(accepted(|| [].into_iter()), Some(Format::Png));
         for (value, format) in [
             ("*/*", Some(Format::Png)),
             ("image/*", Some(Format::Png)),

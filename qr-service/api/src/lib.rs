@@ -7,8 +7,10 @@
 
 mod archive;
 mod caption;
+mod described;
 mod document;
 mod fault;
+mod head;
 mod headers;
 mod items;
 mod logo;
@@ -25,6 +27,7 @@ use http::HeaderValue;
 use qr_options::{artwork, options, parameters, picture, plan, symbol};
 
 pub use routes::compat::{Compatible, HostRoutes, Service};
+pub use routes::plain::PlainRoutes;
 
 /// Settings of the API.
 #[derive(Clone, Debug)]
@@ -47,6 +50,8 @@ pub struct Routes {
     pub paths: Router,
     /// The routes of [`Settings::show_host`].
     pub host: Option<HostRoutes>,
+    /// Answers plain requests of `paths` without a router.
+    pub plain: PlainRoutes,
 }
 
 /// The routes. Starts the worker threads.

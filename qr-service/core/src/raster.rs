@@ -146,6 +146,15 @@ static PIXELS: [[u64; 256]; TABLED_SCALES] = {
     table
 };
 
+/// A byte for each of 8 modules, all at once; the first is lowest.
+fn bytes_of(modules: u8) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    // Module k is bit k of byte k, then all bits of it.
+    let apart = (u64::from(modules) * EACH) & 0x8040_2010_0804_0201;
+    let carried = apart + 0x0040_6070_787c_7e7f;
+    !((carried >> 7 & EACH) * 0xff)
+}
+
 /// A line of pixels as PNG stores it: filter type 0, then the pixels, the leftmost in the topmost
 /// bit, light 1. `S` is at least the line's bytes and 14 more, because 8 modules are drawn at a time. The
 /// bytes behind the line are always light.
@@ -221,10 +230,10 @@ impl<const S: usize> Line<S> {
     /// Modules that are a byte each.
     #[inline(never)]
     fn draw_bytes(&mut self, row: &[u64; ROW_WORDS], size: usize, layout: &Layout) {
-        let modules = row.iter().flat_map(|word| (0..64).map(move |bit| word >> bit & 1 == 1));
-        let bytes = &mut self.bytes[1 + layout.offset_px / 8..][..size];
-        for (byte, is_dark) in bytes.iter_mut().zip(modules) {
-            *byte = if is_dark { 0 } else { 0xff };
+        let groups = row.iter().flat_map(|word| word.to_le_bytes()).take(size.div_ceil(8));
+        let bytes = self.bytes[1 + layout.offset_px / 8..].chunks_exact_mut(8);
+        for (bytes, modules) in bytes.zip(groups) {
+            bytes.copy_from_slice(&bytes_of(modules).to_le_bytes());
         }
     }
 

@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, MapAccess};
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
@@ -143,6 +144,14 @@ impl Schema {
         read.ok()
     }
 
+    /// Reads the struct from a query that is right, as [`read_query`] and [`Self::read`] do, and in less time, since
+    /// it keeps no values. `None` if anything is wrong, which those two say.
+    pub fn read_right<T: DeserializeOwned>(&self, query: &str) -> Option<T> {
+        let pairs = pairs_of(query).map(split_pair);
+        let right = Right { pairs, schema: self, value: Value::Null };
+        T::deserialize(MapAccessDeserializer::new(right)).ok()
+    }
+
     /// A whole number that JSON has with a point, as Python writes `8.0`: JSON Schema's integers include it.
     fn json_value(&self, name: &str, value: Value) -> Value {
         let is_integer = self.parameters.get(name).is_some_and(|it| it.of == Type::Integer);
@@ -155,18 +164,6 @@ impl Schema {
             }
             _ => value,
         }
-    }
-
-    /// Turns a value of a query into one of JSON, by the parameter's type. What is no number stays text.
-    fn query_value(&self, name: &str, text: Cow<'_, str>) -> Value {
-        let of = self.parameters.get(name).map_or(Type::Text, |parameter| parameter.of);
-        let value = match of {
-            Type::Integer => text.parse::<i64>().ok().map(Value::from),
-            Type::Number => text.parse::<f64>().ok().map(Value::from),
-            Type::Boolean => text.parse::<bool>().ok().map(Value::from),
-            Type::Text | Type::Nested => None,
-        };
-        value.unwrap_or_else(|| Value::String(text.into_owned()))
     }
 }
 
@@ -196,6 +193,17 @@ impl Parameter {
         let allowed = allowed.filter_map(|value| Some(value.as_str()?.to_owned()));
         let bound = |name: &str| schema[name].as_f64();
         Parameter { of, minimum: bound(low), maximum: bound(high), allowed: allowed.collect() }
+    }
+
+    /// Turns a value of a query into one of JSON, by the parameter's type. What is no number stays text.
+    fn query_value(&self, text: Cow<'_, str>) -> Value {
+        let value = match self.of {
+            Type::Integer => text.parse::<i64>().ok().map(Value::from),
+            Type::Number => text.parse::<f64>().ok().map(Value::from),
+            Type::Boolean => text.parse::<bool>().ok().map(Value::from),
+            Type::Text | Type::Nested => None,
+        };
+        value.unwrap_or_else(|| Value::String(text.into_owned()))
     }
 
     fn check(&self, name: &str, value: &Value) -> Result<(), Fault> {
@@ -243,18 +251,21 @@ impl Parameter {
     }
 }
 
+/// The parts of a query that have a name or a value.
+fn pairs_of(query: &str) -> impl Iterator<Item = &str> {
+    query.split('&').filter(|pair| !pair.is_empty())
+}
+
 /// Reads a query: `+` is a space. `schemas` say which parameters there are. Faults are added for names
 /// that are unknown or repeated, and for values that are not UTF-8; those values are left out.
 pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> Map<String, Value> {
     let mut values = Map::new();
-    let pairs = || query.split('&').filter(|pair| !pair.is_empty());
-    if pairs().count() > MAX_PARAMETERS {
+    if pairs_of(query).count() > MAX_PARAMETERS {
         let detail = format!("a request has at most {MAX_PARAMETERS} parameters");
         faults.push(Fault::new("query", Code::OutOfRange, detail).at_most(MAX_PARAMETERS as u32));
         return values;
     }
-    for pair in pairs() {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    for (name, value) in pairs_of(query).map(split_pair) {
         match decode(name) {
             Some(name) => add_pair(&mut values, name, decode(value), schemas, faults),
             None => {
@@ -264,6 +275,43 @@ pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> 
         }
     }
     values
+}
+
+fn split_pair(pair: &str) -> (&str, &str) {
+    pair.split_once('=').unwrap_or((pair, ""))
+}
+
+/// The parameters of a query while all are right; else an error, which says nothing. serde refuses repeated ones, so
+/// there are no more than a struct has.
+struct Right<'a, I> {
+    pairs: I,
+    schema: &'a Schema,
+    /// Of the name that was read last.
+    value: Value,
+}
+
+impl<'q, 'de, I: Iterator<Item = (&'q str, &'q str)>> MapAccess<'de> for Right<'_, I> {
+    type Error = serde_json::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Self::Error> {
+        let Some((name, value)) = self.pairs.next() else { return Ok(None) };
+        let wrong = || Self::Error::custom("");
+        let (name, value) = decode(name).zip(decode(value)).ok_or_else(wrong)?;
+        let parameter = self.schema.parameters.get(&*name).ok_or_else(wrong)?;
+        self.value = parameter.query_value(value);
+        parameter.check(&name, &self.value).map_err(|_| wrong())?;
+        seed.deserialize(name.into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, Self::Error> {
+        seed.deserialize(self.value.take())
+    }
 }
 
 /// Reads the fields of a form, or a row of a table with the names of its columns, as a query's.
@@ -288,7 +336,7 @@ fn add_pair(
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
 ) {
-    let Some(schema) = schemas.iter().find(|schema| schema.has(&name)) else {
+    let Some(parameter) = schemas.iter().find_map(|schema| schema.parameters.get(&*name)) else {
         faults.push(unknown(&name, schemas));
         return;
     };
@@ -300,7 +348,7 @@ fn add_pair(
         return;
     }
     let value = match value {
-        Some(value) => schema.query_value(&name, value),
+        Some(value) => parameter.query_value(value),
         None => {
             let detail = "it is not percent-encoded UTF-8; write % as %25";
             faults.push(Fault::new(&name, Code::Malformed, detail));
@@ -393,20 +441,30 @@ fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
 
 /// Decodes a part of a query; `None` if an escape is not two hexadecimal digits, or the bytes are not UTF-8.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
-        return Some(Cow::Borrowed(text));
-    }
+    let special = |bytes: &[u8]| bytes.iter().position(|byte| matches!(byte, b'%' | b'+'));
+    let mut rest = text.as_bytes();
+    let Some(mut at) = special(rest) else { return Some(Cow::Borrowed(text)) };
     let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        decoded.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let mut digit = || char::from(bytes.next()?).to_digit(16);
-                (digit()? << 4 | digit()?) as u8
+    loop {
+        decoded.extend_from_slice(&rest[..at]);
+        let after = match &rest[at..] {
+            [b'+', after @ ..] => {
+                decoded.push(b' ');
+                after
             }
-            byte => byte,
-        });
+            [_, high, low, after @ ..] => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                decoded.push((digit(*high)? << 4 | digit(*low)?) as u8);
+                after
+            }
+            _ => return None,
+        };
+        rest = after;
+        match special(rest) {
+            Some(next) => at = next,
+            None => break,
+        }
     }
+    decoded.extend_from_slice(rest);
     String::from_utf8(decoded).ok().map(Cow::Owned)
 }

@@ -40,14 +40,13 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let app = App::new(config.engine, config.access_log, &config.serving.connections);
     let admin = Admin::new(|| app.metrics.encode()).with_protobuf(|| app.metrics.encode_protobuf());
     #[cfg(not(feature = "api"))]
-    let (routes, has_host) = (routes::router(app), false);
+    let (routes, shortcut) = (routes::router(app), Some(routes::shortcut(app, ())));
     #[cfg(feature = "api")]
-    let (routes, has_host) = {
+    let (routes, shortcut) = {
         let api = qr_api::start(&config.api).context("cannot start the API's threads")?;
-        let has_host = api.host.is_some();
-        (routes::router_with(app, api), has_host)
+        let shortcut = api.host.is_none().then(|| routes::shortcut(app, api.plain.clone()));
+        (routes::router_with(app, api), shortcut)
     };
-    let shortcut = routes::shortcut(app, has_host);
     let serving = Serving { shortcut, ..config.serving };
     service_kit::serve(listeners, &serving, routes, admin, shutdown, async {}).await
 }

@@ -37,7 +37,7 @@ pub use connection::Timeouts;
 pub use limits::{allow_connections, connections_up_to};
 use metrics::Connections;
 pub use requests::{InUse, RequestBody, Routes};
-pub use shortcut::{AnswerPlain, Plain, Shortcut, end_answer};
+pub use shortcut::{AnswerPlain, Plain, Shortcut, end_answer, write_number};
 pub use shutdown::shutdown_signal;
 use threads::Public;
 pub use threads::{ServeMode, Threads};

@@ -81,10 +81,15 @@ impl<'a> Plain<'a> {
         self.target
     }
 
-    /// The value of the first header of this name, in small letters.
+    /// The values of the headers of this name, in their order.
+    pub fn headers(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let is = |header: &&Header<'_>| header.name.eq_ignore_ascii_case(name);
+        self.headers.iter().filter(is).map(|header| header.value)
+    }
+
+    /// The value of the first header of this name.
     pub fn header(&self, name: &str) -> Option<&'a [u8]> {
-        let mut headers = self.headers.iter();
-        headers.find(|header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value)
+        self.headers(name).next()
     }
 }
 
@@ -94,19 +99,17 @@ fn is_plain(header: &Header<'_>) -> bool {
         || is(&"connection") && header.value.eq_ignore_ascii_case(b"keep-alive")
 }
 
-/// Ends an answer as hyper does: `Content-Length`, `Date`, an empty line and the body. `now` is the time of the
-/// answer; the date may lag behind a clock that is set by a second.
+/// Ends an answer as hyper does: `Date`, an empty line and the body. `now` is the time of the answer; the date may
+/// lag behind a clock that is set by a second.
 pub fn end_answer(answer: &mut Vec<u8>, body: &[u8], now: Instant) {
-    answer.extend_from_slice(b"content-length: ");
-    write_number(answer, body.len());
-    answer.extend_from_slice(b"\r\ndate: ");
+    answer.extend_from_slice(b"date: ");
     DATE.with_borrow_mut(|date| answer.extend_from_slice(date.at(now)));
     answer.extend_from_slice(b"\r\n\r\n");
     answer.extend_from_slice(body);
 }
 
 /// As `write!` does in six times the instructions.
-fn write_number(answer: &mut Vec<u8>, mut number: usize) {
+pub fn write_number(answer: &mut Vec<u8>, mut number: usize) {
     let mut digits = [b'0'; 20];
     let mut first = digits.len();
     loop {
@@ -199,6 +202,7 @@ mod tests {
         let (request, _) = Plain::parse(head, &mut headers).unwrap();
         assert_eq!(request.header("x-a"), Some(&b"1"[..]));
         assert_eq!(request.header("x"), None);
+        assert_eq!(request.headers("x-a").collect::<Vec<_>>(), [b"1", b"2"]);
     }
 
     #[test]

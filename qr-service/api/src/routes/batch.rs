@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
 use http::request::Parts;
 use serde_json::{Map, Value, json};
 
@@ -128,7 +129,9 @@ async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Resul
 
 /// What the manifest says of a file.
 fn describe(name: &str, made: &Made) -> Value {
-    let header = |name: &str| made.described.get(name).and_then(|value| value.to_str().ok());
+    let mut headers = HeaderMap::new();
+    made.described.put(&mut headers);
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     json!({"file": name, "bytes": made.bytes.len(), "kind": header("x-qr-kind"),
         "version": header("x-qr-version"), "level": header("x-qr-level"), "mask": header("x-qr-mask"),
         "modules": header("x-qr-modules")})

@@ -10,6 +10,7 @@ mod many;
 mod openapi;
 mod page;
 mod payload;
+pub(crate) mod plain;
 mod qr;
 
 use std::sync::{Arc, LazyLock};
@@ -28,6 +29,8 @@ use http::{HeaderValue, Method, StatusCode};
 use tokio::sync::Semaphore;
 
 use self::compat::HostRoutes;
+use self::plain::PlainRoutes;
+use crate::head::Head;
 use crate::parameters::Schema;
 use crate::payload::schema_of;
 use crate::pool::Pool;
@@ -97,14 +100,20 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         .route("/v1/{*path}", any(qr::by_extension))
         .merge(compat::router(&settings.compat))
         .with_state(Arc::clone(&api));
+    let plain = PlainRoutes::new(Arc::clone(&api), settings.cors_origin.clone());
     let host = settings.show_host.as_deref().map(|name| HostRoutes::new(name, api));
-    Ok(match &settings.cors_origin {
-        Some(origin) => {
-            Routes { paths: routes.route_layer(from_fn_with_state(origin.clone(), cors)), host }
-        }
-        None => Routes { paths: routes, host },
-    })
+    let paths = match &settings.cors_origin {
+        Some(origin) => routes.route_layer(from_fn_with_state(origin.clone(), cors)),
+        None => routes,
+    };
+    Ok(Routes { paths, host, plain })
 }
+
+/// The headers that pages of other origins may read.
+const EXPOSED: HeaderValue = HeaderValue::from_static(
+    "etag, retry-after, x-qr-kind, x-qr-level, x-qr-mask, x-qr-modules, x-qr-parts, \
+     x-qr-unused-correction, x-qr-version, x-request-id",
+);
 
 /// Adds the headers for pages of other origins, and answers their preflight requests.
 async fn cors(
@@ -112,8 +121,6 @@ async fn cors(
     request: Request,
     next: Next,
 ) -> Response {
-    const EXPOSED: &str = "etag, retry-after, x-qr-kind, x-qr-level, x-qr-mask, x-qr-modules, \
-        x-qr-parts, x-qr-unused-correction, x-qr-version, x-request-id";
     let is_preflight = *request.method() == Method::OPTIONS;
     let mut response = if is_preflight {
         let mut response = Response::new(Body::empty());
@@ -126,10 +133,7 @@ async fn cors(
         next.run(request).await
     };
     let headers = response.headers_mut();
-    if origin != "*" {
-        headers.append(VARY, HeaderValue::from_static("Origin"));
-    }
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    allow_origin(origin, headers);
     if is_preflight {
         let methods = HeaderValue::from_static("GET, HEAD, POST, OPTIONS");
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
@@ -137,7 +141,14 @@ async fn cors(
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
         headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     } else {
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+        headers.put(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     }
     response
+}
+
+fn allow_origin(origin: HeaderValue, head: &mut impl Head) {
+    if origin != "*" {
+        head.put(VARY, const { HeaderValue::from_static("Origin") });
+    }
+    head.put(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
 }

@@ -11,40 +11,32 @@ use http::header::{
     ETAG, VARY,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use qr_core::Level;
+use http::{HeaderMap, HeaderValue, Method};
 use serde_json::{Map, Value};
 use service_kit::{is_known, not_modified};
 
 use super::Api;
 use super::bodies::read_options;
 use crate::artwork::{Artwork, LogoPixels};
+use crate::described::Described;
 use crate::fault::{Code, Fault, Problem, Refusal};
-use crate::headers::{accepted, disposition, tag};
+use crate::head::Head;
+use crate::headers::{accept_of, accepted, disposition, tag};
 use crate::logo::Logo;
 use crate::options::{Format, Options};
 use crate::parameters::{Schema, read_query};
 use crate::picture::{SymbolData, draw};
-use crate::plan::{PicturePlan, Plan, plan_of};
-use crate::symbol::{AnySymbol, Encoded, encode};
+use crate::plan::{Colors, Fit, PicturePlan, Plan, plan_of};
+use crate::symbol::encode;
 use crate::verify;
 
 /// Of pictures that a query asked for.
-const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
+pub(super) const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 /// An SVG can hold scripts; ours has none, and with this no browser would run them.
 /// A logo is in the SVG itself.
 const SVG_POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; img-src data:; sandbox");
-
-// As constants they are checked and hashed once, by the compiler.
-const X_QR_KIND: HeaderName = HeaderName::from_static("x-qr-kind");
-const X_QR_VERSION: HeaderName = HeaderName::from_static("x-qr-version");
-const X_QR_LEVEL: HeaderName = HeaderName::from_static("x-qr-level");
-const X_QR_MASK: HeaderName = HeaderName::from_static("x-qr-mask");
-const X_QR_MODULES: HeaderName = HeaderName::from_static("x-qr-modules");
-const X_QR_PARTS: HeaderName = HeaderName::from_static("x-qr-parts");
-const X_QR_UNUSED_CORRECTION: HeaderName = HeaderName::from_static("x-qr-unused-correction");
 
 /// The longest content that is encoded on the thread that serves, as `/qrcode` does with its own.
 const SHORT_BYTES: usize = 512;
@@ -96,8 +88,15 @@ pub(super) async fn by_extension(
 async fn answer(api: &Api, request: Request, of_path: Option<Format>) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let mut faults = Vec::new();
-    let values = read_values(&parts, body, &[&*api.options], &mut faults).await?;
-    let options = api.options.read(&values, &mut faults).unwrap_or_default();
+    let is_get = matches!(parts.method, Method::GET | Method::HEAD);
+    let right = parts.uri.query().filter(|_| is_get).and_then(|it| api.options.read_right(it));
+    let options = match right {
+        Some(options) => options,
+        None => {
+            let values = read_values(&parts, body, &[&*api.options], &mut faults).await?;
+            api.options.read(&values, &mut faults).unwrap_or_default()
+        }
+    };
     serve(api, &parts, of_path, options, faults).await
 }
 
@@ -130,46 +129,94 @@ pub(super) async fn serve(
     options: Options,
     faults: Vec<Fault>,
 ) -> Result<Response, Refusal> {
-    let by_accept = of_path.is_none() && options.format.is_none();
-    let format = match of_path.or(options.format) {
-        Some(format) => format,
-        None => accepted(&parts.headers).ok_or(Refusal::NotAcceptable)?,
-    };
-    let filename = options.filename.clone();
-    let plan = plan_of(options, format, faults).map_err(Refusal::Parameters)?;
+    let (plan, about) = asked(options, of_path, || accept_of(&parts.headers), faults)?;
     let is_post = parts.method == Method::POST;
     let cache = if is_post { NO_STORE } else { CACHE };
-    let tag = tag(&plan);
-    let mut response = if !is_post && is_known(&parts.headers, &tag) {
-        not_modified(&parts.method, tag, cache)
-    } else {
-        let picture = make(api, plan).await?;
-        found(picture, format, tag, cache)
-    };
-    let headers = response.headers_mut();
-    if by_accept {
-        headers.append(VARY, HeaderValue::from_static("Accept"));
+    let known = HeaderValue::from_bytes(&about.tag).ok();
+    let known = known.filter(|tag| !is_post && is_known(&parts.headers, tag));
+    if let Some(tag) = known {
+        let mut response = not_modified(&parts.method, tag, cache);
+        about.put_choice(response.headers_mut());
+        return Ok(response);
     }
-    if let Some(value) = filename.as_deref().and_then(disposition) {
-        headers.insert(CONTENT_DISPOSITION, value);
-    }
+    let made = make(api, plan).await?;
+    // With room for those that the layers add.
+    let mut headers = HeaderMap::with_capacity(24);
+    about.put_found(&made, cache, &mut headers);
+    let mut response = Response::new(made.bytes.into());
+    *response.headers_mut() = headers;
     Ok(response)
 }
 
-/// A picture, and the headers that describe its symbol.
-pub(super) struct Made {
-    pub(super) bytes: Vec<u8>,
-    pub(super) described: HeaderMap,
+/// What the headers of an answer say, besides the symbol.
+pub(super) struct About {
+    format: Format,
+    tag: [u8; 18],
+    by_accept: bool,
+    filename: Option<String>,
 }
 
-/// Makes the picture: on this thread if that is as quick as a picture of `/qrcode`, else on a worker.
-async fn make(api: &Api, plan: Plan) -> Result<Made, Refusal> {
-    let is_quick = plan.content.as_bytes().len() <= SHORT_BYTES
+/// The picture that is asked for. `accept` has the values of this header, `faults` are those found so far.
+///
+/// # Errors
+/// If no format is accepted, or the options are wrong.
+pub(super) fn asked<'a, I: Iterator<Item = &'a [u8]>>(
+    options: Options,
+    of_path: Option<Format>,
+    accept: impl Fn() -> I,
+    faults: Vec<Fault>,
+) -> Result<(Plan, About), Refusal> {
+    let chosen = of_path.or(options.format);
+    let format = chosen.or_else(|| accepted(accept)).ok_or(Refusal::NotAcceptable)?;
+    let filename = options.filename.clone();
+    let plan = plan_of(options, format, faults).map_err(Refusal::Parameters)?;
+    let about = About { format, tag: tag(&plan), by_accept: chosen.is_none(), filename };
+    Ok((plan, about))
+}
+
+impl About {
+    /// The headers of the picture.
+    pub(super) fn put_found(&self, made: &Made, cache: HeaderValue, head: &mut impl Head) {
+        made.described.put(head);
+        head.put(CONTENT_TYPE, HeaderValue::from_static(self.format.content_type()));
+        head.put_number(CONTENT_LENGTH, made.bytes.len());
+        head.put(CACHE_CONTROL, cache);
+        head.put_bytes(ETAG, &self.tag);
+        if self.format == Format::Svg {
+            head.put(CONTENT_SECURITY_POLICY, SVG_POLICY);
+        }
+        self.put_choice(head);
+    }
+
+    /// The headers that the picture and a 304 have.
+    fn put_choice(&self, head: &mut impl Head) {
+        if self.by_accept {
+            head.put(VARY, const { HeaderValue::from_static("Accept") });
+        }
+        if let Some(value) = self.filename.as_deref().and_then(disposition) {
+            head.put(CONTENT_DISPOSITION, value);
+        }
+    }
+}
+
+/// A picture, and what its headers say of the symbol.
+pub(super) struct Made {
+    pub(super) bytes: Vec<u8>,
+    pub(super) described: Described,
+}
+
+/// Whether making a picture is as quick as one of `/qrcode`, so that the thread that serves does it.
+pub(super) fn is_quick(plan: &Plan) -> bool {
+    plan.content.as_bytes().len() <= SHORT_BYTES
         && plan.look.is_plain()
         && matches!(&plan.picture, PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. }
-            if *colors == crate::plan::Colors::PLAIN)
-        && !matches!(&plan.picture, PicturePlan::Svg { fit: Some(crate::plan::Fit::Size(_)), .. });
-    if !is_quick {
+            if *colors == Colors::PLAIN)
+        && !matches!(&plan.picture, PicturePlan::Svg { fit: Some(Fit::Size(_)), .. })
+}
+
+/// Makes the picture: on this thread if that is quick, else on a worker.
+async fn make(api: &Api, plan: Plan) -> Result<Made, Refusal> {
+    if !is_quick(&plan) {
         return api.pool.run(move || make_here(&plan)).await?;
     }
     catch_unwind(AssertUnwindSafe(|| make_here(&plan))).unwrap_or_else(|_| {
@@ -204,73 +251,5 @@ fn make_picture(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
     if is_new && verify::is_needed(plan, &encoded.symbol) {
         verify::check(plan, &encoded.symbol, art.as_ref()).map_err(refuse)?;
     }
-    Ok(Made { bytes, described: describe(plan, &encoded) })
-}
-
-/// The headers that describe the symbol, with room for those of the answer.
-fn describe(plan: &Plan, encoded: &Encoded) -> HeaderMap {
-    let symbol = &encoded.symbol;
-    let modules = symbol.modules();
-    let mut headers = HeaderMap::with_capacity(24);
-    let mut put = |name: HeaderName, value: Option<HeaderValue>| {
-        if let Some(value) = value {
-            headers.insert(name, value);
-        }
-    };
-    let version = match symbol {
-        AnySymbol::Qr(symbol) => Some(HeaderValue::from(u16::from(symbol.version()))),
-        _ => HeaderValue::try_from(symbol.version()).ok(),
-    };
-    put(X_QR_KIND, Some(HeaderValue::from_static(plan.symbol.kind().as_str())));
-    put(X_QR_VERSION, version);
-    put(X_QR_LEVEL, symbol.level().map(|level| HeaderValue::from_static(name_of(level))));
-    put(X_QR_MASK, symbol.mask().map(|mask| HeaderValue::from(u16::from(mask))));
-    put(X_QR_MODULES, HeaderValue::from_bytes(&size_text(modules.width(), modules.height())).ok());
-    put(X_QR_PARTS, Some(HeaderValue::from(encoded.parts)));
-    let unused = match encoded.unused_correction() {
-        Some(1.0) => Some(HeaderValue::from_static("1")),
-        unused => unused.and_then(|unused| HeaderValue::try_from(format!("{unused:.2}")).ok()),
-    };
-    put(X_QR_UNUSED_CORRECTION, unused);
-    headers
-}
-
-fn name_of(level: Level) -> &'static str {
-    match level {
-        Level::L => "L",
-        Level::M => "M",
-        Level::Q => "Q",
-        Level::H => "H",
-    }
-}
-
-/// `29x29`, of numbers below 1000, without the cost of `format!`.
-fn size_text(width: usize, height: usize) -> Vec<u8> {
-    let mut text = Vec::with_capacity(8);
-    for number in [width, height] {
-        if !text.is_empty() {
-            text.push(b'x');
-        }
-        for power in [100, 10, 1] {
-            if number >= power {
-                text.push(b'0' + (number / power % 10) as u8);
-            }
-        }
-    }
-    text
-}
-
-fn found(made: Made, format: Format, tag: HeaderValue, cache: HeaderValue) -> Response {
-    let len = made.bytes.len();
-    let mut response = Response::new(made.bytes.into());
-    *response.headers_mut() = made.described;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
-    headers.insert(CACHE_CONTROL, cache);
-    headers.insert(ETAG, tag);
-    if format == Format::Svg {
-        headers.insert(CONTENT_SECURITY_POLICY, SVG_POLICY);
-    }
-    response
+    Ok(Made { bytes, described: Described::of(plan, &encoded) })
 }

@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::layers::{self, Observe};
 use crate::metrics::Route;
+pub(crate) use plain::Others;
 
 /// The public routes inside their layers.
 ///
@@ -52,11 +53,12 @@ pub(crate) fn router_with(app: &'static App, api: qr_api::Routes) -> Observe<Rou
     layers::around(app, Routes { app, others, has_host })
 }
 
-/// The answers that need no router; none if another host's `/qrcode` is another route.
-pub(crate) fn shortcut(app: &'static App, has_host: bool) -> Option<Shortcut> {
-    let answer =
-        move |request: &Plain<'_>, answer: &mut Vec<u8>| plain::answer(app, request, answer);
-    (!has_host).then(|| Shortcut(Box::leak(Box::new(answer))))
+/// The answers that need no router. Not for routes of which a host has its own.
+pub(crate) fn shortcut(app: &'static App, others: Others) -> Shortcut {
+    let answer = move |request: &Plain<'_>, answer: &mut Vec<u8>| {
+        plain::answer(app, &others, request, answer)
+    };
+    Shortcut(Box::leak(Box::new(answer)))
 }
 
 /// Answers `/qrcode` at once. axum, which boxes the future and the body of every answer, answers all else.

@@ -1,23 +1,34 @@
-//! `GET /qrcode?text=...` once more, for [`service_kit::Shortcut`]: nearly all requests, in a tenth of the
-//! instructions that hyper, the layers and [`super::qrcode`] take around the picture. Only an answer with a picture
-//! is written here, the same to the byte; all others are theirs.
+//! `GET /qrcode?text=...` and `GET /v1/qr?...` once more, for [`service_kit::Shortcut`]: nearly all requests, in a
+//! tenth of the instructions that hyper, the layers and the routes take around the picture. Only an answer with a
+//! picture is written here, the same to the byte; all others are theirs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use http::StatusCode;
 use qr_query::{MAX_TEXT_BYTES, parse_text};
-use service_kit::{Plain, end_answer};
+use service_kit::{Plain, end_answer, write_number};
 
 use super::qrcode::{PICTURE, draw};
 use crate::app::App;
 use crate::layers::{is_request_id, new_request_id};
 use crate::metrics::{MethodLabel, Route};
 
+/// The routes below `/v1/`, of which a build without them has none.
+#[cfg(feature = "api")]
+pub(crate) type Others = qr_api::PlainRoutes;
+#[cfg(not(feature = "api"))]
+pub(crate) type Others = ();
+
 /// Writes the answer, or `None` if hyper has to.
-pub(super) fn answer(app: &App, request: &Plain<'_>, answer: &mut Vec<u8>) -> Option<()> {
+pub(super) fn answer(
+    app: &App,
+    others: &Others,
+    request: &Plain<'_>,
+    answer: &mut Vec<u8>,
+) -> Option<()> {
     let start = Instant::now();
-    let query = request.target().strip_prefix("/qrcode?")?;
+    let (path, query) = request.target().split_once('?')?;
     // http's parser of URLs refuses some other bytes, and takes `#` for the end. All are looked at, without a
     // branch, so that the processor does it many at a time.
     let is_ordinary = query.bytes().fold(true, |all, byte| all & is_ordinary(byte));
@@ -25,8 +36,6 @@ pub(super) fn answer(app: &App, request: &Plain<'_>, answer: &mut Vec<u8>) -> Op
     if !is_ordinary || is_conditional || app.access_log.logs(StatusCode::OK) {
         return None;
     }
-    let mut buffer = [0; MAX_TEXT_BYTES];
-    let text = parse_text(query.as_bytes(), &mut buffer).ok()?;
     let made;
     let id = match request.header("x-request-id").filter(|id| is_request_id(id)) {
         Some(id) => id,
@@ -35,37 +44,68 @@ pub(super) fn answer(app: &App, request: &Plain<'_>, answer: &mut Vec<u8>) -> Op
             &made
         }
     };
-    let draw = || {
-        PICTURE.with_borrow_mut(|picture| {
-            let drawn = draw(app, text, picture).ok()?;
-            write_head(answer, app.tags.digits_of(text), id);
-            end_answer(answer, picture, drawn);
-            Some(drawn)
-        })
+    let write = || match Route::of(path) {
+        Route::Qrcode => write_qrcode(app, query, id, answer).map(|end| (Route::Qrcode, end)),
+        #[cfg(feature = "api")]
+        Route::Api => write_other(others, request, id, answer).map(|end| (Route::Api, end)),
+        Route::Unmatched => None,
     };
     // What fails or panics here does so again on the other way, which logs it and answers.
-    let drawn = catch_unwind(AssertUnwindSafe(draw)).ok()??;
-    let answered = (Route::Qrcode, MethodLabel::Get, StatusCode::OK);
-    app.metrics.observe_request(answered, id, drawn - start);
+    let (route, end) = catch_unwind(AssertUnwindSafe(write)).ok()??;
+    app.metrics.observe_request((route, MethodLabel::Get, StatusCode::OK), id, end - start);
     Some(())
+}
+
+/// Writes the picture of a text; returns when it was drawn.
+fn write_qrcode(app: &App, query: &str, id: &[u8], answer: &mut Vec<u8>) -> Option<Instant> {
+    let mut buffer = [0; MAX_TEXT_BYTES];
+    let text = parse_text(query.as_bytes(), &mut buffer).ok()?;
+    PICTURE.with_borrow_mut(|picture| {
+        let drawn = draw(app, text, picture).ok()?;
+        answer.extend_from_slice(OK);
+        answer.extend_from_slice(
+            b"content-type: image/png\r\ncache-control: public, max-age=86400\r\netag: \"",
+        );
+        answer.extend_from_slice(&app.tags.digits_of(text));
+        answer.extend_from_slice(b"\"\r\n");
+        write_layers(answer, id);
+        answer.extend_from_slice(b"content-length: ");
+        write_number(answer, picture.len());
+        answer.extend_from_slice(b"\r\n");
+        end_answer(answer, picture, drawn);
+        Some(drawn)
+    })
+}
+
+/// Writes an answer of the routes below `/v1/`, whose own headers have the length.
+#[cfg(feature = "api")]
+fn write_other(
+    others: &Others,
+    request: &Plain<'_>,
+    id: &[u8],
+    answer: &mut Vec<u8>,
+) -> Option<Instant> {
+    answer.extend_from_slice(OK);
+    let picture = others.answer(request, answer)?;
+    let drawn = Instant::now();
+    write_layers(answer, id);
+    end_answer(answer, &picture, drawn);
+    Some(drawn)
+}
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\n";
+
+/// Writes the headers that the layers add.
+fn write_layers(answer: &mut Vec<u8>, id: &[u8]) {
+    answer.extend_from_slice(b"x-request-id: ");
+    answer.extend_from_slice(id);
+    answer.extend_from_slice(b"\r\nx-served-by: qr-service\r\nx-content-type-options: nosniff\r\n");
 }
 
 /// Whether it may stand in a query, RFC 3986 section 3.4.
 fn is_ordinary(byte: u8) -> bool {
     const OTHERS: &[u8; 12] = b"\"#<>[\\]^`{|}";
     OTHERS.iter().fold((byte > b' ') & (byte < 0x7f), |may, &other| may & (byte != other))
-}
-
-/// The status line, and all headers that hyper does not add.
-fn write_head(answer: &mut Vec<u8>, tag: [u8; 16], id: &[u8]) {
-    answer.extend_from_slice(
-        b"HTTP/1.1 200 OK\r\ncontent-type: image/png\r\n\
-          cache-control: public, max-age=86400\r\netag: \"",
-    );
-    answer.extend_from_slice(&tag);
-    answer.extend_from_slice(b"\"\r\nx-request-id: ");
-    answer.extend_from_slice(id);
-    answer.extend_from_slice(b"\r\nx-served-by: qr-service\r\nx-content-type-options: nosniff\r\n");
 }
 
 #[cfg(test)]
