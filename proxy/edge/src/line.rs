@@ -155,7 +155,7 @@ impl Tries {
         for (number, server) in field[..assigned].split(|&byte| byte == b',').enumerate() {
             let is_server = server.contains(&b':');
             tries.has_retry |= is_server && number > 0;
-            tries.had_no_live |= !is_server && !matches!(server, b"" | b"-");
+            tries.had_no_live |= !is_server && server.iter().any(u8::is_ascii_alphabetic);
         }
         tries
     }
@@ -339,6 +339,7 @@ mod tests {
             ("10.0.0.1:80, new : 10.0.0.2:80", false, true),
             ("10.0.0.1:80, 10.0.0.2:80, new", true, true),
             ("10.0.0.1:80 : qrcode_fallback", false, false),
+            ("502, 200", false, false), // $upstream_status, as in the first version's format
         ] {
             assert_eq!(Tries::parse(field.as_bytes()), Tries { has_retry, had_no_live }, "{field}");
         }
