@@ -15,8 +15,8 @@ BAD = {
     "refuses": "setInterval(() => {}, 1e9)",
     "hangs": f'require("net").createServer(() => {{}}).listen({QR_SERVICE_PORT})',
 }
-# Ten times the rate at which a paused pod is tried again: by a request in 5 s for each proxy.
-RETRIED_PERCENT = 5
+# Those of the first second, before one has waited long enough for a pod that hangs, and then one in 5 s for each proxy.
+RETRIED_PERCENT = 10
 
 
 def clients_notice_no_pod_that_answers_500(cluster):
