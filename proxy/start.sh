@@ -10,7 +10,7 @@ mkdir -p "$prefix/edge"
 # NAMESPACE.svc.DOMAIN. The family of the cluster's addresses is that of its DNS.
 domain=$(sed -n 's/^search \([^ ]*\.svc\.[^ ]*\).*/\1/p' /etc/resolv.conf)
 if [ -n "$domain" ]; then
-    sed -i -E "/ resolve /s/(server [^.: ]+)(:)/\1.$domain\2/; / resolve /s/(server [^.: ]+\.[^.: ]+)(:)/\1.${domain#*.}\2/" \
+    sed -i -E "/ resolve /{ s/(server [^.: ]+):/\1.$domain:/; s/(server [^.: ]+\.[^.: ]+):/\1.${domain#*.}:/; }" \
         "$prefix/upstreams.conf"
 fi
 servers=$(sed -n -E 's/^nameserver +([^ ]+).*/\1/p' /etc/resolv.conf)
