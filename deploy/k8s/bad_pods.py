@@ -84,7 +84,7 @@ def clients_notice_no_time_without_a_ready_pod(cluster):
         # A proxy that starts now knows no pod of the new side.
         cluster.kubectl("delete", "pod", cluster.pods(PROXY)[0], "--wait=false")
         cluster.wait_until_none_terminates()
-        cluster.wait_until_ready()
+        cluster.wait_for_rollout("proxy")
         with Edges(cluster) as edges:
             scale(cluster, 2)
             cluster.wait_for("the new side to answer again", lambda: edges.since()["new"] > 50)
