@@ -25,8 +25,8 @@ define RENDER
 $(CARGO) build --quiet $(or $(ROUTES_OF),-p route)
 routes=target/debug/routes
 $$routes render --to proxy $(CHECK)
-$$routes render --to deploy/k8s/base/proxy --only upstreams.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
-	--new http://qr-service:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
+$$routes render --to deploy/k8s/base/proxy --only upstreams.conf,locations.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
+	--new http://qr-service-ready:42069 --resolve http://qr-service-ready:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
 	--address 127.0.0.1:3002=legacy-relay:3002 --address 127.0.0.1:3003=legacy-relay:3003 \
 	--address 127.0.0.1:42090=relay-service:42090 --address 127.0.0.1:42091=relay-service:42091 \
 	--address 127.0.0.1:42092=relay-home-0:42092 --address 127.0.0.1:42093=relay-home-0:42093 \

@@ -6,6 +6,21 @@ set -eu
 prefix=/run/proxy
 cp -L /etc/proxy/*.conf "$prefix"
 mkdir -p "$prefix/edge"
+# nginx asks DNS itself for names with `resolve`, and completes no short ones. On a cluster, the first search domain is
+# NAMESPACE.svc.DOMAIN. The family of the cluster's addresses is that of its DNS.
+domain=$(sed -n 's/^search \([^ ]*\.svc\.[^ ]*\).*/\1/p' /etc/resolv.conf)
+if [ -n "$domain" ]; then
+    sed -i -E "/ resolve /{ s/(server [^.: ]+):/\1.$domain:/; s/(server [^.: ]+\.[^.: ]+):/\1.${domain#*.}:/; }" \
+        "$prefix/upstreams.conf"
+fi
+servers=$(sed -n -E 's/^nameserver +([^ ]+).*/\1/p' /etc/resolv.conf)
+case $servers in
+*:*) family=ipv4=off ;;
+*) family=ipv6=off ;;
+esac
+# A failed query is repeated after the timeout.
+echo "resolver $(echo "$servers" | sed -E 's/.*:.*/[&]/' | tr '\n' ' ')valid=2s $family; resolver_timeout 2s;" \
+    >"$prefix/resolver.conf"
 # One worker per core of the node would be many, each with memory for all its connections.
 sed -i "s/^worker_processes auto;/worker_processes ${NGINX_WORKERS:-4};/" "$prefix/nginx.conf"
 # Since 1.27.4, nginx can keep idle connections open for a while when it reloads or stops, so it still

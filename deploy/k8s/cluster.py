@@ -8,6 +8,9 @@ from urllib.parse import urlencode
 from pods import NAMESPACE, OHA, OWN_NAMESPACE, PROXY, SHELL, job, with_policies
 
 POLL_SECONDS = 0.5
+# The pods' grace periods are up to 300 s, for streams; the tests leave none open.
+PODS_END_WITHIN_SECONDS = 180
+DELETED_WITHIN_SECONDS = 120
 
 
 class Failed(Exception):
@@ -24,10 +27,15 @@ class Cluster:
 
     # --- kubectl -------------------------------------------------------------------------------------
 
-    def run(self, *arguments, given=None):
+    def run(self, *arguments, given=None, timeout=None):
         """Runs kubectl and returns the outcome, success or not."""
         command = [*self.command, *map(str, arguments)]
-        return subprocess.run(command, check=False, capture_output=True, text=True, input=given)
+        try:
+            return subprocess.run(
+                command, check=False, capture_output=True, text=True, input=given, timeout=timeout
+            )
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(command, 1, "", f"kubectl does not end within {timeout} s")
 
     def kubectl(self, *arguments, given=None):
         """Runs kubectl in the namespace and returns what it prints; raises Failed if it fails."""
@@ -53,16 +61,24 @@ class Cluster:
         self.wait_until_none_terminates()
 
     def delete(self):
+        """Deletes everything and waits until it is gone."""
         self.delete_pods()
-        done = self.run("delete", "-k", self.kustomization, "--ignore-not-found", "--timeout=180s")
+        # kubectl would wait for one object after the other, each for as long as a timeout says.
+        options = ["--ignore-not-found", "--wait=false"]
+        done = self.run("delete", "-k", self.kustomization, *options, timeout=DELETED_WITHIN_SECONDS)
         if done.returncode:
             raise Failed(f"delete: {done.stderr.strip()}")
+        try:
+            self.wait_for("nothing to be left", lambda: not self.left(), DELETED_WITHIN_SECONDS)
+        except Failed as failure:
+            raise Failed(f"{failure}; left: {', '.join(self.left())}") from None
 
     def delete_pods(self):
         """Ends every pod. A namespace that is deleted with pods in it is looked at again only after half of their
         longest grace period."""
         kinds = "deployments,statefulsets,jobs,services"
-        self.run("-n", NAMESPACE, "delete", kinds, "--all", "--cascade=foreground", "--timeout=180s")
+        options = ["--all", "--cascade=foreground"]
+        self.run("-n", NAMESPACE, "delete", kinds, *options, timeout=PODS_END_WITHIN_SECONDS)
 
     def start_afresh(self):
         """Installs everything anew after a check that failed, so that it fails no other."""
@@ -285,10 +301,15 @@ class Cluster:
             if done.stdout.strip():
                 raise SystemExit(f"deploy-test: the cluster already has a namespace {name}")
 
-    def expect_nothing_left(self):
+    def left(self):
+        """Lists what is left of the project's objects that belong to no namespace, and of its namespace."""
         kinds = "namespaces,priorityclasses,clusterroles,clusterrolebindings,persistentvolumes"
         done = self.run("get", kinds, "-l", "app.kubernetes.io/part-of=qr", "-o", "name")
-        self.expect(not done.stdout.strip(), f"left: {done.stdout.split()}")
+        inside = self.run("-n", NAMESPACE, "get", "pods,services,persistentvolumeclaims", "-o", "name")
+        for outcome in (done, inside):
+            if outcome.returncode:
+                raise Failed(f"get: {outcome.stderr.strip()}")
+        return done.stdout.split() + inside.stdout.split()
 
 
 def is_ready(deployment, at_least):

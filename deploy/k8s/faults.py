@@ -3,13 +3,16 @@
 import json
 import time
 
+from edges import Edges
 from load import Load
 from pods import PROXY, QR_SERVICE, pod_template_patch
 from ramp import ramp, start
 
 
 def clients_notice_no_rollout_of_qr_service(cluster):
-    return rolled_out(cluster, "qr-service")
+    with Edges(cluster) as edges:
+        said = rolled_out(cluster, "qr-service")
+        return f"{said}; {edges.expect(retried_percent=1)}"
 
 
 def clients_notice_no_rollout_of_the_legacy_app(cluster):
@@ -86,14 +89,15 @@ def a_new_proxy_has_the_split_that_was_set(cluster):
 def clients_notice_no_scaling(cluster):
     # The autoscaler enforces its bounds even without metrics, so its minimum must allow one pod.
     cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": 1}})
-    with Load(cluster) as load:
+    with Load(cluster) as load, Edges(cluster) as edges:
         for replicas in (1, 10, 2):
             cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
             cluster.wait_for_rollout("qr-service")
             cluster.wait_until_none_terminates()
             cluster.expect_pods(QR_SERVICE, replicas)
+        said = edges.expect(retried_percent=1)
     cluster.restore()
-    return load.summary
+    return f"{load.summary}; {said}"
 
 
 def clients_notice_no_deleted_pod(cluster):
@@ -138,15 +142,17 @@ def clients_notice_no_eviction(cluster):
 def clients_notice_no_hung_pod(cluster):
     # A container cannot stop the first process of its namespace, so here all containers of a pod share one.
     share_processes(cluster, True)
-    with Load(cluster) as load:
+    with Load(cluster) as load, Edges(cluster) as edges:
         victim = cluster.pods(QR_SERVICE)[0]
         cluster.stop_process(victim, "qr-service")
         restarted = lambda: cluster.restarts().get(f"{victim}/qr-service")
         cluster.wait_for(f"the kubelet to restart {victim}", restarted, timeout=180)
         cluster.wait_until_ready()
+        # Those of the second before the first of them has waited long enough; the other pod answers them.
+        said = edges.expect(retried_percent=10)
     share_processes(cluster, None)
     cluster.restore()
-    return load.summary
+    return f"{load.summary}; {said}"
 
 
 def share_processes(cluster, value):

@@ -53,6 +53,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
             .map_or_else(|| here(&at.new), |sides| Ok(sides.new.clone()))?,
         shadow: here(&at.shadow)?,
         prometheus: here(&at.prometheus)?,
+        resolved: Vec::new(),
     };
     for (name, text) in route::render::all(&routes, &upstreams) {
         write(&settings.run_dir.join("nginx").join(name), &text)?;

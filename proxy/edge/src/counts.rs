@@ -54,6 +54,8 @@ pub(crate) struct RouteCounts {
     pub(crate) durations: [Durations; Arm::ALL.len()],
     pub(crate) response_bytes: [u64; Arm::ALL.len()],
     pub(crate) own_errors: [[u64; OWN_ERRORS.len()]; Arm::ALL.len()],
+    pub(crate) retries: [u64; Arm::ALL.len()],
+    pub(crate) no_live_upstreams: [u64; Arm::ALL.len()],
 }
 
 impl RouteCounts {
@@ -65,6 +67,8 @@ impl RouteCounts {
             durations: Default::default(),
             response_bytes: Default::default(),
             own_errors: Default::default(),
+            retries: Default::default(),
+            no_live_upstreams: Default::default(),
         }
     }
 
@@ -73,6 +77,8 @@ impl RouteCounts {
         self.requests[arm][line.side as usize][Code::of(line.status) as usize] += 1;
         self.durations[arm].observe(line.duration_ms);
         self.response_bytes[arm] = self.response_bytes[arm].saturating_add(line.sent_bytes);
+        self.retries[arm] += u64::from(line.tries.has_retry);
+        self.no_live_upstreams[arm] += u64::from(line.tries.had_no_live);
         if line.side == Side::None {
             let error = OWN_ERRORS.iter().position(|&status| status == line.status);
             if let Some(error) = error {
@@ -156,7 +162,7 @@ impl Counts {
 mod tests {
     use super::*;
 
-    const LINE: &str = "1732250000.123\tqrcode\tnew\tnew\t200\t0.003\t10\t200\tGET\n";
+    const LINE: &str = "1732250000.123\tqrcode\tnew\tnew\t200\t0.003\t10\t10.0.0.1:80\tGET\n";
 
     fn counts() -> Counts {
         Counts::new(&["qrcode".to_owned()])
@@ -228,7 +234,7 @@ mod tests {
         take(&mut counts, line("", 503, "-"));
         take(&mut counts, line("none", 429, "-"));
         take(&mut counts, line("old", 504, "-"));
-        take(&mut counts, line("old", 502, "502"));
+        take(&mut counts, line("old", 502, "10.0.0.1:80"));
         take(&mut counts, line("", 404, "-"));
         assert_eq!(counts.routes[0].own_errors[Arm::Old as usize], [1, 0, 0, 1, 1]);
     }

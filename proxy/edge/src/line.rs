@@ -134,6 +134,31 @@ pub(crate) struct Line<'a> {
     pub(crate) status: u16,
     pub(crate) duration_ms: u64,
     pub(crate) sent_bytes: u64,
+    pub(crate) tries: Tries,
+}
+
+/// Whom nginx asked on the assigned side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tries {
+    /// A second server, because the first one failed.
+    pub(crate) has_retry: bool,
+    /// At one of the tries no server was left: none known, or each paused after failures.
+    pub(crate) had_no_live: bool,
+}
+
+impl Tries {
+    /// Reads `$upstream_addr`: addresses with commas between; after a colon between spaces those of the next
+    /// location, such as a fallback's. Where nginx had no server, it writes the group's name, which has no colon.
+    fn parse(field: &[u8]) -> Self {
+        let assigned = field.windows(3).position(|part| part == b" : ").unwrap_or(field.len());
+        let mut tries = Tries::default();
+        for (number, server) in field[..assigned].split(|&byte| byte == b',').enumerate() {
+            let is_server = server.contains(&b':');
+            tries.has_retry |= is_server && number > 0;
+            tries.had_no_live |= !is_server && server.iter().any(u8::is_ascii_alphabetic);
+        }
+        tries
+    }
 }
 
 impl<'a> Line<'a> {
@@ -150,14 +175,16 @@ impl<'a> Line<'a> {
         let status = status(fields.next()?)?;
         let duration_ms = milliseconds(fields.next()?)?;
         let sent_bytes = number(fields.next()?)?;
-        let has_upstream = !matches!(fields.next()?, b"" | b"-");
+        let upstream = fields.next()?;
+        let has_upstream = !matches!(upstream, b"" | b"-");
+        let tries = Tries::parse(upstream);
         let _method = fields.next()?;
         if fields.next().is_some() {
             return None;
         }
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
         let side = if is_own_error { Side::None } else { side };
-        Some(Line { ended_ms, route, arm, side, status, duration_ms, sent_bytes })
+        Some(Line { ended_ms, route, arm, side, status, duration_ms, sent_bytes, tries })
     }
 }
 
@@ -210,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_line_has_nine_fields() {
-        let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t1.042\t5120\t502 : 200\tGET";
+        let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t1.042\t5120\t10.0.0.1:80, 10.0.0.2:80 : [::1]:3000\tGET";
         let expected = Line {
             ended_ms: 1_732_250_000_123,
             route: b"qrcode",
@@ -219,6 +246,7 @@ mod tests {
             status: 200,
             duration_ms: 1042,
             sent_bytes: 5120,
+            tries: Tries { has_retry: true, had_no_live: false },
         };
         assert_eq!(parse(line), Some(expected));
     }
@@ -242,32 +270,32 @@ mod tests {
             "\t\t\t\t\t\t\t\t",
             "garbage",
             "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200",
-            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET\tmore",
-            "1732250000\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET",
-            "x732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET",
-            "1732250000.123\tqr code\tnew\tnew\t200\t0.001\t10\t200\tGET",
-            "1732250000.123\tqr\"code\tnew\tnew\t200\t0.001\t10\t200\tGET",
-            "1732250000.123\tqrcode\tblue\tnew\t200\t0.001\t10\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tboth\t200\t0.001\t10\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tnew\t20\t0.001\t10\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tnew\t2x0\t0.001\t10\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tnew\t200\t-\t10\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tnew\t200\t-0.001\t10\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tnew\t200\t0,001\t10\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tnew\t200\t.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\tmore",
+            "1732250000\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
+            "x732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqr code\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqr\"code\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tblue\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tnew\tboth\t200\t0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t20\t0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t2x0\t0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t-\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t-0.001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0,001\t10\t10.0.0.1:80\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t.001\t10\t10.0.0.1:80\tGET",
             "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t\t200\tGET",
-            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t99999999999999999999\t200\tGET",
-            "1732250000.123\t\u{0}\tnew\tnew\t200\t0.001\t10\t200\tGET",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t99999999999999999999\t10.0.0.1:80\tGET",
+            "1732250000.123\t\u{0}\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
         ] {
             assert_eq!(parse(line), None, "{line:?}");
         }
-        let long = format!("1.000\t{}\tnew\tnew\t200\t0.001\t1\t200\tGET", "a".repeat(65));
+        let long = format!("1.000\t{}\tnew\tnew\t200\t0.001\t1\t10.0.0.1:80\tGET", "a".repeat(65));
         assert_eq!(parse(&long), None);
     }
 
     #[test]
     fn every_byte_cut_from_or_changed_in_a_line_is_parsed_without_a_panic() {
-        let line = b"1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200\tGET";
+        let line = b"1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET";
         for at in 0..line.len() {
             let _ = Line::parse(&line[..at]);
             let _ = Line::parse(&line[at..]);
@@ -285,15 +313,35 @@ mod tests {
             (503, "-", Side::None),
             (429, "", Side::None),
             (500, "-", Side::None),
-            (502, "502", Side::New),
-            (504, "504", Side::New),
-            (503, "503", Side::New),
+            (502, "new", Side::New),
+            (504, "10.0.0.1:80", Side::New),
+            (503, "10.0.0.1:80", Side::New),
             (499, "-", Side::New),
             (200, "-", Side::New),
             (404, "-", Side::New),
         ] {
             let line = format!("1.000\tqrcode\tnew\tnew\t{status}\t0.001\t10\t{upstream}\tGET");
             assert_eq!(parse(&line).unwrap().side, side, "{line}");
+        }
+    }
+
+    #[test]
+    fn tries_are_those_on_the_assigned_side() {
+        for (field, has_retry, had_no_live) in [
+            ("-", false, false),
+            ("", false, false),
+            ("10.0.0.1:80", false, false),
+            ("10.0.0.1:80, [::1]:80", true, false),
+            ("unix:/run/a, unix:/run/b", true, false),
+            ("10.0.0.1:80 : 10.0.0.2:80, 10.0.0.3:80", false, false),
+            ("new", false, true),
+            ("new : 10.0.0.2:80", false, true),
+            ("10.0.0.1:80, new : 10.0.0.2:80", false, true),
+            ("10.0.0.1:80, 10.0.0.2:80, new", true, true),
+            ("10.0.0.1:80 : qrcode_fallback", false, false),
+            ("502, 200", false, false), // $upstream_status, as in the first version's format
+        ] {
+            assert_eq!(Tries::parse(field.as_bytes()), Tries { has_retry, had_no_live }, "{field}");
         }
     }
 

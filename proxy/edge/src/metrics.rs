@@ -79,8 +79,14 @@ impl Collector for Edge {
         let done = self.progress.scrape();
         encode_requests(encoder, &done.counts)?;
         encode_durations(encoder, &done.counts)?;
-        encode_response_bytes(encoder, &done.counts)?;
+        let head = ("response", "Bytes sent to clients, heads and bodies", Some(&Unit::Bytes));
+        encode_by_arm(encoder, head, &done.counts, |route| &route.response_bytes)?;
         encode_own_errors(encoder, &done.counts)?;
+        let help = "Requests for which a second server of the assigned side was asked";
+        encode_by_arm(encoder, ("retries", help, None), &done.counts, |route| &route.retries)?;
+        let help = "Requests for which no server of the assigned side was left to ask";
+        let head = ("no_live_upstreams", help, None);
+        encode_by_arm(encoder, head, &done.counts, |route| &route.no_live_upstreams)?;
         self.encode_reading(encoder, &done)?;
         self.encode_loss(encoder)
     }
@@ -194,14 +200,17 @@ fn encode_durations(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt
     Ok(())
 }
 
-fn encode_response_bytes(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt::Result {
-    let help = "Bytes sent to clients, heads and bodies";
-    let unit = Some(&Unit::Bytes);
-    let mut family = encoder.encode_descriptor("response", help, unit, MetricType::Counter)?;
+fn encode_by_arm(
+    encoder: &mut DescriptorEncoder<'_>,
+    (name, help, unit): (&str, &str, Option<&Unit>),
+    counts: &Counts,
+    of: fn(&RouteCounts) -> &[u64; Arm::ALL.len()],
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
     for (route, arm, _) in arms(counts) {
         let labels = [("route", &*route.name), ("arm", arm.as_str())];
-        let bytes = route.response_bytes[arm as usize];
-        family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&bytes, None)?;
+        let count = of(route)[arm as usize];
+        family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
     }
     Ok(())
 }
@@ -254,7 +263,9 @@ mod tests {
                         format!("edge_own_errors_total{{{labels},status=\"{status}\"}} 0\n");
                     assert!(text.contains(&series), "{text}");
                 }
-                assert!(text.contains(&format!("edge_response_bytes_total{{{labels}}} 0\n")));
+                for name in ["response_bytes", "retries", "no_live_upstreams"] {
+                    assert!(text.contains(&format!("edge_{name}_total{{{labels}}} 0\n")));
+                }
                 assert!(text.contains(&format!("edge_request_seconds_count{{{labels}}} 0\n")));
             }
         }
@@ -274,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_line_is_in_each_of_its_series() {
-        let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t0.030\t512\t502 : 200\tGET\n";
+        let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t0.030\t512\t10.0.0.1:80, new : 10.0.0.2:80\tGET\n";
         let own = "1732250001.500\tother\t\t\t503\t0.000\t100\t-\tGET\n";
         let text = metrics(&["qrcode"], &format!("{line}{own}"));
         for series in [
@@ -287,6 +298,8 @@ mod tests {
             "request_seconds_bucket{le=\"0.05\",route=\"qrcode\",arm=\"new\"} 1",
             "request_seconds_bucket{le=\"+Inf\",route=\"qrcode\",arm=\"new\"} 1",
             "response_bytes_total{route=\"qrcode\",arm=\"new\"} 512",
+            "retries_total{route=\"qrcode\",arm=\"new\"} 0",
+            "no_live_upstreams_total{route=\"qrcode\",arm=\"new\"} 1",
             "own_errors_total{route=\"other\",arm=\"none\",status=\"503\"} 1",
             "lines_total 2",
             "malformed_lines_total 0",
@@ -300,10 +313,11 @@ mod tests {
     #[test]
     fn the_readme_has_a_row_for_every_metric() {
         let readme = include_str!("../README.md");
-        let text = metrics(&["qrcode"], "1.000\tqrcode\tnew\tnew\t200\t0.030\t512\t200\tGET\n");
+        let text =
+            metrics(&["qrcode"], "1.000\tqrcode\tnew\tnew\t200\t0.030\t512\t10.0.0.1:80\tGET\n");
         let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE edge_"));
         let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
-        assert_eq!(names.len(), 11, "{names:?}");
+        assert_eq!(names.len(), 13, "{names:?}");
         for name in names {
             assert!(readme.contains(&format!("`edge_{name}")), "README.md has no {name}");
         }

@@ -18,7 +18,7 @@ use crate::status;
 
 const POLL_PERIOD: Duration = Duration::from_millis(200);
 
-/// Reads the log and serves metrics until SIGTERM or SIGINT.
+/// Reads the log and serves metrics until SIGTERM, SIGINT or SIGQUIT.
 pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let listener = service_kit::bind((config.admin_addr, "EDGE_ADMIN_ADDR")).await?;
     let _logging = telemetry::init("edge", config.log_level)?;

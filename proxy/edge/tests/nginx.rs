@@ -282,6 +282,17 @@ fn an_edge_that_is_killed_again_and_again_loses_nothing() {
     );
 }
 
+/// nginx' image ends its containers so.
+#[test]
+fn sigquit_ends_it_in_order() {
+    let place = Place::start();
+    for signal in ["QUIT", "TERM"] {
+        let mut edge = place.edge();
+        edge.signal(signal);
+        assert_eq!(edge.wait(), Some(0), "{signal}");
+    }
+}
+
 #[test]
 fn rotation_under_traffic_loses_nothing() {
     let place = Place::start();

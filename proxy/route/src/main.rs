@@ -67,6 +67,10 @@ struct Render {
     /// Prometheus
     #[arg(long, default_value = "http://127.0.0.1:9090", value_name = "URL")]
     prometheus: BaseUrl,
+    /// One of the sides' addresses that nginx asks DNS for again while it runs, so that each pod of a headless
+    /// Service is a server of its own; may be given several times. Needs nginx 1.27.3
+    #[arg(long = "resolve", value_name = "URL")]
+    resolved: Vec<BaseUrl>,
 }
 
 fn main() -> ExitCode {
@@ -94,7 +98,8 @@ fn run(command: Command) -> anyhow::Result<()> {
 
 impl Render {
     fn run(self) -> anyhow::Result<()> {
-        let Render { routes, to, only, address, check, old, new, shadow, prometheus } = self;
+        let Render { routes, to, only, address, check, old, new, shadow, prometheus, resolved } =
+            self;
         let mut routes = route::load(&routes)?;
         for (here, there) in &address {
             ensure!(
@@ -105,7 +110,19 @@ impl Render {
                 *route = Route::parse(&route.name, &route.text.replace(here, there))?;
             }
         }
-        let files = render::all(&routes, &Upstreams { old, new, shadow, prometheus });
+        for url in &resolved {
+            let has = |route: &Route| {
+                [&route.file.old, &route.file.new]
+                    .map(|side| side.url.as_ref())
+                    .contains(&Some(url))
+            };
+            ensure!(
+                [&old, &new].contains(&url)
+                    || routes.iter().any(|route| !route.is_session() && has(route)),
+                "--resolve {url}: no side has it"
+            );
+        }
+        let files = render::all(&routes, &Upstreams { old, new, shadow, prometheus, resolved });
         let mut files: Vec<_> =
             files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
         if !only.is_empty() {

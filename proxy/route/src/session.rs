@@ -8,7 +8,8 @@ use judge::JudgeSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::{Route, RouteFile, Side};
+use crate::file::{Route, RouteFile};
+use crate::side::Side;
 use crate::units::{BaseUrl, Size};
 
 /// A service that tells nginx the side of a request.
@@ -37,7 +38,7 @@ impl Route {
 }
 
 /// What a route of sessions cannot have, and why.
-const NOT_OF_SESSIONS: [(&str, &str); 14] = [
+const NOT_OF_SESSIONS: [(&str, &str); 16] = [
     ("methods", "takes every method"),
     ("key", "leaves the side to the homes"),
     ("compare_headers", "compares no two answers"),
@@ -52,6 +53,8 @@ const NOT_OF_SESSIONS: [(&str, &str); 14] = [
     ("new.timeout", "has one idle_timeout for both sides"),
     ("old.connect_timeout", "has one second for connecting"),
     ("new.connect_timeout", "has one second for connecting"),
+    ("old.retry_500", "is never begun anew"),
+    ("new.retry_500", "is never begun anew"),
 ];
 
 /// What only a route of sessions has.
@@ -128,6 +131,8 @@ mod tests {
             "new.timeout = \"1s\"",
             "old.connect_timeout = \"1s\"",
             "new.connect_timeout = \"1s\"",
+            "old.retry_500 = true",
+            "new.retry_500 = true",
         ] {
             let text = format!("{key}\n{LEAST}");
             let error = format!("{:#}", Route::parse("relay", &text).expect_err(key));

@@ -10,7 +10,7 @@ use route::render::{self, Upstreams};
 
 fn upstreams() -> Upstreams {
     let url = |port| format!("http://127.0.0.1:{port}").parse().unwrap();
-    Upstreams { old: url(1), new: url(2), shadow: url(3), prometheus: url(4) }
+    Upstreams { old: url(1), new: url(2), shadow: url(3), prometheus: url(4), resolved: Vec::new() }
 }
 
 /// Routes with every setting that nginx sees.
@@ -94,4 +94,56 @@ fn screens_get_valid_json() {
     let listed: serde_json::Value = serde_json::from_str(&format!("[{json}]")).unwrap();
     assert_eq!(listed[5]["new"], "C++ 20");
     assert_eq!(listed[1]["path"], "/img/*");
+}
+
+/// The group of one `upstream` block, and the location of one `location` block.
+fn block<'a>(files: &'a [(&str, String)], file: &str, head: &str) -> &'a str {
+    let (_, text) = files.iter().find(|(name, _)| *name == file).unwrap();
+    let from = text.find(&format!("\n{head} {{")).unwrap_or_else(|| panic!("{head}: {text}"));
+    text[from..].split("\n}\n").next().unwrap()
+}
+
+#[test]
+fn a_bad_pod_is_left_alone_and_another_one_asked() {
+    let mut upstreams = upstreams();
+    upstreams.new = "http://pods:2".parse().unwrap();
+    upstreams.resolved = vec![upstreams.new.clone()];
+    let route =
+        |text: &str| Route::parse("report", &format!("path = \"/report\"\n{text}")).unwrap();
+    let files = render::all(&[route("")], &upstreams);
+    let new = block(&files, "upstreams.conf", "upstream new");
+    assert!(new.contains(
+        "    server pods:2 resolve max_fails=3 fail_timeout=5s;\n    \
+         server pods:2 resolve max_fails=3 fail_timeout=5s backup;\n"
+    ));
+    let rescue = block(&files, "upstreams.conf", "upstream report_rescue");
+    assert!(rescue.contains("    server pods:2 resolve max_conns=64;\n"), "{rescue}");
+    assert!(!block(&files, "upstreams.conf", "upstream report_old").contains("resolve"));
+    assert!(files[1].1.contains("\ninclude resolver.conf;"));
+
+    let retry = "    proxy_next_upstream error timeout;\n    proxy_next_upstream_tries 2;\n";
+    for (location, has_it) in [
+        ("location = /report", true),
+        ("location @report_sampled", true),
+        ("location @report_rescue", true),
+        ("location @report_old", false),
+        ("location @report_fallback", false),
+    ] {
+        let text = block(&files, "locations.conf", location);
+        assert_eq!(text.contains(retry), has_it, "{text}");
+    }
+    // A side that answers 500 to some requests would lose all its pods to them.
+    let files = render::all(&[route("new.retry_500 = true")], &upstreams);
+    let text = block(&files, "locations.conf", "location = /report");
+    assert!(text.contains("    proxy_next_upstream error timeout http_500;\n"), "{text}");
+}
+
+/// A second try would ask the same server.
+#[test]
+fn one_server_is_asked_once() {
+    let route = Route::parse("report", "path = \"/report\"\nnew.retry_500 = true").unwrap();
+    let files = render::all(&[route], &upstreams());
+    assert!(
+        !files.iter().any(|(_, text)| text.contains("next_upstream") || text.contains("resolve"))
+    );
 }

@@ -112,6 +112,7 @@ pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr
         new: nobody.clone(),
         shadow: nobody.clone(),
         prometheus: nobody,
+        resolved: Vec::new(),
     };
     for (name, text) in route::render::all(routes, &upstreams) {
         write(name, &text);

@@ -255,6 +255,7 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
         new: url(at.new),
         shadow: url(at.shadow),
         prometheus: url(at.prometheus),
+        resolved: Vec::new(),
     };
     for (name, text) in route::render::all(routes, &upstreams) {
         fs::write(dir.join(name), text).unwrap();

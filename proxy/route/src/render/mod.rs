@@ -15,14 +15,16 @@
 //! `$NAME_ramped` and `$NAME_state`.
 
 mod session;
+mod upstreams;
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::file::{Body, Fallback, Route, Side};
+use crate::file::{Body, Fallback, Route};
 use crate::path::Path;
+use crate::side::Side;
 use crate::units::{BaseUrl, Time};
 
 /// Where the sides of all routes are, and what else nginx asks.
@@ -36,6 +38,23 @@ pub struct Upstreams {
     pub shadow: BaseUrl,
     /// Prometheus.
     pub prometheus: BaseUrl,
+    /// Those of the sides' addresses that nginx asks DNS for again while it runs, and whose servers it then knows
+    /// one by one. Needs nginx 1.27.3.
+    pub resolved: Vec<BaseUrl>,
+}
+
+impl Upstreams {
+    fn is_resolved(&self, url: &BaseUrl) -> bool {
+        self.resolved.contains(url)
+    }
+
+    fn old_of<'a>(&'a self, route: &'a Route) -> &'a BaseUrl {
+        route.file.old.url.as_ref().unwrap_or(&self.old)
+    }
+
+    fn new_of<'a>(&'a self, route: &'a Route) -> &'a BaseUrl {
+        route.file.new.url.as_ref().unwrap_or(&self.new)
+    }
 }
 
 const HEAD: &str = "# Written by `make routes` from the route files. Changes here are lost.\n";
@@ -44,10 +63,10 @@ const HEAD: &str = "# Written by `make routes` from the route files. Changes her
 pub fn all(routes: &[Route], upstreams: &Upstreams) -> Vec<(&'static str, String)> {
     vec![
         ("workers.conf", session::workers(routes)),
-        ("upstreams.conf", self::upstreams(routes, upstreams)),
+        ("upstreams.conf", upstreams::groups(routes, upstreams)),
         ("routes.conf", maps(routes)),
         ("paths.conf", paths(routes)),
-        ("locations.conf", locations(routes)),
+        ("locations.conf", locations(routes, upstreams)),
         ("routes-admin.conf", admin(routes)),
     ]
 }
@@ -59,87 +78,8 @@ pub fn route_file(route: &Route) -> String {
     format!("{HEAD}{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
-const UPSTREAMS: &str = "#
-# nginx closes idle connections after 30 s, before the sides do (65 s in legacy-node, 75 s in
-# qr-service). Otherwise a request could use a connection that is closing. keepalive_requests ends each
-# connection after some seconds of load: a Service of Kubernetes balances connections, so a new pod gets
-# its share.
-#
-# Passive health: after three failures of a listing, nginx sends its server no requests for some seconds,
-# then tries it with one, so only a few clients wait for the timeout of a server that is down or hangs.
-# Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request
-# that failed on a stale kept connection is repeated at the other listing (nginx.conf). A route has groups
-# of its own: one that hangs takes neither the pages nor the other routes with it. The zone makes all
-# workers count together.
-";
-
-/// Idle connections that each worker keeps to a side. A worker that gets more answers than this between two
-/// looks at its events closes the rest, and connects anew for the next requests.
-const KEPT: u32 = 256;
-/// How long a side of a route gets no requests after failures. The other side answers meanwhile.
-const ROUTE_PAUSE: &str = "5s";
-/// The same for the app's pages, which nobody else can answer: they are back soon after the app.
-const APP_PAUSE: &str = "2s";
 /// How long the app's pages may take (nginx.conf), and at least every answer that no other side can give.
 const APP_TIMEOUT: Duration = Duration::from_secs(10);
-const SHADOW_PAUSE: &str = "10s";
-
-fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
-    let mut text = format!("{HEAD}{UPSTREAMS}");
-    watched(&mut text, "new", &upstreams.new, ROUTE_PAUSE, KEPT);
-    watched(&mut text, "old", &upstreams.old, APP_PAUSE, KEPT);
-    watched(&mut text, "shadow", &upstreams.shadow, SHADOW_PAUSE, 16);
-    let _ = write!(
-        text,
-        "\nupstream prometheus {{\n    server {};\n}}\n",
-        upstreams.prometheus.authority()
-    );
-    for route in routes {
-        let (name, file) = (route.variable(), &route.file);
-        let _ = write!(text, "\n# {}\n", route.name);
-        if route.is_session() {
-            text += &session::upstreams(route);
-            continue;
-        }
-        let old = file.old.url.as_ref().unwrap_or(&upstreams.old);
-        let new = file.new.url.as_ref().unwrap_or(&upstreams.new);
-        if file.new.url.is_some() {
-            watched(&mut text, &format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
-        }
-        watched(&mut text, &format!("{name}_old"), old, ROUTE_PAUSE, KEPT);
-        if file.old.url.is_some() {
-            watched(&mut text, &format!("{name}_stopped"), old, APP_PAUSE, KEPT);
-        }
-        if route.fallback() != Fallback::None {
-            bounded(&mut text, &format!("{name}_fallback"), old, file.fallback_limit);
-        }
-        if route.fallback() == Fallback::Both {
-            bounded(&mut text, &format!("{name}_rescue"), new, file.rescue_limit);
-        }
-    }
-    text
-}
-
-/// A group of a server that may be down or hang.
-fn watched(text: &mut String, name: &str, url: &BaseUrl, pause: &str, kept: u32) {
-    let listing = format!("    server {} max_fails=3 fail_timeout={pause};\n", url.authority());
-    group(text, name, &listing.repeat(2), kept);
-}
-
-/// A group that takes so many requests at once and refuses all beyond. nginx counts connections by
-/// group.
-fn bounded(text: &mut String, name: &str, url: &BaseUrl, limit: u32) {
-    let listing = format!("    server {} max_conns={limit};\n", url.authority());
-    group(text, name, &listing, 16);
-}
-
-fn group(text: &mut String, name: &str, servers: &str, kept: u32) {
-    let _ = write!(
-        text,
-        "\nupstream {name} {{\n    zone {name} 64k;\n{servers}    keepalive {kept};\n    \
-         keepalive_timeout 30s;\n    keepalive_requests 10000;\n}}\n"
-    );
-}
 
 /// Matches the rest of a `Cache-Control` with a time of more than 59 s.
 const LONG: &str = "(?=.*(age|revalidate|error)=0*([6-9][0-9]|[1-9][0-9][0-9]))";
@@ -237,11 +177,15 @@ const LOCATIONS: &str = "#
 # move of the share, is part of the key, so what was kept before a rollback is never served after it.
 ";
 
-fn locations(routes: &[Route]) -> String {
+fn locations(routes: &[Route], upstreams: &Upstreams) -> String {
     let mut text = format!("{HEAD}{LOCATIONS}");
     for route in routes {
         let _ = write!(text, "\n# --- {}: {}\n\n", route.name, route.file.path);
-        text += &if route.is_session() { session::locations(route) } else { location(route) };
+        text += &if route.is_session() {
+            session::locations(route)
+        } else {
+            location(route, upstreams)
+        };
         if let Path::Prefix(path) = &route.file.path {
             let bare = path.trim_end_matches('/');
             let is_bare = |other: &Route| other.file.path == Path::Exact(bare.to_owned());
@@ -258,7 +202,7 @@ fn locations(routes: &[Route]) -> String {
     text
 }
 
-fn location(route: &Route) -> String {
+fn location(route: &Route, upstreams: &Upstreams) -> String {
     let (name, file) = (route.variable(), &route.file);
     let matching = match &file.path {
         Path::Exact(path) => format!("= {path}"),
@@ -271,18 +215,22 @@ fn location(route: &Route) -> String {
     let mirror =
         format!("    mirror /.mirror/{}; mirror_request_body {mirrored_body};\n", route.name);
     let expires = format!("    expires ${name}_expires;\n");
-    let within = |time: Time, side: &Side, group: &str| {
+    let within = |time: Time, (side, retry): &(&Side, String), group: &str| {
         format!(
             "    proxy_connect_timeout {};\n    proxy_send_timeout {time};\n    \
-             proxy_read_timeout {time};\n{expires}{body}    proxy_pass http://{group};\n",
+             proxy_read_timeout {time};\n{retry}{expires}{body}    proxy_pass http://{group};\n",
             side.connect_timeout
         )
     };
-    let to = |side: &Side, group: &str| within(side.timeout, side, group);
+    let with_retry = |side, url| (side, retried(side, upstreams.is_resolved(url)));
+    let old_side = with_retry(&file.old, upstreams.old_of(route));
+    let new_side = with_retry(&file.new, upstreams.new_of(route));
+    let to = |side: &(&Side, String), group: &str| within(side.0.timeout, side, group);
     let cache = if file.cache.is_some() { cached(&name) } else { String::new() };
     // After it nobody else is asked.
-    let at_last =
-        |side: &Side, group: &str| within(Time(side.timeout.0.max(APP_TIMEOUT)), side, group);
+    let at_last = |side: &(&Side, String), group: &str| {
+        within(Time(side.0.timeout.0.max(APP_TIMEOUT)), side, group)
+    };
     let new = file.new.url.as_ref().map_or("new".to_owned(), |_| format!("{name}_new"));
     let too_many = "    error_page 597 = @too_many;\n";
     let gone = "    error_page 502 504 = @unavailable;\n";
@@ -311,7 +259,7 @@ fn location(route: &Route) -> String {
          if ($arm = old) {{\n        return 599;\n    }}\n    \
          set $side new;\n    if (${name}_mirrored) {{\n        return 595;\n    }}\n\
          {failed_new}{cache}{}}}\n\n",
-        to(&file.new, &new)
+        to(&new_side, &new)
     );
     let mirrored = format!("{limit}{mirror}");
     let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
@@ -320,15 +268,15 @@ fn location(route: &Route) -> String {
             "location @{name}_{which} {{\n    set $side {side};\n{mirror}{too_many}{failed}{to}}}\n\n"
         );
     };
-    named("sampled", "new", &mirrored, failed_new, cache + &to(&file.new, &new));
-    named("old", "old", &mirrored, failed_old, to(&file.old, &format!("{name}_old")));
+    named("sampled", "new", &mirrored, failed_new, cache + &to(&new_side, &new));
+    named("old", "old", &mirrored, failed_old, to(&old_side, &format!("{name}_old")));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
-    named("stopped", "old", &mirrored, gone, at_last(&file.old, &app));
+    named("stopped", "old", &mirrored, gone, at_last(&old_side, &app));
     if route.fallback() != Fallback::None {
-        named("fallback", "fallback", "", gone, at_last(&file.old, &format!("{name}_fallback")));
+        named("fallback", "fallback", "", gone, at_last(&old_side, &format!("{name}_fallback")));
     }
     if route.fallback() == Fallback::Both {
-        named("rescue", "rescue", "", gone, at_last(&file.new, &format!("{name}_rescue")));
+        named("rescue", "rescue", "", gone, at_last(&new_side, &format!("{name}_rescue")));
     }
     let _ = write!(
         text,
@@ -338,6 +286,17 @@ fn location(route: &Route) -> String {
         route.name
     );
     text
+}
+
+/// Asks another server of the side once before the other side is asked, where nginx knows more than one.
+fn retried(side: &Side, is_resolved: bool) -> String {
+    let status = if side.retry_500 { " http_500" } else { "" };
+    match is_resolved {
+        false => String::new(),
+        true => format!(
+            "    proxy_next_upstream error timeout{status};\n    proxy_next_upstream_tries 2;\n"
+        ),
+    }
 }
 
 /// What may be kept, and may be served again: to whoever asks for the same of the same host. Answers to

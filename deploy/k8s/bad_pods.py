@@ -1,0 +1,107 @@
+"""Bad pods of the new side, its absence, and that of DNS: the proxies leave bad pods alone and go on."""
+
+import json
+import time
+
+from edges import Edges
+from load import Load
+from own_app import NODE
+from pods import NAMESPACE, PROXY, QR_SERVICE, QR_SERVICE_PORT, pod_spec
+
+# Each is ready, has no probe, and belongs to the Service of qr-service like a pod of the Deployment.
+BAD = {
+    "answers-500": 'require("http").createServer((_, answer) => { answer.statusCode = 500; answer.end(); })'
+    f".listen({QR_SERVICE_PORT})",
+    "refuses": "setInterval(() => {}, 1e9)",
+    "hangs": f'require("net").createServer(() => {{}}).listen({QR_SERVICE_PORT})',
+}
+# Those of the first second, before one has waited long enough for a pod that hangs, and then one in 5 s for each proxy.
+RETRIED_PERCENT = 10
+
+
+def clients_notice_no_pod_that_answers_500(cluster):
+    return beside(cluster, "answers-500")
+
+
+def clients_notice_no_pod_that_refuses(cluster):
+    return beside(cluster, "refuses")
+
+
+def clients_notice_no_pod_that_hangs_for_ever(cluster):
+    return beside(cluster, "hangs")
+
+
+def beside(cluster, name):
+    """Adds a bad pod to two good ones. Without a pause it would get a third of the requests."""
+    with Load(cluster) as load, Edges(cluster) as edges:
+        cluster.kubectl("apply", "-f", "-", given=json.dumps(bad_pod(name)))
+        cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=30s")
+        cluster.wait_for("a proxy to ask it", lambda: edges.since()["retried"], timeout=30)
+        time.sleep(15)
+        said = edges.expect(RETRIED_PERCENT)
+        cluster.kubectl("delete", "pod", name)
+        time.sleep(10)  # until the proxies have forgotten it
+    return f"{load.summary}; {said}"
+
+
+def bad_pod(name):
+    spec = pod_spec(name, NODE, ["-e", BAD[name]], memory="128Mi")
+    container = spec["containers"][0]
+    container["command"] = ["node"]
+    container["ports"] = [{"name": "http", "containerPort": QR_SERVICE_PORT}]
+    # Not the hash of the ReplicaSet, which would take the pod for one of its own.
+    labels = dict([QR_SERVICE.split("=")])
+    metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def clients_notice_no_half_minute_without_dns(cluster):
+    dns = ("deployment/coredns", "-n", "kube-system")
+    found = cluster.run("get", *dns, "-o", "jsonpath={.spec.replicas}")
+    if found.returncode:
+        return "left out: no Deployment coredns in kube-system"
+    with Load(cluster) as load, Edges(cluster) as edges:
+        cluster.run("scale", *dns, "--replicas=0")
+        try:
+            time.sleep(30)
+        finally:
+            cluster.run("scale", *dns, f"--replicas={found.stdout}")
+            cluster.run("rollout", "status", *dns, "--timeout=60s")
+        time.sleep(5)
+        said = edges.expect(RETRIED_PERCENT)
+    return f"{load.summary}; {said}"
+
+
+def clients_notice_no_time_without_a_ready_pod(cluster):
+    with Load(cluster, rate=50, kept=False) as load:
+        with Edges(cluster) as edges:
+            scale(cluster, 0)
+            cluster.wait_for("requests without a live upstream", lambda: edges.since()["no live"] > 50)
+            counts = edges.since()
+        cluster.expect(
+            counts["fallback"] >= counts["no live"], f"the old side does not stand in for the new one: {counts}"
+        )
+        # A proxy that starts now knows no pod of the new side.
+        cluster.kubectl("delete", "pod", cluster.pods(PROXY)[0], "--wait=false")
+        cluster.wait_until_none_terminates()
+        cluster.wait_for_rollout("proxy")
+        with Edges(cluster) as edges:
+            scale(cluster, 2)
+            cluster.wait_for("the new side to answer again", lambda: edges.since()["new"] > 50)
+    cluster.restore()
+    return f"{load.summary}; without a live upstream: {counts['no live']}, all answered by the old side"
+
+
+def scale(cluster, replicas):
+    cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
+    cluster.wait_for_rollout("qr-service")
+    cluster.wait_until_none_terminates()
+
+
+BAD_PODS = [
+    clients_notice_no_pod_that_answers_500,
+    clients_notice_no_pod_that_refuses,
+    clients_notice_no_pod_that_hangs_for_ever,
+    clients_notice_no_half_minute_without_dns,
+    clients_notice_no_time_without_a_ready_pod,
+]

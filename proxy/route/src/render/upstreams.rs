@@ -1,0 +1,109 @@
+//! The groups of servers: `upstreams.conf`.
+
+use std::fmt::Write;
+
+use super::{HEAD, Upstreams, session};
+use crate::file::{Fallback, Route};
+use crate::units::BaseUrl;
+
+const ABOUT: &str = "#
+# nginx closes idle connections after 30 s, before the sides do (65 s in legacy-node, 75 s in
+# qr-service). Otherwise a request could use a connection that is closing. keepalive_requests ends each
+# connection after some seconds of load: a Service of Kubernetes balances connections, so a new pod gets
+# its share.
+#
+# Passive health: after three failures of a listing, nginx sends its server no requests for some seconds,
+# then tries it with one, so only a few clients wait for the timeout of a server that is down or hangs.
+# Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request
+# that failed on a stale kept connection is repeated at the other listing (nginx.conf). A route has groups
+# of its own: one that hangs takes neither the pages nor the other routes with it. The zone makes all
+# workers count together.
+";
+
+const RESOLVED: &str = "#
+# Of a name with `resolve`, every address is a server of its own: nginx leaves a pod alone that hangs, refuses or
+# is broken, and the others go on. It asks DNS every 2 s. Without an answer it keeps the addresses that it has; if
+# DNS says that there are none, the group is empty, and the other side answers. The second listing, the same pods as
+# backup, is for the last pod: with it max_fails counts, and what failed on a stale connection is repeated.
+# max_conns is of each pod.
+
+include resolver.conf; # where DNS is; start.sh writes it
+";
+
+/// Idle connections that each worker keeps to a side. A worker that gets more answers than this between two
+/// looks at its events closes the rest, and connects anew for the next requests.
+const KEPT: u32 = 256;
+/// How long a side of a route gets no requests after failures. The other side answers meanwhile.
+const ROUTE_PAUSE: &str = "5s";
+/// The same for the app's pages, which nobody else can answer: they are back soon after the app.
+const APP_PAUSE: &str = "2s";
+const SHADOW_PAUSE: &str = "10s";
+
+pub(super) fn groups(routes: &[Route], upstreams: &Upstreams) -> String {
+    let about = if upstreams.resolved.is_empty() { "" } else { RESOLVED };
+    let mut groups = Groups { upstreams, text: format!("{HEAD}{ABOUT}{about}") };
+    groups.watched("new", &upstreams.new, ROUTE_PAUSE, KEPT);
+    groups.watched("old", &upstreams.old, APP_PAUSE, KEPT);
+    groups.watched("shadow", &upstreams.shadow, SHADOW_PAUSE, 16);
+    let prometheus = upstreams.prometheus.authority();
+    groups.text += &format!("\nupstream prometheus {{\n    server {prometheus};\n}}\n");
+    for route in routes {
+        let (name, file) = (route.variable(), &route.file);
+        let _ = write!(groups.text, "\n# {}\n", route.name);
+        if route.is_session() {
+            groups.text += &session::upstreams(route);
+            continue;
+        }
+        let (old, new) = (upstreams.old_of(route), upstreams.new_of(route));
+        if file.new.url.is_some() {
+            groups.watched(&format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
+        }
+        groups.watched(&format!("{name}_old"), old, ROUTE_PAUSE, KEPT);
+        if file.old.url.is_some() {
+            groups.watched(&format!("{name}_stopped"), old, APP_PAUSE, KEPT);
+        }
+        if route.fallback() != Fallback::None {
+            groups.bounded(&format!("{name}_fallback"), old, file.fallback_limit);
+        }
+        if route.fallback() == Fallback::Both {
+            groups.bounded(&format!("{name}_rescue"), new, file.rescue_limit);
+        }
+    }
+    groups.text
+}
+
+struct Groups<'a> {
+    upstreams: &'a Upstreams,
+    text: String,
+}
+
+impl Groups<'_> {
+    /// A group of servers that may be down or hang.
+    fn watched(&mut self, name: &str, url: &BaseUrl, pause: &str, kept: u32) {
+        let limits = format!("max_fails=3 fail_timeout={pause}");
+        let again = if self.upstreams.is_resolved(url) { " backup" } else { "" };
+        self.group(name, url, &[&limits, &format!("{limits}{again}")], kept);
+    }
+
+    /// A group that takes so many requests at once and refuses all beyond. nginx counts connections by
+    /// group.
+    fn bounded(&mut self, name: &str, url: &BaseUrl, limit: u32) {
+        self.group(name, url, &[&format!("max_conns={limit}")], 16);
+    }
+
+    fn group(&mut self, name: &str, url: &BaseUrl, listings: &[&str], kept: u32) {
+        // 64k are too small for a hundred pods.
+        let (zone, resolve) =
+            if self.upstreams.is_resolved(url) { ("512k", "resolve ") } else { ("64k", "") };
+        let server = url.authority();
+        let servers: String = listings
+            .iter()
+            .map(|listing| format!("    server {server} {resolve}{listing};\n"))
+            .collect();
+        let _ = write!(
+            self.text,
+            "\nupstream {name} {{\n    zone {name} {zone};\n{servers}    keepalive {kept};\n    \
+             keepalive_timeout 30s;\n    keepalive_requests 10000;\n}}\n"
+        );
+    }
+}
