@@ -15,12 +15,15 @@ class Failed(Exception):
 
 
 class Cluster:
-    """kubectl, the kustomization under test, and the one around two Services of one's own."""
+    """kubectl and helm, the kustomization under test, the one around two Services of one's own, and the one of an
+    older commit."""
 
-    def __init__(self, command, kustomization, own_app=None):
+    def __init__(self, command, kustomization, own_app=None, older=None, helm=()):
         self.command = command
+        self.helm = helm
         self.kustomization = kustomization
         self.own_app = own_app
+        self.older = older
 
     # --- kubectl -------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 deploy/local/setup.sh rehearsal packages
-export PATH=$PWD/target/tools/rehearsal/bin:$PATH
+export PATH=$PWD/target/tools/rehearsal/bin:$PWD/target/tools/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh
 # The images that are made of nothing but a program. The others need Docker Hub's images for both
