@@ -15,15 +15,16 @@ class Failed(Exception):
 
 
 class Cluster:
-    """kubectl and helm, the kustomization under test, the one around two Services of one's own, and the one of an
-    older commit."""
+    """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own
+    and of an older commit, helm, and a released chart with helm's flags for it."""
 
-    def __init__(self, command, kustomization, own_app=None, older=None, helm=()):
+    def __init__(self, command, kustomization, own_app=None, older=None, helm=(), chart=()):
         self.command = command
-        self.helm = helm
         self.kustomization = kustomization
         self.own_app = own_app
         self.older = older
+        self.helm = helm
+        self.chart = chart
 
     # --- kubectl -------------------------------------------------------------------------------------
 

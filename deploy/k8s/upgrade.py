@@ -1,4 +1,4 @@
-"""Upgrades under load, and the way back: to PRIME, from an older commit, and by the chart."""
+"""Upgrades under load, and the way back: to PRIME, and from an older commit. helm.py does so by the chart."""
 
 import os
 import subprocess
@@ -10,7 +10,6 @@ import yaml
 
 from check import TOOLS, TOP, workspace_version
 from load import Load
-from pods import NAMESPACE
 from ramp import ramp
 from relay import Pairs
 
@@ -43,30 +42,6 @@ def clients_notice_no_upgrade_from_an_older_commit(cluster):
         said = replaced_under_load(cluster, [ours, (lambda: cluster.apply(older), OLDER), ours])
     cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
     return said
-
-
-def clients_notice_no_upgrade_of_the_chart(cluster):
-    """From the older commit's chart, or else to PRIME; `helm rollback` is the way back."""
-    if not cluster.helm:
-        return "left out"
-    cluster.delete()
-    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        ours = chart(TOP, Path(folder, "ours"))
-        if cluster.older:
-            first, then = (chart(CHECKOUT, Path(folder, OLDER)), OLDER), (ours, workspace_version())
-        else:
-            first, then = (ours, workspace_version()), (ours, PRIME)
-        install(cluster, *first)
-        cluster.wait_until_ready(timeout=300)
-        steps = [
-            (lambda: install(cluster, *then), then[1]),
-            (lambda: helm(cluster, "rollback", "qr", "1"), first[1]),
-        ]
-        said = replaced_under_load(cluster, steps)
-    helm(cluster, "uninstall", "qr")
-    cluster.run("delete", "namespace", NAMESPACE, "--timeout=180s")
-    cluster.expect_nothing_left()
-    return f"{said}; uninstalled"
 
 
 UPGRADES = [clients_notice_no_upgrade_and_no_way_back, clients_notice_no_upgrade_from_an_older_commit]
@@ -126,26 +101,3 @@ def images_of(target):
     containers = [it for pod in pods for it in pod.get("initContainers", []) + pod["containers"]]
     names = {container["image"].rpartition(":")[0] for container in containers}
     return sorted(name.removeprefix("localhost/") for name in names if name.startswith("localhost/"))
-
-
-def chart(tree, out):
-    """Writes the chart of a checkout, by its own program."""
-    tools = tree / "target/tools"
-    if not tools.exists():
-        tools.parent.mkdir(exist_ok=True)
-        tools.symlink_to(TOP / "target/tools")
-    subprocess.run([sys.executable, tree / "deploy/k8s/chart.py", "--out", out], check=True, capture_output=True)
-    return out
-
-
-def install(cluster, folder, tag):
-    # The links need no volume here: they are not what is looked at, and a cluster may have no storage class.
-    values = [f"image.tag={tag}", "legacyNode.persistence.enabled=false", "grafana.enabled=false"]
-    flags = [word for value in values for word in ("--set", value)]
-    helm(cluster, "upgrade", "qr", folder, "--install", "--create-namespace", *flags)
-
-
-def helm(cluster, command, *arguments):
-    words = [*cluster.helm, command, "--namespace", NAMESPACE, *map(str, arguments)]
-    done = subprocess.run(words, check=False, capture_output=True, text=True)
-    cluster.expect(done.returncode == 0, f"helm {command}: {done.stderr.strip()}")

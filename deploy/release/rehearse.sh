@@ -148,6 +148,7 @@ echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git des
 printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
 export NOT_PUSHED="proxy legacy-node${ONLY:+ relay-service shadow}" COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
 
+step "one version in every file" $release version >"$DIST/version.txt"
 # Without known vulnerabilities: their list is a repository on GitHub.
 step "licences and sources of crates" cargo deny --offline check --hide-inclusion-graph bans licenses sources
 step "notes from the changelog" $release notes Unreleased >"$DIST/notes.md"
