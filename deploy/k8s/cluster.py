@@ -65,7 +65,7 @@ class Cluster:
     def delete_pods(self):
         """Ends every pod. A namespace that is deleted with pods in it is looked at again only after half of their
         longest grace period."""
-        kinds = "deployments,statefulsets,jobs,services"
+        kinds = "deployments,statefulsets,jobs,services,pods"
         self.run("-n", NAMESPACE, "delete", kinds, "--all", "--cascade=foreground", "--timeout=180s")
 
     def start_afresh(self):
