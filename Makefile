@@ -179,9 +179,9 @@ site: ## the documentation as a website, in target/site; SOURCE_URL=https://... 
 	docs/site.py
 	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') PATH="$$PWD/target/tools/bin:$$PATH" mdbook build docs
 
-newcomer: ## what the top README says, typed in a fresh clone of the last commit, where all is built: half an hour
-	@$(SETUP) run
-	$(CARGO) test -p stack --test minutes -- --ignored --nocapture newcomer
+newcomer: ## what the top README says, typed in a fresh clone of the last commit, where all is built: half an hour; CLUSTER=file: docs/getting-started-cluster.md
+	@$(SETUP) run $(if $(CLUSTER),manifests)
+	$(if $(CLUSTER),CLUSTER='$(CLUSTER)') $(CARGO) test -p stack --test minutes -- --ignored --nocapture $(if $(CLUSTER),on_a_cluster,in_a_fresh_clone)
 
 links-backup: ## the short links into FILE=links.db while the app runs; with KUBECTL=kubectl those of a cluster
 	@test -n "$(FILE)" || { echo "usage: make links-backup FILE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
@@ -216,12 +216,13 @@ deploy-ramp: ## one of ramp's commands in the cluster of KUBECTL: ARGS='set 25',
 	@$(SETUP) manifests
 	target/tools/python/bin/python deploy/k8s/ramp.py --kubectl '$(or $(KUBECTL),kubectl)' -- $(ARGS)
 
-deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'
+deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'; FROM=tag to upgrade from
 	@$(SETUP) manifests
 	TEST=1 deploy/images.sh
 	VERSION=prime deploy/images.sh
+	$(if $(FROM),FROM='$(FROM)' deploy/images.sh)
 	target/tools/python/bin/python deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
-		--load-image '$(LOAD_IMAGE)' $(ARGS)
+		--load-image '$(LOAD_IMAGE)' $(if $(FROM),--from '$(FROM)') $(if $(HELM),--helm '$(HELM)') $(ARGS)
 
 ##@ Measure it
 

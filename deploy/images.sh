@@ -5,6 +5,7 @@
 #   TEST=1       also build the images that `make deploy-test` needs
 #   IMAGES       only these, for example "qr-service ramp"
 #   VERSION      another version than that of Cargo.toml, to test upgrades
+#   FROM         a tag or commit: build its images, as localhost/NAME:older, from a clone of it in target/older
 #   SOURCE_URL   the repository's page, for the images' labels
 #
 # For a release, with podman or buildah:
@@ -13,6 +14,13 @@
 #   PUSH_FLAGS   passed to the push, for example --tls-verify=false
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+if [ -n "${FROM-}" ]; then
+    rm -rf target/older
+    git clone --quiet --shared --no-checkout . target/older
+    git -C target/older checkout --quiet --detach "$(git rev-parse --verify "$FROM^{commit}")"
+    FROM='' VERSION=older exec target/older/deploy/images.sh
+fi
 
 if [ -n "${PROGRAMS-}" ] && [ -z "${REGISTRY-}" ]; then
     echo "images: PROGRAMS needs a REGISTRY to push to" >&2

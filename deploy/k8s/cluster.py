@@ -18,12 +18,16 @@ class Failed(Exception):
 
 
 class Cluster:
-    """kubectl, the kustomization under test, and the one around two Services of one's own."""
+    """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own
+    and of an older commit, helm, and a released chart with helm's flags for it."""
 
-    def __init__(self, command, kustomization, own_app=None):
+    def __init__(self, command, kustomization, own_app=None, older=None, helm=(), chart=()):
         self.command = command
         self.kustomization = kustomization
         self.own_app = own_app
+        self.older = older
+        self.helm = helm
+        self.chart = chart
 
     # --- kubectl -------------------------------------------------------------------------------------
 
@@ -76,7 +80,7 @@ class Cluster:
     def delete_pods(self):
         """Ends every pod. A namespace that is deleted with pods in it is looked at again only after half of their
         longest grace period."""
-        kinds = "deployments,statefulsets,jobs,services"
+        kinds = "deployments,statefulsets,jobs,services,pods"
         options = ["--all", "--cascade=foreground"]
         self.run("-n", NAMESPACE, "delete", kinds, *options, timeout=PODS_END_WITHIN_SECONDS)
 

@@ -34,10 +34,12 @@ class Client:
 
     def __exit__(self, kind, error, trace):
         time.sleep(2)
-        self.cluster.kubectl("delete", "pod", self.name, "--wait=false")
+        was_there = self.cluster.kubectl("delete", "pod", self.name, "--wait=false", "--ignore-not-found")
         text, _ = self.log.communicate(timeout=60)
         self.cluster.kubectl("wait", "--for=delete", f"pod/{self.name}", "--timeout=60s")
         if not kind:
+            # A pod of a part may take its place on a full node.
+            self.cluster.expect(was_there, f"the pod {self.name} was deleted or preempted")
             self.summary = self.summarize(json.loads(text))
         return False
 

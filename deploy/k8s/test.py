@@ -18,14 +18,14 @@ from bad_pods import BAD_PODS
 from check import workspace_version
 from cluster import Cluster, Failed
 from faults import FAULTS
+from helm import CHART
 from load import Load
 from mistakes import MISTAKES
 from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
 from ramp import ramp
 from relay import RELAY
-from upgrade import IMAGES as UPGRADED
-from upgrade import PRIME, clients_notice_no_upgrade_and_no_way_back
+from upgrade import OLDER, PRIME, UPGRADES, checked_out, images_of
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -47,19 +47,29 @@ def main():
         help="leave out a Deployment whose image the cluster cannot pull",
     )
     parser.add_argument("--only", metavar="WORD", help="run only faults with this in their name")
+    parser.add_argument("--from", dest="older", metavar="COMMIT", help="a tag or commit to upgrade from")
+    parser.add_argument("--helm", metavar="COMMAND", help="test the chart's upgrade too, with this helm")
+    parser.add_argument("--chart", metavar="REFERENCE", help="install this released chart too; helm's flags may follow")
     arguments = parser.parse_args()
+    older = arguments.older and checked_out(arguments.older)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
         kustomizations = [
-            kustomization_without(arguments.without, target, Path(folder, name))
-            for name, target in [("deploy", DEPLOY), ("own-app", DEPLOY / "k8s/overlays/own-app")]
+            target and kustomization_without(arguments.without, target, Path(folder, name))
+            for name, target in [("deploy", DEPLOY), ("own-app", DEPLOY / "k8s/overlays/own-app"), (OLDER, older)]
         ]
-        cluster = Cluster(arguments.kubectl.split(), *kustomizations)
+        words = [(text or "").split() for text in (arguments.helm, arguments.chart)]
+        cluster = Cluster(arguments.kubectl.split(), *kustomizations, *words)
         cluster.refuse_existing_namespaces()
         if arguments.load_image:
-            images = [f"localhost/{name}:{VERSION}" for name in IMAGES]
-            for image in images + [f"localhost/{name}:{PRIME}" for name in UPGRADED]:
-                subprocess.run([*arguments.load_image.split(), image], check=True)
+            load_images(arguments.load_image.split(), older)
         return run(cluster, arguments.only)
+
+
+def load_images(command, older):
+    needed = [(VERSION, IMAGES), (PRIME, images_of(DEPLOY)), (OLDER, images_of(older) if older else [])]
+    for version, names in needed:
+        for name in names:
+            subprocess.run([*command, f"localhost/{name}:{version}"], check=True)
 
 
 def kustomization_without(deployments, target, folder):
@@ -192,7 +202,7 @@ OPTIONAL = [
     *FAULTS,
     *BAD_PODS,
     *RELAY,
-    clients_notice_no_upgrade_and_no_way_back,
+    *UPGRADES,
     *MISTAKES,
     memory_stays_within_the_limits,
     a_route_of_ones_own_passes_the_gates,
@@ -204,6 +214,8 @@ CHECKS = [
     grafana_serves_the_provisioned_dashboard,
     *OPTIONAL,
     a_second_apply_changes_nothing,
+    # They delete what the others need.
+    *CHART,
 ]
 
 if __name__ == "__main__":

@@ -1,39 +1,69 @@
-"""An upgrade to PRIME, which is the same code as another version, and the way back."""
+"""Upgrades under load, and the way back: to PRIME, and from an older commit. helm.py does so by the chart."""
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from check import TOP, workspace_version
+import yaml
+
+from check import TOOLS, TOP, workspace_version
 from load import Load
 from ramp import ramp
 from relay import Pairs
 
+# The same code as another version. `make deploy-test` builds these images as PRIME too.
 PRIME = "prime"
-# `make deploy-test` builds these as PRIME too.
-IMAGES = ["qr-service", "relay-service", "legacy-node", "shadow", "proxy"]
+# What `FROM=TAG deploy/images.sh` has checked out, and the tag of the images it built there.
+OLDER = "older"
+CHECKOUT = TOP / "target" / OLDER
 
 
 def clients_notice_no_upgrade_and_no_way_back(cluster):
-    # In the middle of a move, which must survive both.
-    cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        prime = kustomization(cluster.kustomization, Path(folder))
-        with Load(cluster, kept=False) as load, Pairs(cluster) as pairs:
-            for target, version in ((prime, PRIME), (cluster.kustomization, workspace_version())):
-                cluster.apply(target)
-                cluster.wait_until_ready(timeout=180)
-                cluster.wait_until_none_terminates()
-                versions, shares = versions_of(cluster), cluster.shares_served()
-                cluster.expect(versions == {version}, f"{versions} run, not {version}")
-                cluster.expect(shares == {"25"}, f"the proxies of {version} serve {shares}")
+        prime = with_tag(PRIME, cluster.kustomization, Path(folder))
+        steps = [(lambda: cluster.apply(prime), PRIME), (cluster.apply, workspace_version())]
+        said = replaced_under_load(cluster, steps)
     cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    return said
+
+
+def clients_notice_no_upgrade_from_an_older_commit(cluster):
+    if not cluster.older:
+        return "left out"
+    # Nothing of this version may help the older one.
+    cluster.delete()
+    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+        older = with_tag(OLDER, cluster.older, Path(folder))
+        cluster.apply(older)
+        cluster.wait_until_ready(timeout=300)
+        ours = (cluster.apply, workspace_version())
+        said = replaced_under_load(cluster, [ours, (lambda: cluster.apply(older), OLDER), ours])
+    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    return said
+
+
+UPGRADES = [clients_notice_no_upgrade_and_no_way_back, clients_notice_no_upgrade_from_an_older_commit]
+
+
+def replaced_under_load(cluster, steps):
+    """Does each step, a function and the version that runs after it, in the middle of a move, which must survive."""
+    cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
+    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs:
+        for replace, version in steps:
+            replace()
+            cluster.wait_until_ready(timeout=180)
+            cluster.wait_until_none_terminates()
+            versions, shares = versions_of(cluster), cluster.shares_served()
+            cluster.expect(versions == {version}, f"{versions} run, not {version}")
+            cluster.expect(shares == {"25"}, f"the proxies of {version} serve {shares}")
     return f"{load.summary}; {pairs.summary}"
 
 
-def kustomization(target, folder):
-    """Returns a folder to apply: `target` with the images of PRIME."""
-    images = "".join(f"  - {{ name: localhost/{name}, newTag: {PRIME} }}\n" for name in IMAGES)
+def with_tag(tag, target, folder):
+    """Returns a folder to apply: `target` with this tag for this project's images."""
+    images = "".join(f"  - {{ name: localhost/{name}, newTag: {tag} }}\n" for name in images_of(target))
     text = f"resources: [{os.path.relpath(target, folder)}]\nimages:\n{images}"
     (folder / "kustomization.yaml").write_text(text)
     return folder
@@ -47,3 +77,27 @@ def versions_of(cluster):
         for container in pod["spec"]["containers"]
         if container["image"].startswith("localhost/") and pod["status"]["phase"] == "Running"
     }
+
+
+def checked_out(commit):
+    """Returns the folder deploy/ of an older commit; it has to be what its images were built from."""
+    git = ["git", "-C", TOP, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"]
+    wanted = subprocess.run(git, check=False, capture_output=True, text=True).stdout
+    if not wanted:
+        sys.exit(f"deploy-test: there is no tag or commit {commit}")
+    git = ["git", "-C", CHECKOUT, "rev-parse", "HEAD"]
+    found = subprocess.run(git, check=False, capture_output=True, text=True).stdout
+    if found != wanted:
+        sys.exit(f"deploy-test: {CHECKOUT} is not {commit}; type: FROM={commit} deploy/images.sh")
+    return CHECKOUT / "deploy"
+
+
+def images_of(target):
+    """Returns the names of this project's images in a kustomization."""
+    command = [TOOLS / "kustomize", "build", target]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    manifests = yaml.load_all(text, Loader=yaml.CSafeLoader)
+    pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] in ("Deployment", "StatefulSet")]
+    containers = [it for pod in pods for it in pod.get("initContainers", []) + pod["containers"]]
+    names = {container["image"].rpartition(":")[0] for container in containers}
+    return sorted(name.removeprefix("localhost/") for name in names if name.startswith("localhost/"))

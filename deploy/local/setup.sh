@@ -257,13 +257,14 @@ install_rehearsal_tools() {
     install_cargo_tool cargo-deny --version 0.20.2
 }
 
-# In the version whose packages deploy/k8s/tools has. A release is published where helm is installed.
+# In the version whose packages deploy/k8s/tools has. A release is published where helm is installed. It is not in
+# target/tools/rehearsal, which is emptied where its requirements change.
 install_helm() {
     local tools=$PWD/target/tools version
     version=$(sed -n 's|.*helm.sh/helm/v4 ||p' deploy/k8s/tools/go.mod)
-    if command -v helm >/dev/null || [ -x "$tools/rehearsal/bin/helm" ]; then return; fi
+    if command -v helm >/dev/null || [ -x "$tools/bin/helm" ]; then return; fi
     echo "setup: building helm, for some minutes"
-    GOBIN=$tools/rehearsal/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' "helm.sh/helm/v4/cmd/helm@$version"
+    GOBIN=$tools/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' "helm.sh/helm/v4/cmd/helm@$version"
 }
 
 # Where its package has no program for this machine, the row is left out.

@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 deploy/local/setup.sh rehearsal packages
-export PATH=$PWD/target/tools/rehearsal/bin:$PATH
+export PATH=$PWD/target/tools/rehearsal/bin:$PWD/target/tools/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh
 # The images that are made of nothing but a program. The others need Docker Hub's images for both
@@ -148,6 +148,7 @@ echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git des
 printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
 export NOT_PUSHED="proxy legacy-node${ONLY:+ relay-service shadow}" COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
 
+step "one version in every file" $release version >"$DIST/version.txt"
 # Without known vulnerabilities: their list is a repository on GitHub.
 step "licences and sources of crates" cargo deny --offline check --hide-inclusion-graph bans licenses sources
 step "notes from the changelog" $release notes Unreleased >"$DIST/notes.md"

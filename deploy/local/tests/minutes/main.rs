@@ -3,7 +3,9 @@
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "cargo test reads it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod cluster;
 mod dashboards;
+mod guide;
 #[path = "../support/prometheus.rs"]
 mod prometheus;
 mod readme;

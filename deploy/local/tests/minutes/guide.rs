@@ -1,0 +1,94 @@
+//! Guides whose blocks are run: a document's commands, and what it says that they print.
+//!
+//! All blocks ```` ```sh ```` run in order in one shell with job control, as for a person. Each line
+//! of the block ```` ```text ```` that follows must be printed; `...` stands for left out lines, and at
+//! the end of a line for its rest. If make reports an error there, it must exit with 2, else with 0.
+
+use crate::shell::Shell;
+
+/// A block of commands, and the lines that it prints.
+#[derive(Default)]
+pub(crate) struct Block {
+    pub(crate) commands: String,
+    prints: Vec<String>,
+}
+
+pub(crate) fn blocks(guide: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for fenced in guide.split("\n```").skip(1).step_by(2) {
+        let (language, text) = fenced.split_once('\n').unwrap();
+        match language {
+            "sh" => blocks.push(Block { commands: text.to_owned(), ..Block::default() }),
+            "text" => {
+                let block = blocks.last_mut().unwrap();
+                block.prints.extend(text.lines().map(str::to_owned));
+            }
+            other => panic!("a block is sh or text, not {other:?}"),
+        }
+    }
+    blocks
+}
+
+/// A line without what differs from run to run: figures with a point or with three digits and more,
+/// what a gate measured, make's line, spaces.
+fn without_figures(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let next = |index: usize| words.get(index + 1).copied().unwrap_or_default();
+    let words = words.iter().enumerate().map(|(index, word)| {
+        let varies = next(index) == "must" || word.starts_with("[Makefile:");
+        let mut text = String::new();
+        let mut rest = *word;
+        while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+            let figure = rest[start..].split(|c: char| c != '.' && !c.is_ascii_digit());
+            let figure = figure.into_iter().next().unwrap();
+            let after = &rest[start + figure.len()..];
+            let is_share = after.starts_with('%');
+            let digits = figure.trim_end_matches('.');
+            let long = digits.contains('.') || digits.len() >= 3;
+            text += &rest[..start];
+            text += if varies || (long && !is_share) { "#" } else { figure };
+            rest = after;
+        }
+        text + rest
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn is_printed(wanted: &str, line: &str) -> bool {
+    let start = wanted.strip_suffix("...");
+    let wanted = without_figures(start.unwrap_or(wanted));
+    let line = without_figures(line);
+    if start.is_some() { line.starts_with(&wanted) } else { line == wanted }
+}
+
+/// Types a guide's commands, each as `here` changes it.
+pub(crate) fn follow(shell: &mut Shell, blocks: &[Block], here: impl Fn(&Shell, &str) -> String) {
+    for block in blocks {
+        let fails = block.prints.iter().any(|line| line.starts_with("make: ***"));
+        let lines = block.prints.iter().map(String::as_str).filter(|line| line.trim() != "...");
+        let wanted: Vec<&str> = lines.collect();
+        let commands = here(shell, &block.commands);
+        shell.run(&commands, if fails { 2 } else { 0 }, &wanted, is_printed);
+    }
+}
+
+#[test]
+fn figures_that_vary_are_no_difference_and_others_are() {
+    assert!(is_printed(
+        "  pass  requests  162.2, must be >= 100",
+        "pass requests 99, must be >= 100"
+    ));
+    assert!(is_printed("old 29, new 28; ...", "old 29, new 28; new 200, 998 bytes"));
+    assert!(!is_printed("old 29, new 28; ...", "old 29, new 27; new 200, 998 bytes"));
+    assert!(
+        !is_printed("100% of report", "25% of report") && !is_printed("100% of a", "200% of a")
+    );
+    assert!(is_printed(
+        "make: *** [Makefile:9: up] Error 3",
+        "make: *** [Makefile:73: up] Error 3"
+    ));
+    assert!(!is_printed(
+        "make: *** [Makefile:9: up] Error 3",
+        "make: *** [Makefile:9: up] Error 4"
+    ));
+}
