@@ -4,6 +4,7 @@
 //! feature `server`, [`serve`] serves a service's routes on one listener and its [`Admin`] routes on
 //! another until it is told to stop. The README has an example.
 
+mod address;
 pub mod arguments;
 mod ports;
 #[cfg(feature = "server")]
@@ -11,6 +12,7 @@ mod server;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use address::{ListenAddr, SocketPath};
 pub use ports::free_addresses;
 #[cfg(feature = "server")]
 pub use server::*;

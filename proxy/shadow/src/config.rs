@@ -154,7 +154,7 @@ impl Arguments {
 
 impl ServiceArguments {
     fn check(self) -> Result<Config, String> {
-        check_listeners("SHADOW_", self.addr, self.admin_addr)?;
+        check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
         let (routes, replayed) = routes::load(&self.routes, &self.new_url, &self.old_url)
             .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
         Ok(Config {
