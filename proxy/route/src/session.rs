@@ -8,7 +8,8 @@ use judge::JudgeSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::{Route, RouteFile, Side};
+use crate::file::{Route, RouteFile};
+use crate::side::Side;
 use crate::units::{BaseUrl, Size};
 
 /// A service that tells nginx the side of a request.
@@ -81,6 +82,10 @@ pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()>
         ensure!(
             side.url.is_some(),
             "{which}.url: judge = \"session\" needs it: a listener that speaks HTTP/2 without TLS"
+        );
+        ensure!(
+            side.url.as_ref().is_none_or(|url| url.tcp().is_some()),
+            "{which}.url: judge = \"session\" needs http://HOST:PORT, where the shadow plays sessions again"
         );
     }
     Ok(())
