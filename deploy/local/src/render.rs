@@ -69,11 +69,8 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     link(settings, "dashboards/prometheus/rules", "prometheus/rules")?;
     place(metrics("prometheus.yml"), &[])?;
     write(&settings.run_dir.join("prometheus/targets.json"), &targets(settings))?;
-    let started = Started {
-        routes: settings.routes.clone(),
-        old: old.to_string(),
-        new: new.to_string(),
-    };
+    let started =
+        Started { routes: settings.routes.clone(), old: old.to_string(), new: new.to_string() };
     let sides = (&old, &new);
     let started = serde_json::to_string_pretty(&started)?;
     write(&settings.run_dir.join("started.json"), &started)?;

@@ -102,8 +102,7 @@ mod tests {
 
     #[test]
     fn a_side_is_a_port_or_a_socket() {
-        for (text, server) in
-            [("http://app", "app:80"), ("unix:/run/qr.sock", "unix:/run/qr.sock")]
+        for (text, server) in [("http://app", "app:80"), ("unix:/run/qr.sock", "unix:/run/qr.sock")]
         {
             assert_eq!(text.parse::<SideUrl>().expect(text).server(), server);
         }
