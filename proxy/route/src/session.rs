@@ -148,6 +148,10 @@ mod tests {
             (LEAST.replace("homes", "#"), "homes: judge = \"session\" needs at least one"),
             (LEAST.replace("old.url", "#"), "old.url: judge = \"session\" needs it"),
             (
+                LEAST.replace("http://127.0.0.1:2", "unix:/run/new.sock"),
+                "new.url: judge = \"session\" needs http://HOST:PORT",
+            ),
+            (
                 LEAST.replace("\"session\"", "\"bytes\""),
                 "homes: only a route with judge = \"session\"",
             ),

@@ -28,6 +28,10 @@ fn routes() -> Vec<Route> {
              [new]\nname = \"C++ 20\"\nurl = \"http://[::1]:6\"\ntimeout = \"1500ms\"\n\
              [shadow]\nmethods = [\"GET\", \"POST\"]\n",
         ),
+        (
+            "local",
+            "path = \"/local\"\nold.url = \"unix:/run/a_fallback\"\nnew.url = \"unix:/run/a@b.sock\"\n",
+        ),
         ("relay", include_str!("../../routes/relay.toml")),
         (
             "session-2",
