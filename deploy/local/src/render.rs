@@ -45,7 +45,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
     let (old, new) = match &settings.sides {
         Some(Sides { old, new }) => (old.clone(), new.clone()),
-        None => (SideUrl::Tcp(here(&at.old)?), SideUrl::Tcp(here(&at.new)?)),
+        None => (here(&at.old)?.into(), here(&at.new)?.into()),
     };
     // nginx alone uses the socket: it saves a sixth of nginx' processor time (ADR 15).
     let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();

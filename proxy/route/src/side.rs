@@ -40,6 +40,12 @@ impl SideUrl {
     }
 }
 
+impl From<BaseUrl> for SideUrl {
+    fn from(url: BaseUrl) -> Self {
+        SideUrl::Tcp(url)
+    }
+}
+
 impl FromStr for SideUrl {
     type Err = anyhow::Error;
 

@@ -5,12 +5,12 @@
 use std::fs;
 use std::process::Command;
 
-use route::Route;
 use route::render::{self, Upstreams};
+use route::{BaseUrl, Route};
 
 fn upstreams() -> Upstreams {
-    let url = |port| format!("http://127.0.0.1:{port}").parse().unwrap();
-    Upstreams { old: url(1), new: url(2), shadow: url(3), prometheus: url(4) }
+    let url = |port| format!("http://127.0.0.1:{port}").parse::<BaseUrl>().unwrap();
+    Upstreams { old: url(1).into(), new: url(2).into(), shadow: url(3), prometheus: url(4) }
 }
 
 /// Routes with every setting that nginx sees.

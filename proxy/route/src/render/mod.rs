@@ -89,7 +89,7 @@ fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
     let mut text = format!("{HEAD}{UPSTREAMS}");
     watched(&mut text, "new", &upstreams.new, ROUTE_PAUSE, KEPT);
     watched(&mut text, "old", &upstreams.old, APP_PAUSE, KEPT);
-    watched(&mut text, "shadow", &SideUrl::Tcp(upstreams.shadow.clone()), SHADOW_PAUSE, 16);
+    watched(&mut text, "shadow", &upstreams.shadow.clone().into(), SHADOW_PAUSE, 16);
     let _ = write!(
         text,
         "\nupstream prometheus {{\n    server {};\n}}\n",
