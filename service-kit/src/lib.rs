@@ -12,10 +12,11 @@ mod server;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use address::{ListenAddr, SocketPath};
 pub use ports::free_addresses;
 #[cfg(feature = "server")]
 pub use server::*;
+
+pub use address::{ListenAddr, SocketPath};
 
 /// Bounds of all durations, in seconds. They begin at 50 µs: the libraries' defaults begin at 5 ms and
 /// would hide the whole difference between the two sides. The legacy app has the same buckets.
