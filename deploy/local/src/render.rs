@@ -47,7 +47,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         Some(Sides { old, new }) => (old.clone(), new.clone()),
         None => (here(&at.old)?.into(), here(&at.new)?.into()),
     };
-    // nginx alone uses the socket: it saves a sixth of nginx' processor time (ADR 15).
+    // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
     let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
     let upstreams = Upstreams {
         old: old.clone(),

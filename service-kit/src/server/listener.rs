@@ -57,13 +57,14 @@ pub(super) fn listen_tcp(addr: SocketAddr, port: Port) -> io::Result<StdTcpListe
 /// A bound socket that does not block.
 pub(super) enum StdListener {
     Tcp(StdTcpListener),
-    Unix(StdUnixListener, SocketPath, SocketFile),
+    /// The file comes first, since it is dropped first.
+    Unix(SocketFile, SocketPath, StdUnixListener),
 }
 
 impl StdListener {
     pub(super) fn unix(path: &SocketPath, takes_over: bool) -> io::Result<Self> {
-        let (listener, file) = unix_socket::listen(path, takes_over)?;
-        Ok(StdListener::Unix(listener, path.clone(), file))
+        let (file, listener) = unix_socket::listen(path, takes_over)?;
+        Ok(StdListener::Unix(file, path.clone(), listener))
     }
 
     /// The address, with the real port.
@@ -83,7 +84,7 @@ impl StdListener {
                 let _ = SockRef::from(&listener).attach_filter(&NO_CONNECTS);
                 Closing::Tcp(listener)
             }
-            StdListener::Unix(listener, _, file) => {
+            StdListener::Unix(file, _, listener) => {
                 drop(file);
                 // What is queued can still be accepted.
                 let _ = SockRef::from(&listener).shutdown(Shutdown::Read);
@@ -117,22 +118,22 @@ impl Closing {
 /// A listener on the runtime that accepts.
 pub(super) enum Listener {
     Tcp(TcpListener),
-    Unix(UnixListener, SocketPath, SocketFile),
+    Unix(SocketFile, SocketPath, UnixListener),
 }
 
 impl Listener {
     pub(super) fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<Stream>> {
         Poll::Ready(Ok(match self {
             Listener::Tcp(listener) => Stream::Tcp(ready!(listener.poll_accept(context))?.0),
-            Listener::Unix(listener, ..) => Stream::Unix(ready!(listener.poll_accept(context))?.0),
+            Listener::Unix(.., listener) => Stream::Unix(ready!(listener.poll_accept(context))?.0),
         }))
     }
 
     pub(super) fn into_std(self) -> io::Result<StdListener> {
         Ok(match self {
             Listener::Tcp(listener) => StdListener::Tcp(listener.into_std()?),
-            Listener::Unix(listener, path, file) => {
-                StdListener::Unix(listener.into_std()?, path, file)
+            Listener::Unix(file, path, listener) => {
+                StdListener::Unix(file, path, listener.into_std()?)
             }
         })
     }
@@ -144,8 +145,8 @@ impl TryFrom<StdListener> for Listener {
     fn try_from(listener: StdListener) -> io::Result<Self> {
         Ok(match listener {
             StdListener::Tcp(listener) => Listener::Tcp(TcpListener::from_std(listener)?),
-            StdListener::Unix(listener, path, file) => {
-                Listener::Unix(UnixListener::from_std(listener)?, path, file)
+            StdListener::Unix(file, path, listener) => {
+                Listener::Unix(file, path, UnixListener::from_std(listener)?)
             }
         })
     }

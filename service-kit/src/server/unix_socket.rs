@@ -20,7 +20,7 @@ use crate::SocketPath;
 /// The user and the group of the service may connect.
 const MODE: u32 = 0o660;
 
-/// A socket's file, which is removed with this value if it is still the same.
+/// A socket's file, which is removed with this value if it is still the same. Drop it before the socket.
 pub(super) struct SocketFile {
     path: PathBuf,
     /// Device and inode, which no other file has while the socket is open.
@@ -35,7 +35,7 @@ pub(super) struct SocketFile {
 pub(super) fn listen(
     at: &SocketPath,
     takes_over: bool,
-) -> io::Result<(StdUnixListener, SocketFile)> {
+) -> io::Result<(SocketFile, StdUnixListener)> {
     let path = at.path();
     let _locked = lock_folder(path)?;
     match fs::symlink_metadata(path) {
@@ -60,11 +60,11 @@ pub(super) fn listen(
     socket.set_nonblocking(true)?;
     socket.bind(&SockAddr::unix(&fresh)?)?;
     let identity = identity(&fs::symlink_metadata(&fresh)?);
-    let file = SocketFile { path: path.to_owned(), identity };
     fs::set_permissions(&fresh, Permissions::from_mode(MODE))?;
     socket.listen(BACKLOG.into())?;
     fs::rename(&fresh, path)?;
-    Ok((socket.into(), file))
+    // Only now: dropped after a failure, it would wait for the lock that is held here.
+    Ok((SocketFile { path: path.to_owned(), identity }, socket.into()))
 }
 
 /// Whether a process listens. Connecting does not wait: if its queue is full, somebody listens too.
@@ -132,7 +132,7 @@ mod tests {
     fn the_file_has_its_mode_and_goes_with_the_socket() {
         let folder = Folder::new("mode");
         let at = folder.socket();
-        let (listener, file) = listen(&at, false).unwrap();
+        let (file, listener) = listen(&at, false).unwrap();
         let mode = fs::metadata(at.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o660);
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "no other file");
@@ -144,7 +144,7 @@ mod tests {
     fn what_a_crash_left_is_replaced_and_what_is_in_use_is_not() {
         let folder = Folder::new("stale");
         let at = folder.socket();
-        let (listener, file) = listen(&at, false).unwrap();
+        let (file, listener) = listen(&at, false).unwrap();
         let error = listen(&at, false).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::AddrInUse);
         UnixStream::connect(at.path()).unwrap();
@@ -152,7 +152,7 @@ mod tests {
         std::mem::forget(file);
         drop(listener);
         assert!(at.path().exists());
-        let (_listener, _file) = listen(&at, false).unwrap();
+        let _listens = listen(&at, false).unwrap();
         UnixStream::connect(at.path()).unwrap();
     }
 
@@ -183,9 +183,9 @@ mod tests {
     fn who_is_taken_over_keeps_its_queue_and_leaves_the_file() {
         let folder = Folder::new("over");
         let at = folder.socket();
-        let (old, old_file) = listen(&at, false).unwrap();
+        let (old_file, old) = listen(&at, false).unwrap();
         let _queued = UnixStream::connect(at.path()).unwrap();
-        let (new, _new_file) = listen(&at, true).unwrap();
+        let (_new_file, new) = listen(&at, true).unwrap();
         drop(old_file);
         let _second = UnixStream::connect(at.path()).unwrap();
         assert!(old.accept().is_ok());
