@@ -19,5 +19,5 @@ pub use key::Key;
 pub use path::{Methods, Path};
 pub use session::Home;
 pub use share::Share;
-pub use side::Side;
+pub use side::{Side, SideUrl};
 pub use units::{BaseUrl, Size, Time};

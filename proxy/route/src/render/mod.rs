@@ -24,16 +24,16 @@ use serde_json::json;
 
 use crate::file::{Body, Fallback, Route};
 use crate::path::Path;
-use crate::side::Side;
+use crate::side::{Side, SideUrl};
 use crate::units::{BaseUrl, Time};
 
 /// Where the sides of all routes are, and what else nginx asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstreams {
     /// The app. It answers every path that no route has.
-    pub old: BaseUrl,
+    pub old: SideUrl,
     /// The new side of the routes that do not name one of their own.
-    pub new: BaseUrl,
+    pub new: SideUrl,
     /// The shadow.
     pub shadow: BaseUrl,
     /// Prometheus.
@@ -44,15 +44,15 @@ pub struct Upstreams {
 }
 
 impl Upstreams {
-    fn is_resolved(&self, url: &BaseUrl) -> bool {
-        self.resolved.contains(url)
+    fn is_resolved(&self, url: &SideUrl) -> bool {
+        url.tcp().is_some_and(|url| self.resolved.contains(url))
     }
 
-    fn old_of<'a>(&'a self, route: &'a Route) -> &'a BaseUrl {
+    fn old_of<'a>(&'a self, route: &'a Route) -> &'a SideUrl {
         route.file.old.url.as_ref().unwrap_or(&self.old)
     }
 
-    fn new_of<'a>(&'a self, route: &'a Route) -> &'a BaseUrl {
+    fn new_of<'a>(&'a self, route: &'a Route) -> &'a SideUrl {
         route.file.new.url.as_ref().unwrap_or(&self.new)
     }
 }

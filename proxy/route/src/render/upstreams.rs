@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{HEAD, Upstreams, session};
 use crate::file::{Fallback, Route};
-use crate::units::BaseUrl;
+use crate::side::SideUrl;
 
 const ABOUT: &str = "#
 # nginx closes idle connections after 30 s, before the sides do (65 s in legacy-node, 75 s in
@@ -44,7 +44,7 @@ pub(super) fn groups(routes: &[Route], upstreams: &Upstreams) -> String {
     let mut groups = Groups { upstreams, text: format!("{HEAD}{ABOUT}{about}") };
     groups.watched("new", &upstreams.new, ROUTE_PAUSE, KEPT);
     groups.watched("old", &upstreams.old, APP_PAUSE, KEPT);
-    groups.watched("shadow", &upstreams.shadow, SHADOW_PAUSE, 16);
+    groups.watched("shadow", &upstreams.shadow.clone().into(), SHADOW_PAUSE, 16);
     let prometheus = upstreams.prometheus.authority();
     groups.text += &format!("\nupstream prometheus {{\n    server {prometheus};\n}}\n");
     for route in routes {
@@ -79,7 +79,7 @@ struct Groups<'a> {
 
 impl Groups<'_> {
     /// A group of servers that may be down or hang.
-    fn watched(&mut self, name: &str, url: &BaseUrl, pause: &str, kept: u32) {
+    fn watched(&mut self, name: &str, url: &SideUrl, pause: &str, kept: u32) {
         let limits = format!("max_fails=3 fail_timeout={pause}");
         let again = if self.upstreams.is_resolved(url) { " backup" } else { "" };
         self.group(name, url, &[&limits, &format!("{limits}{again}")], kept);
@@ -87,15 +87,15 @@ impl Groups<'_> {
 
     /// A group that takes so many requests at once and refuses all beyond. nginx counts connections by
     /// group.
-    fn bounded(&mut self, name: &str, url: &BaseUrl, limit: u32) {
+    fn bounded(&mut self, name: &str, url: &SideUrl, limit: u32) {
         self.group(name, url, &[&format!("max_conns={limit}")], 16);
     }
 
-    fn group(&mut self, name: &str, url: &BaseUrl, listings: &[&str], kept: u32) {
+    fn group(&mut self, name: &str, url: &SideUrl, listings: &[&str], kept: u32) {
         // 64k are too small for a hundred pods.
         let (zone, resolve) =
             if self.upstreams.is_resolved(url) { ("512k", "resolve ") } else { ("64k", "") };
-        let server = url.authority();
+        let server = url.server();
         let servers: String = listings
             .iter()
             .map(|listing| format!("    server {server} {resolve}{listing};\n"))
