@@ -25,6 +25,7 @@ from ramp import ramp
 from relay import RELAY
 from upgrade import IMAGES as UPGRADED
 from upgrade import PRIME, clients_notice_no_upgrade_and_no_way_back
+from walks import WALKS
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -86,6 +87,7 @@ def run(cluster, only):
                 counts[is_passed] += 1
                 if not is_passed:
                     cluster.start_afresh()
+                    begin(cluster)
     finally:
         counts[passed(deleting_leaves_nothing, cluster)] += 1
     print(f"{counts[True]} passed, {counts[False]} failed")
@@ -120,6 +122,16 @@ def everything_is_ready_within_a_minute(cluster):
     cluster.expect(not warnings, f"apply warns: {warnings}")
     cluster.expect(seconds < READY_WITHIN_SECONDS, f"it took {seconds:.0f} s")
     return f"{seconds:.0f} s"
+
+
+def everything_goes_to_the_old_side_until_somebody_begins(cluster):
+    shares = cluster.shares_served()
+    cluster.expect(shares == {"0"}, f"the proxies begin at {shares}")
+    begin(cluster)
+
+
+def begin(cluster):
+    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
 
 
 def the_contract_holds_inside(cluster):
@@ -190,6 +202,7 @@ def deleting_leaves_nothing(cluster):
 
 OPTIONAL = [
     *FAULTS,
+    *WALKS,
     *RELAY,
     clients_notice_no_upgrade_and_no_way_back,
     *MISTAKES,
@@ -198,6 +211,7 @@ OPTIONAL = [
 ]
 CHECKS = [
     everything_is_ready_within_a_minute,
+    everything_goes_to_the_old_side_until_somebody_begins,
     the_contract_holds_inside,
     prometheus_has_the_requests_of_the_route,
     grafana_serves_the_provisioned_dashboard,

@@ -11,7 +11,7 @@ from relay import Pairs
 
 PRIME = "prime"
 # `make deploy-test` builds these as PRIME too.
-IMAGES = ["qr-service", "relay-service", "legacy-node", "shadow", "proxy"]
+IMAGES = ["qr-service", "relay-service", "legacy-node", "shadow", "ramp", "proxy"]
 
 
 def clients_notice_no_upgrade_and_no_way_back(cluster):

@@ -42,6 +42,8 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
         step: 0,
         phase: Phase::Holding,
         reason: String::new(),
+        held: Duration::ZERO,
+        judged: None,
         hold_ends: None,
         judgement: None,
         trial: None,
@@ -49,8 +51,14 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
     })
 }
 
-/// The state in which an unfinished run resumes.
-pub(super) fn resumed(dir: &Path, mut state: State, plan: &Plan) -> anyhow::Result<State> {
+/// The state in which an unfinished run resumes. It has held its step already for as long as somebody judged it; if
+/// nobody has for the time of `lease`, the step begins anew.
+pub(super) fn resumed(
+    dir: &Path,
+    mut state: State,
+    plan: &Plan,
+    lease: Duration,
+) -> anyhow::Result<State> {
     ensure!(
         state.plan == *plan,
         "a run with other steps or times is unfinished ({state}); \
@@ -66,6 +74,10 @@ pub(super) fn resumed(dir: &Path, mut state: State, plan: &Plan) -> anyhow::Resu
     if state.phase != Phase::GoingBack {
         state.phase = Phase::Holding;
         state.reason = String::new();
+    }
+    let unwatched = state.judged.map(|judged| judged.elapsed().unwrap_or_default());
+    if unwatched.is_none_or(|gap| gap > lease) {
+        state.held = Duration::ZERO;
     }
     state.judgement = None;
     Ok(state)

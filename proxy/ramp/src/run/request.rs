@@ -1,4 +1,5 @@
-//! Requests to a run from another shell: the file `ramp.request`, which the run removes.
+//! Requests to a run from another shell: the file `ramp.request`, which the run removes; on a cluster, the key
+//! `NAME.request` of the ConfigMap, which its heartbeat removes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,10 @@ use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
 use crate::files;
+use crate::nginx::{At, Nginx};
 use crate::state::Back;
 
-const POLL: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(100);
 
 /// A request to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,19 +36,31 @@ fn file(route_dir: &Path) -> PathBuf {
 ///
 /// # Errors
 /// If the run does not take it in time.
-pub fn send(route_dir: &Path, request: Request, patience: Duration) -> anyhow::Result<()> {
-    let file = file(route_dir);
-    files::replace(&file, &serde_json::to_string(&request)?)?;
+pub fn send(nginx: &Nginx, request: Request, patience: Duration) -> anyhow::Result<()> {
+    let file = file(&nginx.route_dir());
+    match &nginx.at {
+        At::Here(_) => files::replace(&file, &serde_json::to_string(&request)?)?,
+        At::Cluster(cluster) => cluster.ask(&nginx.route, Some(request))?,
+    }
     let deadline = Instant::now() + patience;
-    while file.exists() {
+    loop {
+        let is_taken = match &nginx.at {
+            At::Here(_) => !file.exists(),
+            At::Cluster(cluster) => cluster.is_asked(&nginx.route).is_ok_and(|asked| !asked),
+        };
+        if is_taken {
+            return Ok(());
+        }
         if Instant::now() > deadline {
             // A later run must not find it.
-            let _ = fs::remove_file(&file);
+            let _ = match &nginx.at {
+                At::Here(_) => fs::remove_file(&file).map_err(Into::into),
+                At::Cluster(cluster) => cluster.ask(&nginx.route, None),
+            };
             bail!("the run does not answer");
         }
         thread::sleep(POLL);
     }
-    Ok(())
 }
 
 /// Takes the request that came since the last look.
