@@ -2,10 +2,12 @@
 
 import sys
 
+from pods import NAMESPACE
+
 
 def ramp(cluster, words):
     """Runs one of ramp's commands in its pod, copies what it says and returns its exit code."""
-    done = cluster.run("-n", "qr", "exec", "deploy/ramp", "--", "/ramp", *words)
+    done = cluster.run("-n", NAMESPACE, "exec", "deploy/ramp", "--", "/ramp", *words)
     print(done.stdout, end="", flush=True)
     print(done.stderr, end="", file=sys.stderr, flush=True)
     return done.returncode

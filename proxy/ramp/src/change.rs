@@ -48,13 +48,18 @@ pub fn pending(route_dir: &Path) -> Option<Split> {
     split::read(&before_file(route_dir)).ok()
 }
 
-/// Takes the route's lock; on a cluster, makes sure that no process holds its run.
+/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left.
 ///
 /// # Errors
 /// If somebody else holds the lock; names them.
 pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
     if let At::Cluster(cluster) = &nginx.at {
         cluster.take_turn(&nginx.route)?;
+        // A run may have moved the share and ended since this command began.
+        if let Some(split) = cluster.fetch(&nginx.route)? {
+            write(&nginx.dir, &nginx.route, &split)?;
+        }
+        cluster.copy_run_to(&nginx.dir, &nginx.route)?;
     }
     take_folder(&nginx.route_dir())
 }

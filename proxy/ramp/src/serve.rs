@@ -57,16 +57,15 @@ pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
     let me = name();
     let mut walks: Vec<Walk<'_>> = Vec::new();
     let (mut ready, mut reported) = (Some(ready), String::new());
-    let (mut asked, mut written): (Option<Instant>, Option<Instant>) = (None, None);
+    let (mut learns, mut written): (Instant, Option<Instant>) = (Instant::now(), None);
     thread::scope(|scope| {
         while !desk.interrupted.load(Ordering::Relaxed) {
             let mut outcome = Ok(());
-            if walks.is_empty() || asked.is_none_or(|when| when.elapsed() > ROUTES) {
+            if Instant::now() >= learns {
                 outcome = learn(desk, &me, &mut walks);
-                asked = Some(Instant::now());
+                learns = Instant::now() + if outcome.is_ok() { ROUTES } else { RETRY };
             }
             if !walks.is_empty()
-                && outcome.is_ok()
                 && let Some(ready) = ready.take()
             {
                 ready();
@@ -98,14 +97,18 @@ fn name() -> String {
 
 /// Adds the routes of the proxies that are new here.
 fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow::Result<()> {
+    let mut outcome = Ok(());
     for route in desk.cluster.routes()? {
         if walks.iter().all(|walk| walk.nginx.route != route.name) {
             let cluster = desk.cluster.anew();
-            cluster.copy_to(desk.dir, &route.name)?;
-            walks.push(Walk::new(desk, me, route.name, cluster));
+            // A route that cannot be read holds up no other.
+            match cluster.copy_to(desk.dir, &route.name) {
+                Ok(()) => walks.push(Walk::new(desk, me, route.name, cluster)),
+                Err(problem) => outcome = Err(problem.context(route.name)),
+            }
         }
     }
-    Ok(())
+    outcome
 }
 
 /// Looks once at every route. Returns whether anything has changed.

@@ -12,11 +12,11 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use ramp::{Route, Share, Wanted};
+use ramp::{Share, Wanted};
 use rustix::process::Signal;
 use support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
 use support::homes::{self, Home};
-use support::{Place, Process, eventually, routes, stderr, stdout};
+use support::{Place, Process, eventually, stderr, stdout};
 
 #[test]
 fn set_returns_once_the_proxies_serve_the_split() {

@@ -179,7 +179,9 @@ impl<'a> Run<'a> {
     }
 
     fn climb(&mut self) -> anyhow::Result<Phase> {
+        // A run that has moved something waits for data as a step does.
         if self.state.step == 0
+            && self.state.judged.is_none()
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
         {
             return self.stay(Phase::Inconclusive, &format!("{problem}; nothing moved"));
