@@ -76,7 +76,8 @@ pub(super) fn resumed(
         state.reason = String::new();
     }
     let unwatched = state.judged.map(|judged| judged.elapsed().unwrap_or_default());
-    if unwatched.is_none_or(|gap| gap > lease) {
+    // One that ended for lack of data waits for it once more.
+    if unwatched.is_none_or(|gap| gap > lease) || state.phase == Phase::Inconclusive {
         state.held = Duration::ZERO;
     }
     state.judgement = None;

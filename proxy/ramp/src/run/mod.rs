@@ -202,6 +202,11 @@ impl<'a> Run<'a> {
                 }
                 Step::Stopped => return self.stopped(),
                 Step::Interrupted => {
+                    let is_paused = self.state.phase == Phase::Paused;
+                    // Whoever carries it on keeps it paused; on one machine that is a person, who wants it to go on.
+                    if is_paused && matches!(self.around.nginx.at, At::Cluster(_)) {
+                        return self.stay(Phase::Paused, ON_REQUEST);
+                    }
                     return self
                         .stay(Phase::Interrupted, "ended by a signal; `ramp run` resumes it");
                 }
@@ -284,6 +289,7 @@ impl<'a> Run<'a> {
                 // A proof may take its time as long as there are requests to prove by.
                 Verdict::Inconclusive
                     if elapsed >= hold + patience
+                        && began.elapsed() >= patience // a process that has just taken over has no data yet
                         && (self.is_missing_data(&judgement)
                             || self.last_growth.elapsed() >= patience) =>
                 {

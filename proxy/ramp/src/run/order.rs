@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::display::Display;
 use crate::gates::Gates;
 use crate::nginx::Nginx;
-use crate::prometheus::Prometheus;
+use crate::prometheus::{NoNumber, Prometheus};
 use crate::state::{Phase, Plan, State};
 use crate::stop;
 
@@ -31,6 +31,9 @@ pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Resu
     let route = route_of(nginx)?;
     let gates = Gates::load(plan.gates.as_deref(), &route)?;
     begin::check_queries(&gates, prometheus)?;
+    if let Err(problem @ NoNumber::Away(_)) = prometheus.number("vector(1)") {
+        bail!("{problem}; nothing moved");
+    }
     let _lock = take(nginx)?;
     let mut state = match State::load_unfinished(dir)? {
         Some(state) => begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?,
