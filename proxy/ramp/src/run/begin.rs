@@ -71,14 +71,14 @@ pub(super) fn resumed(
         "a run is unfinished ({state}), but it cannot resume, since the share is now {share}%; \
          `ramp abort` returns to its start share, `ramp set {share}` discards the run"
     );
-    if state.phase != Phase::GoingBack {
-        state.phase = Phase::Holding;
-        state.reason = String::new();
-    }
     let unwatched = state.judged.map(|judged| judged.elapsed().unwrap_or_default());
     // One that ended for lack of data waits for it once more.
     if unwatched.is_none_or(|gap| gap > lease) || state.phase == Phase::Inconclusive {
         state.held = Duration::ZERO;
+    }
+    if state.phase != Phase::GoingBack {
+        state.phase = Phase::Holding;
+        state.reason = String::new();
     }
     state.judgement = None;
     Ok(state)
