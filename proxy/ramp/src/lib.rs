@@ -7,8 +7,8 @@
 //!
 //! 1. `files`, `http`, `lock`
 //! 2. `split`, `prometheus`, `gates`, `evidence`
-//! 3. `cluster`, `judge`, `trial`, `samples`
-//! 4. `nginx`, `state`, `log`, `pulse`
+//! 3. `judge`, `trial`, `samples`
+//! 4. `cluster`, `nginx`, `state`, `log`, `pulse`, which know each other
 //! 5. `metrics`, `display`
 //! 6. `change`
 //! 7. `stop`

@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Heard;
 use crate::nginx::{At, Nginx};
-use crate::run::request::Request;
-use crate::state::State;
+use crate::state::{Request, State};
 
 const EVERY: Duration = Duration::from_secs(1);
 /// A run whose main thread has done nothing for so long hangs. On a cluster, a change and the way back

@@ -103,6 +103,18 @@ pub enum Back {
     Old,
 }
 
+/// A request to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Request {
+    /// Stay at this step.
+    Pause,
+    /// Resume, with this step from its beginning.
+    Resume,
+    /// Go back and end.
+    Abort(Back),
+}
+
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {

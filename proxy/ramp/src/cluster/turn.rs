@@ -13,8 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Cluster, request_key, run_key, stop_key};
 use crate::pulse::Told;
-use crate::run::request::Request;
-use crate::state::State;
+use crate::state::{Request, State};
 
 /// A process that has not been heard for so long has lost its run to whoever asks for it. It is much shorter than
 /// the lease after which the proxies stop the route.

@@ -6,26 +6,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
-use serde::{Deserialize, Serialize};
-
 use crate::files;
 use crate::nginx::{At, Nginx};
-use crate::state::Back;
+pub use crate::state::Request;
+use anyhow::bail;
 
 const POLL: Duration = Duration::from_millis(100);
-
-/// A request to a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Request {
-    /// Stay at this step.
-    Pause,
-    /// Resume, with this step from its beginning.
-    Resume,
-    /// Go back and end.
-    Abort(Back),
-}
 
 fn file(route_dir: &Path) -> PathBuf {
     route_dir.join("ramp.request")
