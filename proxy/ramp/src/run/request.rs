@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use anyhow::bail;
+
 use crate::files;
 use crate::nginx::{At, Nginx};
 pub use crate::state::Request;
-use anyhow::bail;
 
 const POLL: Duration = Duration::from_millis(100);
 
