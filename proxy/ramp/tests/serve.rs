@@ -92,7 +92,7 @@ fn asked(admin: SocketAddr, path: &str) -> Option<(u16, String)> {
 fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
     let stage = Stage::new("");
     let (server, admin) = stage.serve("ramp-a");
-    let said = stage.says(&["run", "--steps", "50,100", "--hold", "1s"]);
+    let said = stage.says(&["run", "--steps", "50,100", "--hold", "1s", "--patience", "60s"]);
     assert!(
         said.contains("The run is ordered") && said.contains("done: step 2 of 2, 100%"),
         "{said}"
@@ -177,9 +177,9 @@ fn of_two_processes_one_has_the_run() {
         thread::sleep(Duration::from_millis(50));
     }
     // The way back works whatever holds the run.
-    let began = Instant::now();
     assert!(stage.says(&["set", "0"]).contains("0% of qrcode"));
-    assert!(began.elapsed() < Duration::from_secs(20) && stage.is_at("0") && !stage.is_stopped());
+    assert!(stage.is_at("0"));
+    assert!(eventually(|| !stage.is_stopped()), "the stop of `set 0` is lifted");
     assert_eq!(stage.phase(), "stopped");
 }
 
