@@ -212,10 +212,6 @@ deploy-rules: ## write the rules of dashboards/ into the manifest for prometheus
 	@$(SETUP) manifests
 	target/tools/python/bin/python deploy/k8s/check.py --write-rules
 
-deploy-ramp: ## one of ramp's commands in the cluster of KUBECTL: ARGS='set 25', or a walk
-	@$(SETUP) manifests
-	target/tools/python/bin/python deploy/k8s/ramp.py --kubectl '$(or $(KUBECTL),kubectl)' -- $(ARGS)
-
 deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'; FROM=tag to upgrade from
 	@$(SETUP) manifests
 	TEST=1 deploy/images.sh
@@ -340,5 +336,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-ramp deploy-test \
+.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-test \
 	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help

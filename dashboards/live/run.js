@@ -16,6 +16,7 @@ const WENT_BACK = 'The traffic is back where the run began.';
 
 /** By the `ramp_phase` label: the headline, a sentence, and the arguments of `make ramp` with their effect. */
 const PHASES = {
+  ordered: ['Ordered', 'The Deployment ramp is to carry it out.', [SAY_WHY, GO_BACK]],
   holding: ['Under way', '', []],
   paused: [
     'Paused',

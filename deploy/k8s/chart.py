@@ -101,7 +101,7 @@ class Template:
             ours = json.dumps(self.manifest["data"]["clients.conf"])
             text = f'{{{{ printf "%s%s" (include "carve-out.trusted" .) {ours} | toJson }}}}'
             self.manifest["data"]["clients.conf"] = self.of(text)
-        if kind == "NetworkPolicy" and name in ("proxy", "relay-home"):
+        if kind == "NetworkPolicy" and name in ("proxy", "ramp", "relay-home"):
             ports = {"ports": self.nested('include "carve-out.apiServerPorts" . | fromYamlArray')}
             self.manifest["spec"]["egress"][-1] = ports
         return self.only_if(condition(kind, name), self.dumped())

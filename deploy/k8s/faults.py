@@ -6,7 +6,7 @@ import time
 from edges import Edges
 from load import Load
 from pods import PROXY, QR_SERVICE, pod_template_patch
-from ramp import ramp, start
+from ramp import ramp
 
 
 def clients_notice_no_rollout_of_qr_service(cluster):
@@ -179,19 +179,6 @@ def clients_notice_no_minute_without_the_api(cluster):
     return load.summary
 
 
-def a_run_whose_job_is_deleted_is_stopped_by_the_proxies(cluster):
-    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
-    with Load(cluster, kept=False) as load:
-        job = start(cluster, ["run", "--steps=25,100", "--hold=5m"])
-        cluster.wait_for("25 % to be served", lambda: cluster.shares_served() == {"25"})
-        cluster.kubectl("delete", "job", job)
-        # After the route's lease, 30 s.
-        cluster.wait_for("every proxy to stop the route", lambda: cluster.stops_served() == {"stopped"})
-        cluster.expect(ramp(cluster, ["clear", "--reason=tested"]) == 0, "ramp clear fails")
-        cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
-    return load.summary
-
-
 FAULTS = [
     clients_notice_no_rollout_of_qr_service,
     clients_notice_no_rollout_of_the_legacy_app,
@@ -209,5 +196,4 @@ FAULTS = [
     clients_notice_no_eviction,
     clients_notice_no_hung_pod,
     clients_notice_no_minute_without_the_api,
-    a_run_whose_job_is_deleted_is_stopped_by_the_proxies,
 ]

@@ -5,7 +5,6 @@ import json
 from check import workspace_version
 from load import Load
 from pods import OWN_NAMESPACE, PROXY, pod_spec
-from ramp import main as deploy_ramp
 from ramp import ramp
 
 NODE = f"localhost/legacy-node:{workspace_version()}"
@@ -45,8 +44,7 @@ def a_route_of_ones_own_passes_the_gates(cluster):
 def move(cluster, percent, name):
     """Moves the route and waits until that server answers."""
     words = ["--route=report", "set", percent]
-    code = deploy_ramp(["--kubectl", " ".join(cluster.command), "--", *words])
-    cluster.expect(code == 0, f"make deploy-ramp ARGS='{' '.join(words)}' fails")
+    cluster.expect(ramp(cluster, words) == 0, f"ramp {' '.join(words)} fails")
     ask = lambda pod: cluster.ask(pod, 8080, "report?year=2024")["generated_at"]
     answers = lambda: {ask(pod) for pod in cluster.pods(PROXY)} == {name}
     # The API's kept connections: until 5 s after a reload, each may have one more answer from the workers before it

@@ -26,6 +26,7 @@ from pods import PROXY
 from ramp import ramp
 from relay import RELAY
 from upgrade import OLDER, PRIME, UPGRADES, checked_out, images_of
+from walks import WALKS
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -97,6 +98,7 @@ def run(cluster, only):
                 counts[is_passed] += 1
                 if not is_passed:
                     cluster.start_afresh()
+                    begin(cluster)
     finally:
         counts[passed(deleting_leaves_nothing, cluster)] += 1
     print(f"{counts[True]} passed, {counts[False]} failed")
@@ -131,6 +133,16 @@ def everything_is_ready_within_a_minute(cluster):
     cluster.expect(not warnings, f"apply warns: {warnings}")
     cluster.expect(seconds < READY_WITHIN_SECONDS, f"it took {seconds:.0f} s")
     return f"{seconds:.0f} s"
+
+
+def everything_goes_to_the_old_side_until_somebody_begins(cluster):
+    shares = cluster.shares_served()
+    cluster.expect(shares == {"0"}, f"the proxies begin at {shares}")
+    begin(cluster)
+
+
+def begin(cluster):
+    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
 
 
 def the_contract_holds_inside(cluster):
@@ -201,6 +213,7 @@ def deleting_leaves_nothing(cluster):
 OPTIONAL = [
     *FAULTS,
     *BAD_PODS,
+    *WALKS,
     *RELAY,
     *UPGRADES,
     *MISTAKES,
@@ -209,6 +222,7 @@ OPTIONAL = [
 ]
 CHECKS = [
     everything_is_ready_within_a_minute,
+    everything_goes_to_the_old_side_until_somebody_begins,
     the_contract_holds_inside,
     prometheus_has_the_requests_of_the_route,
     grafana_serves_the_provisioned_dashboard,

@@ -76,7 +76,7 @@ version_places() {
     grep -HoE '(:|--version )[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]*' deploy/README.md | sed -E 's/:(:|--version )/ /'
     grep -HoE ' version=[0-9][0-9A-Za-z.-]*' .github/SECURITY.md | sed 's|: version=| |'
     grep -HoE 'newName: localhost/.* newTag: [^ ]+' \
-        deploy/k8s/base/kustomization.yaml deploy/k8s/ramp/kustomization.yaml | sed 's|:newName.* | |'
+        deploy/k8s/base/kustomization.yaml | sed 's|:newName.* | |'
     sed -n 's|^  "version": "\(.*\)",|qr-service/bindings/node/package.json \1|p' \
         qr-service/bindings/node/package.json
 }

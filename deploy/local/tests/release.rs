@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const SCRIPT: &str = "deploy/release/release.sh";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What `release.sh version` and `notes` read.
-const FILES: [&str; 11] = [
+const FILES: [&str; 10] = [
     SCRIPT,
     "deploy/release/packages.sh",
     "Cargo.toml",
@@ -24,7 +24,6 @@ const FILES: [&str; 11] = [
     ".github/SECURITY.md",
     "deploy/k8s/README.md",
     "deploy/k8s/base/kustomization.yaml",
-    "deploy/k8s/ramp/kustomization.yaml",
 ];
 const NODE_PACKAGE: &str = "qr-service/bindings/node/package.json";
 

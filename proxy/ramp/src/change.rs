@@ -29,7 +29,7 @@ use anyhow::{Context, ensure};
 use route::{Route, Share};
 
 use crate::lock::Lock;
-use crate::nginx::{Nginx, ROUTE_FILE, Reloading, prepared, route_dir};
+use crate::nginx::{At, Nginx, ROUTE_FILE, Reloading, prepared, route_dir};
 use crate::split::{self, Split, Wanted, current};
 use crate::{files, metrics};
 
@@ -48,11 +48,24 @@ pub fn pending(route_dir: &Path) -> Option<Split> {
     split::read(&before_file(route_dir)).ok()
 }
 
-/// Takes the route's lock, undoes what a killed change left behind, and reports that on stderr.
+/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left.
 ///
 /// # Errors
 /// If somebody else holds the lock; names them.
-pub fn take(route_dir: &Path) -> anyhow::Result<Lock> {
+pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
+    if let At::Cluster(cluster) = &nginx.at {
+        cluster.take_turn(&nginx.route)?;
+        // A run may have moved the share and ended since this command began.
+        if let Some(split) = cluster.fetch(&nginx.route)? {
+            write(&nginx.dir, &nginx.route, &split)?;
+        }
+        cluster.copy_run_to(&nginx.dir, &nginx.route)?;
+    }
+    take_folder(&nginx.route_dir())
+}
+
+/// Takes the lock of a route's folder, undoes what a killed change left behind, and reports that on stderr.
+pub(crate) fn take_folder(route_dir: &Path) -> anyhow::Result<Lock> {
     let lock = Lock::take(route_dir)?;
     if let Some(split) = repair(route_dir, &lock)? {
         eprintln!(

@@ -14,10 +14,10 @@ use crate::change;
 use crate::cluster::{Cluster, Said};
 use crate::metrics;
 use crate::nginx::{At, Nginx, prepared, route_dir};
-use crate::pulse::{self, Told};
+use crate::pulse;
 use crate::split::{self, Split};
 use crate::stop;
-use crate::watch::watch;
+use crate::watch::{Hearing, watch_by};
 
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -52,21 +52,22 @@ pub fn follow(
     let mut followers = Vec::new();
     for route in prepared(dir) {
         let nginx = nginx(route);
-        change::take(&nginx.route_dir())?; // undoes what a killed change left behind
+        change::take(&nginx)?; // undoes what a killed change left behind
         followers.push(Follower { nginx, cluster, refused: None, reported: String::new() });
     }
     metrics::write(dir)?;
     let names: Vec<String> =
         followers.iter().map(|follower| follower.nginx.route.clone()).collect();
+    let hearing = &Hearing::default();
     thread::scope(|scope| {
         // Apart from the splits, whose reloads take seconds.
-        scope.spawn(|| follow_stops(dir, &names, cluster, interrupted));
+        scope.spawn(|| follow_stops(dir, &names, cluster, hearing, interrupted));
         scope.spawn(|| {
             let nginx = |route: &str| {
                 let (dir, route) = (dir.to_owned(), route.to_owned());
                 Nginx { dir, route, at: At::Cluster(cluster.clone()) }
             };
-            watch(dir, nginx, interrupted)
+            watch_by(dir, nginx, hearing, interrupted)
         });
         follow_splits(&mut followers, every, interrupted);
     });
@@ -74,11 +75,20 @@ pub fn follow(
 }
 
 /// Makes and removes the files that stop routes, as the cluster says. While it does not answer, they stay.
-fn follow_stops(dir: &Path, routes: &[String], cluster: &Cluster, interrupted: &AtomicBool) {
+fn follow_stops(
+    dir: &Path,
+    routes: &[String],
+    cluster: &Cluster,
+    hearing: &Hearing,
+    interrupted: &AtomicBool,
+) {
     let mut reported = String::new();
     let mut heard: BTreeMap<String, String> = BTreeMap::new();
     while !interrupted.load(Ordering::Relaxed) {
-        let said = cluster.stops_and_runs(routes);
+        let said = cluster.said(routes);
+        if said.is_err() {
+            hearing.fails();
+        }
         let outcome = said.and_then(|said| {
             // Every stop comes before any run, whose text may be no run.
             for Said { route, stop, .. } in &said {
@@ -93,7 +103,7 @@ fn follow_stops(dir: &Path, routes: &[String], cluster: &Cluster, interrupted: &
             }
             for Said { route, run, .. } in said {
                 if let Some(told) = run.filter(|told| heard.get(route) != Some(told)) {
-                    hear(&route_dir(dir, route), &told)?;
+                    pulse::hear(&route_dir(dir, route), &serde_json::from_str(&told)?)?;
                     heard.insert(route.to_owned(), told);
                 }
             }
@@ -106,14 +116,6 @@ fn follow_stops(dir: &Path, routes: &[String], cluster: &Cluster, interrupted: &
         reported = problem;
         thread::sleep(STOPS);
     }
-}
-
-/// Keeps what a run says, for the metrics of this proxy and for its watcher.
-fn hear(route_dir: &Path, told: &str) -> anyhow::Result<()> {
-    let told: Told = serde_json::from_str(told)?;
-    told.state.save(route_dir)?;
-    pulse::beat(route_dir)?;
-    Ok(())
 }
 
 fn follow_splits(followers: &mut [Follower<'_>], every: Duration, interrupted: &AtomicBool) {
@@ -161,7 +163,7 @@ impl Follower<'_> {
         {
             return Ok(());
         }
-        let lock = change::take(&self.nginx.route_dir())?;
+        let lock = change::take(&self.nginx)?;
         match change::adopt(&self.nginx, &lock, wanted, interrupted) {
             Ok(()) => {
                 eprintln!(

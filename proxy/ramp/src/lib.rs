@@ -7,12 +7,13 @@
 //!
 //! 1. `files`, `http`, `lock`
 //! 2. `split`, `prometheus`, `gates`, `evidence`
-//! 3. `cluster`, `judge`, `trial`, `samples`
-//! 4. `nginx`, `state`, `log`, `pulse`
+//! 3. `judge`, `trial`, `samples`
+//! 4. `cluster`, `nginx`, `state`, `log`, `pulse`, which know each other
 //! 5. `metrics`, `display`
 //! 6. `change`
 //! 7. `stop`
-//! 8. `set`, `watch`, `follow`, `run`
+//! 8. `set`, `watch`, `run`
+//! 9. `follow`, `serve`
 
 mod change;
 pub mod cluster;
@@ -32,6 +33,7 @@ mod prometheus;
 mod pulse;
 pub mod run;
 mod samples;
+mod serve;
 mod set;
 pub mod simulate;
 mod split;
@@ -48,6 +50,7 @@ pub use lock::{Lock, holder};
 pub use nginx::{At, Nginx, choose, choose_here, prepared, route_dir};
 pub use prometheus::Prometheus;
 pub use route::{Key, Route, Share};
+pub use serve::{Desk, serve};
 pub use set::{Changed, set};
 pub use split::{Split, Wanted, current, read as read_split};
 pub use stop::{Stop, clear, in_force, keep as keep_stop, prepare as prepare_stops, stop};

@@ -13,8 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
 use crate::cluster::Cluster;
-use crate::files;
 use crate::split::{self, Split};
+use crate::state::State;
+use crate::{files, lock};
 use route::Route;
 
 /// The copy of the route file in the route's folder.
@@ -102,6 +103,36 @@ impl Nginx {
         }
     }
 
+    /// Describes the process that changes the route now: who holds its lock, or on a cluster its run.
+    ///
+    /// # Errors
+    /// If the cluster does not answer.
+    pub fn holder(&self) -> anyhow::Result<Option<String>> {
+        match &self.at {
+            At::Here(_) => Ok(lock::holder(&self.route_dir())),
+            At::Cluster(cluster) => cluster.holder(&self.route),
+        }
+    }
+
+    /// The split that is wanted; on a cluster, nginx may not serve it yet.
+    pub(crate) fn wanted(&self) -> anyhow::Result<Split> {
+        if let At::Cluster(cluster) = &self.at
+            && let Some(split) = cluster.fetch(&self.route)?
+        {
+            return Ok(split);
+        }
+        split::current(&self.route_dir())
+    }
+
+    /// Keeps the state of a run that has no process, or soon has none.
+    pub(crate) fn keep(&self, state: &State) -> anyhow::Result<()> {
+        state.save(&self.route_dir())?;
+        match &self.at {
+            At::Here(_) => Ok(()),
+            At::Cluster(cluster) => cluster.let_go(&self.route, state),
+        }
+    }
+
     /// Checks that nginx runs and answers.
     ///
     /// # Errors
@@ -133,7 +164,8 @@ impl Nginx {
     /// file by themselves.
     pub(crate) fn reload(&self) -> anyhow::Result<Reloading> {
         if let At::Cluster(cluster) = &self.at {
-            cluster.publish(&self.route, &split::current(&self.route_dir())?)?;
+            let (dir, route) = (self.route_dir(), &self.route);
+            cluster.publish(route, &split::current(&dir)?, State::load(&dir)?.as_ref())?;
             // `ramp follow` waits for the old workers beside each proxy.
             return Ok(Reloading { old_workers: Vec::new() });
         }

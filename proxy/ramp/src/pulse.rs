@@ -2,19 +2,21 @@
 //! process. Who watches sees a process that is killed, stopped or hung, whatever its files say.
 //!
 //! On a cluster the thread also writes the run's state to the ConfigMap, `NAME.run`, with a count that
-//! rises, and sees there whether the route was stopped.
+//! rises. It sees there whether the route was stopped, whether somebody asked the run for something, and whether
+//! another process has the run.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::Heard;
 use crate::nginx::{At, Nginx};
-use crate::state::State;
+use crate::state::{Request, State};
 
 const EVERY: Duration = Duration::from_secs(1);
 /// A run whose main thread has done nothing for so long hangs. On a cluster, a change and the way back
@@ -26,8 +28,25 @@ const HANGS_AFTER: Duration = Duration::from_secs(150);
 pub(crate) struct Told {
     /// Rises with each heartbeat.
     pub(crate) beat: u64,
+    /// The process that holds the run; `None` if none does.
+    #[serde(default)]
+    pub(crate) holder: Option<String>,
     /// The run.
     pub(crate) state: State,
+}
+
+impl Told {
+    /// What is told of a run that no process holds.
+    pub(crate) fn last(state: &State) -> Self {
+        Told { beat: u64::MAX, holder: None, state: state.clone() }
+    }
+}
+
+/// Keeps what a run elsewhere says, for the metrics and for a watcher here.
+pub(crate) fn hear(route_dir: &Path, told: &Told) -> anyhow::Result<()> {
+    told.state.save(route_dir)?;
+    beat(route_dir)?;
+    Ok(())
 }
 
 /// The file whose time is the heartbeat.
@@ -63,6 +82,8 @@ struct Shared {
     alive_ms: AtomicU64,
     is_over: AtomicBool,
     is_stopped: AtomicBool,
+    is_taken: AtomicBool,
+    request: Mutex<Option<Request>>,
 }
 
 impl Pulse {
@@ -73,6 +94,8 @@ impl Pulse {
             alive_ms: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             is_stopped: AtomicBool::new(false),
+            is_taken: AtomicBool::new(false),
+            request: Mutex::default(),
         });
         let (told, nginx) = (Arc::clone(&shared), nginx.clone());
         // Never joined: a disk that hangs must not hold up the run's end.
@@ -88,6 +111,16 @@ impl Pulse {
     /// On a cluster, whether the route was stopped at the last heartbeat.
     pub(crate) fn is_stopped(&self) -> bool {
         self.shared.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// On a cluster, whether another process has the run.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.shared.is_taken.load(Ordering::Relaxed)
+    }
+
+    /// On a cluster, the request that has come since the last call.
+    pub(crate) fn take_request(&self) -> Option<Request> {
+        self.shared.request.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -107,6 +140,18 @@ impl Shared {
         Duration::from_millis(silent_ms) > HANGS_AFTER
     }
 
+    fn hear(&self, heard: Heard) {
+        match heard {
+            Heard::Taken => self.is_taken.store(true, Ordering::Relaxed),
+            Heard::Mine { is_stopped, request } => {
+                self.is_stopped.store(is_stopped, Ordering::Relaxed);
+                if request.is_some() {
+                    *self.request.lock().unwrap_or_else(PoisonError::into_inner) = request;
+                }
+            }
+        }
+    }
+
     fn beat(&self, nginx: &Nginx) {
         let dir = nginx.route_dir();
         let mut count = 0;
@@ -117,9 +162,9 @@ impl Shared {
                 let _ = beat(&dir);
                 if let At::Cluster(cluster) = &nginx.at
                     && let Ok(Some(state)) = State::load(&dir)
-                    && let Ok(is_stopped) = cluster.tell(&nginx.route, &Told { beat: count, state })
+                    && let Ok(Some(heard)) = cluster.beat(&nginx.route, count, &state)
                 {
-                    self.is_stopped.store(is_stopped, Ordering::Relaxed);
+                    self.hear(heard);
                 }
             }
             thread::sleep(EVERY);

@@ -12,14 +12,15 @@ use crate::change::{change, take};
 use crate::lock::Lock;
 use crate::log::{Decision, record};
 use crate::metrics;
-use crate::nginx::Nginx;
+use crate::nginx::{At, Nginx};
 use crate::split::{Split, Wanted, current};
 use crate::state::{Phase, State};
 use crate::stop;
 use route::Share;
 
-/// A run looks several times a second whether its route is stopped.
+/// A run looks several times a second whether its route is stopped; on a cluster, each second.
 const RUN_ENDS_WITHIN: Duration = Duration::from_secs(2);
+const RUN_ENDS_IN_CLUSTER: Duration = Duration::from_secs(5);
 
 /// The result of a change by hand.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::
         if wanted.share.is_some() {
             stop::refuse(nginx)?;
         }
-        return changed(nginx, &take(&nginx.route_dir())?, wanted, interrupted);
+        return changed(nginx, &take(nginx)?, wanted, interrupted);
     }
     let was_stopped = stop::in_force(nginx).is_ok_and(|stop| stop.is_some());
     stop::stop(nginx, "0% was set by hand")?;
@@ -66,9 +67,13 @@ pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::
 
 /// Takes the lock, once a run has seen that its route is stopped.
 fn after_run(nginx: &Nginx) -> anyhow::Result<Lock> {
-    let deadline = Instant::now() + RUN_ENDS_WITHIN;
+    let patience = match nginx.at {
+        At::Here(_) => RUN_ENDS_WITHIN,
+        At::Cluster(_) => RUN_ENDS_IN_CLUSTER,
+    };
+    let deadline = Instant::now() + patience;
     loop {
-        match take(&nginx.route_dir()) {
+        match take(nginx) {
             Err(_) if Instant::now() < deadline => {}
             outcome => return outcome,
         }
@@ -103,7 +108,7 @@ fn changed(
             state.reason = format!("{share_percent}% was set by hand");
         }
         state.is_past = true;
-        state.save(&nginx.route_dir())?;
+        nginx.keep(&state)?;
     }
     metrics::write(&nginx.dir)?;
     Ok(Changed { split, superseded, stopped: None })

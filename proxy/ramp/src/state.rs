@@ -30,6 +30,8 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
+    /// Waits for `ramp serve` to begin it, or to carry it on.
+    Ordered,
     /// Holds a step and judges it.
     Holding,
     /// Stays at a step after `ramp pause`; a gate may still roll it back.
@@ -56,7 +58,8 @@ pub enum Phase {
 
 impl Phase {
     /// Every phase with its name in files, logs and metrics.
-    pub const NAMES: [(Phase, &'static str); 11] = [
+    pub const NAMES: [(Phase, &'static str); 12] = [
+        (Phase::Ordered, "ordered"),
         (Phase::Holding, "holding"),
         (Phase::Paused, "paused"),
         (Phase::Inconclusive, "inconclusive"),
@@ -79,7 +82,8 @@ impl Phase {
     pub fn is_unfinished(self) -> bool {
         matches!(
             self,
-            Phase::Holding
+            Phase::Ordered
+                | Phase::Holding
                 | Phase::Paused
                 | Phase::Inconclusive
                 | Phase::Interrupted
@@ -99,6 +103,18 @@ pub enum Back {
     Old,
 }
 
+/// A request to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Request {
+    /// Stay at this step.
+    Pause,
+    /// Resume, with this step from its beginning.
+    Resume,
+    /// Go back and end.
+    Abort(Back),
+}
+
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
@@ -114,6 +130,12 @@ pub struct State {
     pub phase: Phase,
     /// The reason for the phase, in words.
     pub reason: String,
+    /// How long the step has been held and judged.
+    #[serde(default)]
+    pub held: Duration,
+    /// When it was last judged.
+    #[serde(default)]
+    pub judged: Option<SystemTime>,
     /// When the step has been held for the time of the plan; it may then still wait for proof.
     #[serde(default)]
     pub hold_ends: Option<SystemTime>,
@@ -157,6 +179,12 @@ impl State {
 
     pub(crate) fn save(&self, route_dir: &Path) -> anyhow::Result<()> {
         files::replace(&State::file(route_dir), &serde_json::to_string_pretty(self)?)
+    }
+
+    /// Begins the step at `step`, of which nothing was held yet.
+    pub(crate) fn begin_step(&mut self, step: usize) {
+        self.step = step;
+        self.held = Duration::ZERO;
     }
 
     /// Sets the share that the run goes back to.

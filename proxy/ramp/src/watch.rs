@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -15,7 +16,6 @@ use route::{OnLost, Share};
 use crate::change::{change, is_at, route_of, take};
 use crate::log::{Decision, record};
 use crate::nginx::{At, Nginx, prepared};
-use crate::pulse::Told;
 use crate::split::Wanted;
 use crate::state::{Phase, State};
 use crate::{metrics, pulse, stop};
@@ -34,12 +34,38 @@ pub fn watch(
     nginx: impl Fn(&str) -> Nginx,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
+    watch_by(dir, nginx, &Hearing::default(), interrupted)
+}
+
+/// When this process last could not hear any run. Who hears nothing knows of no silence.
+#[derive(Debug, Default)]
+pub(crate) struct Hearing(Mutex<Option<Instant>>);
+
+impl Hearing {
+    /// The cluster does not answer.
+    pub(crate) fn fails(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn since(&self) -> Duration {
+        let failed = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.map_or(Duration::MAX, |when| when.elapsed())
+    }
+}
+
+/// Does what [`watch`] does, by what it hears from a cluster.
+pub(crate) fn watch_by(
+    dir: &Path,
+    nginx: impl Fn(&str) -> Nginx,
+    hearing: &Hearing,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<()> {
     let mut runs: BTreeMap<String, Heard> = BTreeMap::new();
     let mut written: Option<Instant> = None;
     while !interrupted.load(Ordering::Relaxed) {
         for route in prepared(dir) {
             let heard = runs.entry(route.clone()).or_insert_with(Heard::new);
-            if let Err(problem) = heard.look(&nginx(&route)) {
+            if let Err(problem) = heard.look(&nginx(&route), hearing) {
                 heard.report(&format!("{route}: {problem:#}"));
             }
         }
@@ -69,7 +95,7 @@ impl Heard {
         Heard { beat: None, since: Instant::now(), lost: None, reported: String::new() }
     }
 
-    fn look(&mut self, nginx: &Nginx) -> anyhow::Result<()> {
+    fn look(&mut self, nginx: &Nginx, hearing: &Hearing) -> anyhow::Result<()> {
         let dir = nginx.route_dir();
         let beat = pulse::last(&dir);
         if beat != self.beat {
@@ -80,7 +106,7 @@ impl Heard {
             return Ok(());
         };
         let ramp = route_of(nginx)?.file.ramp;
-        let silent = self.since.elapsed();
+        let silent = self.since.elapsed().min(hearing.since());
         if silent < ramp.lease.0 || self.lost.as_ref() == Some(&state.run) {
             return Ok(());
         }
@@ -110,7 +136,7 @@ fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
         cluster.publish_stop(&nginx.route, Some(&stop::Stop::now(why)))?;
         state.phase = Phase::Lost;
         why.clone_into(&mut state.reason);
-        cluster.tell(&nginx.route, &Told { beat: u64::MAX, state })?;
+        cluster.overrule(&nginx.route, &state)?;
         eprintln!("ramp: {}: {why}; it is stopped", nginx.route);
         return Ok(());
     }
@@ -128,7 +154,7 @@ fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
 
 fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     let dir = nginx.route_dir();
-    let lock = take(&dir)?;
+    let lock = take(nginx)?;
     let mut state = State::load_unfinished(&dir)?.context("the run has ended")?;
     let share = state.start_share;
     let uninterrupted = AtomicBool::new(false);

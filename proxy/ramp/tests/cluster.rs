@@ -5,148 +5,18 @@
 
 mod support;
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use ramp::{Route, Share, Split, Wanted};
+use ramp::{Share, Wanted};
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
 use support::homes::{self, Home};
-use support::{Place, Process, eventually, routes, stderr, stdout};
-
-/// The ConfigMap.
-#[derive(Default)]
-struct Object {
-    data: BTreeMap<String, String>,
-    version: u64,
-    /// Whether somebody else changes the split after each request.
-    contended: bool,
-    /// Whether other things in it change after each request.
-    busy: bool,
-}
-
-struct Api {
-    address: SocketAddr,
-    object: Arc<Mutex<Object>>,
-}
-
-impl Api {
-    fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let object = Arc::<Mutex<Object>>::default();
-        let shared = Arc::clone(&object);
-        // Ends with the test process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || while answer(&stream, &shared).is_some() {});
-            }
-        });
-        Api { address, object }
-    }
-
-    fn set(&self, text: &str) {
-        let mut object = self.object.lock().unwrap();
-        object.data.insert("qrcode.conf".to_owned(), text.to_owned());
-        object.version += 1;
-    }
-
-    fn share(&self) -> String {
-        let text = self.object.lock().unwrap().data["qrcode.conf"].clone();
-        Split::parse(&text).unwrap().share_percent.to_string()
-    }
-}
-
-/// Answers one request; `None` after the last one.
-fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    let mut head = Vec::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
-        if line.trim().is_empty() {
-            break;
-        }
-        head.push(line.trim().to_ascii_lowercase());
-    }
-    let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
-    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-    reader.read_exact(&mut body).ok()?;
-    let path = "/api/v1/namespaces/qr/configmaps/split http/1.1";
-    let mut object = object.lock().unwrap();
-    let (status, body) = match head[0].split_once(' ').unwrap() {
-        ("get", requested) if requested == path => (200, shown(&object)),
-        ("patch", requested) if requested == path => {
-            assert!(head.contains(&"content-type: application/merge-patch+json".to_owned()));
-            patched(&mut object, &serde_json::from_slice(&body).unwrap())
-        }
-        (_, requested) => (404, json!({ "message": format!("{requested} not found") })),
-    };
-    if object.contended {
-        let other = first().with(&share("5")).render("qrcode");
-        object.data.insert("qrcode.conf".to_owned(), other);
-    }
-    if object.contended || (object.busy && fastrand::u8(..4) == 0) {
-        object.version += 1;
-    }
-    let body = body.to_string();
-    write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok()
-}
-
-fn shown(object: &Object) -> Value {
-    let version = object.version.to_string();
-    json!({ "metadata": { "resourceVersion": version }, "data": object.data })
-}
-
-fn patched(object: &mut Object, patch: &Value) -> (u16, Value) {
-    let version = patch["metadata"]["resourceVersion"].as_str();
-    if version.is_some_and(|version| version != object.version.to_string()) {
-        return (409, json!({ "message": "the object has been modified" }));
-    }
-    for (key, value) in patch["data"].as_object().unwrap() {
-        match value.as_str() {
-            Some(text) => object.data.insert(key.clone(), text.to_owned()),
-            None => object.data.remove(key),
-        };
-    }
-    object.version += 1;
-    (200, shown(object))
-}
-
-fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
-    let mut command = place.ramp(args);
-    command
-        .env("RAMP_KUBERNETES_URL", format!("http://{}", api.address))
-        .env("RAMP_PROXIES", place.at.admin.to_string());
-    command
-}
-
-fn follow(place: &Place, api: &Api) -> Process {
-    let mut command = in_cluster(place, api, &["follow", "--every", "50ms"]);
-    Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
-}
-
-/// Runs ramp outside the proxy's pod, with another folder.
-fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> std::process::Output {
-    let mut command = in_cluster(place, api, args);
-    let folder = place.beside("elsewhere");
-    command.env("RAMP_NGINX_DIR", folder).env("RAMP_TARGET", "kubernetes").output().unwrap()
-}
-
-fn first() -> Split {
-    Split::first(&routes()[0])
-}
-
-fn share(percent: &str) -> Wanted {
-    Wanted::share(percent.parse().unwrap())
-}
+use support::{Place, Process, eventually, stderr, stdout};
 
 #[test]
 fn set_returns_once_the_proxies_serve_the_split() {
@@ -182,18 +52,6 @@ fn without_a_split_in_the_cluster_status_shows_what_the_proxies_serve() {
 }
 
 #[test]
-fn a_command_has_the_route_file_of_the_proxies() {
-    let (place, api) = (Place::new(), Api::start());
-    let output = from_elsewhere(&place, &api, &["status"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let read = |folder: &Path| {
-        std::fs::read_to_string(ramp::route_dir(folder, "qrcode").join("route.toml"))
-    };
-    let theirs = read(&place.nginx().dir).unwrap();
-    assert_eq!(read(&place.beside("elsewhere")).unwrap(), theirs);
-}
-
-#[test]
 fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
     let (place, api) = (Place::new(), Api::start());
     let address = service_kit::free_address().unwrap();
@@ -214,9 +72,8 @@ fn a_command_waits_for_proxies_that_do_not_accept_it_yet() {
 }
 
 #[test]
-fn a_cluster_stops_a_route_by_hand_or_when_its_run_is_silent() {
-    let text = format!("{}\n[ramp]\nlease = \"4s\"\n", routes()[0].text);
-    let (place, api) = (Place::with(&[Route::parse("qrcode", &text).unwrap()]), Api::start());
+fn a_cluster_stops_a_route_by_hand() {
+    let (place, api) = (Place::new(), Api::start());
     let _follower = follow(&place, &api);
     let stopped = || {
         let (_, body) = ramp::http::get(
@@ -246,23 +103,6 @@ fn a_cluster_stops_a_route_by_hand_or_when_its_run_is_silent() {
     assert!(eventually(stopped));
     assert!(said(&["status"]).contains("by kubectl"));
     said(&["clear", "--reason", "even"]);
-
-    // A run that is killed; its state is in the proxy's metrics.
-    let measured = support::prometheus::Measured::start(&place);
-    measured.set(support::prometheus::Traffic::FINE);
-    measured.wait_until_scraped(&place);
-    let mut run = in_cluster(&place, &api, &["run", "--steps", "50", "--hold", "60s"]);
-    let folder = place.beside("elsewhere");
-    run.env("RAMP_NGINX_DIR", folder).env("RAMP_TARGET", "kubernetes");
-    let run = Process(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-    let metrics = || place.read("ramp.prom");
-    assert!(eventually(|| metrics().contains("ramp_run_active{route=\"qrcode\"} 1")));
-    thread::sleep(Duration::from_secs(5));
-    assert!(!stopped(), "a run that is alive goes on");
-    run.signal(Signal::KILL);
-    assert!(eventually(stopped));
-    let lost = "ramp_phase{route=\"qrcode\",phase=\"lost\"} 1";
-    assert!(eventually(|| metrics().contains(lost)), "{}", metrics());
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! which `ramp follow` writes the share file.
 
 mod api;
+mod turn;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -16,15 +17,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use route::Route;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::nginx::Known;
+use crate::nginx::{Known, route_dir};
 use crate::pulse::Told;
 use crate::split::{self, ADMIN_TIMEOUT, Split};
+use crate::state::State;
 use crate::stop::Stop;
 use crate::{change, http};
 
 use api::{Api, Refused};
+pub(crate) use turn::{Heard, SILENT};
 
 /// The key in the ConfigMap.
 fn key(route: &str) -> String {
@@ -34,6 +37,11 @@ fn key(route: &str) -> String {
 /// The key of a run's state in the ConfigMap.
 fn run_key(route: &str) -> String {
     format!("{route}.run")
+}
+
+/// The key of a request to a run in the ConfigMap.
+fn request_key(route: &str) -> String {
+    format!("{route}.request")
 }
 
 /// The key of a stop in the ConfigMap.
@@ -69,10 +77,12 @@ impl FromStr for ConfigMap {
     }
 }
 
-/// What the ConfigMap says of a route, besides its split.
+/// What the ConfigMap says of a route.
 #[derive(Debug)]
 pub(crate) struct Said<'a> {
     pub(crate) route: &'a str,
+    /// Its split, as text.
+    pub(crate) split: Option<String>,
     pub(crate) stop: Option<Stop>,
     /// What its run last said, as text.
     pub(crate) run: Option<String>,
@@ -84,9 +94,18 @@ pub struct Cluster {
     api: Arc<Api>,
     path: String,
     proxies: String,
-    /// The text of the split as this process last read or wrote it. Any other text is somebody else's
-    /// change. The rest of the ConfigMap changes all the time: runs tell their state there.
-    seen: Arc<Mutex<Option<String>>>,
+    /// As this process last read or wrote them. Anything else is somebody else's change. The rest of the ConfigMap
+    /// changes all the time: runs tell their state there.
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What a change of a route's split relies on.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// The text of the split.
+    split: Option<String>,
+    /// The process that holds the route's run.
+    holder: Option<String>,
 }
 
 impl Cluster {
@@ -106,6 +125,12 @@ impl Cluster {
         Ok(Cluster { api, path: config_map.path, proxies, seen: Arc::default() })
     }
 
+    /// The same cluster for another route, which others change on their own.
+    #[must_use]
+    pub(crate) fn anew(&self) -> Self {
+        Cluster { seen: Arc::default(), ..self.clone() }
+    }
+
     /// Writes a route's file and the cluster's split of it below a folder: the copy that ramp then changes.
     ///
     /// # Errors
@@ -119,6 +144,15 @@ impl Cluster {
             None => self.served(name)?,
         };
         change::copy_to(nginx_dir, &route, &split)
+    }
+
+    /// Writes what a route's run last told below the folder of [`Cluster::copy_to`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn copy_run_to(&self, nginx_dir: &Path, name: &str) -> anyhow::Result<()> {
+        let Some(told) = self.told(name)? else { return Ok(()) };
+        told.state.save(&route_dir(nginx_dir, name))
     }
 
     /// The routes of the proxies. Waits for their first answer.
@@ -160,44 +194,68 @@ impl Cluster {
         split.map(Some).with_context(|| format!("{key} of {} is not written by ramp", self.path))
     }
 
-    /// Writes the split to the ConfigMap, unless somebody else has changed it since it was last read.
-    pub(crate) fn publish(&self, route: &str, split: &Split) -> anyhow::Result<()> {
+    /// Writes the split to the ConfigMap, unless somebody else has changed it since it was last read, or has begun
+    /// or taken over a run. The state of a run that this process holds goes with it: whoever takes the run over
+    /// finds both or neither.
+    pub(crate) fn publish(
+        &self,
+        route: &str,
+        split: &Split,
+        run: Option<&State>,
+    ) -> anyhow::Result<()> {
         let (key, text) = (key(route), split.render(route));
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let seen = self.seen();
+        self.update(|data| {
+            if data[&key].as_str() != seen.split.as_deref() {
+                bail!("somebody else has changed the split of {route} in the meantime");
+            }
+            self.expect_holder(data, route)?;
+            let mut patch = json!({ &key: &text });
+            if let (Some(state), Some(_)) = (run, &seen.holder) {
+                let told = Told { beat: 0, holder: seen.holder.clone(), state: state.clone() };
+                patch[run_key(route)] = json!(serde_json::to_string(&told)?);
+            }
+            Ok((Some(patch), ()))
+        })?;
+        self.remember(Some(&text));
+        Ok(())
+    }
+
+    /// Patches the ConfigMap's data as `change` says, which gets what is there; again if somebody else has changed
+    /// it in between. Without a patch nothing is written.
+    fn update<T>(
+        &self,
+        mut change: impl FnMut(&Value) -> anyhow::Result<(Option<Value>, T)>,
+    ) -> anyhow::Result<T> {
         let mut tries = 1;
         loop {
             let found = self.api.get(&self.path)?;
-            let there = found["data"][&key].as_str();
-            if there != seen.as_deref() {
-                bail!("somebody else has changed the split of {route} in the meantime");
-            }
-            let patch = json!({
-                "metadata": { "resourceVersion": found["metadata"]["resourceVersion"] },
-                "data": { &key: &text },
-            });
+            let (data, outcome) = change(&found["data"])?;
+            let Some(data) = data else { return Ok(outcome) };
+            let version = &found["metadata"]["resourceVersion"];
+            let patch = json!({ "metadata": { "resourceVersion": version }, "data": data });
             match self.api.patch(&self.path, &patch) {
-                Ok(_) => break,
+                Ok(_) => return Ok(outcome),
                 Err(Refused::Changed) if tries < TRIES => tries += 1,
                 Err(problem) => return Err(problem.into()),
             }
         }
-        self.remember(Some(&text));
-        Ok(())
     }
 
     /// A route's stop in the ConfigMap.
     pub(crate) fn stop(&self, route: &str) -> anyhow::Result<Option<Stop>> {
         let routes = [route.to_owned()];
-        Ok(self.stops_and_runs(&routes)?.into_iter().find_map(|said| said.stop))
+        Ok(self.said(&routes)?.into_iter().find_map(|said| said.stop))
     }
 
-    /// The stop and the run of each of these routes.
-    pub(crate) fn stops_and_runs<'a>(&self, routes: &'a [String]) -> anyhow::Result<Vec<Said<'a>>> {
+    /// The split, the stop and the run of each of these routes.
+    pub(crate) fn said<'a>(&self, routes: &'a [String]) -> anyhow::Result<Vec<Said<'a>>> {
         let found = self.api.get(&self.path)?;
         let text = |key: String| found["data"][key].as_str();
         let of_route = |route: &'a String| {
-            let run = text(run_key(route)).map(str::to_owned);
-            Said { route, stop: text(stop_key(route)).map(Stop::read), run }
+            let owned = |key: String| text(key).map(str::to_owned);
+            let stop = text(stop_key(route)).map(Stop::read);
+            Said { route, split: owned(key(route)), stop, run: owned(run_key(route)) }
         };
         Ok(routes.iter().map(of_route).collect())
     }
@@ -209,21 +267,18 @@ impl Cluster {
         Ok(())
     }
 
-    /// Writes a run's state, and says whether the route is stopped.
-    pub(crate) fn tell(&self, route: &str, told: &Told) -> anyhow::Result<bool> {
-        let patch = json!({ "data": { run_key(route): serde_json::to_string(told)? } });
-        let now = self.api.patch(&self.path, &patch)?;
-        Ok(now["data"][stop_key(route)].is_string())
-    }
-
     /// Whether every proxy has stopped the route.
     pub(crate) fn is_stopped(&self, route: &str) -> anyhow::Result<bool> {
         let mut all = self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?;
         all.try_fold(true, |so_far, proxy| Ok(so_far && split::is_stopped(proxy, route)?))
     }
 
+    fn seen(&self) -> Seen {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn remember(&self, split: Option<&str>) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = split.map(str::to_owned);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).split = split.map(str::to_owned);
     }
 
     /// The split of a route that every proxy serves; an error if they differ.

@@ -3,6 +3,8 @@
 mod place;
 mod proxy;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod set;
 mod signals;
 mod simulate;
@@ -52,6 +54,9 @@ enum Command {
     Prepare(proxy::Prepare),
     /// Send the runs back that have been silent for their lease; runs beside nginx
     Watch,
+    /// Carry out the runs of a cluster, and resume what another process has let go of
+    #[cfg(feature = "serve")]
+    Serve(serve::Serve),
     /// Keep this nginx at the cluster's splits; runs beside each proxy
     Follow(proxy::Follow),
 }
@@ -60,17 +65,19 @@ impl Arguments {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let place = &self.place;
         match self.command {
-            Command::Status => status::status(&place.nginx()?),
-            Command::Set(set) => set.run(&place.nginx()?),
-            Command::Stop(stop) => stop.run(&place.nginx()?),
-            Command::Clear(clear) => clear.run(&place.nginx()?),
-            Command::Run(run) => run.run(place, &place.nginx()?),
-            Command::Pause => run::pause(&place.nginx()?),
-            Command::Resume(pace) => run::resume(place, &place.nginx()?, &pace),
-            Command::Abort(abort) => abort.run(place, &place.nginx()?),
+            Command::Status => status::status(&*place.nginx()?),
+            Command::Set(set) => set.run(&*place.nginx()?),
+            Command::Stop(stop) => stop.run(&*place.nginx()?),
+            Command::Clear(clear) => clear.run(&*place.nginx()?),
+            Command::Run(run) => run.run(place, &*place.nginx()?),
+            Command::Pause => run::pause(&*place.nginx()?),
+            Command::Resume(pace) => run::resume(place, &*place.nginx()?, &pace),
+            Command::Abort(abort) => abort.run(place, &*place.nginx()?),
             Command::Simulate(simulate) => simulate.run(),
             Command::Prepare(prepare) => prepare.run(place),
             Command::Watch => proxy::watch(place),
+            #[cfg(feature = "serve")]
+            Command::Serve(serve) => serve.run(place),
             Command::Follow(follow) => follow.run(place),
         }
     }

@@ -1,12 +1,15 @@
 //! The settings that locate nginx, Prometheus and the cluster.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use ramp::cluster::{Cluster, ConfigMap};
 use ramp::{At, Nginx, Prometheus};
+use tempfile::TempDir;
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct Place {
@@ -94,20 +97,45 @@ enum Target {
     Kubernetes,
 }
 
+/// The nginx of a command, and the folder that is removed when the command ends.
+pub(super) struct Located {
+    nginx: Nginx,
+    _copy: Option<TempDir>,
+}
+
+impl Deref for Located {
+    type Target = Nginx;
+
+    fn deref(&self) -> &Nginx {
+        &self.nginx
+    }
+}
+
 impl Place {
-    /// The target: this machine's nginx, or the cluster with a fresh copy of its split.
-    pub(super) fn nginx(&self) -> anyhow::Result<Nginx> {
+    /// The target: this machine's nginx, or the cluster with a fresh copy of its split and its run.
+    pub(super) fn nginx(&self) -> anyhow::Result<Located> {
         let dir = self.dir()?;
         if self.target == Target::Kubernetes {
             let cluster = self.cluster()?;
             let route = ramp::choose(cluster.routes()?, self.route.as_deref())?;
-            cluster.copy_to(&dir, &route)?;
-            return Ok(Nginx { dir, route, at: At::Cluster(cluster) });
+            // A folder of its own: `ramp serve` works in the other one.
+            fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+            let copy = tempfile::Builder::new().prefix("command-").tempdir_in(&dir)?;
+            cluster.copy_to(copy.path(), &route)?;
+            cluster.copy_run_to(copy.path(), &route)?;
+            let nginx = Nginx { dir: copy.path().to_owned(), route, at: At::Cluster(cluster) };
+            return Ok(Located { nginx, _copy: Some(copy) });
         }
         let there = dir.join("nginx.conf").is_file();
         ensure!(there, "{} has no nginx.conf (--nginx-dir, RAMP_NGINX_DIR)", dir.display());
         let route = ramp::choose_here(&dir, self.route.as_deref())?;
-        Ok(Nginx { dir, route, at: At::Here(self.proxy_admin_addr) })
+        let nginx = Nginx { dir, route, at: At::Here(self.proxy_admin_addr) };
+        Ok(Located { nginx, _copy: None })
+    }
+
+    #[cfg(feature = "serve")]
+    pub(super) fn is_cluster(&self) -> bool {
+        self.target == Target::Kubernetes
     }
 
     pub(super) fn admin(&self) -> SocketAddr {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use ramp::{At, Nginx, Wanted};
+use ramp::{At, Nginx, Share, Split, Wanted};
 
 use super::place::Place;
 use super::signals::Signals;
@@ -18,6 +18,9 @@ pub(super) struct Prepare {
     /// was prepared before keeps its split
     #[arg(long, value_name = "FOLDER")]
     splits: Option<PathBuf>,
+    /// The share of routes that are new here, instead of the one in their files
+    #[arg(long, env = "RAMP_FIRST_SHARE", value_name = "PERCENT")]
+    share: Option<Share>,
     /// Where the stops lie, best in memory: a full or hung disk cannot hold up a stop then
     #[arg(long, value_name = "FOLDER")]
     stops: Option<PathBuf>,
@@ -39,6 +42,13 @@ impl Prepare {
         // Not before all of them are read: a container that restarts keeps what is prepared, which would be the
         // route file's share where the cluster's was refused.
         ramp::prepare(&dir, &routes, &Wanted::default())?;
+        if let Some(share) = self.share {
+            for route in routes.iter().filter(|route| !before.contains(&route.name)) {
+                // With the generation of the file's share: every proxy has the same as long as nobody sets one.
+                let first = Split { share_percent: share, ..Split::first(route) };
+                ramp::write(&dir, &route.name, &first)?;
+            }
+        }
         for (route, split) in splits {
             ramp::write(&dir, route, &split)?;
         }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use anstream::{print, println};
 use anyhow::{Context, bail};
 use clap::Args;
+use ramp::cluster::Cluster;
 use ramp::gates::Gates;
 use ramp::run::Surroundings;
 use ramp::run::request::{self, Request};
 use ramp::state::{Back, Phase, Plan, State};
-use ramp::{Nginx, Share, Verdict, judge};
+use ramp::{At, Nginx, Share, Verdict, judge};
 
 use super::place::Place;
 use super::signals::Signals;
@@ -42,6 +43,9 @@ pub(super) struct Run {
     /// Judge the time just past as if a step ended now, and move nothing
     #[arg(long)]
     dry_run: bool,
+    /// On a cluster: return once the run is ordered, without waiting for its end
+    #[arg(long)]
+    detach: bool,
     #[command(flatten)]
     pace: Pace,
 }
@@ -67,12 +71,12 @@ impl Run {
     pub(super) fn run(self, place: &Place, nginx: &Nginx) -> anyhow::Result<ExitCode> {
         let unfinished = State::load_unfinished(&nginx.route_dir())?.map(|state| state.plan);
         let every = *self.pace.every;
-        let dry_run = self.dry_run;
+        let (dry_run, detach) = (self.dry_run, self.detach);
         let plan = self.plan(unfinished)?;
         if dry_run {
             return judge_only(place, nginx, &plan);
         }
-        walk(place, nginx, plan, every)
+        walk(place, nginx, plan, every, detach)
     }
 
     /// Takes each value from the arguments, else from the unfinished run, else from the defaults.
@@ -96,8 +100,46 @@ impl Run {
     }
 }
 
-fn walk(place: &Place, nginx: &Nginx, plan: Plan, every: Duration) -> anyhow::Result<ExitCode> {
+fn walk(
+    place: &Place,
+    nginx: &Nginx,
+    plan: Plan,
+    every: Duration,
+    detach: bool,
+) -> anyhow::Result<ExitCode> {
+    if let At::Cluster(cluster) = &nginx.at {
+        return order(place, nginx, cluster, plan, detach);
+    }
     with_surroundings(place, nginx, every, |around| ramp::run::run(around, plan))
+}
+
+fn order(
+    place: &Place,
+    nginx: &Nginx,
+    cluster: &Cluster,
+    plan: Plan,
+    detach: bool,
+) -> anyhow::Result<ExitCode> {
+    let signals = Signals::watch()?;
+    let run = ramp::run::order(nginx, &place.prometheus(), plan)?;
+    println!(
+        "The run is ordered; `ramp serve` carries it out, whether this command goes on or not."
+    );
+    if detach {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let phase = ramp::run::attend(cluster, &nginx.route, &run, &signals.received)?;
+    Ok(phase.map_or_else(|| signals.exit_code().unwrap_or(ExitCode::FAILURE), exit_code))
+}
+
+fn exit_code(phase: Phase) -> ExitCode {
+    match phase {
+        Phase::Done => ExitCode::SUCCESS,
+        Phase::RolledBack => ExitCode::from(ROLLED_BACK),
+        Phase::Inconclusive => ExitCode::from(INCONCLUSIVE),
+        Phase::Aborted | Phase::Stopped => ExitCode::from(ABORTED),
+        _ => ExitCode::FAILURE,
+    }
 }
 
 fn with_surroundings(
@@ -107,16 +149,13 @@ fn with_surroundings(
     work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<Phase>,
 ) -> anyhow::Result<ExitCode> {
     let signals = Signals::watch()?;
-    let lock = ramp::take(&nginx.route_dir())?;
+    let lock = ramp::take(nginx)?;
     let prometheus = place.prometheus();
     let (lock, prometheus, interrupted) = (&lock, &prometheus, &*signals.received);
     let phase = work(&Surroundings { nginx, lock, prometheus, every, interrupted })?;
     Ok(match phase {
-        Phase::Done => ExitCode::SUCCESS,
-        Phase::RolledBack => ExitCode::from(ROLLED_BACK),
-        Phase::Inconclusive => ExitCode::from(INCONCLUSIVE),
-        Phase::Aborted | Phase::Stopped => ExitCode::from(ABORTED),
-        _ => signals.exit_code().unwrap_or(ExitCode::FAILURE),
+        Phase::Interrupted => signals.exit_code().unwrap_or(ExitCode::FAILURE),
+        phase => exit_code(phase),
     })
 }
 
@@ -154,7 +193,7 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitC
 fn unfinished(nginx: &Nginx) -> anyhow::Result<(State, bool)> {
     let state =
         State::load_unfinished(&nginx.route_dir())?.context("there is no unfinished run")?;
-    Ok((state, ramp::holder(&nginx.route_dir()).is_some()))
+    Ok((state, nginx.holder()?.is_some()))
 }
 
 pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
@@ -162,7 +201,7 @@ pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
     if !alive {
         bail!("the run has no process, so its share stays anyway ({state})");
     }
-    request::send(&nginx.route_dir(), Request::Pause, TAKEN_WITHIN)?;
+    request::send(nginx, Request::Pause, TAKEN_WITHIN)?;
     println!("The run stays at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }
@@ -170,9 +209,9 @@ pub(super) fn pause(nginx: &Nginx) -> anyhow::Result<ExitCode> {
 pub(super) fn resume(place: &Place, nginx: &Nginx, pace: &Pace) -> anyhow::Result<ExitCode> {
     let (state, alive) = unfinished(nginx)?;
     if !alive {
-        return walk(place, nginx, state.plan, *pace.every);
+        return walk(place, nginx, state.plan, *pace.every, false);
     }
-    request::send(&nginx.route_dir(), Request::Resume, TAKEN_WITHIN)?;
+    request::send(nginx, Request::Resume, TAKEN_WITHIN)?;
     println!("The run resumes at {}%.", state.share());
     Ok(ExitCode::SUCCESS)
 }

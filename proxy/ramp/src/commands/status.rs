@@ -17,7 +17,7 @@ pub(super) fn status(nginx: &Nginx) -> anyhow::Result<ExitCode> {
         Ok(Some(stop)) => println!("{}; all of it goes to the old side", stop.said()),
         Err(error) => println!("stopped ? {error:#}"),
     }
-    let holder = ramp::holder(&nginx.route_dir());
+    let holder = nginx.holder()?;
     if let Some(before) = ramp::pending(&nginx.route_dir()) {
         let state = if holder.is_some() { "in progress" } else { "interrupted" };
         println!("change  {state}; before it: {}", described(&before));

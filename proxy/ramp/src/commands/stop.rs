@@ -37,7 +37,7 @@ pub(super) struct Clear {
 
 impl Clear {
     pub(super) fn run(self, nginx: &Nginx) -> anyhow::Result<ExitCode> {
-        let lock = ramp::take(&nginx.route_dir())?;
+        let lock = ramp::take(nginx)?;
         let ended = ramp::clear(nginx, &lock, &self.reason)?;
         println!("{} was {}. Now 0% of it goes to the new side.", nginx.route, ended.said());
         Ok(ExitCode::SUCCESS)

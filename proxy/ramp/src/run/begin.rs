@@ -42,6 +42,8 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
         step: 0,
         phase: Phase::Holding,
         reason: String::new(),
+        held: Duration::ZERO,
+        judged: None,
         hold_ends: None,
         judgement: None,
         trial: None,
@@ -49,8 +51,14 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
     })
 }
 
-/// The state in which an unfinished run resumes.
-pub(super) fn resumed(dir: &Path, mut state: State, plan: &Plan) -> anyhow::Result<State> {
+/// The state in which an unfinished run resumes. It has held its step already for as long as somebody judged it; if
+/// nobody has for the time of `lease`, the step begins anew.
+pub(super) fn resumed(
+    dir: &Path,
+    mut state: State,
+    plan: &Plan,
+    lease: Duration,
+) -> anyhow::Result<State> {
     ensure!(
         state.plan == *plan,
         "a run with other steps or times is unfinished ({state}); \
@@ -63,6 +71,11 @@ pub(super) fn resumed(dir: &Path, mut state: State, plan: &Plan) -> anyhow::Resu
         "a run is unfinished ({state}), but it cannot resume, since the share is now {share}%; \
          `ramp abort` returns to its start share, `ramp set {share}` discards the run"
     );
+    let unwatched = state.judged.map(|judged| judged.elapsed().unwrap_or_default());
+    // One that ended for lack of data waits for it once more.
+    if unwatched.is_none_or(|gap| gap > lease) || state.phase == Phase::Inconclusive {
+        state.held = Duration::ZERO;
+    }
     if state.phase != Phase::GoingBack {
         state.phase = Phase::Holding;
         state.reason = String::new();

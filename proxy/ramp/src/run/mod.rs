@@ -1,6 +1,7 @@
 //! Runs the steps: moves to a share, holds it and judges it; then moves on, rolls back, or waits.
 
 mod begin;
+mod order;
 mod report;
 pub mod request;
 
@@ -14,7 +15,7 @@ use anyhow::{Context, bail, ensure};
 use crate::change::{change, route_of};
 use crate::gates::{Gates, Test};
 use crate::judge::{Judgement, Reading, Verdict, assigned, judge};
-use crate::lock::{Lock, holder};
+use crate::lock::Lock;
 use crate::nginx::{At, Nginx};
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::pulse::Pulse;
@@ -23,6 +24,7 @@ use crate::split::{Wanted, current};
 use crate::state::{Back, Phase, Plan, State};
 use crate::stop;
 use crate::trial::Trial;
+pub use order::{attend, order};
 use report::Report;
 use request::Request;
 use route::{OnLost, Share};
@@ -55,20 +57,41 @@ pub struct Surroundings<'a> {
 pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     stop::refuse(around.nginx)?;
-    let gates = Gates::load(plan.gates.as_deref(), &route_of(around.nginx)?)?;
+    let route = route_of(around.nginx)?;
+    let gates = Gates::load(plan.gates.as_deref(), &route)?;
     begin::check_queries(&gates, around.prometheus)?;
     let (event, state) = match State::load_unfinished(dir)? {
-        Some(state) => ("resumed", begin::resumed(dir, state, &plan)?),
+        Some(state) => ("resumed", begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?),
         None => ("started", begin::started(dir, plan)?),
     };
     request::clear(dir);
     let mut run = Run::new(around, gates, state);
-    let going_back = run.state.phase == Phase::GoingBack;
     run.report.event(&run.state, event, None)?;
-    match going_back {
-        true => run.go_back(Phase::RolledBack),
-        false => run.climb(),
+    run.go_on()
+}
+
+/// Carries on the unfinished run that this process has taken over: what was ordered begins, and what was paused
+/// stays so. Returns the phase in which it ends or stops.
+///
+/// # Errors
+/// If the run cannot go on, or the split cannot be changed.
+pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
+    let dir = &around.nginx.route_dir();
+    let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
+    let (phase, route) = (state.phase, route_of(around.nginx)?);
+    if stop::in_force(around.nginx)?.is_some() {
+        return Run::new(around, Gates::none(), state).stopped();
     }
+    let gates = Gates::load(state.plan.gates.as_deref(), &route)?;
+    let plan = state.plan.clone();
+    let mut state = begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?;
+    if phase == Phase::Paused {
+        (state.phase, state.reason) = (Phase::Paused, ON_REQUEST.to_owned());
+    }
+    let is_new = phase == Phase::Ordered && state.trial.is_none();
+    let mut run = Run::new(around, gates, state);
+    run.report.event(&run.state, if is_new { "started" } else { "resumed" }, None)?;
+    run.go_on()
 }
 
 /// Ends an unfinished run that has no process, at its start share or at the old side.
@@ -91,10 +114,9 @@ pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
 /// # Errors
 /// If it has not ended in time.
 pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Share> {
-    let dir = nginx.route_dir();
     let deadline = Instant::now() + patience;
-    request::send(&dir, Request::Abort(back), patience)?;
-    while let Some(holder) = holder(&dir) {
+    request::send(nginx, Request::Abort(back), patience)?;
+    while let Some(holder) = nginx.holder()? {
         ensure!(
             Instant::now() < deadline,
             "the run has not ended after {patience:?}: {holder}; `ramp stop` sends every request to \
@@ -102,7 +124,7 @@ pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Shar
         );
         thread::sleep(LOOK);
     }
-    Ok(current(&dir)?.share_percent)
+    Ok(nginx.wanted()?.share_percent)
 }
 
 /// The outcome of a step.
@@ -149,8 +171,17 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn go_on(&mut self) -> anyhow::Result<Phase> {
+        match self.state.phase {
+            Phase::GoingBack => self.go_back(Phase::RolledBack),
+            _ => self.climb(),
+        }
+    }
+
     fn climb(&mut self) -> anyhow::Result<Phase> {
+        // A run that has moved something waits for data as a step does.
         if self.state.step == 0
+            && self.state.judged.is_none()
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
         {
             return self.stay(Phase::Inconclusive, &format!("{problem}; nothing moved"));
@@ -169,14 +200,13 @@ impl<'a> Run<'a> {
                     self.state.go_back_to(back);
                     return self.go_back(Phase::Aborted);
                 }
-                Step::Stopped => {
-                    let why = "the route was stopped";
-                    self.state.phase = Phase::Stopped;
-                    self.state.reason = why.to_owned();
-                    self.report.end(&self.state, Share::NONE)?;
-                    return Ok(Phase::Stopped);
-                }
+                Step::Stopped => return self.stopped(),
                 Step::Interrupted => {
+                    let is_paused = self.state.phase == Phase::Paused;
+                    // Whoever carries it on keeps it paused; on one machine that is a person, who wants it to go on.
+                    if is_paused && matches!(self.around.nginx.at, At::Cluster(_)) {
+                        return self.stay(Phase::Paused, ON_REQUEST);
+                    }
                     return self
                         .stay(Phase::Interrupted, "ended by a signal; `ramp run` resumes it");
                 }
@@ -190,7 +220,7 @@ impl<'a> Run<'a> {
                 self.report.end(&self.state, self.state.share())?;
                 return Ok(Phase::Done);
             }
-            self.state.step += 1;
+            self.state.begin_step(self.state.step + 1);
             if let Some(trial) = &mut self.state.trial {
                 trial.next_step();
             }
@@ -244,9 +274,10 @@ impl<'a> Run<'a> {
     /// Holds a step until it passes, fails, or has waited too long for data.
     fn hold(&mut self) -> anyhow::Result<Step> {
         let Plan { hold, patience, .. } = self.state.plan;
-        let mut began = Instant::now();
+        let (mut before, mut began) = (self.state.held, Instant::now());
         loop {
-            let elapsed = began.elapsed();
+            let elapsed = before + began.elapsed();
+            (self.state.held, self.state.judged) = (elapsed, Some(SystemTime::now()));
             self.state.hold_ends = Some(SystemTime::now() + hold.saturating_sub(elapsed));
             let judgement = self.judge(elapsed, elapsed >= hold)?;
             self.state.judgement = Some(judgement.clone());
@@ -258,6 +289,7 @@ impl<'a> Run<'a> {
                 // A proof may take its time as long as there are requests to prove by.
                 Verdict::Inconclusive
                     if elapsed >= hold + patience
+                        && began.elapsed() >= patience // a process that has just taken over has no data yet
                         && (self.is_missing_data(&judgement)
                             || self.last_growth.elapsed() >= patience) =>
                 {
@@ -267,7 +299,7 @@ impl<'a> Run<'a> {
             }
             match self.wait()? {
                 Wait::Over => {}
-                Wait::Restart => began = Instant::now(),
+                Wait::Restart => (before, began) = (Duration::ZERO, Instant::now()),
                 Wait::End(step) => return Ok(step),
             }
         }
@@ -290,7 +322,14 @@ impl<'a> Run<'a> {
             if self.is_stopped() {
                 return Ok(Wait::End(Step::Stopped));
             }
-            match request::take(&self.around.nginx.route_dir()) {
+            if self.pulse.is_taken() {
+                bail!("another process has taken the run over");
+            }
+            let request = match self.around.nginx.at {
+                At::Here(_) => request::take(&self.around.nginx.route_dir()),
+                At::Cluster(_) => self.pulse.take_request(),
+            };
+            match request {
                 None => thread::sleep(LOOK),
                 Some(Request::Abort(back)) => return Ok(Wait::End(Step::Aborted(back))),
                 Some(Request::Pause) => {
@@ -361,6 +400,13 @@ impl<'a> Run<'a> {
         self.state.phase = phase;
         self.report.end(&self.state, share)?;
         Ok(phase)
+    }
+
+    fn stopped(&mut self) -> anyhow::Result<Phase> {
+        self.state.phase = Phase::Stopped;
+        self.state.reason = "the route was stopped".to_owned();
+        self.report.end(&self.state, Share::NONE)?;
+        Ok(Phase::Stopped)
     }
 
     fn stay(&mut self, phase: Phase, why: &str) -> anyhow::Result<Phase> {

@@ -7,8 +7,7 @@ use crate::display::Display;
 use crate::judge::Judgement;
 use crate::log::{Decision, record};
 use crate::metrics;
-use crate::nginx::{At, Nginx};
-use crate::pulse::Told;
+use crate::nginx::Nginx;
 use crate::split::current;
 use crate::state::State;
 use route::Share;
@@ -26,7 +25,8 @@ impl<'a> Report<'a> {
 
     /// Reports the end of the run's process.
     pub(super) fn end(&mut self, state: &State, share: Share) -> anyhow::Result<()> {
-        self.save(state)?;
+        self.nginx.keep(state)?;
+        metrics::write(&self.nginx.dir)?;
         self.log(state, state.phase.as_str(), share, None)?;
         let reason = match state.reason.as_str() {
             "" => String::new(),
@@ -65,11 +65,6 @@ impl<'a> Report<'a> {
 
     fn save(&self, state: &State) -> anyhow::Result<()> {
         state.save(&self.dir)?;
-        if let At::Cluster(cluster) = &self.nginx.at
-            && !state.phase.is_unfinished()
-        {
-            cluster.tell(&self.nginx.route, &Told { beat: u64::MAX, state: state.clone() })?;
-        }
         metrics::write(&self.nginx.dir)
     }
 

@@ -1,4 +1,5 @@
-//! Requests to a run from another shell: the file `ramp.request`, which the run removes.
+//! Requests to a run from another shell: the file `ramp.request`, which the run removes; on a cluster, the key
+//! `NAME.request` of the ConfigMap, which its heartbeat removes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,24 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use serde::{Deserialize, Serialize};
 
 use crate::files;
-use crate::state::Back;
+use crate::nginx::{At, Nginx};
+pub use crate::state::Request;
 
-const POLL: Duration = Duration::from_millis(50);
-
-/// A request to a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Request {
-    /// Stay at this step.
-    Pause,
-    /// Resume, with this step from its beginning.
-    Resume,
-    /// Go back and end.
-    Abort(Back),
-}
+const POLL: Duration = Duration::from_millis(100);
 
 fn file(route_dir: &Path) -> PathBuf {
     route_dir.join("ramp.request")
@@ -34,19 +23,31 @@ fn file(route_dir: &Path) -> PathBuf {
 ///
 /// # Errors
 /// If the run does not take it in time.
-pub fn send(route_dir: &Path, request: Request, patience: Duration) -> anyhow::Result<()> {
-    let file = file(route_dir);
-    files::replace(&file, &serde_json::to_string(&request)?)?;
+pub fn send(nginx: &Nginx, request: Request, patience: Duration) -> anyhow::Result<()> {
+    let file = file(&nginx.route_dir());
+    match &nginx.at {
+        At::Here(_) => files::replace(&file, &serde_json::to_string(&request)?)?,
+        At::Cluster(cluster) => cluster.ask(&nginx.route, Some(request))?,
+    }
     let deadline = Instant::now() + patience;
-    while file.exists() {
+    loop {
+        let is_taken = match &nginx.at {
+            At::Here(_) => !file.exists(),
+            At::Cluster(cluster) => cluster.is_asked(&nginx.route).is_ok_and(|asked| !asked),
+        };
+        if is_taken {
+            return Ok(());
+        }
         if Instant::now() > deadline {
             // A later run must not find it.
-            let _ = fs::remove_file(&file);
+            let _ = match &nginx.at {
+                At::Here(_) => fs::remove_file(&file).map_err(Into::into),
+                At::Cluster(cluster) => cluster.ask(&nginx.route, None),
+            };
             bail!("the run does not answer");
         }
         thread::sleep(POLL);
     }
-    Ok(())
 }
 
 /// Takes the request that came since the last look.

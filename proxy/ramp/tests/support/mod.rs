@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub(crate) mod api;
 pub(crate) mod homes;
 pub(crate) mod prometheus;
 

@@ -1,0 +1,207 @@
+"""Runs whose pod goes away, of which there are two, or that cannot reach the API; and both ways back in each case."""
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+from load import Load
+from pods import NAMESPACE
+from ramp import ramp
+
+RAMP = "app.kubernetes.io/name=ramp"
+# What each way back may take.
+BACK_WITHIN_SECONDS = 5
+
+
+def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained(cluster):
+    with Load(cluster, kept=False) as load, walk(cluster):
+        for vanish in (deleted, killed, evicted, drained):
+            before = told(cluster)
+            vanish(cluster, pod_of_the_run(cluster))
+            goes_on(cluster, before)
+    return load.summary
+
+
+def of_two_ramps_one_has_the_run(cluster):
+    with Load(cluster, kept=False) as load, walk(cluster):
+        holder = told(cluster)["holder"]
+        cluster.kubectl("scale", "deployment/ramp", "--replicas=2")
+        cluster.wait_for("two pods of ramp", lambda: len(ready_pods(cluster)) == 2)
+        # Longer than a process may be silent.
+        deadline = time.monotonic() + 8
+        while time.monotonic() < deadline:
+            now = told(cluster)["holder"]
+            cluster.expect(now == holder, f"{now} has taken the run of {holder}")
+        cluster.expect(ramp(cluster, ["set", "50"]) == 1, "a share is set in the middle of a run")
+        before = told(cluster)
+        killed(cluster, pod_of_the_run(cluster))
+        goes_on(cluster, before)
+        cluster.kubectl("scale", "deployment/ramp", "--replicas=1")
+        cluster.wait_for("one pod of ramp", lambda: len(ready_pods(cluster)) == 1)
+    return load.summary
+
+
+def a_run_goes_on_after_a_minute_without_the_api(cluster):
+    # A test cannot stop a cluster's API. Without these bindings it refuses everybody who takes part in a run.
+    bindings = ["ramp-change-split", "proxy-follow-split", "relay-home-follow-split"]
+    with Load(cluster, kept=False) as load, walk(cluster):
+        before = told(cluster)
+        cluster.kubectl("delete", "rolebinding", *bindings)
+        time.sleep(60)
+        cluster.expect(cluster.shares_served() == {"25"}, f"without the API: {cluster.shares_served()}")
+        cluster.apply()
+        goes_on(cluster, before, elsewhere=False)
+    restarts = cluster.restarts()
+    cluster.expect(not restarts, f"containers restarted: {restarts}")
+    return load.summary
+
+
+def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
+    took = {}
+    with Load(cluster, kept=False) as load:
+        for state in (None, deleted, killed, evicted, drained):
+            for back in (set_0, stop_by_kubectl):
+                with walk(cluster):
+                    if state:
+                        state(cluster, pod_of_the_run(cluster))
+                    took[f"{back.__name__} {state.__name__ if state else 'in a hold'}"] = back(cluster)
+    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in took.items())
+    cluster.expect(max(took.values()) < BACK_WITHIN_SECONDS, times)
+    return f"{times}; {load.summary}"
+
+
+def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
+    with Load(cluster, kept=False) as load, walk(cluster):
+        cluster.kubectl("scale", "deployment/ramp", "--replicas=0")
+        # After the route's lease, 30 s.
+        cluster.wait_for("every proxy to stop the route", lambda: is_back(cluster))
+        cluster.kubectl("scale", "deployment/ramp", "--replicas=1")
+    return load.summary
+
+
+# --- The run ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def walk(cluster):
+    """Holds 25 % with a run that does not end by itself. In the end there is none, and 100 % as before."""
+    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+    run = ["run", "--steps=25,100", "--hold=15m", "--detach"]
+    cluster.expect(ramp(cluster, run) == 0, "the run is not accepted")
+    cluster.wait_for("the run to hold 25 %", lambda: holds(cluster) and cluster.shares_served() == {"25"})
+    yield
+    cluster.wait_for("a pod of ramp", lambda: ready_pods(cluster))
+    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails in the end")
+    if "stopped" in cluster.stops_served():
+        cluster.expect(ramp(cluster, ["clear", "--reason=tested"]) == 0, "ramp clear fails")
+    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+
+
+def told(cluster, route="qrcode"):
+    """Returns what the run last told: its holder and its state."""
+    data = cluster.get("configmap", "split")["data"]
+    return json.loads(data[f"{route}.run"])
+
+
+def holds(cluster):
+    now = told(cluster)
+    return now["holder"] and now["state"]["phase"] == "holding" and held(now) > 2
+
+
+def held(run):
+    return run["state"]["held"]["secs"]
+
+
+def goes_on(cluster, before, elsewhere=True):
+    """Waits until a run goes on in the middle of its step, with what was counted before."""
+    counted = lambda run: run["state"]["trial"]["asked"]["requests"]
+
+    def again():
+        now = told(cluster)
+        if not now["holder"] or elsewhere and now["holder"] == before["holder"]:
+            return None
+        is_on = now["state"]["phase"] == "holding" and now["beat"] > 2
+        return is_on and held(now) > held(before) and now
+
+    now = cluster.wait_for("the run to go on", again, timeout=60)
+    cluster.expect(now["state"]["run"] == before["state"]["run"], "it is another run")
+    cluster.expect(counted(now) >= counted(before) > 0, f"{counted(before)} requests became {counted(now)}")
+    served = cluster.shares_served(), cluster.stops_served()
+    cluster.expect(served == ({"25"}, {"not stopped"}), f"the proxies serve {served}")
+
+
+def pod_of_the_run(cluster):
+    """Returns the pod that holds the run: its name is the first word of the holder's."""
+    return told(cluster)["holder"].split()[0]
+
+
+def ready_pods(cluster):
+    pods = cluster.get("pods", "-l", RAMP)["items"]
+    return [it["metadata"]["name"] for it in pods if cluster.is_pod_ready(it["metadata"]["name"])]
+
+
+# --- What becomes of its pod --------------------------------------------------------------------------
+
+
+def deleted(cluster, pod):
+    cluster.kubectl("delete", "pod", pod, "--wait=false")
+
+
+def killed(cluster, pod):
+    """Its process cannot let go of the run."""
+    cluster.kubectl("delete", "pod", pod, "--grace-period=0", "--force", "--wait=false")
+
+
+def evicted(cluster, pod):
+    cluster.evict(pod)
+
+
+def drained(cluster, pod):
+    """Drains its node of ramp, as a test on one node can. For a moment no pod can start there."""
+    node = cluster.get("pod", pod)["spec"]["nodeName"]
+    options = [f"--pod-selector={RAMP}", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"]
+    cluster.kubectl("drain", node, *options)
+    time.sleep(5)
+    cluster.kubectl("uncordon", node)
+
+
+# --- The ways back ------------------------------------------------------------------------------------
+
+
+def set_0(cluster):
+    """Types `set 0` until a pod takes it. Returns after how many seconds no proxy asks the new side."""
+    began = time.monotonic()
+    words = ["-n", NAMESPACE, "exec", "deploy/ramp", "--", "/ramp", "set", "0"]
+    typed = lambda: cluster.run(*words).returncode == 0
+    with ThreadPoolExecutor() as pool:
+        # The command returns later: it also sets the share.
+        done = pool.submit(cluster.wait_for, "a pod that takes `set 0`", typed, 30)
+        seconds = after(cluster, began)
+        done.result()
+    return seconds
+
+
+def stop_by_kubectl(cluster):
+    began = time.monotonic()
+    patch = json.dumps({"data": {"qrcode.stop": "wrong pictures"}})
+    cluster.kubectl("patch", "configmap", "split", "--type=merge", "-p", patch)
+    return after(cluster, began)
+
+
+def after(cluster, began):
+    cluster.wait_for("every proxy to be back", lambda: is_back(cluster), timeout=30)
+    return time.monotonic() - began
+
+
+def is_back(cluster):
+    return cluster.stops_served() == {"stopped"} or cluster.shares_served() == {"0"}
+
+
+WALKS = [
+    a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained,
+    of_two_ramps_one_has_the_run,
+    a_run_goes_on_after_a_minute_without_the_api,
+    both_ways_back_take_seconds_whatever_has_become_of_the_run,
+    a_run_without_any_ramp_is_stopped_by_the_proxies,
+]

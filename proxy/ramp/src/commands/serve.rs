@@ -1,0 +1,86 @@
+//! `ramp serve`.
+
+use std::fmt;
+use std::fs;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use ramp::Desk;
+use service_kit::{Admin, Timeouts};
+use tokio::sync::oneshot;
+
+use super::place::Place;
+use super::signals::Signals;
+
+/// Limits on scrapers.
+const TIMEOUTS: Timeouts = Timeouts {
+    idle: Duration::from_secs(75),
+    header: Duration::from_secs(10),
+    write: Duration::from_secs(10),
+};
+
+#[derive(Args, Debug)]
+pub(super) struct Serve {
+    /// Listener of health and metrics; must not be reachable from outside
+    #[arg(
+        long,
+        env = "RAMP_ADMIN_ADDR",
+        default_value = "127.0.0.1:42086",
+        value_name = "IP:PORT"
+    )]
+    admin_addr: SocketAddr,
+    /// The time between two judgements
+    #[arg(long, default_value = "2s", value_name = "TIME")]
+    every: humantime::Duration,
+}
+
+impl Serve {
+    pub(super) fn run(self, place: &Place) -> anyhow::Result<ExitCode> {
+        ensure!(
+            place.is_cluster(),
+            "serve needs --target kubernetes; on one machine, `ramp run` carries out its run itself"
+        );
+        let signals = Signals::watch()?;
+        let (dir, cluster, prometheus) = (place.dir()?, place.cluster()?, place.prometheus());
+        fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let listener = runtime.block_on(service_kit::bind((self.admin_addr, "RAMP_ADMIN_ADDR")))?;
+        let file = dir.join("ramp.prom");
+        let admin = Admin::new(move || fs::read_to_string(&file).map_err(|_| fmt::Error));
+        let (ready, is_ready) = oneshot::channel();
+        let (end, ended) = oneshot::channel::<()>();
+        let http = thread::spawn(move || {
+            let is_ready = async {
+                if is_ready.await.is_err() {
+                    std::future::pending().await // this process is ending
+                }
+            };
+            let ended = async {
+                // Dropped, never sent.
+                let _ = ended.await;
+            };
+            let serve =
+                service_kit::serve_admin(listener, "ramp", TIMEOUTS, admin, is_ready, ended);
+            runtime.block_on(serve);
+        });
+        let desk = Desk {
+            dir: &dir,
+            cluster: &cluster,
+            prometheus: &prometheus,
+            every: *self.every,
+            interrupted: &signals.received,
+        };
+        let outcome = ramp::serve(&desk, || {
+            // Nobody waits for it if the listener has failed.
+            let _ = ready.send(());
+        });
+        drop(end);
+        ensure!(http.join().is_ok(), "the listener failed");
+        outcome?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
