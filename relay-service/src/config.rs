@@ -84,7 +84,7 @@ pub(crate) struct Config {
 impl Arguments {
     /// Checks what concerns several values, and computes the number of threads.
     pub(crate) fn check(self) -> Result<Config, String> {
-        check_listeners("RELAY_", self.addr, self.admin_addr)?;
+        check_listeners("RELAY_", &[self.addr.into()], self.admin_addr)?;
         let wanted = self.max_connections.get();
         let files = connections_up_to(wanted.saturating_add(2 * MAX_PIPES));
         // A pipe has two files. Where files are few, most are for connections.

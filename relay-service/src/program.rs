@@ -8,7 +8,7 @@ use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
 use http::HeaderMap;
-use service_kit::{Admin, Listeners, arguments, serve_with, shutdown_signal, telemetry};
+use service_kit::{Admin, arguments, bind, serve_with, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
@@ -42,11 +42,10 @@ pub fn run() -> ExitCode {
 
 #[expect(clippy::async_yields_async, reason = "`serve_with` awaits the rest, within its bound")]
 async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
-    let listeners =
-        Listeners::bind((config.addr, "RELAY_ADDR"), (config.admin_addr, "RELAY_ADMIN_ADDR"))
-            .await?;
+    let public = bind((config.addr, "RELAY_ADDR")).await?;
+    let admin_listener = bind((config.admin_addr, "RELAY_ADMIN_ADDR")).await?;
     let _logging = telemetry::init("relay-service", config.log_level)?;
-    let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
+    let (addr, admin_addr) = (public.local_addr()?, admin_listener.local_addr()?);
     let shutdown = shutdown_signal()?;
     tracing::info!(%addr, %admin_addr, "listening");
 
@@ -72,6 +71,7 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     };
     let delay = config.serving.shutdown_delay;
     let acceptor = Acceptor::new(&relay, config.serving.max_connections, config.header_timeout);
+    let listeners = (public, admin_listener);
     serve_with(listeners, &config.serving, admin, shutdown, async |listener, stopped| {
         let partners_came = async {
             // Meanwhile those come who were sent here before the signal.

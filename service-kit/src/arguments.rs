@@ -11,6 +11,8 @@ use anstream::eprintln;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Parser};
 
+use crate::ListenAddr;
+
 /// Exit code for wrong usage, the same as clap's.
 pub const USAGE: u8 = 2;
 
@@ -52,22 +54,30 @@ pub fn timeout(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
     }
 }
 
-/// Checks that a service's two listeners differ. `prefix` begins the names of the variables `ADDR`
-/// and `ADMIN_ADDR`. Port 0 never clashes: the system picks a free port for each.
+/// Checks that a service's public addresses differ from each other and from that of its admin listener. `prefix`
+/// begins the names of the variables `ADDR` and `ADMIN_ADDR`. Port 0 never clashes: the system picks a free port for
+/// each.
 ///
 /// # Errors
-/// One line that names both settings.
+/// One line that names the settings.
 pub fn check_listeners(
     prefix: &str,
-    addr: SocketAddr,
+    addresses: &[ListenAddr],
     admin_addr: SocketAddr,
 ) -> Result<(), String> {
-    if addr != admin_addr || addr.port() == 0 {
-        return Ok(());
+    let admin = ListenAddr::from(admin_addr);
+    let any_port = |addr: &ListenAddr| matches!(addr, ListenAddr::Tcp(addr) if addr.port() == 0);
+    for (at, addr) in addresses.iter().enumerate().filter(|(_, addr)| !any_port(addr)) {
+        if *addr == admin {
+            return Err(format!(
+                "--admin-addr ({prefix}ADMIN_ADDR) must differ from --addr ({prefix}ADDR), both are {addr}"
+            ));
+        }
+        if addresses[..at].contains(addr) {
+            return Err(format!("--addr ({prefix}ADDR) has {addr} twice"));
+        }
     }
-    Err(format!(
-        "--admin-addr ({prefix}ADMIN_ADDR) must differ from --addr ({prefix}ADDR), both are {addr}"
-    ))
+    Ok(())
 }
 
 /// The line for a bad value; `None` for every other error.
@@ -156,10 +166,17 @@ mod tests {
     #[test]
     fn two_listeners_may_share_only_port_0() {
         let (free, taken) = (([127, 0, 0, 1], 0).into(), ([127, 0, 0, 1], 80).into());
-        assert_eq!(check_listeners("QR_", free, free), Ok(()));
-        assert_eq!(check_listeners("QR_", free, taken), Ok(()));
+        let check = |addresses: &[&str], admin_addr| {
+            let addresses: Vec<_> =
+                addresses.iter().map(|addr| addr.parse().expect(addr)).collect();
+            check_listeners("QR_", &addresses, admin_addr)
+        };
+        assert_eq!(check(&["127.0.0.1:0", "127.0.0.1:0", "unix:/a"], free), Ok(()));
+        assert_eq!(check(&["127.0.0.1:0"], taken), Ok(()));
         let error = "--admin-addr (QR_ADMIN_ADDR) must differ from --addr (QR_ADDR), \
                      both are 127.0.0.1:80";
-        assert_eq!(check_listeners("QR_", taken, taken), Err(error.to_owned()));
+        assert_eq!(check(&["unix:/a", "127.0.0.1:80"], taken), Err(error.to_owned()));
+        let error = "--addr (QR_ADDR) has unix:/a twice";
+        assert_eq!(check(&["unix:/a", "unix:/b", "unix:/a"], taken), Err(error.to_owned()));
     }
 }

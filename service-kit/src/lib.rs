@@ -4,6 +4,7 @@
 //! feature `server`, [`serve`] serves a service's routes on one listener and its [`Admin`] routes on
 //! another until it is told to stop. The README has an example.
 
+mod address;
 pub mod arguments;
 mod ports;
 #[cfg(feature = "server")]
@@ -14,6 +15,8 @@ pub mod testing;
 pub use ports::free_addresses;
 #[cfg(feature = "server")]
 pub use server::*;
+
+pub use address::{ListenAddr, SocketPath};
 
 /// Bounds of all durations, in seconds. They begin at 50 µs: the libraries' defaults begin at 5 ms and
 /// would hide the whole difference between the two sides. The legacy app has the same buckets.

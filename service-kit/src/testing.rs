@@ -14,7 +14,7 @@ use serde_json::Value;
 pub struct Service {
     /// The process.
     pub child: Child,
-    /// The address that it reports; the one below if it has no other.
+    /// The first port that it reports; the one below if it has no other.
     pub addr: SocketAddr,
     /// The address of its health and metrics.
     pub admin_addr: SocketAddr,
@@ -34,7 +34,8 @@ impl Service {
                 break line;
             }
         };
-        let addr = |name: &str| Some(listening[name].as_str()?.parse().unwrap());
+        let addr =
+            |name: &str| listening[name].as_str()?.split(',').find_map(|addr| addr.parse().ok());
         let admin_addr = addr("admin_addr").unwrap();
         Service { addr: addr("addr").unwrap_or(admin_addr), admin_addr, child, log }
     }

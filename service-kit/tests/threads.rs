@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::collections::HashMap;
-use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,93 +14,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use service_kit::metrics::Connections;
 use service_kit::testing::{connect, eventually};
-use service_kit::{Admin, Listeners, ServeMode, Serving, Threads, Timeouts};
-use tokio::sync::{Notify, oneshot};
+use service_kit::{Binding, ListenAddr, Listeners, ServeMode, Threads};
+use support::{MODES, Server, ask, names, receive, send};
+use tokio::sync::Notify;
 
-const MODES: [ServeMode; 3] = [ServeMode::Shared, ServeMode::Reuseport, ServeMode::Acceptor];
 /// The modes in which a connection belongs to a thread.
 const APART: [ServeMode; 2] = [ServeMode::Reuseport, ServeMode::Acceptor];
-
-/// A service inside this process.
-struct Server {
-    addr: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Server {
-    fn start(mode: ServeMode, threads: u16, max_connections: usize, routes: Router) -> Self {
-        let threads = Threads { count: NonZeroU16::new(threads).unwrap(), mode };
-        let (stop, stopped) = oneshot::channel();
-        let (started, addr) = std::sync::mpsc::channel();
-        let thread = thread::spawn(move || {
-            threads.runtime().unwrap().block_on(async {
-                let any = "127.0.0.1:0".parse().unwrap();
-                let listeners = Listeners::bind_for(threads, (any, "A"), (any, "B")).await.unwrap();
-                started.send(listeners.addr().unwrap()).unwrap();
-                let limit = Duration::from_secs(20);
-                let serving = Serving {
-                    service: "test",
-                    timeouts: Timeouts { idle: limit, header: limit, write: limit },
-                    max_connections,
-                    connections: Connections::default(),
-                    shortcut: None,
-                    shutdown_delay: Duration::ZERO,
-                    drain_timeout: limit,
-                };
-                let admin = Admin::new(|| Ok("# EOF\n".to_owned()));
-                let stopped = async { stopped.await.unwrap_or_default() };
-                let served =
-                    service_kit::serve(listeners, &serving, routes, admin, stopped, async {});
-                served.await.unwrap();
-            });
-        });
-        Server { addr: addr.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
-    }
-
-    fn stop(&mut self) {
-        let _ = self.stop.take().unwrap().send(());
-    }
-
-    /// Waits for the end of the drain.
-    fn join(&mut self) {
-        self.thread.take().unwrap().join().unwrap();
-    }
-}
-
-/// Answers `/` with the name of the thread that answers.
-fn names() -> Router {
-    Router::new().route("/", get(async || thread::current().name().unwrap_or("none").to_owned()))
-}
-
-fn send(stream: &mut TcpStream, path: &str) -> std::io::Result<()> {
-    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
-}
-
-fn ask(stream: &mut TcpStream, path: &str) -> std::io::Result<String> {
-    send(stream, path)?;
-    receive(stream)
-}
-
-/// Reads a whole answer; the connection stays open.
-fn receive(stream: &mut TcpStream) -> std::io::Result<String> {
-    let mut answer = String::new();
-    loop {
-        let mut piece = [0; 1024];
-        let read = stream.read(&mut piece)?;
-        if read == 0 {
-            return Err(std::io::Error::other(format!("closed after {answer:?}")));
-        }
-        answer.push_str(std::str::from_utf8(&piece[..read]).unwrap());
-        let length = answer.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.len());
-        if length.is_some() && length.map(|length| length.parse().unwrap()) == body {
-            return Ok(answer);
-        }
-    }
-}
 
 /// Opens so many connections, from several threads at once; returns how many of them each thread serves.
 fn spread(addr: SocketAddr, connections: usize) -> (Vec<TcpStream>, HashMap<String, usize>) {
@@ -120,12 +41,14 @@ fn spread(addr: SocketAddr, connections: usize) -> (Vec<TcpStream>, HashMap<Stri
 #[test]
 fn hundreds_of_connections_wait_until_they_are_accepted() {
     let runtime = Threads::default().runtime().unwrap();
-    let any = "127.0.0.1:0".parse().unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
     for mode in MODES {
         let threads = Threads { count: NonZeroU16::MIN, mode };
-        let listeners = runtime.block_on(Listeners::bind_for(threads, (any, "A"), (any, "B")));
+        let public = Binding { addresses: &[any.into()], variable: "A", takes_over: false };
+        let listeners = runtime.block_on(Listeners::bind_for(threads, public, (any, "B")));
         let listeners = listeners.unwrap();
-        for addr in [listeners.addr().unwrap(), listeners.admin_addr().unwrap()] {
+        let addr = listeners.addr().unwrap().parse().unwrap();
+        for addr in [addr, listeners.admin_addr().unwrap()] {
             let connect = || TcpStream::connect_timeout(&addr, Duration::from_secs(5)).unwrap();
             let _waiting: Vec<TcpStream> = (0..300).map(|_| connect()).collect();
         }
@@ -136,12 +59,12 @@ fn hundreds_of_connections_wait_until_they_are_accepted() {
 fn every_mode_answers_with_one_thread_and_with_several() {
     for mode in MODES {
         for threads in [1, 2, 5] {
-            let mut server = Server::start(mode, threads, 100, names());
-            let answer = ask(&mut connect(server.addr), "/").unwrap();
+            let mut server = Server::on_a_port(mode, threads, 100, names());
+            let answer = ask(&mut connect(server.addr()), "/").unwrap();
             assert!(answer.starts_with("HTTP/1.1 200"), "{mode:?} {threads}: {answer}");
             server.stop();
             server.join();
-            assert!(TcpStream::connect(server.addr).is_err(), "{mode:?} {threads}");
+            assert!(TcpStream::connect(server.addr()).is_err(), "{mode:?} {threads}");
         }
     }
 }
@@ -151,8 +74,8 @@ fn threads_have_connections_within_a_fifth_of_each_other() {
     for mode in APART {
         for threads in [2, 4] {
             for connections in [8, 100] {
-                let server = Server::start(mode, threads, 1000, names());
-                let (streams, by_thread) = spread(server.addr, connections);
+                let server = Server::on_a_port(mode, threads, 1000, names());
+                let (streams, by_thread) = spread(server.addr(), connections);
                 assert_eq!(by_thread.len(), usize::from(threads), "{mode:?}: {by_thread:?}");
                 let (least, most) =
                     (by_thread.values().min().unwrap(), by_thread.values().max().unwrap());
@@ -176,8 +99,8 @@ fn the_limit_is_exact_across_threads() {
             released.await;
             "done"
         };
-        let server = Server::start(mode, 3, LIMIT, Router::new().route("/", get(handler)));
-        let (addr, turned_away) = (server.addr, Arc::new(AtomicUsize::new(0)));
+        let server = Server::on_a_port(mode, 3, LIMIT, Router::new().route("/", get(handler)));
+        let (addr, turned_away) = (server.addr(), Arc::new(AtomicUsize::new(0)));
         let together = Arc::new(Barrier::new(CLIENTS));
         let clients: Vec<JoinHandle<()>> = (0..CLIENTS)
             .map(|_| {
@@ -216,15 +139,15 @@ fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
             "blocked"
         };
         let routes = names().route("/block", get(blocks));
-        let mut server = Server::start(mode, 2, 1000, routes);
-        let mut blockers = [connect(server.addr), connect(server.addr)];
+        let mut server = Server::on_a_port(mode, 2, 1000, routes);
+        let mut blockers = [connect(server.addr()), connect(server.addr())];
         for stream in &mut blockers {
             send(stream, "/block").unwrap();
         }
         if mode != ServeMode::Shared {
             eventually("both threads are blocked", || entered.load(Ordering::SeqCst) == 2);
         }
-        let mut queued: Vec<TcpStream> = (0..60).map(|_| connect(server.addr)).collect();
+        let mut queued: Vec<TcpStream> = (0..60).map(|_| connect(server.addr())).collect();
         server.stop();
         // They send their requests after the stop.
         for stream in &mut queued {
@@ -242,8 +165,8 @@ fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
 fn no_connection_is_reset_while_clients_connect_during_a_stop() {
     for mode in MODES {
         for round in 0..4 {
-            let mut server = Server::start(mode, 2, 1000, names());
-            let addr = server.addr;
+            let mut server = Server::on_a_port(mode, 2, 1000, names());
+            let addr = server.addr();
             let clients: Vec<JoinHandle<usize>> = (0..8)
                 .map(|_| {
                     thread::spawn(move || {
@@ -274,13 +197,16 @@ fn no_connection_is_reset_while_clients_connect_during_a_stop() {
 #[test]
 fn a_second_service_cannot_take_the_port_in_any_mode() {
     for mode in MODES {
-        let server = Server::start(mode, 2, 10, names());
+        let server = Server::on_a_port(mode, 2, 10, names());
         for second in MODES {
             let threads = Threads { count: NonZeroU16::new(2).unwrap(), mode: second };
             let any = "127.0.0.1:0".parse().unwrap();
-            let bound = threads.runtime().unwrap().block_on(async {
-                Listeners::bind_for(threads, (server.addr, "TEST_ADDR"), (any, "B")).await
-            });
+            let addresses = [ListenAddr::from(server.addr())];
+            let public = Binding { addresses: &addresses, variable: "TEST_ADDR", takes_over: true };
+            let bound = threads
+                .runtime()
+                .unwrap()
+                .block_on(async { Listeners::bind_for(threads, public, (any, "B")).await });
             let error = bound.err().map(|error| format!("{error:#}"));
             assert!(error.as_ref().is_some_and(|error| error.contains("TEST_ADDR")), "{error:?}");
         }

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use route::SideUrl;
 
 use crate::port_holder;
 use crate::settings::{Settings, Sides};
@@ -98,10 +100,14 @@ pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
     let Some(Sides { old, new }) = &settings.sides else { return Ok(()) };
     for (flag, url) in [("OLD, --old-url", old), ("NEW, --new-url", new)] {
         let problem = || format!("{url} ({flag}) does not answer");
-        let addresses = url.authority().to_socket_addrs().with_context(problem)?;
-        let reached = addresses
-            .map(|address| TcpStream::connect_timeout(&address, Duration::from_secs(2)))
-            .any(|connection| connection.is_ok());
+        let reached = match url {
+            SideUrl::Tcp(url) => {
+                let mut addresses = url.authority().to_socket_addrs().with_context(problem)?;
+                let within = Duration::from_secs(2);
+                addresses.any(|address| TcpStream::connect_timeout(&address, within).is_ok())
+            }
+            SideUrl::Unix(path) => UnixStream::connect(path.path()).is_ok(),
+        };
         ensure!(reached, problem());
     }
     Ok(())

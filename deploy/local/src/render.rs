@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use route::render::Upstreams;
-use route::{BaseUrl, Route};
+use route::{BaseUrl, Route, SideUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use service_kit::SocketPath;
 
 use crate::compat;
-use crate::settings::{Part, Settings};
+use crate::settings::{Part, Settings, Sides};
 
 /// Writes the run folder's configuration of nginx, Prometheus and supervisord.
 ///
@@ -42,15 +43,15 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     place(file("listen-admin.conf"), &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
     let routes = routes(settings)?;
     let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
+    let (old, new) = match &settings.sides {
+        Some(Sides { old, new }) => (old.clone(), new.clone()),
+        None => (here(&at.old)?.into(), here(&at.new)?.into()),
+    };
+    // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
+    let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
     let upstreams = Upstreams {
-        old: settings
-            .sides
-            .as_ref()
-            .map_or_else(|| here(&at.old), |sides| Ok(sides.old.clone()))?,
-        new: settings
-            .sides
-            .as_ref()
-            .map_or_else(|| here(&at.new), |sides| Ok(sides.new.clone()))?,
+        old: old.clone(),
+        new: socket.map_or(new.clone(), SideUrl::Unix),
         shadow: here(&at.shadow)?,
         prometheus: here(&at.prometheus)?,
     };
@@ -68,17 +69,15 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     link(settings, "dashboards/prometheus/rules", "prometheus/rules")?;
     place(metrics("prometheus.yml"), &[])?;
     write(&settings.run_dir.join("prometheus/targets.json"), &targets(settings))?;
-    let started = Started {
-        routes: settings.routes.clone(),
-        old: upstreams.old.to_string(),
-        new: upstreams.new.to_string(),
-    };
+    let started =
+        Started { routes: settings.routes.clone(), old: old.to_string(), new: new.to_string() };
+    let sides = (&old, &new);
     let started = serde_json::to_string_pretty(&started)?;
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
     ramp::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
     ramp::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
-    write(&supervisord_conf(settings), &supervisord_text(settings, &routes, &upstreams)?)
+    write(&supervisord_conf(settings), &supervisord_text(settings, &routes, sides)?)
 }
 
 /// The routes, with the addresses of this stack instead of the default ones.
@@ -203,7 +202,7 @@ fn mark(number: usize) -> String {
 fn supervisord_text(
     settings: &Settings,
     routes: &[Route],
-    upstreams: &Upstreams,
+    (old_url, new_url): (&SideUrl, &SideUrl),
 ) -> anyhow::Result<String> {
     let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
     let at = &settings.addresses;
@@ -225,8 +224,8 @@ fn supervisord_text(
         ("relay_home_program", escaped(&settings.relay_home)),
         ("routes", escaped(&shadow_routes(settings, routes)?)),
         ("route_names", names.join(",")),
-        ("old_url", upstreams.old.to_string()),
-        ("new_url", upstreams.new.to_string()),
+        ("old_url", old_url.to_string()),
+        ("new_url", new_url.to_string()),
         ("edge", at.edge.to_string()),
         ("engine", engine),
         ("nginx_user", nginx_user.to_owned()),
@@ -235,7 +234,7 @@ fn supervisord_text(
         ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
         ("old_workers", settings.old_workers.to_string()),
         ("proxy_admin", at.proxy_admin.to_string()),
-        ("new", at.new.to_string()),
+        ("new", listens(at.new, settings.new_socket().ok())),
         ("new_admin", at.new_admin.to_string()),
         ("old", at.old.to_string()),
         ("old_admin", at.old_admin.to_string()),
@@ -284,6 +283,12 @@ fn without(text: &str, programs: &[&str]) -> String {
         programs.iter().any(|name| section.starts_with(&format!("[program:{name}]")))
     };
     sections.into_iter().filter(|section| !of_program(section)).collect()
+}
+
+/// The addresses of a service, with commas between them.
+fn listens(addr: SocketAddr, socket: Option<SocketPath>) -> String {
+    let socket = socket.map(|socket| format!(",{socket}").replace('%', "%%"));
+    format!("{addr}{}", socket.unwrap_or_default())
 }
 
 /// Escapes percent signs, which supervisord expands.

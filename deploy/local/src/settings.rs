@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use ramp::{At, Key, Nginx, Share, Wanted};
-use route::BaseUrl;
+use route::SideUrl;
+use service_kit::SocketPath;
 
 /// A program of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,15 +215,25 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Sides {
     /// The app.
-    pub old: BaseUrl,
+    pub old: SideUrl,
     /// What takes over.
-    pub new: BaseUrl,
+    pub new: SideUrl,
 }
 
 impl Settings {
     /// Folder of the databases; survives `down` and `up`.
     pub fn data_dir(&self) -> PathBuf {
         self.run_dir.join("data")
+    }
+
+    /// Where qr-service listens for nginx alone, in the run folder.
+    ///
+    /// # Errors
+    /// If the folder's name is none for a Unix socket. nginx then uses the port, as people do.
+    pub fn new_socket(&self) -> Result<SocketPath, String> {
+        let path = self.run_dir.join("qr-service.sock");
+        let path = path.to_str().ok_or("the path is no UTF-8")?;
+        format!("unix:{path}").parse()
     }
 
     /// The log of a part.
@@ -293,7 +304,7 @@ pub fn routes(folder: Option<&Path>) -> anyhow::Result<PathBuf> {
 }
 
 /// Two servers that already run, if both are given.
-pub fn sides(old: Option<BaseUrl>, new: Option<BaseUrl>) -> Option<Sides> {
+pub fn sides(old: Option<SideUrl>, new: Option<SideUrl>) -> Option<Sides> {
     Some(Sides { old: old?, new: new? })
 }
 

@@ -10,7 +10,7 @@ use anstream::eprintln;
 use anyhow::{Context, ensure};
 use clap::Args;
 use ramp::{Key, Share, Wanted};
-use route::BaseUrl;
+use route::SideUrl;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -33,10 +33,10 @@ pub struct Options {
     pub routes: Option<PathBuf>,
     /// The app, if it already runs; needs --new-url
     #[arg(long, value_name = "URL", requires = "new_url")]
-    pub old_url: Option<BaseUrl>,
+    pub old_url: Option<SideUrl>,
     /// What takes over, if it already runs; needs --old-url
     #[arg(long, value_name = "URL", requires = "old_url")]
-    pub new_url: Option<BaseUrl>,
+    pub new_url: Option<SideUrl>,
     /// Share of all requests that nginx mirrors to the shadow, in percent
     #[arg(long, default_value = "10", value_name = "PERCENT")]
     pub mirror: Share,

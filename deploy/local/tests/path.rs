@@ -42,12 +42,24 @@ fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
         assert!(!said.contains(|c: char| c.is_ascii_digit()), "{header}: {said}");
     }
 
+    nginx_uses_the_socket_of_qr_service_and_people_its_port(&stack);
     a_client_can_choose_the_side(&url);
     a_client_cannot_set_the_fallback_header(&stack);
     every_answer_has_a_request_id(&stack);
     too_large_requests_get_the_servers_own_errors(&stack);
     only_the_admin_port_has_metrics_and_prometheus(&stack);
     prometheus_scrapes_every_part(&stack);
+}
+
+fn nginx_uses_the_socket_of_qr_service_and_people_its_port(stack: &Stack) {
+    let id = [("X-Request-Id", "over-the-socket")];
+    get(&format!("{}/qrcode?text=a", stack.url()), &id);
+    let line = log_lines(stack.settings(), Part::Nginx, "over-the-socket", 1).remove(0);
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let socket = stack.settings().run_dir.join("qr-service.sock");
+    assert_eq!(line["upstream_addr"], format!("unix:{}", socket.display()), "{line}");
+    let direct = format!("http://{}/qrcode?text=a", stack.settings().addresses.new);
+    assert_eq!(get(&direct, &[]).served_by(), "qr-service");
 }
 
 fn a_client_can_choose_the_side(url: &str) {

@@ -14,7 +14,8 @@ use crate::key::Key;
 use crate::path::{Methods, Path};
 use crate::session::{self, Home};
 use crate::share::Share;
-use crate::units::{BaseUrl, Size, Time};
+use crate::side::Side;
+use crate::units::{Size, Time};
 
 /// Headers that are compared unless a file says otherwise.
 const COMPARED: [&str; 2] = ["content-type", "location"];
@@ -122,40 +123,6 @@ pub enum Body {
     None,
     /// nginx reads all of it before it asks a side, so that a second side can be asked.
     Buffered,
-}
-
-/// A side of a route.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Side {
-    /// What screens call it, such as Node or Rust.
-    #[schemars(length(max = 30))]
-    pub name: Option<String>,
-    /// Where it is: http://HOST:PORT. By default it is the side of all routes.
-    #[schemars(with = "Option<String>")]
-    pub url: Option<BaseUrl>,
-    /// For the judge session: its admin listener, if it has /sessions and /held. If both sides have one, the
-    /// shadow plays sessions of clients again on both.
-    #[schemars(with = "Option<String>")]
-    pub admin: Option<BaseUrl>,
-    /// How long connecting may take.
-    #[schemars(with = "String")]
-    pub connect_timeout: Time,
-    /// How long it may be silent before and during an answer.
-    #[schemars(with = "String")]
-    pub timeout: Time,
-}
-
-impl Default for Side {
-    fn default() -> Self {
-        Side {
-            name: None,
-            url: None,
-            admin: None,
-            connect_timeout: Time(Duration::from_secs(1)),
-            timeout: Time(Duration::from_secs(10)),
-        }
-    }
 }
 
 /// What the shadow is sent.

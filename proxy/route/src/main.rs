@@ -8,7 +8,7 @@ use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::{Args, Parser, Subcommand};
 use route::render::{self, Upstreams};
-use route::{BaseUrl, Route};
+use route::{BaseUrl, Route, SideUrl};
 
 /// Checks route files, and renders what nginx includes
 #[derive(Parser, Debug)]
@@ -57,10 +57,10 @@ struct Render {
     check: bool,
     /// The app: the old side of the routes, and of every other path
     #[arg(long, default_value = "http://127.0.0.1:3000", value_name = "URL")]
-    old: BaseUrl,
+    old: SideUrl,
     /// The new side of the routes
     #[arg(long, default_value = "http://127.0.0.1:42069", value_name = "URL")]
-    new: BaseUrl,
+    new: SideUrl,
     /// The shadow
     #[arg(long, default_value = "http://127.0.0.1:42080", value_name = "URL")]
     shadow: BaseUrl,

@@ -8,7 +8,8 @@ use judge::JudgeSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::{Route, RouteFile, Side};
+use crate::file::{Route, RouteFile};
+use crate::side::Side;
 use crate::units::{BaseUrl, Size};
 
 /// A service that tells nginx the side of a request.
@@ -82,6 +83,10 @@ pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()>
             side.url.is_some(),
             "{which}.url: judge = \"session\" needs it: a listener that speaks HTTP/2 without TLS"
         );
+        ensure!(
+            side.url.as_ref().is_none_or(|url| url.tcp().is_some()),
+            "{which}.url: judge = \"session\" needs http://HOST:PORT, where the shadow plays sessions again"
+        );
     }
     Ok(())
 }
@@ -142,6 +147,10 @@ mod tests {
         for (text, problem) in [
             (LEAST.replace("homes", "#"), "homes: judge = \"session\" needs at least one"),
             (LEAST.replace("old.url", "#"), "old.url: judge = \"session\" needs it"),
+            (
+                LEAST.replace("http://127.0.0.1:2", "unix:/run/new.sock"),
+                "new.url: judge = \"session\" needs http://HOST:PORT",
+            ),
             (
                 LEAST.replace("\"session\"", "\"bytes\""),
                 "homes: only a route with judge = \"session\"",

@@ -26,6 +26,8 @@ macro_rules! as_text {
     };
 }
 
+pub(crate) use as_text;
+
 /// A time from 1 ms to an hour, such as `1s` or `250ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -90,7 +92,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// The address of a side: `http://HOST:PORT`.
+/// The address of a server: `http://HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BaseUrl(String);

@@ -5,12 +5,12 @@
 use std::fs;
 use std::process::Command;
 
-use route::Route;
 use route::render::{self, Upstreams};
+use route::{BaseUrl, Route};
 
 fn upstreams() -> Upstreams {
-    let url = |port| format!("http://127.0.0.1:{port}").parse().unwrap();
-    Upstreams { old: url(1), new: url(2), shadow: url(3), prometheus: url(4) }
+    let url = |port| format!("http://127.0.0.1:{port}").parse::<BaseUrl>().unwrap();
+    Upstreams { old: url(1).into(), new: url(2).into(), shadow: url(3), prometheus: url(4) }
 }
 
 /// Routes with every setting that nginx sees.
@@ -27,6 +27,10 @@ fn routes() -> Vec<Route> {
              [old]\nurl = \"http://127.0.0.1:5\"\nconnect_timeout = \"250ms\"\n\
              [new]\nname = \"C++ 20\"\nurl = \"http://[::1]:6\"\ntimeout = \"1500ms\"\n\
              [shadow]\nmethods = [\"GET\", \"POST\"]\n",
+        ),
+        (
+            "local",
+            "path = \"/local\"\nold.url = \"unix:/run/a_fallback\"\nnew.url = \"unix:/run/a@b.sock\"\n",
         ),
         ("relay", include_str!("../../routes/relay.toml")),
         (

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::USER_AGENT;
+use http::header::{HOST, USER_AGENT};
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use http_body::Body as _;
@@ -12,12 +12,13 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use route::BaseUrl;
+use route::SideUrl;
 use serde::Serialize;
 use service_kit::label_value;
 use tokio::time::timeout;
 
 use crate::asked::{Asked, REQUEST_ID, SHADOW_MARK};
+use crate::unix::{self, UnixConnector};
 
 /// Longest body that is read: two of them are held for each comparison under way.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
@@ -92,6 +93,7 @@ pub(crate) struct Reply {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
+    unix: HttpClient<UnixConnector, Full<Bytes>>,
     request_timeout: Duration,
 }
 
@@ -99,16 +101,17 @@ impl Client {
     pub(crate) fn new(request_timeout: Duration) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        let http = HttpClient::builder(TokioExecutor::new())
+        let mut builder = HttpClient::builder(TokioExecutor::new());
+        builder
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .http1_max_buf_size(MAX_HEAD_BYTES)
-            .build(connector);
-        Client { http, request_timeout }
+            .http1_max_buf_size(MAX_HEAD_BYTES);
+        let (http, unix) = (builder.build(connector), builder.build(unix::connector()));
+        Client { http, unix, request_timeout }
     }
 
     /// Sends `asked` to the side at `base` and measures the time.
-    pub(crate) async fn ask(&self, base: &BaseUrl, asked: &Asked) -> Reply {
+    pub(crate) async fn ask(&self, base: &SideUrl, asked: &Asked) -> Reply {
         let start = Instant::now();
         let outcome = timeout(self.request_timeout, self.exchange(base, asked)).await;
         let outcome = outcome.unwrap_or_else(|_| {
@@ -118,9 +121,13 @@ impl Client {
         Reply { elapsed: start.elapsed(), outcome }
     }
 
-    async fn exchange(&self, base: &BaseUrl, asked: &Asked) -> Result<Answer, Failure> {
+    async fn exchange(&self, base: &SideUrl, asked: &Asked) -> Result<Answer, Failure> {
         let request = request_to(base, asked).map_err(|error| failure(Reason::Broken, &error))?;
-        let response = self.http.request(request).await.map_err(|error| {
+        let response = match base {
+            SideUrl::Tcp(_) => self.http.request(request),
+            SideUrl::Unix(_) => self.unix.request(request),
+        };
+        let response = response.await.map_err(|error| {
             let reason = if error.is_connect() { Reason::Connect } else { Reason::Broken };
             failure(reason, &error)
         })?;
@@ -143,18 +150,26 @@ impl Client {
 }
 
 /// The URL of a path and query on a side.
-fn url(base: &BaseUrl, target: PathAndQuery) -> Result<Uri, http::Error> {
-    let uri = Uri::builder().scheme(Scheme::HTTP).authority(base.authority());
-    uri.path_and_query(target).build()
+fn url(base: &SideUrl, target: PathAndQuery) -> Result<Uri, http::Error> {
+    let uri = Uri::builder().scheme(Scheme::HTTP).path_and_query(target);
+    match base {
+        SideUrl::Tcp(url) => uri.authority(url.authority()),
+        SideUrl::Unix(path) => uri.authority(unix::authority(path)),
+    }
+    .build()
 }
 
 /// The mirrored request, with this side's host and the shadow's mark.
-fn request_to(base: &BaseUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, http::Error> {
+fn request_to(base: &SideUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, http::Error> {
     let mut request = Request::builder()
         .method(asked.method.clone())
         .uri(url(base, asked.target.clone())?)
         .header(USER_AGENT, AGENT)
         .header(SHADOW_MARK, HeaderValue::from_static("1"));
+    if base.tcp().is_none() {
+        // Else it would be what stands for the path; nginx and curl send this name too.
+        request = request.header(HOST, HeaderValue::from_static("localhost"));
+    }
     if let Some(id) = &asked.request_id {
         request = request.header(REQUEST_ID, id.clone());
     }

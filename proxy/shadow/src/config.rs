@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand};
-use route::BaseUrl;
+use route::SideUrl;
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
 use service_kit::{Serving, Timeouts};
@@ -68,7 +68,7 @@ struct ServiceArguments {
         default_value = "http://127.0.0.1:42069",
         value_name = "URL"
     )]
-    new_url: BaseUrl,
+    new_url: SideUrl,
 
     /// The old side of the routes, itself, not the proxy in front of it
     #[arg(
@@ -77,7 +77,7 @@ struct ServiceArguments {
         default_value = "http://127.0.0.1:3000",
         value_name = "URL"
     )]
-    old_url: BaseUrl,
+    old_url: SideUrl,
 
     /// Length of the queue; requests beyond it are dropped and counted
     #[arg(long, env = "SHADOW_QUEUE_LENGTH", default_value_t = 100, value_name = "COUNT",
@@ -154,7 +154,7 @@ impl Arguments {
 
 impl ServiceArguments {
     fn check(self) -> Result<Config, String> {
-        check_listeners("SHADOW_", self.addr, self.admin_addr)?;
+        check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
         let (routes, replayed) = routes::load(&self.routes, &self.new_url, &self.old_url)
             .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
         Ok(Config {

@@ -18,6 +18,7 @@ mod replay;
 mod routes;
 mod service;
 mod side;
+mod unix;
 mod verdict;
 
 use std::fmt;

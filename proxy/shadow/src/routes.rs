@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use http::{HeaderName, Request};
 use judge::Judge;
-use route::{BaseUrl, Route};
+use route::{Route, SideUrl};
 
 use crate::replay::Replayed;
 
@@ -18,15 +18,15 @@ const ROUTE_NAME: &str = "x-route-name";
 pub(crate) struct Watched {
     pub(crate) route: Route,
     pub(crate) judge: Judge,
-    pub(crate) new: BaseUrl,
-    pub(crate) old: BaseUrl,
+    pub(crate) new: SideUrl,
+    pub(crate) old: SideUrl,
     /// The request's headers that both sides get.
     pub(crate) sent_headers: Vec<HeaderName>,
 }
 
 impl Watched {
     /// `new` and `old` are the sides of routes that do not name their own.
-    pub(crate) fn of(route: Route, new: &BaseUrl, old: &BaseUrl) -> anyhow::Result<Self> {
+    pub(crate) fn of(route: Route, new: &SideUrl, old: &SideUrl) -> anyhow::Result<Self> {
         let named = |names: Vec<String>| -> anyhow::Result<Vec<HeaderName>> {
             names.iter().map(|name| Ok(name.parse()?)).collect()
         };
@@ -48,8 +48,8 @@ impl Watched {
 /// The routes of a folder: those whose requests are mirrored, and those of sessions that are played again.
 pub(crate) fn load(
     folder: &Path,
-    new: &BaseUrl,
-    old: &BaseUrl,
+    new: &SideUrl,
+    old: &SideUrl,
 ) -> anyhow::Result<(Vec<Arc<Watched>>, Vec<Replayed>)> {
     let (sessions, mirrored): (Vec<Route>, Vec<Route>) =
         route::load(folder)?.into_iter().partition(Route::is_session);

@@ -16,7 +16,7 @@ use serde_json::Value;
 use service_kit::testing::eventually;
 use support::{
     Fake, Reply, command, compared, kept, legacy_node, metric, mirror, picture, png_answer,
-    qr_service, start, text_of,
+    qr_service, qr_service_on, start, text_of,
 };
 
 /// Runs `shadow compare` with a request for each line of `texts` on standard input.
@@ -164,4 +164,20 @@ fn the_real_programs_agree_on_a_file_of_difficult_texts() {
     ];
     let output = compare(&new, &old, &texts.join(&b'\n'), &[]);
     assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+}
+
+#[test]
+fn a_side_may_be_a_unix_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = format!("unix:{}/qr.sock", folder.path().display());
+    let service = qr_service_on(&format!("127.0.0.1:0,{socket}"));
+    let port = format!("http://{}", service.addr);
+    for (new, old) in [(&socket, &port), (&port, &socket)] {
+        let output = compare(new, old, "one\ntwo\nä".as_bytes(), &[]);
+        assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+        assert!(printed(&output).ends_with("3 requests: 3 match\n"), "{}", printed(&output));
+    }
+    drop(service);
+    let output = compare(&socket, &port, b"one", &["--json"]);
+    assert!(printed(&output).contains("connect"), "{}", printed(&output));
 }

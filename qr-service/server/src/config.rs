@@ -10,7 +10,9 @@ use std::time::Duration;
 use clap::{Parser, value_parser};
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{ServeMode, Serving, Threads, Timeouts, allow_connections, connections_up_to};
+use service_kit::{
+    ListenAddr, ServeMode, Serving, Threads, Timeouts, allow_connections, connections_up_to,
+};
 
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
@@ -32,13 +34,23 @@ fn processors() -> NonZeroU16 {
 #[derive(Parser, Clone, Debug)]
 #[command(version)]
 pub(crate) struct Arguments {
-    /// Public address
-    #[arg(long, env = "QR_ADDR", default_value = "127.0.0.1:42069", value_name = "IP:PORT")]
-    addr: SocketAddr,
+    /// Public addresses, with commas between them: IP:PORT, or unix:/PATH for a proxy on the same machine
+    #[arg(
+        long,
+        env = "QR_ADDR",
+        default_value = "127.0.0.1:42069",
+        value_name = "ADDRESS",
+        value_delimiter = ','
+    )]
+    addr: Vec<ListenAddr>,
 
     /// Address of health and metrics; must not be reachable from outside
     #[arg(long, env = "QR_ADMIN_ADDR", default_value = "127.0.0.1:42070", value_name = "IP:PORT")]
     admin_addr: SocketAddr,
+
+    /// Take a Unix socket from a service that still listens there, which keeps the connections that it has
+    #[arg(long, env = "QR_TAKE_OVER")]
+    take_over: bool,
 
     /// Function that draws the pictures: default; builds with the feature "reference" also have
     /// reference, the published article's function, for comparison
@@ -109,7 +121,8 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    pub(crate) addr: SocketAddr,
+    pub(crate) addr: Vec<ListenAddr>,
+    pub(crate) takes_over: bool,
     pub(crate) admin_addr: SocketAddr,
     pub(crate) engine: Engine,
     pub(crate) threads: Threads,
@@ -123,7 +136,7 @@ pub(crate) struct Config {
 impl Arguments {
     /// Checks what concerns several values, and computes the number of threads.
     pub(crate) fn check(self) -> Result<Config, String> {
-        check_listeners("QR_", self.addr, self.admin_addr)?;
+        check_listeners("QR_", &self.addr, self.admin_addr)?;
         let connections = self.max_connections.get();
         allow_connections(connections).map_err(|error| {
             let setting = "--max-connections <COUNT> (QR_MAX_CONNECTIONS)";
@@ -131,6 +144,7 @@ impl Arguments {
         })?;
         Ok(Config {
             addr: self.addr,
+            takes_over: self.take_over,
             admin_addr: self.admin_addr,
             engine: self.engine,
             threads: Threads {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 use anyhow::Context;
-use service_kit::{Admin, Listeners, Serving, arguments, shutdown_signal, telemetry};
+use service_kit::{Admin, Binding, Listeners, Serving, arguments, shutdown_signal, telemetry};
 
 use crate::app::App;
 use crate::config::{Arguments, Config};
@@ -30,8 +30,10 @@ pub fn run() -> ExitCode {
 }
 
 async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
-    let (addr, admin_addr) = ((config.addr, "QR_ADDR"), (config.admin_addr, "QR_ADMIN_ADDR"));
-    let listeners = Listeners::bind_for(config.threads, addr, admin_addr).await?;
+    let public =
+        Binding { addresses: &config.addr, variable: "QR_ADDR", takes_over: config.takes_over };
+    let admin = (config.admin_addr, "QR_ADMIN_ADDR");
+    let listeners = Listeners::bind_for(config.threads, public, admin).await?;
     let _logging = telemetry::init("qr-service", config.log_level)?;
     let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
     let shutdown = shutdown_signal()?;

@@ -243,6 +243,7 @@ fn a_bad_setting_is_reported_in_one_line_and_no_port_is_bound() {
     for (variable, value) in [
         ("QR_ADDR", "localhost"),
         ("QR_ADMIN_ADDR", "127.0.0.1:99999"),
+        ("QR_TAKE_OVER", "maybe"),
         ("QR_ENGINE", "fastest"),
         ("QR_WORKER_THREADS", "-1"),
         ("QR_MAX_CONNECTIONS", "0"),

@@ -101,10 +101,11 @@ struct Home {
 /// Runs the program until a signal ends it; returns the exit code.
 pub fn run() -> ExitCode {
     let arguments = arguments::parse::<Arguments>();
-    let checked = check_listeners("HOME_", arguments.addr, arguments.admin_addr).and_then(|()| {
-        share::read(&arguments.share_file)
-            .map_err(|error| format!("--share-file (HOME_SHARE_FILE): {error:#}"))
-    });
+    let checked = check_listeners("HOME_", &[arguments.addr.into()], arguments.admin_addr)
+        .and_then(|()| {
+            share::read(&arguments.share_file)
+                .map_err(|error| format!("--share-file (HOME_SHARE_FILE): {error:#}"))
+        });
     let in_force = match checked {
         Ok(in_force) => in_force,
         Err(error) => {

@@ -109,8 +109,8 @@ pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr
     }
     let nobody: BaseUrl = "http://127.0.0.1:9".parse().unwrap();
     let upstreams = Upstreams {
-        old: nobody.clone(),
-        new: nobody.clone(),
+        old: nobody.clone().into(),
+        new: nobody.clone().into(),
         shadow: nobody.clone(),
         prometheus: nobody,
     };

@@ -1,6 +1,7 @@
 //! A service whose requests work a while, and share a limit, a counter and a background task.
 
 use std::hint::black_box;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +12,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::StatusCode;
 use service_kit::metrics::{Connections, PerThread};
-use service_kit::{Admin, Listeners, Serving, Threads, Timeouts, shutdown_signal, telemetry};
+use service_kit::{
+    Admin, Binding, Listeners, Serving, Threads, Timeouts, shutdown_signal, telemetry,
+};
 use tokio::sync::Semaphore;
 
 use super::Serve;
@@ -46,8 +49,9 @@ pub(crate) fn serve(arguments: &Serve) -> anyhow::Result<()> {
 }
 
 async fn run(threads: Threads, shared: Arc<Shared>) -> anyhow::Result<()> {
-    let any = "127.0.0.1:0".parse()?;
-    let listeners = Listeners::bind_for(threads, (any, "none"), (any, "none")).await?;
+    let any: SocketAddr = "127.0.0.1:0".parse()?;
+    let public = Binding { addresses: &[any.into()], variable: "none", takes_over: false };
+    let listeners = Listeners::bind_for(threads, public, (any, "none")).await?;
     let _logging = telemetry::init("threads", tracing::Level::INFO)?;
     let shutdown = shutdown_signal()?;
     let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);

@@ -3,37 +3,27 @@
 //!
 //! `docs/adr/0004-own-accept-loop.md` says why it is not `axum::serve`.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::net::TcpStream as StdTcpStream;
 use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
-use socket2::{SockFilter, SockRef};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::clients::Clients;
+use super::listener::Listener;
 use super::places::Place;
 use super::requests::Routes;
+use super::stream::{StdStream, Stream};
 
 /// Pause when file descriptors or memory are short.
 const SHORTAGE: Duration = Duration::from_millis(50);
 /// Such pauses while a listener closes.
 const MAX_SHORTAGES: usize = 20;
 
-/// A filter of classic BPF, in the form of `tcpdump -dd 'tcp[13] & 0x12 == 2'` turned round: drops the first
-/// packet of a connection (SYN without ACK) and keeps all others, so that handshakes under way end.
-const NO_CONNECTS: [SockFilter; 5] = [
-    SockFilter::new(0x30, 0, 0, 13),   // load the flags of the TCP header
-    SockFilter::new(0x54, 0, 0, 0x12), // only SYN and ACK
-    SockFilter::new(0x15, 0, 1, 0x02), // if it is SYN alone
-    SockFilter::new(0x06, 0, 0, 0),    // drop it
-    SockFilter::new(0x06, 0, 0, u32::MAX), // else keep all its bytes
-];
-
 /// A connection on its way to the thread that serves it.
-pub(super) type Handed = (StdTcpStream, Place);
+pub(super) type Handed = (StdStream, Place);
 
 /// Accepts connections on one thread.
 pub(super) struct Acceptor<'a> {
@@ -49,18 +39,19 @@ impl Acceptor<'_> {
     /// Accepts until `stopped` resolves, then what clients have connected until then.
     pub(super) async fn run(
         self,
-        listener: TcpListener,
+        listeners: Vec<Listener>,
         routes: &impl Routes,
         stopped: impl Future<Output = ()>,
     ) {
         let mut stopped = pin!(stopped);
+        let mut first = 0;
         loop {
             let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+                accepted = accept(&listeners, &mut first) => accepted,
                 () = &mut stopped => break,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok(stream) => {
                     self.admit(stream, routes);
                     self.clients.places.settle().await;
                 }
@@ -69,13 +60,15 @@ impl Acceptor<'_> {
                 Err(error) => tracing::debug!(%error, "cannot accept a connection"),
             }
         }
-        if let Err(error) = self.close(listener, routes).await {
-            tracing::warn!(%error, "cannot accept what is queued");
+        for listener in listeners {
+            if let Err(error) = self.close(listener, routes).await {
+                tracing::warn!(%error, "cannot accept what is queued");
+            }
         }
     }
 
     /// Gives a connection a place and a thread, or refuses it.
-    fn admit(&self, stream: TcpStream, routes: &impl Routes) {
+    fn admit(&self, stream: Stream, routes: &impl Routes) {
         let Some(place) = self.clients.places.take(self.home) else {
             return self.clients.refuse(stream);
         };
@@ -98,18 +91,14 @@ impl Acceptor<'_> {
     }
 
     /// Closes the listener when its queue is empty, since closing resets what is in it. The kernel must add
-    /// nothing meanwhile: it drops the first packets of further connections. A client that connects just then
-    /// learns a second later, when its kernel repeats the packet, that nobody listens.
-    async fn close(&self, listener: TcpListener, routes: &impl Routes) -> io::Result<()> {
-        let listener = listener.into_std()?;
-        // Without the filter a connection is lost if it comes between the last accept and the close.
-        let _ = SockRef::from(&listener).attach_filter(&NO_CONNECTS);
+    /// nothing meanwhile.
+    async fn close(&self, listener: Listener, routes: &impl Routes) -> io::Result<()> {
+        let closing = listener.into_std()?.refuse_connects();
         let mut shortages = 0;
         loop {
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    stream.set_nonblocking(true)?;
-                    self.admit(TcpStream::from_std(stream)?, routes);
+            match closing.accept() {
+                Ok(stream) => {
+                    self.admit(stream, routes);
                     self.clients.places.settle().await;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -124,6 +113,22 @@ impl Acceptor<'_> {
             }
         }
     }
+}
+
+/// Accepts from any listener. The one after the last that had a connection is looked at first, so a busy one does not
+/// keep the others waiting.
+async fn accept(listeners: &[Listener], first: &mut usize) -> io::Result<Stream> {
+    poll_fn(|context| {
+        for step in 0..listeners.len() {
+            let at = (*first + step) % listeners.len();
+            if let Poll::Ready(accepted) = listeners[at].poll_accept(context) {
+                *first = at + 1;
+                return Poll::Ready(accepted);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// Whether accept(2) failed for lack of file descriptors or memory, which the next call lacks as well.

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::unconstrained;
 use tokio::time::timeout;
@@ -21,14 +19,12 @@ use super::metrics::Connections;
 use super::places::{Place, Places, Slot};
 use super::requests::{Requests, Routes};
 use super::shortcut::Shortcut;
+use super::stream::Stream;
 
 /// Longest request head, in bytes. hyper answers 431 (or 414) to a longer one.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
 /// Connections over the limit that are answered 503 at once; any more are closed without an answer.
 pub(super) const MAX_REFUSALS: usize = 64;
-/// Bytes that the kernel takes for a client that does not read. Linux would take megabytes, and would
-/// ask for more only after a third of them, so that a slow reader would look as if it did not read.
-const SEND_BUFFER: usize = 64 * 1024;
 /// Waits for a request until hyper leaves a connection whose next one may be answered without it. A few, since
 /// making hyper again takes a microsecond, and what one client asks is often alike.
 const WAITS_WITH_HYPER: u32 = 8;
@@ -85,18 +81,15 @@ impl Clients {
     }
 
     /// Spawns a task that answers 503, if there are not too many.
-    pub(super) fn refuse(&self, stream: TcpStream) {
+    pub(super) fn refuse(&self, stream: Stream) {
         if let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() {
             tokio::spawn(refuse(stream, Arc::clone(&self.refusal), place));
         }
     }
 
     /// Spawns a task that serves the connection.
-    pub(super) fn serve(&self, stream: TcpStream, place: Place, routes: impl Routes) {
-        // Nagle's algorithm would delay small answers. If this fails, the connection is gone and
-        // reading from it says so.
-        let _ = stream.set_nodelay(true);
-        let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER);
+    pub(super) fn serve(&self, stream: Stream, place: Place, routes: impl Routes) {
+        stream.prepare();
         let stream = Timed::new(stream, self.timeouts, place.slot());
         let (stopped, shortcut) = (self.stop.subscribe(), self.shortcut);
         tokio::spawn(async move {
@@ -117,7 +110,7 @@ impl Clients {
 
 /// Serves a connection until it ends. hyper is there only while it has something to do.
 async fn converse(
-    mut stream: Timed<TcpStream>,
+    mut stream: Timed<Stream>,
     slot: &Arc<Slot>,
     mut routes: impl Routes,
     shortcut: Option<Shortcut>,
@@ -197,11 +190,11 @@ impl<F: Future + Unpin> Stop<F> {
 /// Serves requests until the connection ends, or returns its stream and routes if the next head is not there
 /// soon; if a shortcut may answer it, after a few waits.
 async fn serve<R: Routes, F: Future + Unpin>(
-    mut connection: http1::Connection<TokioIo<Timed<TcpStream>>, Requests<R>>,
+    mut connection: http1::Connection<TokioIo<Timed<Stream>>, Requests<R>>,
     slot: &Slot,
     stop: &mut Stop<F>,
     has_shortcut: bool,
-) -> hyper::Result<Option<(Timed<TcpStream>, R)>> {
+) -> hyper::Result<Option<(Timed<Stream>, R)>> {
     let mut waits = 0;
     let served = poll_fn(|context| {
         let mut polled = Pin::new(&mut connection).poll(context);
@@ -239,7 +232,7 @@ fn refusal(service: &str) -> String {
 
 /// Answers 503 to a connection over the limit and closes it. Reads the request first: closing with
 /// unread data resets the connection, and the client would lose the answer.
-async fn refuse(mut stream: TcpStream, refusal: Arc<str>, place: OwnedSemaphorePermit) {
+async fn refuse(mut stream: Stream, refusal: Arc<str>, place: OwnedSemaphorePermit) {
     let talk = async {
         let mut request = [0; 4096];
         let _ = stream.read(&mut request).await?;
@@ -261,10 +254,11 @@ mod tests {
     use axum::body::{Body, Bytes};
     use axum::routing::get;
     use hyper::body::Frame;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::time::{Sleep, sleep};
 
     use super::super::accept::Acceptor;
+    use super::super::listener::Listener;
     use super::*;
 
     /// Longer than hyper stays while a connection waits for a head.
@@ -306,7 +300,7 @@ mod tests {
             .route("/", get(move || async move { pauses() }).post(|body: String| async { body }));
         let server = tokio::spawn(async move {
             let acceptor = Acceptor { clients: &clients, home: Some(0), threads: Vec::new() };
-            acceptor.run(listener, &routes, std::future::pending()).await;
+            acceptor.run(vec![Listener::Tcp(listener)], &routes, std::future::pending()).await;
         });
         let mut client = TcpStream::connect(address).await.unwrap();
         for _ in 0..2 {

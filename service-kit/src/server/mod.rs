@@ -9,6 +9,7 @@ mod conditional;
 mod connection;
 mod distribution;
 mod limits;
+mod listener;
 pub mod metrics;
 mod per_thread;
 mod places;
@@ -16,8 +17,10 @@ mod process_metrics;
 mod requests;
 mod shortcut;
 mod shutdown;
+mod stream;
 pub mod telemetry;
 mod threads;
+mod unix_socket;
 
 use std::future::Future;
 use std::io;
@@ -25,8 +28,8 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
-use anyhow::Context;
-use tokio::net::{TcpListener, TcpSocket};
+use anyhow::{Context, anyhow};
+use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use accept::Acceptor;
@@ -35,12 +38,15 @@ use clients::Clients;
 pub use conditional::{OfUnknownLength, is_known, not_modified};
 pub use connection::Timeouts;
 pub use limits::{allow_connections, connections_up_to};
+use listener::{Listener, Port, listen_tcp};
 use metrics::Connections;
 pub use requests::{InUse, RequestBody, Routes};
 pub use shortcut::{AnswerPlain, Plain, Shortcut, end_answer};
 pub use shutdown::shutdown_signal;
 use threads::Public;
 pub use threads::{ServeMode, Threads};
+
+use crate::ListenAddr;
 
 /// Connections to the admin listener at once.
 const MAX_ADMIN_CONNECTIONS: usize = 64;
@@ -65,6 +71,17 @@ pub struct Serving {
     pub drain_timeout: Duration,
 }
 
+/// What a public listener is bound to.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'a> {
+    /// The addresses, one at least.
+    pub addresses: &'a [ListenAddr],
+    /// The name of the variable that sets them.
+    pub variable: &'a str,
+    /// Whether a Unix socket may be taken from a service that still listens there.
+    pub takes_over: bool,
+}
+
 /// The bound sockets.
 pub struct Listeners {
     public: Public,
@@ -77,31 +94,38 @@ impl Listeners {
     /// # Errors
     /// If an address cannot be bound; the error names it and its variable.
     pub async fn bind(
-        public: (SocketAddr, &str),
+        (addr, variable): (SocketAddr, &str),
         admin: (SocketAddr, &str),
     ) -> anyhow::Result<Self> {
+        let public = Binding { addresses: &[addr.into()], variable, takes_over: false };
         Self::bind_for(Threads::default(), public, admin).await
     }
 
-    /// As [`Listeners::bind`], for [`serve`] on several threads. Call it on their [`Threads::runtime`].
+    /// As [`Listeners::bind`], with other public addresses, for [`serve`] on several threads. Call it on their
+    /// [`Threads::runtime`].
     ///
     /// # Errors
     /// As [`Listeners::bind`].
     pub async fn bind_for(
         threads: Threads,
-        (addr, variable): (SocketAddr, &str),
+        public: Binding<'_>,
         admin: (SocketAddr, &str),
     ) -> anyhow::Result<Self> {
-        let public = Public::bind(threads, addr).with_context(|| cannot(addr, variable))?;
-        Ok(Listeners { public, admin: bind(admin).await? })
+        // The last to be bound is the one that may take a running service's place.
+        let admin = bind(admin).await?;
+        let bound = Public::bind(threads, public.addresses, public.takes_over);
+        let public = bound
+            .map_err(|(addr, error)| anyhow!(error).context(cannot(&addr, public.variable)))?;
+        Ok(Listeners { public, admin })
     }
 
-    /// The public address, with the real port if port 0 was asked for.
+    /// The public addresses, separated by commas, with the real port where port 0 was asked for.
     ///
     /// # Errors
     /// Those of getsockname(2).
-    pub fn addr(&self) -> io::Result<SocketAddr> {
-        self.public.first.local_addr()
+    pub fn addr(&self) -> io::Result<String> {
+        let addresses = self.public.addresses()?;
+        Ok(addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
     }
 
     /// The address of health and metrics, likewise.
@@ -118,24 +142,11 @@ impl Listeners {
 /// # Errors
 /// If the address cannot be bound; the error names it and its variable.
 pub async fn bind((addr, variable): (SocketAddr, &str)) -> anyhow::Result<TcpListener> {
-    listen(addr).with_context(|| cannot(addr, variable))
+    let bound = listen_tcp(addr, Port::Alone).and_then(TcpListener::from_std);
+    bound.with_context(|| cannot(&addr.into(), variable))
 }
 
-/// Connections that the kernel accepts for a listener before the service does. The 128 of tokio's `bind` are one
-/// burst while the machine is busy: the kernel drops the next ones, and their clients try again after a second, when
-/// nginx has given up. If the service hangs, a proxy cannot connect once the queue is full, and gives up sooner than
-/// with all of its requests in a longer one.
-const BACKLOG: u16 = 1024;
-
-fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if addr.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // As tokio's `bind` has it: a service that starts anew need not wait until old connections are forgotten.
-    socket.set_reuseaddr(true)?;
-    socket.bind(addr)?;
-    socket.listen(BACKLOG.into())
-}
-
-fn cannot(addr: SocketAddr, variable: &str) -> String {
+fn cannot(addr: &ListenAddr, variable: &str) -> String {
     format!("cannot listen on {addr} ({variable})")
 }
 
@@ -172,11 +183,11 @@ pub async fn serve(
     .await
 }
 
-/// As [`serve`], for a service that accepts its connections itself. `accept` gets the public listener
+/// As [`serve`], for a service that accepts its connections itself. `accept` gets the `public` listener
 /// and a future that resolves when it must stop accepting. It returns what remains to be awaited, which
-/// the drain timeout bounds.
+/// the drain timeout bounds. [`bind`] makes both listeners.
 pub async fn serve_with<Stopped, Rest>(
-    listeners: Listeners,
+    (public, admin_listener): (TcpListener, TcpListener),
     serving: &Serving,
     admin: Admin,
     shutdown: Stopped,
@@ -185,11 +196,10 @@ pub async fn serve_with<Stopped, Rest>(
     Stopped: Future<Output = ()>,
     Rest: Future<Output = ()>,
 {
-    let public = listeners.public.first;
     let accept =
         async |stopped: Pin<Box<dyn Future<Output = ()> + '_>>| Ok(accept(public, stopped).await);
     // It cannot fail: this closure does not.
-    let _ = serve_until(listeners.admin, serving, admin, shutdown, accept).await;
+    let _ = serve_until(admin_listener, serving, admin, shutdown, accept).await;
 }
 
 /// Serves `admin`, and what `accept` serves until its future resolves.
@@ -267,6 +277,6 @@ async fn serve_admin_on(
 ) -> Clients {
     let clients = Clients::new(service, timeouts, MAX_ADMIN_CONNECTIONS, 1, Connections::default());
     let acceptor = Acceptor { clients: &clients, home: Some(0), threads: Vec::new() };
-    acceptor.run(listener, &admin.into_router(), stopped).await;
+    acceptor.run(vec![Listener::Tcp(listener)], &admin.into_router(), stopped).await;
     clients
 }

@@ -4,22 +4,21 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdTcpListener};
 use std::num::NonZeroU16;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use anyhow::Context;
-use socket2::{Domain, Protocol, Socket, Type};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
 
 use super::accept::{Acceptor, Handed};
 use super::clients::Clients;
+use super::listener::{Listener, Port, StdListener, listen_tcp};
 use super::requests::Routes;
-use super::{BACKLOG, listen};
+use super::stream::Stream;
+use crate::ListenAddr;
 
 /// How threads share connections. With one thread all are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -69,25 +68,39 @@ impl Default for Threads {
     }
 }
 
-/// The public listener, or one for each thread. All are open before any connection is served.
+/// The public listeners. All are open before any connection is served.
 pub(super) struct Public {
-    pub(super) first: TcpListener,
-    others: Vec<StdTcpListener>,
+    /// Those of each thread that accepts; the first thread has one of every address.
+    listeners: Vec<Vec<StdListener>>,
     threads: Threads,
 }
 
 impl Public {
-    /// Listens on `addr` as often as these threads need.
-    pub(super) fn bind(threads: Threads, addr: SocketAddr) -> io::Result<Self> {
-        if threads.mode != ServeMode::Reuseport || !threads.are_apart() {
-            return Ok(Public { first: listen(addr)?, others: Vec::new(), threads });
+    /// Listens on all of `addresses`, on a port as often as these threads need. A Unix socket has one listener
+    /// however many threads there are: the thread that accepts passes connections on.
+    ///
+    /// # Errors
+    /// The address that cannot be bound, and why.
+    pub(super) fn bind(
+        threads: Threads,
+        addresses: &[ListenAddr],
+        takes_over: bool,
+    ) -> Result<Self, (ListenAddr, io::Error)> {
+        let is_joined = threads.mode == ServeMode::Reuseport && threads.are_apart();
+        let accepting = if is_joined { threads.count.get() } else { 1 };
+        let mut listeners: Vec<Vec<StdListener>> = (0..accepting).map(|_| Vec::new()).collect();
+        // A socket that is taken over comes last: nothing can fail after it.
+        let (unix, tcp): (Vec<_>, Vec<_>) =
+            addresses.iter().partition(|addr| matches!(addr, ListenAddr::Unix(_)));
+        for addr in tcp.into_iter().chain(unix) {
+            bind_one(addr, &mut listeners, takes_over).map_err(|error| (addr.clone(), error))?;
         }
-        let first = listen_beside(addr, false)?;
-        // The real port, if any was asked for.
-        let addr = first.local_addr()?;
-        let others = (1..threads.count.get()).map(|_| listen_beside(addr, true));
-        let others = others.collect::<io::Result<_>>()?;
-        Ok(Public { first: TcpListener::from_std(first)?, others, threads })
+        Ok(Public { listeners, threads })
+    }
+
+    /// The addresses, with the real ports.
+    pub(super) fn addresses(&self) -> io::Result<Vec<ListenAddr>> {
+        self.listeners.iter().take(1).flatten().map(StdListener::addr).collect()
     }
 
     /// How many threads share the limits.
@@ -102,33 +115,29 @@ impl Public {
         routes: R,
         stopped: impl Future<Output = ()>,
     ) -> anyhow::Result<Rest> {
+        let mut listeners = self.listeners.into_iter();
         if !self.threads.are_apart() {
+            let listeners = on_this_runtime(listeners.next().unwrap_or_default())?;
             let acceptor = Acceptor { clients: &clients, home: Some(0), threads: Vec::new() };
-            acceptor.run(self.first, &routes, stopped).await;
+            acceptor.run(listeners, &routes, stopped).await;
             return Ok(Rest::Here(clients));
         }
         let (stop, _) = watch::channel(false);
         let count = self.threads.count.get();
         let (threads, inboxes): (Vec<_>, Vec<_>) = (0..count).map(|_| unbounded_channel()).unzip();
         let is_acceptor = self.threads.mode == ServeMode::Acceptor;
-        let (mut first, mut others) = (Some(self.first), self.others.into_iter());
         let mut ended = Vec::new();
         for (home, inbox) in (0..count).zip(inboxes) {
-            let listener = match is_acceptor {
-                true => None,
-                false => {
-                    first.take().map(TcpListener::into_std).transpose()?.or_else(|| others.next())
-                }
-            };
-            let accepts = listener.map(|listener| (listener, threads.clone()));
+            let accepted = if is_acceptor { None } else { listeners.next() };
+            let accepts = accepted.map(|listeners| (listeners, threads.clone()));
             let clients = clients.of_another_thread();
             let worker = Worker { home, accepts, inbox, clients, stop: stop.subscribe() };
             ended.push(worker.start(routes.clone())?);
         }
-        match first {
-            Some(listener) => {
+        match listeners.next() {
+            Some(listeners) => {
                 let acceptor = Acceptor { clients: &clients, home: None, threads };
-                acceptor.run(listener, &routes, stopped).await;
+                acceptor.run(on_this_runtime(listeners)?, &routes, stopped).await;
             }
             None => {
                 drop(threads);
@@ -140,25 +149,39 @@ impl Public {
     }
 }
 
-/// Listens where other sockets of this process do or will. Unless it `joins` them, the port must be free: with
-/// `SO_REUSEPORT` alone a second process of the same user would take half of the connections.
-fn listen_beside(addr: SocketAddr, joins: bool) -> io::Result<StdTcpListener> {
-    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_nonblocking(true)?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(joins)?;
-    socket.bind(&addr.into())?;
-    socket.set_reuse_port(true)?;
-    socket.listen(BACKLOG.into())?;
-    Ok(socket.into())
+/// Adds the listeners of one address to those of the threads.
+fn bind_one(
+    addr: &ListenAddr,
+    threads: &mut [Vec<StdListener>],
+    takes_over: bool,
+) -> io::Result<()> {
+    let Some((first, others)) = threads.split_first_mut() else { return Ok(()) };
+    match addr {
+        ListenAddr::Unix(path) => first.push(StdListener::unix(path, takes_over)?),
+        ListenAddr::Tcp(addr) => {
+            let port = if others.is_empty() { Port::Alone } else { Port::First };
+            let listener = listen_tcp(*addr, port)?;
+            // The real port, if any was asked for.
+            let addr = listener.local_addr()?;
+            first.push(StdListener::Tcp(listener));
+            for thread in others {
+                thread.push(StdListener::Tcp(listen_tcp(addr, Port::Another)?));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn on_this_runtime(listeners: Vec<StdListener>) -> io::Result<Vec<Listener>> {
+    listeners.into_iter().map(Listener::try_from).collect()
 }
 
 /// A thread that serves, before it starts.
 struct Worker {
     /// Its number.
     home: u16,
-    /// Its listener and the ways to all threads, if it accepts.
-    accepts: Option<(StdTcpListener, Vec<UnboundedSender<Handed>>)>,
+    /// Its listeners and the ways to all threads, if it accepts.
+    accepts: Option<(Vec<StdListener>, Vec<UnboundedSender<Handed>>)>,
     /// What other threads have accepted for it.
     inbox: UnboundedReceiver<Handed>,
     clients: Clients,
@@ -202,19 +225,19 @@ impl Worker {
     async fn serve_all(mut self, routes: impl Routes) -> io::Result<()> {
         let clients = &self.clients;
         let accepts = async {
-            let Some((listener, threads)) = self.accepts else { return Ok(()) };
+            let Some((listeners, threads)) = self.accepts else { return Ok(()) };
             let stopped = async {
                 // An error means the end as well.
                 let _ = self.stop.changed().await;
             };
             let acceptor = Acceptor { clients, home: Some(self.home), threads };
-            acceptor.run(TcpListener::from_std(listener)?, &routes, stopped).await;
+            acceptor.run(on_this_runtime(listeners)?, &routes, stopped).await;
             Ok(())
         };
         let receives = async {
             // Ends when no thread accepts any more.
             while let Some((stream, place)) = self.inbox.recv().await {
-                match TcpStream::from_std(stream) {
+                match Stream::try_from(stream) {
                     Ok(stream) => clients.serve(stream, place, routes.clone()),
                     Err(error) => tracing::debug!(%error, "cannot take a connection"),
                 }

@@ -70,6 +70,9 @@ fn print_urls(settings: &Settings, ours: bool) {
     println!("  live page    http://{}/", at.proxy_admin);
     println!("  Prometheus   http://{}/prometheus/", at.proxy_admin);
     println!("  logs, data   {}", settings.run_dir.display());
+    if ours && let Err(reason) = settings.new_socket() {
+        println!("  slower       nginx reaches qr-service over TCP: {reason}");
+    }
     for name in ramp::prepared(&settings.nginx_dir()) {
         let nginx = settings.nginx(&name);
         if let (Ok(split), Ok(route)) = (ramp::current(&nginx.route_dir()), ramp::route_of(&nginx))

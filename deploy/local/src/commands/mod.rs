@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use route::BaseUrl;
+use route::SideUrl;
 use stack::settings::{beside, repository, routes, sides};
 use stack::{Addresses, Key, Settings, Share};
 
@@ -92,10 +92,10 @@ struct Place {
     routes: Option<PathBuf>,
     /// The app, if it already runs: nginx, edge, shadow and Prometheus start around it and --new-url
     #[arg(long, value_name = "URL", requires = "new_url")]
-    old_url: Option<BaseUrl>,
+    old_url: Option<SideUrl>,
     /// What takes over, if it already runs
     #[arg(long, value_name = "URL", requires = "old_url")]
-    new_url: Option<BaseUrl>,
+    new_url: Option<SideUrl>,
     /// The new side's share of each route at start, in percent
     /// [default: the last one, at first the route file's]
     #[arg(long, env = "STACK_SPLIT", value_name = "PERCENT")]

@@ -249,12 +249,12 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
         }
         fs::write(dir.join(file), text).unwrap();
     }
-    let url = |address: SocketAddr| format!("http://{address}").parse().unwrap();
+    let url = |address: SocketAddr| format!("http://{address}");
     let upstreams = Upstreams {
-        old: url(at.old),
-        new: url(at.new),
-        shadow: url(at.shadow),
-        prometheus: url(at.prometheus),
+        old: url(at.old).parse().unwrap(),
+        new: url(at.new).parse().unwrap(),
+        shadow: url(at.shadow).parse().unwrap(),
+        prometheus: url(at.prometheus).parse().unwrap(),
     };
     for (name, text) in route::render::all(routes, &upstreams) {
         fs::write(dir.join(name), text).unwrap();

@@ -21,17 +21,18 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::file::{Body, Fallback, Route, Side};
+use crate::file::{Body, Fallback, Route};
 use crate::path::Path;
+use crate::side::{Side, SideUrl};
 use crate::units::{BaseUrl, Time};
 
 /// Where the sides of all routes are, and what else nginx asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upstreams {
     /// The app. It answers every path that no route has.
-    pub old: BaseUrl,
+    pub old: SideUrl,
     /// The new side of the routes that do not name one of their own.
-    pub new: BaseUrl,
+    pub new: SideUrl,
     /// The shadow.
     pub shadow: BaseUrl,
     /// Prometheus.
@@ -88,7 +89,7 @@ fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
     let mut text = format!("{HEAD}{UPSTREAMS}");
     watched(&mut text, "new", &upstreams.new, ROUTE_PAUSE, KEPT);
     watched(&mut text, "old", &upstreams.old, APP_PAUSE, KEPT);
-    watched(&mut text, "shadow", &upstreams.shadow, SHADOW_PAUSE, 16);
+    watched(&mut text, "shadow", &upstreams.shadow.clone().into(), SHADOW_PAUSE, 16);
     let _ = write!(
         text,
         "\nupstream prometheus {{\n    server {};\n}}\n",
@@ -121,15 +122,15 @@ fn upstreams(routes: &[Route], upstreams: &Upstreams) -> String {
 }
 
 /// A group of a server that may be down or hang.
-fn watched(text: &mut String, name: &str, url: &BaseUrl, pause: &str, kept: u32) {
-    let listing = format!("    server {} max_fails=3 fail_timeout={pause};\n", url.authority());
+fn watched(text: &mut String, name: &str, url: &SideUrl, pause: &str, kept: u32) {
+    let listing = format!("    server {} max_fails=3 fail_timeout={pause};\n", url.server());
     group(text, name, &listing.repeat(2), kept);
 }
 
 /// A group that takes so many requests at once and refuses all beyond. nginx counts connections by
 /// group.
-fn bounded(text: &mut String, name: &str, url: &BaseUrl, limit: u32) {
-    let listing = format!("    server {} max_conns={limit};\n", url.authority());
+fn bounded(text: &mut String, name: &str, url: &SideUrl, limit: u32) {
+    let listing = format!("    server {} max_conns={limit};\n", url.server());
     group(text, name, &listing, 16);
 }
 

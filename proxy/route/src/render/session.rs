@@ -40,7 +40,7 @@ pub(super) fn upstreams(route: &Route) -> String {
                 text,
                 "\n# max_fails=0: a side that is marked as down could not complete the pairs that it holds.\n\
                  upstream {name}_{which} {{\n    zone {name}_{which} 64k;\n    server {} max_fails=0;\n}}\n",
-                url.authority()
+                url.server()
             );
         }
     }

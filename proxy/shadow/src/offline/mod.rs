@@ -11,7 +11,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use http::uri::PathAndQuery;
 use indicatif::{ProgressBar, ProgressStyle};
-use route::BaseUrl;
+use route::SideUrl;
 use service_kit::arguments::timeout;
 
 use crate::asked::Asked;
@@ -56,7 +56,7 @@ pub(crate) struct Options {
         value_name = "URL",
         default_value = "http://127.0.0.1:42069"
     )]
-    new: BaseUrl,
+    new: SideUrl,
 
     /// The old side, of routes that do not name their own
     #[arg(
@@ -65,7 +65,7 @@ pub(crate) struct Options {
         value_name = "URL",
         default_value = "http://127.0.0.1:3000"
     )]
-    old: BaseUrl,
+    old: SideUrl,
 
     /// Longest wait for an answer
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]

@@ -44,7 +44,8 @@ pub(crate) struct Replayed {
 impl Replayed {
     /// `None` if the route is none of sessions, or its sides do not say where they describe theirs.
     pub(crate) fn of(route: &route::Route) -> Option<Self> {
-        let addresses = |side: &route::Side| Some((side.url.clone()?, side.admin.clone()?));
+        let addresses =
+            |side: &route::Side| Some((side.url.as_ref()?.tcp()?.clone(), side.admin.clone()?));
         let (new, old) = (addresses(&route.file.new)?, addresses(&route.file.old)?);
         let prefix = route.file.path.to_string().trim_end_matches('*').to_owned();
         let name = Arc::from(route.name.as_str());

@@ -206,8 +206,13 @@ pub(crate) fn built(name: &str) -> PathBuf {
 
 /// The real qr-service.
 pub(crate) fn qr_service() -> Service {
+    qr_service_on("127.0.0.1:0")
+}
+
+/// The same, on these addresses.
+pub(crate) fn qr_service_on(addresses: &str) -> Service {
     let mut command = Command::new(built("qr-service"));
-    command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    command.env_clear().env("QR_ADDR", addresses).env("QR_ADMIN_ADDR", "127.0.0.1:0");
     Service::start(&mut command)
 }
 

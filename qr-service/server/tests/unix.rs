@@ -1,0 +1,159 @@
+//! The service on a Unix socket, as a process.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use service_kit::testing::{Service, get, read_status};
+use tempfile::TempDir;
+
+const PICTURE: &str = "GET /qrcode?text=a HTTP/1.1\r\nhost: x\r\n\r\n";
+
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("qr.sock");
+    (folder, socket)
+}
+
+fn command(addr: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
+    command.env_clear().env("QR_ADDR", addr).env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    command
+}
+
+fn on(socket: &Path) -> String {
+    format!("unix:{}", socket.display())
+}
+
+fn dial(socket: &Path) -> BufReader<UnixStream> {
+    let stream = UnixStream::connect(socket).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    BufReader::new(stream)
+}
+
+/// Sends a request; returns the status.
+fn ask(stream: &mut BufReader<UnixStream>, request: &str) -> u16 {
+    stream.get_mut().write_all(request.as_bytes()).unwrap();
+    read_status(stream, false)
+}
+
+#[test]
+fn a_socket_answers_as_the_port_beside_it() {
+    let (_folder, socket) = folder();
+    let service = Service::start(&mut command(&format!("127.0.0.1:0,{}", on(&socket))));
+    let answer = |text: String| {
+        let head = text.lines().filter(|line| !line.starts_with("x-request-id: "));
+        let head = head.filter(|line| !line.starts_with("date: "));
+        head.collect::<Vec<_>>().join("\n")
+    };
+    for path in ["/qrcode?text=a", "/qrcode", "/qrcode?text=%FF", "/nothing"] {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let local = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(local.starts_with("HTTP/1.1 "), "{local}");
+        assert_eq!(answer(local), answer(get(service.addr, path)), "{path}");
+    }
+    // On a connection that stays, with and without the shortcut, and pipelined.
+    let mut stream = dial(&socket);
+    for request in [PICTURE, "GET / HTTP/1.1\r\nhost: x\r\n\r\n", PICTURE] {
+        ask(&mut stream, request);
+    }
+    stream.get_mut().write_all(PICTURE.repeat(3).as_bytes()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(read_status(&mut stream, false), 200);
+    }
+}
+
+#[test]
+fn a_socket_that_a_kill_left_is_replaced_and_one_in_use_is_refused() {
+    let (_folder, socket) = folder();
+    let mut first = Service::start(&mut command(&on(&socket)));
+    let refused = command(&on(&socket)).output().unwrap();
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let expected = format!(
+        "qr-service: cannot listen on {} (QR_ADDR): another process listens there\n",
+        on(&socket)
+    );
+    assert_eq!(error, expected);
+    first.signal("KILL");
+    first.wait();
+    assert!(socket.exists(), "nobody removed it");
+    let mut second = Service::start(&mut command(&on(&socket)));
+    assert_eq!(ask(&mut dial(&socket), PICTURE), 200);
+    second.signal("TERM");
+    assert_eq!(second.wait(), Some(0));
+    assert!(!socket.exists());
+}
+
+#[test]
+fn what_is_no_address_is_reported_before_anything_is_bound() {
+    let long = format!("unix:/tmp/{}", "a".repeat(120));
+    for (addr, reason) in [
+        ("unix:qr.sock", "must be unix:/PATH, from the root of the file system"),
+        (&long, "the path has 125 bytes, and that of a Unix socket at most 106"),
+        ("127.0.0.1:0,", "must be IP:PORT or unix:/PATH"),
+    ] {
+        let output = command(addr).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("(QR_ADDR)") && error.contains(reason), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+/// Each client keeps its connection and connects anew when the service closes it, as a proxy does. The first request
+/// on a connection must be answered: a proxy would not repeat it.
+#[test]
+fn a_rolling_restart_loses_no_request() {
+    let (_folder, socket) = folder();
+    let start =
+        |takes_over: &str| Service::start(command(&on(&socket)).env("QR_TAKE_OVER", takes_over));
+    let mut service = start("false");
+    let ends = Arc::new(AtomicBool::new(false));
+    let client = |_| {
+        let (socket, ends) = (socket.clone(), Arc::clone(&ends));
+        thread::spawn(move || {
+            let (mut answered, mut connected) = (0, 0);
+            while !ends.load(Ordering::SeqCst) {
+                let mut stream = dial(&socket);
+                assert_eq!(ask(&mut stream, PICTURE), 200, "the first request");
+                connected += 1;
+                // It may close while it is kept.
+                while !ends.load(Ordering::SeqCst)
+                    && stream.get_mut().write_all(PICTURE.as_bytes()).is_ok()
+                {
+                    if stream.fill_buf().is_ok_and(|begun| !begun.is_empty()) {
+                        assert_eq!(read_status(&mut stream, false), 200);
+                        answered += 1;
+                    } else {
+                        break;
+                    }
+                }
+            }
+            (answered, connected)
+        })
+    };
+    let clients: Vec<_> = (0..4).map(client).collect();
+    for _ in 0..5 {
+        thread::sleep(Duration::from_millis(100));
+        let mut old = std::mem::replace(&mut service, start("true"));
+        old.signal("TERM");
+        assert_eq!(old.wait(), Some(0));
+    }
+    ends.store(true, Ordering::SeqCst);
+    for client in clients {
+        let (answered, connected) = client.join().unwrap();
+        assert!(answered > 10 && connected > 1, "{answered} answers on {connected} connections");
+    }
+}

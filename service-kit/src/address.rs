@@ -1,0 +1,128 @@
+//! Where a service listens: a port, or a Unix socket for who is on the same machine.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::str::FromStr;
+
+/// Longest path of a socket. `sun_path` (unix(7)) has 108 bytes with the zero at the end, and a new socket's name
+/// has a byte more until it takes its place.
+const MAX_PATH_BYTES: usize = 106;
+
+/// The path of a Unix socket, written `unix:/PATH`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SocketPath(String);
+
+impl SocketPath {
+    /// The path itself.
+    pub fn path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+impl FromStr for SocketPath {
+    type Err = String;
+
+    /// The error does not repeat `text`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = text.strip_prefix("unix:").filter(|path| path.starts_with('/'));
+        let path = path.ok_or("must be unix:/PATH, from the root of the file system")?;
+        if path.len() > MAX_PATH_BYTES {
+            let length = path.len();
+            return Err(format!(
+                "the path has {length} bytes, and that of a Unix socket at most {MAX_PATH_BYTES}"
+            ));
+        }
+        if path.ends_with('/') {
+            return Err("this is a folder; the socket needs a name in it".to_owned());
+        }
+        // What separates addresses in a setting, and what means something in nginx' configuration.
+        let has_meaning =
+            |c: char| c.is_whitespace() || c.is_control() || ",;:{}$#\"'\\".contains(c);
+        match path.chars().find(|&c| has_meaning(c)) {
+            Some(c) => Err(format!("the path of a socket must not have {c:?}")),
+            None => Ok(SocketPath(path.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for SocketPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unix:{}", self.0)
+    }
+}
+
+/// An address that a service listens on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ListenAddr {
+    /// `IP:PORT`; port 0 takes a free one.
+    Tcp(SocketAddr),
+    /// `unix:/PATH`.
+    Unix(SocketPath),
+}
+
+impl From<SocketAddr> for ListenAddr {
+    fn from(addr: SocketAddr) -> Self {
+        ListenAddr::Tcp(addr)
+    }
+}
+
+impl FromStr for ListenAddr {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("unix:") {
+            return text.parse().map(ListenAddr::Unix);
+        }
+        text.parse().map(ListenAddr::Tcp).map_err(|_| "must be IP:PORT or unix:/PATH".to_owned())
+    }
+}
+
+impl fmt::Display for ListenAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ListenAddr::Tcp(addr) => addr.fmt(f),
+            ListenAddr::Unix(path) => path.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_port_or_a_path() {
+        for text in ["127.0.0.1:80", "[::1]:0", "unix:/run/qr.sock", "unix:/home/é/a.b_c~d"] {
+            assert_eq!(text.parse::<ListenAddr>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("", "must be IP:PORT or unix:/PATH"),
+            ("localhost:80", "must be IP:PORT or unix:/PATH"),
+            ("/run/qr.sock", "must be IP:PORT or unix:/PATH"),
+            ("unix:", "from the root"),
+            ("unix:qr.sock", "from the root"),
+            ("unix:/", "this is a folder"),
+            ("unix:/run/", "this is a folder"),
+            ("unix:/run/a b", "must not have ' '"),
+            ("unix:/run/a;b", "must not have ';'"),
+            ("unix:/run/$a", "must not have '$'"),
+        ] {
+            let error = text.parse::<ListenAddr>().unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_path_may_be_as_long_as_the_system_allows() {
+        let of = |bytes: usize| format!("unix:/{}", "a".repeat(bytes - 1)).parse::<ListenAddr>();
+        assert!(of(106).is_ok());
+        let error = of(107).unwrap_err();
+        assert_eq!(error, "the path has 107 bytes, and that of a Unix socket at most 106");
+    }
+}
