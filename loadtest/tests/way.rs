@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use loadtest::server::Cores;
 use loadtest::way::{Place, Way};
 use stack::settings::repository;
 
 #[test]
 fn nginx_takes_the_files_of_each_row_and_no_two_rows_have_the_same() {
-    let place = Place::new(&repository().join("proxy"), &Cores::all()).unwrap();
+    let place = Place::new(&repository().join("proxy")).unwrap();
     let mut seen = BTreeSet::new();
     for way in Way::all().into_iter().filter(|way| !matches!(way, Way::Instead(_))) {
         let folder = place.write(way).unwrap();

@@ -8,7 +8,7 @@ use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::server::Cores;
-use loadtest::way::{Idle, Place, Way, count, idle, of_both, time};
+use loadtest::way::{Behind, Idle, Over, Place, Spent, Way, count, idle, of_both, time};
 use loadtest::{exit_code, load, write, write_json};
 use qr_bench::quartiles;
 use serde::Serialize;
@@ -45,10 +45,10 @@ struct Arguments {
     /// The folder proxy/ of another checkout; parts that it lacks are left out
     #[arg(long, value_name = "FOLDER")]
     proxy: Option<PathBuf>,
-    /// The core of nginx
+    /// The core of nginx and of qr-service behind it
     #[arg(long, default_value = "0")]
     server_core: Cores,
-    /// The core of wrk, and of what stands behind nginx
+    /// The core of wrk, and of what answers as the shadow
     #[arg(long, default_value = "1")]
     load_core: Cores,
     /// Folder of the table
@@ -62,8 +62,22 @@ struct Row {
     name: String,
     /// Not counted for other proxies.
     instructions: Option<u64>,
-    /// Microseconds of processor time: quartiles over the rounds.
-    processor_us: Option<[f64; 3]>,
+    /// The rest is measured with --rounds: quartiles over them.
+    #[serde(flatten)]
+    timed: Option<Timed>,
+}
+
+#[derive(Serialize)]
+struct Timed {
+    /// Microseconds of processor time.
+    processor_us: [f64; 3],
+    /// Those of qr-service behind it.
+    behind_us: [f64; 3],
+    /// Requests per second of both on the core.
+    rate: [f64; 3],
+    /// The rate as a share of the barest proxy's in the same round, over a port and over a Unix socket.
+    of_barest: Option<[f64; 3]>,
+    of_barest_unix: Option<[f64; 3]>,
 }
 
 fn main() -> ExitCode {
@@ -82,7 +96,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return measure_idle(arguments, connections.into());
     }
     let source = arguments.proxy.clone().unwrap_or_else(|| repository().join("proxy"));
-    let place = Place::new(&source, &arguments.load_core)?;
+    let place = Place::new(&source)?;
+    let behind = Behind::start(&place, &arguments.server_core, &arguments.load_core)?;
     let only = &arguments.only;
     let wanted = |way: &Way| only.is_empty() || only.iter().any(|it| way.name().contains(it));
     let mut ways: Vec<Way> = Way::all().into_iter().filter(wanted).collect();
@@ -114,9 +129,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         if let Some(instructions) = instructions {
             eprintln!("{:<40} {instructions:>8} instructions", way.name());
         }
-        rows.push(Row { name: way.name(), instructions, processor_us: None });
+        rows.push(Row { name: way.name(), instructions, timed: None });
     }
-    measure_time(arguments, &place, &ways, &mut rows)?;
+    measure_time(arguments, (&place, &behind), &ways, &mut rows)?;
     let table = table(&rows);
     write_json(&arguments.out.join("way.json"), &rows)?;
     write(&arguments.out.join("way.md"), &table)?;
@@ -164,21 +179,46 @@ fn measure_idle(arguments: &Arguments, connections: usize) -> anyhow::Result<()>
 
 fn measure_time(
     arguments: &Arguments,
-    place: &Place,
+    (place, behind): (&Place, &Behind),
     ways: &[Way],
     rows: &mut [Row],
 ) -> anyhow::Result<()> {
     let cores = (&arguments.server_core, &arguments.load_core);
-    let mut times = vec![Vec::new(); ways.len()];
+    let mut spent = vec![Vec::new(); ways.len()];
     for round in 1..=arguments.rounds {
-        for (way, times) in ways.iter().zip(&mut times) {
-            let time = time(place, *way, cores, arguments.connections, arguments.seconds)?;
-            eprintln!("round {round}  {:<40} {:>6.2} µs", way.name(), 1e6 * time);
-            times.push(1e6 * time);
+        for (way, spent) in ways.iter().zip(&mut spent) {
+            let now = time(place, behind, *way, cores, arguments.connections, arguments.seconds)?;
+            eprintln!(
+                "round {round}  {:<40} {:>6.2} µs, qr-service {:>6.2} µs, {:>8.0} requests/s",
+                way.name(),
+                1e6 * now.proxy,
+                1e6 * now.behind,
+                now.rate
+            );
+            spent.push(now);
         }
     }
-    for (row, times) in rows.iter_mut().zip(times) {
-        row.processor_us = (!times.is_empty()).then(|| quartiles(times));
+    if arguments.rounds == 0 {
+        return Ok(());
+    }
+    let barest = |over| {
+        let at = ways.iter().position(|way| matches!(way, Way::Barest(it) if *it == over));
+        at.map(|at| spent[at].clone())
+    };
+    let (tcp, unix) = (barest(Over::Tcp), barest(Over::Unix));
+    for (row, spent) in rows.iter_mut().zip(&spent) {
+        let all = |of: fn(&Spent) -> f64| quartiles(spent.iter().map(of).collect());
+        let share = |barest: &Option<Vec<Spent>>| {
+            let pairs = spent.iter().zip(barest.as_ref()?);
+            Some(quartiles(pairs.map(|(ours, barest)| ours.rate / barest.rate).collect()))
+        };
+        row.timed = Some(Timed {
+            processor_us: all(|it| 1e6 * it.proxy),
+            behind_us: all(|it| 1e6 * it.behind),
+            rate: all(|it| it.rate),
+            of_barest: share(&tcp),
+            of_barest_unix: share(&unix),
+        });
     }
     Ok(())
 }
@@ -186,8 +226,9 @@ fn measure_time(
 fn table(rows: &[Row]) -> String {
     let of = |name: &str| rows.iter().find(|row| row.name == name);
     let mut text = String::from(
-        "| nginx | instructions a request | beside ours | processor time, µs (quartiles) |\n\
-         | --- | ---: | ---: | ---: |\n",
+        "| nginx | instructions a request | beside ours | processor time, µs (quartiles) | qr-service's, µs | \
+         requests/s of both on a core | of the barest's | of the barest's over a Unix socket |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
     for row in rows {
         let ours = of("ours").filter(|ours| ours.name != row.name);
@@ -196,10 +237,27 @@ fn table(rows: &[Row]) -> String {
             format!("{:+.1} %", 100.0 * (count as f64 / ours as f64 - 1.0))
         });
         let count = row.instructions.map_or(String::new(), |count| count.to_string());
-        let time = row.processor_us.map_or(String::new(), |[low, median, high]| {
-            format!("{median:.1} ({low:.1} - {high:.1})")
-        });
-        let _ = writeln!(text, "| {} | {count} | {change} | {time} |", row.name);
+        let _ = write!(text, "| {} | {count} | {change} |", row.name);
+        let Some(timed) = &row.timed else {
+            text += "  |  |  |  |  |\n";
+            continue;
+        };
+        let us = |[low, median, high]: [f64; 3]| format!("{median:.1} ({low:.1} - {high:.1})");
+        let share = |of: Option<[f64; 3]>| {
+            let percent = of.map(|of| of.map(|it| 100.0 * it));
+            percent.map_or(String::new(), |[low, it, high]| {
+                format!("{it:.0} % ({low:.0} - {high:.0})")
+            })
+        };
+        let [low, median, high] = timed.rate;
+        let _ = writeln!(
+            text,
+            " {} | {} | {median:.0} ({low:.0} - {high:.0}) | {} | {} |",
+            us(timed.processor_us),
+            us(timed.behind_us),
+            share(timed.of_barest),
+            share(timed.of_barest_unix)
+        );
     }
     text
 }

@@ -14,7 +14,7 @@ const CONNECTIONS: usize = 16;
 /// Requests of the shorter run; the difference to the longer one is without start and end.
 const FEWER: usize = 10 * CONNECTIONS;
 
-/// Instructions of nginx' one process per request, over so many requests.
+/// Instructions of nginx' one process per request, over so many requests. What stands behind nginx has to run.
 ///
 /// # Errors
 /// If valgrind is missing, or nginx does not start or does not answer 200.

@@ -2,7 +2,8 @@
 //! kept connections, and other proxies with the least.
 //!
 //! Instructions ([`count()`]) repeat on a busy machine, and are those of the process alone. Processor time
-//! ([`time()`]) has the kernel's work too, and needs a quiet machine.
+//! ([`time()`]) has the kernel's work too, and needs a quiet machine. Behind the proxy is qr-service, on the same core,
+//! so the rate of both together is measured with it.
 
 mod cache;
 mod clients;
@@ -17,8 +18,8 @@ pub use clients::ask;
 pub use count::{collected, count};
 pub use idle::{Idle, idle};
 pub use other::Other;
-pub use place::{Nginx, Place};
-pub use time::time;
+pub use place::{Behind, Nginx, Place};
+pub use time::{Spent, time};
 
 /// A change to a copy of nginx' files. Lines are compared without the spaces around them.
 #[derive(Clone, Copy, Debug)]
@@ -42,16 +43,23 @@ pub struct Part {
     pub edits: &'static [Edit],
 }
 
+/// How nginx reaches the new side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// A port of this machine.
+    Tcp,
+    /// A Unix socket, as on `make up`.
+    Unix,
+}
+
 /// What stands before the sides.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
     /// `proxy_pass` to a group with kept connections, and nothing else.
-    Barest,
-    /// The same over a Unix socket.
-    BarestUnix,
+    Barest(Over),
     /// Our files.
-    Ours,
-    /// Our files without a part.
+    Ours(Over),
+    /// Our files without a part, over a port.
     Without(&'static Part),
     /// Another proxy in nginx' place.
     Instead(Other),
@@ -61,9 +69,10 @@ impl Way {
     /// Its name in the table.
     pub fn name(self) -> String {
         match self {
-            Way::Barest => "barest".to_owned(),
-            Way::BarestUnix => "barest, over a Unix socket".to_owned(),
-            Way::Ours => "ours".to_owned(),
+            Way::Barest(Over::Tcp) => "barest".to_owned(),
+            Way::Barest(Over::Unix) => "barest, over a Unix socket".to_owned(),
+            Way::Ours(Over::Tcp) => "ours".to_owned(),
+            Way::Ours(Over::Unix) => "ours, over a Unix socket".to_owned(),
             Way::Without(part) => format!("without {}", part.name),
             Way::Instead(other) => other.program().to_owned(),
         }
@@ -72,9 +81,9 @@ impl Way {
     /// Every way, in the order of the table.
     pub fn all() -> Vec<Way> {
         let others = [Way::Instead(Other::Haproxy), Way::Instead(Other::Envoy)];
-        let ours = [Way::Barest, Way::BarestUnix, Way::Ours]
-            .into_iter()
-            .chain(PARTS.iter().map(Way::Without));
+        let both = [Over::Tcp, Over::Unix];
+        let whole = both.map(Way::Barest).into_iter().chain(both.map(Way::Ours));
+        let ours = whole.chain(PARTS.iter().map(Way::Without));
         ours.chain(others).collect()
     }
 }

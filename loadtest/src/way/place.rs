@@ -1,5 +1,4 @@
-//! A folder with nginx' files, and what stands behind nginx: another nginx that answers as the sides and the
-//! shadow do.
+//! A folder with nginx' files, and what stands behind nginx.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -13,40 +12,34 @@ use ramp::{Route, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::{Edit, Other, Way};
-use crate::server::Cores;
+use super::{Edit, Other, Over, Way};
+use crate::server::{Cores, built};
 
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// What the proxy's files have, in the order of [`Place::addresses`].
 const DEFAULTS: [&str; 5] =
     ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:42069", "127.0.0.1:3000", "127.0.0.1:42080"];
-/// A picture of a link of 53 bytes has so many bytes.
-const PICTURE_BYTES: usize = 393;
+/// Which of them is the new side's.
+const NEW: usize = 2;
 
-/// Servers behind nginx, and free addresses.
+/// A folder and free addresses.
 pub struct Place {
     folder: TempDir,
     /// The folder `proxy/` whose files are used.
     source: PathBuf,
     addresses: Vec<SocketAddr>,
-    _backends: Nginx,
 }
 
 impl Place {
-    /// Starts what stands behind nginx.
+    /// Takes nginx' files from `source`.
     ///
     /// # Errors
-    /// If nginx is missing or does not start.
-    pub fn new(source: &Path, backend_cores: &Cores) -> anyhow::Result<Self> {
+    /// If there is no temporary folder, or too few ports are free.
+    pub fn new(source: &Path) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         // None of them is a default one, which would be replaced twice.
         let addresses = service_kit::free_addresses(DEFAULTS.len())?;
-        let backends = folder.path().join("backends");
-        fs::create_dir(&backends)?;
-        fs::write(backends.join("nginx.conf"), backends_conf(&addresses, &socket(folder.path())))?;
-        let backends = Nginx::start(Command::new("nginx"), &backends, "", backend_cores)?;
-        backends.wait(addresses[2])?;
-        Ok(Place { folder, source: source.to_owned(), addresses, _backends: backends })
+        Ok(Place { folder, source: source.to_owned(), addresses })
     }
 
     /// Where nginx listens.
@@ -65,23 +58,20 @@ impl Place {
         }
         fs::create_dir_all(to.join("edge"))?;
         match way {
-            Way::Barest | Way::BarestUnix => {
-                let new = match way {
-                    Way::Barest => self.addresses[2].to_string(),
-                    _ => format!("unix:{}", socket(self.folder.path()).display()),
-                };
-                fs::write(to.join("nginx.conf"), barest_conf(self.proxy(), &new))?;
+            Way::Barest(over) => {
+                fs::write(to.join("nginx.conf"), barest_conf(self.proxy(), &self.new_over(over)))?;
                 return Ok(to);
             }
             Way::Instead(_) => return Ok(to),
-            Way::Ours | Way::Without(_) => {}
+            Way::Ours(_) | Way::Without(_) => {}
         }
+        let over = if let Way::Ours(over) = way { over } else { Over::Tcp };
         for entry in fs::read_dir(&self.source)? {
             let from = entry?.path();
             if let (Some("conf"), Some(name)) =
                 (from.extension().and_then(|it| it.to_str()), from.file_name())
             {
-                fs::write(to.join(name), self.addressed(&fs::read_to_string(&from)?))?;
+                fs::write(to.join(name), self.addressed(&fs::read_to_string(&from)?, over))?;
             }
         }
         let file = self.source.join("routes/qrcode.toml");
@@ -100,13 +90,22 @@ impl Place {
     /// # Errors
     /// If the program is missing.
     pub fn start(&self, other: Other, folder: &Path, cores: &Cores) -> anyhow::Result<Nginx> {
-        let command = other.command(folder, self.addresses[0], self.addresses[2])?;
+        let command = other.command(folder, self.addresses[0], self.addresses[NEW])?;
         Nginx::spawn(&command, folder, cores)
     }
 
-    fn addressed(&self, text: &str) -> String {
+    /// The new side, as nginx names a server.
+    fn new_over(&self, over: Over) -> String {
+        match over {
+            Over::Tcp => self.addresses[NEW].to_string(),
+            Over::Unix => format!("unix:{}", self.folder.path().join("new.sock").display()),
+        }
+    }
+
+    fn addressed(&self, text: &str, over: Over) -> String {
+        let text = text.replace(DEFAULTS[NEW], &self.new_over(over));
         let pairs = DEFAULTS.iter().zip(&self.addresses);
-        pairs.fold(text.to_owned(), |text, (from, to)| text.replace(from, &to.to_string()))
+        pairs.fold(text, |text, (from, to)| text.replace(from, &to.to_string()))
     }
 }
 
@@ -154,11 +153,6 @@ const HEAD: &str = "daemon off;\npid nginx.pid;\nerror_log stderr warn;\nworker_
     client_body_temp_path client_body_temp;\n    proxy_temp_path proxy_temp;\n    \
     fastcgi_temp_path fastcgi_temp;\n    uwsgi_temp_path uwsgi_temp;\n    scgi_temp_path scgi_temp;\n";
 
-/// Where the new side listens besides its address.
-fn socket(folder: &Path) -> PathBuf {
-    folder.join("new.sock")
-}
-
 fn barest_conf(proxy: SocketAddr, new: &str) -> String {
     format!(
         "{HEAD}    upstream new {{\n        server {new};\n        keepalive 256;\n        \
@@ -168,26 +162,49 @@ fn barest_conf(proxy: SocketAddr, new: &str) -> String {
     )
 }
 
-fn backends_conf(addresses: &[SocketAddr], socket: &Path) -> String {
-    let body = "x".repeat(PICTURE_BYTES);
-    let picture = format!(
-        "default_type image/png; add_header Cache-Control \"public, max-age=86400\"; \
-         add_header ETag '\"0123456789abcdef\"'; add_header X-Request-Id $http_x_request_id; \
-         add_header X-Served-By qr-service; add_header X-Content-Type-Options nosniff; return 200 {body};"
-    );
-    let server = |listens: &str, does: &str| {
-        format!("    server {{ listen {listens}; location / {{ {does} }} }}\n")
+fn others_conf(addresses: &[SocketAddr]) -> String {
+    let [_, _, _, old, shadow] = addresses else { return String::new() };
+    let server = |listens: &SocketAddr, code: u16| {
+        format!("    server {{ listen {listens}; location / {{ return {code}; }} }}\n")
     };
-    let [_, _, new, old, shadow] = addresses else { return String::new() };
-    format!(
-        "{HEAD}{}{}{}}}\n",
-        server(&format!("{new}; listen unix:{}", socket.display()), &picture),
-        server(&old.to_string(), &picture),
-        server(&shadow.to_string(), "return 204;")
-    )
+    format!("{HEAD}{}{}}}\n", server(old, 503), server(shadow, 204))
 }
 
-/// A running nginx, or what stands in its place. It ends with this value.
+/// What stands behind nginx: qr-service, and another nginx that answers as the old side and the shadow do.
+pub struct Behind {
+    service: Nginx,
+    _others: Nginx,
+}
+
+impl Behind {
+    /// Starts qr-service on the cores of nginx, and the rest on others.
+    ///
+    /// # Errors
+    /// If nginx or qr-service is missing or does not start.
+    pub fn start(place: &Place, cores: &Cores, others: &Cores) -> anyhow::Result<Self> {
+        let at = |name: &str| {
+            let folder = place.folder.path().join(name);
+            fs::create_dir(&folder).map(|()| folder)
+        };
+        let (of_others, of_service) = (at("others")?, at("service")?);
+        fs::write(of_others.join("nginx.conf"), others_conf(&place.addresses))?;
+        let others = Nginx::start(Command::new("nginx"), &of_others, "", others)?;
+        others.wait(place.addresses[NEW + 1])?;
+        let mut command = Command::new(built("qr-service")?);
+        let [port, socket] = [Over::Tcp, Over::Unix].map(|over| place.new_over(over));
+        command.args(["--admin-addr", "127.0.0.1:0", "--addr", &format!("{port},{socket}")]);
+        let service = Nginx::spawn(&command, &of_service, cores)?;
+        service.wait(place.addresses[NEW])?;
+        Ok(Behind { service, _others: others })
+    }
+
+    /// The process of qr-service.
+    pub fn service(&self) -> i32 {
+        self.service.root()
+    }
+}
+
+/// A running nginx, or another server. It ends with this value.
 pub struct Nginx {
     child: Child,
     /// Where it wrote what went wrong.
