@@ -127,8 +127,7 @@ fn words_after<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
 #[test]
 fn every_object_and_part_that_a_document_names_exists() {
     let mut seen = BTreeSet::new();
-    for (kind, names) in
-        ["Deployment", "StatefulSet", "Service"].map(|kind| (kind, objects(kind)))
+    for (kind, names) in ["Deployment", "StatefulSet", "Service"].map(|kind| (kind, objects(kind)))
     {
         // With the space: `qr-service/` is a folder.
         let start = format!(" {}/", kind.to_ascii_lowercase());
