@@ -27,7 +27,7 @@ enum Command {
         routes: PathBuf,
     },
     /// Write what nginx includes
-    Render(Render),
+    Render(Box<Render>),
     /// Write the JSON Schema of a route file
     Schema {
         /// The file to write
