@@ -400,7 +400,10 @@ fn help_and_readme_explain_every_setting() {
     let mut settings = 0;
     for (at, _) in help.match_indices("[env: ") {
         let variable = help[at + 6..].split(['=', ']']).next().unwrap();
-        let default = help[at..].split("[default: ").nth(1).unwrap().split(']').next().unwrap();
+        // A flag without a value has no default in the help.
+        let of_setting = help[at + 6..].split("[env: ").next().unwrap();
+        let default = of_setting.split("[default: ").nth(1).unwrap_or("false]");
+        let default = default.split(']').next().unwrap();
         let flag = format!("--{}", variable[3..].to_lowercase().replace('_', "-"));
         assert!(help.contains(&flag), "{flag}");
         let row = format!("| `{flag}` | `{variable}` | {default} |");
