@@ -140,6 +140,7 @@ fn a_run_goes_on_in_the_middle_of_its_step_after_its_process_ended_or_was_killed
 
     // What is paused stays so.
     stage.says(&["pause"]);
+    assert!(eventually(|| stage.phase() == "paused"));
     drop(third);
     assert_eq!((stage.phase().as_str(), &stage.api.run()["holder"]), ("paused", &Value::Null));
     let _fourth = stage.serve("ramp-d");
