@@ -184,11 +184,12 @@ describe("the relay on the app's own listener", () => {
   it('cuts a sender whose body is broken, and adds nothing to its answer', async (t) => {
     const { addr } = await startApp(t);
     const { answer } = await receive(addr, '/p/a');
-    const isCut = assert.rejects(answer, { code: 'ECONNRESET' });
+    const received = answer.catch((error) => error.code);
     const put = 'PUT /p/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\nz\r\n';
     const { body } = await exchange(addr, Buffer.from(put));
     assert.doesNotMatch(body.toString(), /successfully|HTTP/);
-    await isCut;
+    // A busy machine may show the close before the reset. Without its last chunk the answer is no whole either way.
+    assert.match(await received, /^ECONNRESET$|transfer-encoding: chunked(?!.*\r\n0\r\n\r\n$)/is);
   });
 
   it('is not there with two processes', async (t) => {
