@@ -411,6 +411,6 @@ fn help_and_readme_explain_every_setting() {
         settings += 1;
     }
     let of_api = 5;
-    assert_eq!(settings, if cfg!(feature = "api") { 13 + of_api } else { 13 });
-    assert_eq!(readme.matches("| `--").count(), 13 + of_api);
+    assert_eq!(settings, if cfg!(feature = "api") { 14 + of_api } else { 14 });
+    assert_eq!(readme.matches("| `--").count(), 14 + of_api);
 }
