@@ -5,7 +5,7 @@
 mod support;
 
 use std::collections::HashMap;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -16,7 +16,7 @@ use axum::Router;
 use axum::routing::get;
 use service_kit::testing::{connect, eventually};
 use service_kit::{Binding, ListenAddr, Listeners, ServeMode, Threads};
-use support::{MODES, Server, ask, names, receive, send};
+use support::{MODES, Server, ask, names, receive, send, stop_among_clients};
 use tokio::sync::Notify;
 
 /// The modes in which a connection belongs to a thread.
@@ -164,32 +164,10 @@ fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
 #[test]
 fn no_connection_is_reset_while_clients_connect_during_a_stop() {
     for mode in MODES {
-        for round in 0..4 {
-            let mut server = Server::on_a_port(mode, 2, 1000, names());
+        for _ in 0..4 {
+            let server = Server::on_a_port(mode, 2, 1000, names());
             let addr = server.addr();
-            let clients: Vec<JoinHandle<usize>> = (0..8)
-                .map(|_| {
-                    thread::spawn(move || {
-                        let mut answered = 0;
-                        // Nobody listens any more once connecting fails.
-                        while let Ok(mut stream) = TcpStream::connect(addr) {
-                            let answer = ask(&mut stream, "/");
-                            let answer = answer.unwrap_or_else(|error| {
-                                panic!("{mode:?} {round}, after {answered} answers: {error}")
-                            });
-                            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-                            let _ = stream.shutdown(Shutdown::Both);
-                            answered += 1;
-                        }
-                        answered
-                    })
-                })
-                .collect();
-            thread::sleep(Duration::from_millis(100));
-            server.stop();
-            server.join();
-            let answered: usize = clients.into_iter().map(|client| client.join().unwrap()).sum();
-            assert!(answered > 0, "{mode:?}");
+            stop_among_clients(server, move || TcpStream::connect(addr));
         }
     }
 }

@@ -7,37 +7,22 @@ mod support;
 use std::io::Read;
 use std::num::NonZeroU16;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
 use service_kit::testing::{connect, eventually};
 use service_kit::{ListenAddr, ServeMode, Threads};
-use support::{MODES, Server, ask, names, receive, send};
+use support::{MODES, Server, answers, ask, clients, names, receive, send, stop_among_clients};
+use tempfile::TempDir;
 
-/// A folder for sockets, removed at the end.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("unix-{name}-{}", std::process::id()));
-        std::fs::create_dir(&folder).unwrap();
-        Folder(folder)
-    }
-
-    fn socket(&self) -> std::path::PathBuf {
-        self.0.join("a.sock")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// The path of a socket in a folder that is removed at the end.
+fn socket_in(folder: &TempDir) -> PathBuf {
+    folder.path().join("a.sock")
 }
 
 fn unix(path: &Path) -> ListenAddr {
@@ -56,10 +41,10 @@ fn dial(path: &Path) -> UnixStream {
 
 #[test]
 fn every_mode_serves_a_socket_beside_ports_and_removes_its_file() {
-    let folder = Folder::new("beside");
+    let folder = TempDir::new().unwrap();
     for mode in MODES {
         for count in [1, 3] {
-            let socket = folder.socket();
+            let socket = socket_in(&folder);
             let any: ListenAddr = "127.0.0.1:0".parse().unwrap();
             let addresses = [unix(&socket), any.clone(), any];
             let mut server = Server::start(&addresses, false, threads(mode, count), 100, names());
@@ -80,9 +65,9 @@ fn every_mode_serves_a_socket_beside_ports_and_removes_its_file() {
 
 #[test]
 fn connections_over_a_socket_are_spread_over_all_threads() {
-    let folder = Folder::new("spread");
+    let folder = TempDir::new().unwrap();
     for mode in [ServeMode::Reuseport, ServeMode::Acceptor] {
-        let socket = folder.socket();
+        let socket = socket_in(&folder);
         let mut server = Server::start(&[unix(&socket)], false, threads(mode, 2), 100, names());
         let mut streams: Vec<_> = (0..8).map(|_| dial(&socket)).collect();
         let on_first =
@@ -97,8 +82,8 @@ fn connections_over_a_socket_are_spread_over_all_threads() {
 
 #[test]
 fn the_limit_is_one_for_ports_and_sockets() {
-    let folder = Folder::new("limit");
-    let socket = folder.socket();
+    let folder = TempDir::new().unwrap();
+    let socket = socket_in(&folder);
     let addresses = [unix(&socket), "127.0.0.1:0".parse().unwrap()];
     let (entered, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let (count, ends) = (Arc::clone(&entered), Arc::clone(&done));
@@ -129,9 +114,9 @@ fn the_limit_is_one_for_ports_and_sockets() {
 /// As on a port: the threads learn of the queue only after the stop.
 #[test]
 fn connections_that_wait_in_a_socket_s_queue_at_a_stop_are_answered() {
-    let folder = Folder::new("queue");
+    let folder = TempDir::new().unwrap();
     for mode in MODES {
-        let socket = folder.socket();
+        let socket = socket_in(&folder);
         let entered = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&entered);
         let blocks = async move || {
@@ -157,56 +142,32 @@ fn connections_that_wait_in_a_socket_s_queue_at_a_stop_are_answered() {
     }
 }
 
-/// Clients that connect for each request, until `ends`; returns how many answers they got.
-fn clients(socket: &Path, ends: &Arc<AtomicBool>) -> Vec<JoinHandle<usize>> {
-    let client = |_| {
-        let (socket, ends) = (socket.to_owned(), Arc::clone(ends));
-        thread::spawn(move || {
-            let mut answered = 0;
-            // Nobody listens any more once connecting fails.
-            while !ends.load(Ordering::SeqCst)
-                && let Ok(mut stream) = UnixStream::connect(&socket)
-            {
-                let answer = ask(&mut stream, "/");
-                let answer =
-                    answer.unwrap_or_else(|error| panic!("after {answered} answers: {error}"));
-                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-                answered += 1;
-            }
-            answered
-        })
-    };
-    (0..8).map(client).collect()
-}
-
 #[test]
 fn no_connection_is_reset_while_clients_connect_during_a_stop() {
-    let folder = Folder::new("stop");
+    let folder = TempDir::new().unwrap();
     for mode in MODES {
         for _ in 0..4 {
-            let socket = folder.socket();
-            let mut server =
-                Server::start(&[unix(&socket)], false, threads(mode, 2), 1000, names());
-            let clients = clients(&socket, &Arc::default());
-            thread::sleep(Duration::from_millis(100));
-            server.stop();
-            server.join();
-            let answered: usize = clients.into_iter().map(|client| client.join().unwrap()).sum();
-            assert!(answered > 0, "{mode:?}");
+            let socket = socket_in(&folder);
+            let server = Server::start(&[unix(&socket)], false, threads(mode, 2), 1000, names());
+            stop_among_clients(server, move || UnixStream::connect(&socket));
         }
     }
 }
 
 #[test]
 fn one_service_takes_over_from_another_and_no_client_is_refused() {
-    let folder = Folder::new("rolling");
-    let socket = folder.socket();
+    let folder = TempDir::new().unwrap();
+    let socket = socket_in(&folder);
     let start = |takes_over| {
         Server::start(&[unix(&socket)], takes_over, threads(ServeMode::Shared, 1), 1000, names())
     };
     let mut server = start(false);
     let ends = Arc::new(AtomicBool::new(false));
-    let clients = clients(&socket, &ends);
+    let connect = {
+        let socket = socket.clone();
+        move || UnixStream::connect(&socket)
+    };
+    let clients = clients(connect, &ends);
     for _ in 0..10 {
         thread::sleep(Duration::from_millis(20));
         let mut old = std::mem::replace(&mut server, start(true));
@@ -215,7 +176,7 @@ fn one_service_takes_over_from_another_and_no_client_is_refused() {
         assert!(clients.iter().all(|client| !client.is_finished()), "a client was refused");
     }
     ends.store(true, Ordering::SeqCst);
-    let answered: usize = clients.into_iter().map(|client| client.join().unwrap()).sum();
+    let answered = answers(clients);
     assert!(answered > 100, "{answered}");
     server.stop();
     server.join();
@@ -224,8 +185,8 @@ fn one_service_takes_over_from_another_and_no_client_is_refused() {
 
 #[test]
 fn a_long_answer_comes_whole_though_its_client_pauses() {
-    let folder = Folder::new("long");
-    let socket = folder.socket();
+    let folder = TempDir::new().unwrap();
+    let socket = socket_in(&folder);
     let routes = Router::new().route("/", get(async || "x".repeat(3_000_000)));
     let mut server =
         Server::start(&[unix(&socket)], false, threads(ServeMode::Shared, 1), 10, routes);

@@ -106,44 +106,30 @@ impl Drop for SocketFile {
 mod tests {
     use std::os::unix::net::UnixStream;
 
+    use tempfile::TempDir;
+
     use super::*;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("kit-{name}-{}", std::process::id()));
-            fs::create_dir(&folder).unwrap();
-            Folder(folder)
-        }
-
-        fn socket(&self) -> SocketPath {
-            format!("unix:{}/a.sock", self.0.display()).parse().unwrap()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn socket_in(folder: &TempDir) -> SocketPath {
+        format!("unix:{}/a.sock", folder.path().display()).parse().unwrap()
     }
 
     #[test]
     fn the_file_has_its_mode_and_goes_with_the_socket() {
-        let folder = Folder::new("mode");
-        let at = folder.socket();
+        let folder = TempDir::new().unwrap();
+        let at = socket_in(&folder);
         let (file, listener) = listen(&at, false).unwrap();
         let mode = fs::metadata(at.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o660);
-        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "no other file");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no other file");
         drop((file, listener));
         assert!(!at.path().exists());
     }
 
     #[test]
     fn what_a_crash_left_is_replaced_and_what_is_in_use_is_not() {
-        let folder = Folder::new("stale");
-        let at = folder.socket();
+        let folder = TempDir::new().unwrap();
+        let at = socket_in(&folder);
         let (file, listener) = listen(&at, false).unwrap();
         let error = listen(&at, false).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::AddrInUse);
@@ -158,8 +144,8 @@ mod tests {
 
     #[test]
     fn a_full_queue_is_somebody_who_listens() {
-        let folder = Folder::new("full");
-        let at = folder.socket();
+        let folder = TempDir::new().unwrap();
+        let at = socket_in(&folder);
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
         socket.bind(&SockAddr::unix(at.path()).unwrap()).unwrap();
         socket.listen(0).unwrap();
@@ -169,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_socket_stays() {
-        let folder = Folder::new("file");
-        let at = folder.socket();
+        let folder = TempDir::new().unwrap();
+        let at = socket_in(&folder);
         fs::write(at.path(), "mine").unwrap();
         for takes_over in [false, true] {
             let error = listen(&at, takes_over).err().unwrap();
@@ -181,8 +167,8 @@ mod tests {
 
     #[test]
     fn who_is_taken_over_keeps_its_queue_and_leaves_the_file() {
-        let folder = Folder::new("over");
-        let at = folder.socket();
+        let folder = TempDir::new().unwrap();
+        let at = socket_in(&folder);
         let (old_file, old) = listen(&at, false).unwrap();
         let _queued = UnixStream::connect(at.path()).unwrap();
         let (_new_file, new) = listen(&at, true).unwrap();
@@ -195,8 +181,8 @@ mod tests {
 
     #[test]
     fn of_several_that_start_at_once_one_gets_the_path() {
-        let folder = Folder::new("race");
-        let at = folder.socket();
+        let folder = TempDir::new().unwrap();
+        let at = socket_in(&folder);
         for _ in 0..20 {
             let bound: Vec<_> = std::thread::scope(|scope| {
                 let starts: Vec<_> = (0..8).map(|_| scope.spawn(|| listen(&at, false))).collect();

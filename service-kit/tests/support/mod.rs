@@ -5,6 +5,8 @@
 use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -122,4 +124,45 @@ pub(crate) fn receive(stream: &mut impl Read) -> std::io::Result<String> {
             return Ok(answer);
         }
     }
+}
+
+/// Clients that connect for each request, until `ends` or until nobody listens; each returns how many answers it got.
+pub(crate) fn clients<S: Read + Write>(
+    connect: impl Fn() -> std::io::Result<S> + Clone + Send + 'static,
+    ends: &Arc<AtomicBool>,
+) -> Vec<JoinHandle<usize>> {
+    let client = |_| {
+        let (connect, ends) = (connect.clone(), Arc::clone(ends));
+        thread::spawn(move || {
+            let mut answered = 0;
+            while !ends.load(Ordering::SeqCst)
+                && let Ok(mut stream) = connect()
+            {
+                let answer = ask(&mut stream, "/");
+                let answer =
+                    answer.unwrap_or_else(|error| panic!("after {answered} answers: {error}"));
+                assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+                answered += 1;
+            }
+            answered
+        })
+    };
+    (0..8).map(client).collect()
+}
+
+/// The answers of all clients, which have ended or are about to.
+pub(crate) fn answers(clients: Vec<JoinHandle<usize>>) -> usize {
+    clients.into_iter().map(|client| client.join().unwrap()).sum()
+}
+
+/// Stops a server while clients connect all the time: each connection is answered or refused.
+pub(crate) fn stop_among_clients<S: Read + Write>(
+    mut server: Server,
+    connect: impl Fn() -> std::io::Result<S> + Clone + Send + 'static,
+) {
+    let clients = clients(connect, &Arc::default());
+    thread::sleep(Duration::from_millis(100));
+    server.stop();
+    server.join();
+    assert!(answers(clients) > 0);
 }
