@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::HashSet;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -43,12 +44,25 @@ fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
     }
 
     nginx_uses_the_socket_of_qr_service_and_people_its_port(&stack);
+    qr_service_does_not_interrupt_nginx(&stack);
     a_client_can_choose_the_side(&url);
     a_client_cannot_set_the_fallback_header(&stack);
     every_answer_has_a_request_id(&stack);
     too_large_requests_get_the_servers_own_errors(&stack);
     only_the_admin_port_has_metrics_and_prometheus(&stack);
     prometheus_scrapes_every_part(&stack);
+}
+
+/// It is a batch process to the kernel, in each of its threads.
+fn qr_service_does_not_interrupt_nginx(stack: &Stack) {
+    const SCHED_BATCH: &str = "3"; // sched(7)
+    let pid = stack.pid_of(Part::QrService).unwrap().as_raw_nonzero();
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let stat = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
+        // Field 41 of proc_pid_stat(5), counted from the second, which may contain spaces.
+        let policy = stat.rsplit(')').next().unwrap().split_whitespace().nth(41 - 3);
+        assert_eq!(policy, Some(SCHED_BATCH), "{stat}");
+    }
 }
 
 fn nginx_uses_the_socket_of_qr_service_and_people_its_port(stack: &Stack) {

@@ -190,7 +190,8 @@ impl Behind {
         fs::write(of_others.join("nginx.conf"), others_conf(&place.addresses))?;
         let others = Nginx::start(Command::new("nginx"), &of_others, "", others)?;
         others.wait(place.addresses[NEW + 1])?;
-        let mut command = Command::new(built("qr-service")?);
+        let mut command = Command::new("chrt"); // as `make up` starts it
+        command.args(["--batch", "0"]).arg(built("qr-service")?);
         let [port, socket] = [Over::Tcp, Over::Unix].map(|over| place.new_over(over));
         command.args(["--admin-addr", "127.0.0.1:0", "--addr", &format!("{port},{socket}")]);
         let service = Nginx::spawn(&command, &of_service, cores)?;

@@ -16,7 +16,8 @@ use httparse::{Header, Status};
 
 /// More headers make a request one for hyper.
 const MAX_HEADERS: usize = 32;
-/// Headers about the connection or a body, but for `Connection: keep-alive`.
+/// Headers about the connection or a body, but for `Connection: keep-alive`, and `Content-Length: 0`, which nginx
+/// sends where a route has `body = "none"`.
 const NOT_PLAIN: [&str; 5] =
     ["connection", "content-length", "expect", "transfer-encoding", "upgrade"];
 
@@ -97,6 +98,7 @@ fn is_plain(header: &Header<'_>) -> bool {
     let is = |name: &&str| header.name.eq_ignore_ascii_case(name);
     !NOT_PLAIN.iter().any(is)
         || is(&"connection") && header.value.eq_ignore_ascii_case(b"keep-alive")
+        || is(&"content-length") && header.value == b"0"
 }
 
 /// Ends an answer as hyper does: `Date`, an empty line and the body. `now` is the time of the answer; the date may
@@ -171,6 +173,10 @@ mod tests {
             "GET /a?b HTTP/1.1\r\n\r\n",
             "GET /a?b HTTP/1.1\nhost: x\n\n",
             "GET /a?b HTTP/1.1\r\nhost: x\r\nConnection: Keep-Alive\r\n\r\n",
+            // What nginx makes of it.
+            "GET /a?b HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\n\
+             X-Forwarded-Proto: http\r\nX-Request-Id: 26ba63d5b64bd307862f440833de0f75\r\n\
+             Content-Length: 0\r\n\r\n",
         ] {
             let expected = Some(("/a?b".to_owned(), plain.len()));
             assert_eq!(parsed(plain), expected, "{plain}");
@@ -183,7 +189,9 @@ mod tests {
             "GET http://x/ HTTP/1.1\r\n\r\n",
             "GET / HTTP/1.1\r\nconnection: close\r\n\r\n",
             "GET / HTTP/1.1\r\nconnection: keep-alive, close\r\n\r\n",
-            "GET / HTTP/1.1\r\nCONTENT-length: 0\r\n\r\n",
+            "GET / HTTP/1.1\r\nCONTENT-length: 1\r\n\r\n",
+            "GET / HTTP/1.1\r\ncontent-length: +0\r\n\r\n",
+            "GET / HTTP/1.1\r\ncontent-length: 0\r\ncontent-length: 1\r\n\r\n",
             "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
             "GET / HTTP/1.1\r\nexpect: 100-continue\r\n\r\n",
             "GET / HTTP/1.1\r\nupgrade: h2c\r\n\r\n",
