@@ -36,7 +36,10 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let metrics =
         |name: &str| (format!("dashboards/prometheus/{name}"), format!("prometheus/{name}"));
     let place = |names, changes: &[(&str, String)]| write_changed(settings, names, changes);
-    for name in ["nginx.conf", "clients.conf", "page-errors.conf"] {
+    // By itself nginx takes a worker for each core of the machine, whether it may use it or not.
+    let workers = format!("worker_processes {};", processors());
+    place(file("nginx.conf"), &[("worker_processes auto;", workers)])?;
+    for name in ["clients.conf", "page-errors.conf"] {
         place(file(name), &[])?;
     }
     place(file("listen.conf"), &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
@@ -159,6 +162,11 @@ fn targets(settings: &Settings) -> String {
 /// The file of supervisord's configuration.
 pub fn supervisord_conf(settings: &Settings) -> PathBuf {
     settings.run_dir.join("supervisord.conf")
+}
+
+/// Those that this process may use, by its affinity and its cgroup.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn write_changed(

@@ -109,7 +109,9 @@ fn shorten_queue(stack: &Stack, scale: f64) -> anyhow::Result<()> {
     // One processor, so one worker.
     let conf = stack.settings().nginx_dir().join("nginx.conf");
     let text = fs::read_to_string(&conf)?;
-    fs::write(&conf, text.replace("worker_processes auto;", "worker_processes 1;"))?;
+    let workers = text.lines().find(|line| line.starts_with("worker_processes"));
+    let workers = workers.context("nginx.conf says no number of workers")?;
+    fs::write(&conf, text.replace(workers, "worker_processes 1;"))?;
     let nginx = stack.pid_of(Program::Nginx)?;
     kill_process(nginx, Signal::HUP).context("nginx")?;
     thread::sleep(Duration::from_secs(2)); // the old workers end

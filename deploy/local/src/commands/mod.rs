@@ -145,7 +145,7 @@ impl Place {
             split_key: self.split_key,
             mirror: self.mirror,
             engine: None,
-            old_workers: self.old_workers.unwrap_or_else(processors),
+            old_workers: self.old_workers.unwrap_or_else(stack::render::processors),
             shadow: beside(&qr_service, "shadow"),
             edge: beside(&qr_service, "edge"),
             relay_service: beside(&qr_service, "relay-service"),
@@ -154,10 +154,6 @@ impl Place {
             qr_service,
         })
     }
-}
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Exit code of `compare` where nothing was compared, as of `shadow compare`: 1 means a difference.
