@@ -64,6 +64,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let rows = rows(&arguments.only)?;
     load::check_installed(&["wrk", "oha"])?;
     let plan = plan(arguments);
+    arguments.load_cores.keep_to()?;
     let report = Report::new(&rows, &climb(&rows, &plan)?, &plan);
     write_json(&arguments.out.join("ladder.json"), &report)?;
     write(&arguments.out.join("ladder.md"), &markdown::full(&report))?;
