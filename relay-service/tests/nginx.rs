@@ -45,7 +45,8 @@ fn no_pair_is_stranded_while_the_share_moves_and_a_home_is_killed() {
     std::thread::scope(|scope| {
         let playing = scope.spawn(|| {
             let begin = Instant::now();
-            while begin.elapsed() < Duration::from_secs(15) {
+            // One more after the home was killed, however slow the machine is.
+            while begin.elapsed() < Duration::from_secs(15) || rounds.load(Ordering::Relaxed) < 2 {
                 let report = run(&target, &scenarios, 24, true);
                 if report.counts().1 > 0 {
                     return Err(report.to_string());
@@ -72,7 +73,7 @@ fn no_pair_is_stranded_while_the_share_moves_and_a_home_is_killed() {
     assert!(first_home.is_none(), "the home was not killed");
     let (rounds, moves) = (rounds.into_inner(), moves.into_inner());
     anstream::println!("{rounds} rounds of {} scenarios, {moves} moves", scenarios.len());
-    assert!(rounds >= 2 && moves > 20, "{rounds} rounds, {moves} moves");
+    assert!(moves > 20, "{rounds} rounds, {moves} moves");
 }
 
 /// From the signal on the home sends new keys to the other side, and pairs under way end.

@@ -160,7 +160,10 @@ fn a_plain_request_gets_the_answer_of_hyper_and_the_routes_to_the_byte() {
 #[test]
 fn so_does_one_with_options_for_whatever_origin() {
     for origin in ["*", "none", "https://example.com"] {
-        check(&start(&[("QR_CORS_ORIGIN", origin)]), request_with_options());
+        let service = start(&[("QR_CORS_ORIGIN", origin)]);
+        let named = [("/v1/qr?text=a&filename=a.png".to_owned(), vec![])];
+        assert_eq!(answers(service.addr, &named, ""), answers(service.addr, &named, BY_HYPER));
+        check(&service, request_with_options());
     }
 }
 

@@ -190,11 +190,12 @@ impl About {
 
     /// The headers that the picture and a 304 have.
     fn put_choice(&self, head: &mut impl Head) {
-        if self.by_accept {
-            head.put(VARY, const { HeaderValue::from_static("Accept") });
-        }
         if let Some(value) = self.filename.as_deref().and_then(disposition) {
             head.put(CONTENT_DISPOSITION, value);
+        }
+        // Last, as one more may follow for an origin, and a map of headers keeps those together.
+        if self.by_accept {
+            head.put(VARY, const { HeaderValue::from_static("Accept") });
         }
     }
 }

@@ -14,6 +14,7 @@ use clap::Parser;
 use fast_qr::convert::Builder;
 use fast_qr::convert::svg::SvgBuilder;
 use fast_qr::qr::QRBuilder;
+use png::Compression;
 use qr_bench::inputs::{INPUTS, Input};
 use qr_bench::{quartiles, take_turns};
 use qr_core::{
@@ -229,7 +230,11 @@ fn here(format: &str) -> Vec<Maker<'static>> {
         "svg" => vec![maker("qr-core", svg), maker("fast_qr", fast_qr_svg)],
         "pdf" => vec![maker("qr-core", pdf)],
         "eps" => vec![maker("qr-core", eps)],
-        _ => vec![maker("qr-core", png), maker("fast_qr+png", fast_qr_png)],
+        _ => vec![
+            maker("qr-core", png),
+            maker("fast_qr+png fast", |text, out| fast_qr_png(text, Compression::Fast, out)),
+            maker("fast_qr+png", |text, out| fast_qr_png(text, Compression::default(), out)),
+        ],
     }
 }
 
@@ -277,8 +282,8 @@ fn fast_qr_svg(text: &str, out: &mut Vec<u8>) {
     *out = drawn.into_bytes();
 }
 
-/// The same picture by the `png` crate at its fastest: a palette of two, each row of modules drawn once.
-fn fast_qr_png(text: &str, out: &mut Vec<u8>) {
+/// The same picture by the `png` crate: a palette of two, each row of modules drawn once.
+fn fast_qr_png(text: &str, compression: Compression, out: &mut Vec<u8>) {
     let code = fast_qr_of(text);
     let (size, side) = (code.size, SIZE_PX as usize);
     let scale = side / (size + 2 * MARGIN as usize);
@@ -302,7 +307,7 @@ fn fast_qr_png(text: &str, out: &mut Vec<u8>) {
     encoder.set_color(png::ColorType::Indexed);
     encoder.set_palette([DARK, LIGHT].concat());
     encoder.set_depth(png::BitDepth::One);
-    encoder.set_compression(png::Compression::Fast);
+    encoder.set_compression(compression);
     encoder
         .write_header()
         .and_then(|mut writer| writer.write_image_data(&pixels))
