@@ -100,7 +100,7 @@ def clients_lose_no_pair_when_homes_and_sides_restart(cluster):
     with Pairs(cluster) as pairs:
         for home in ("relay-home-0", "relay-home-1"):
             cluster.kubectl("delete", "pod", home)
-            cluster.wait_for(f"{home} to be back", lambda home=home: cluster.is_pod_ready(home))
+            cluster.wait_for(f"{home} to be back", lambda home=home: home in cluster.ready_pods())
         # At once, as an upgrade does.
         sides = ("relay-service", "legacy-relay")
         cluster.kubectl("rollout", "restart", *(f"deployment/{side}" for side in sides))
