@@ -105,13 +105,15 @@ def moved_back(cluster):
 def begin(cluster):
     run = ["run", "--steps=25,100", "--hold=15m", "--detach"]
     cluster.expect(ramp(cluster, run) == 0, "the run is not accepted")
-    cluster.wait_for("the run to hold 25 %", lambda: holds(cluster) and cluster.shares_served() == {"25"})
+    served = lambda: (cluster.shares_served(), cluster.stops_served()) == ({"25"}, {"not stopped"})
+    cluster.wait_for("the run to hold 25 %", lambda: holds(cluster) and served())
 
 
 def end(cluster):
     """Ends the run, if there still is one. The route is at 0 %, and not stopped."""
     cluster.wait_for("a pod of ramp", lambda: cluster.ready_pods(RAMP))
-    if "stopped" in cluster.stops_served():
+    # The proxies say it for a second longer.
+    if "qrcode.stop" in of_the_split(cluster):
         # Whoever takes the run over has to see first that it is stopped.
         clear = ["clear", "--reason=tested"]
         cluster.wait_for("ramp clear to be accepted", lambda: ramp(cluster, clear) == 0, timeout=20)
@@ -121,8 +123,11 @@ def end(cluster):
 
 def told(cluster, route="qrcode"):
     """Returns what the run last told: its holder and its state."""
-    data = json.loads(cluster.read("configmaps/split"))["data"]
-    return json.loads(data[f"{route}.run"])
+    return json.loads(of_the_split(cluster)[f"{route}.run"])
+
+
+def of_the_split(cluster):
+    return json.loads(cluster.read("configmaps/split"))["data"]
 
 
 def holds(cluster):
