@@ -61,15 +61,13 @@ def set_stop(cluster, words, route="qrcode"):
 
 
 def a_run_passes_the_gates_of_the_clusters_prometheus(cluster):
-    # More load and more of it mirrored than elsewhere: the gates want some 2,000 requests of each side and 500 pairs,
-    # however long that takes.
-    cluster.expect(ramp(cluster, ["set", "0", "--mirror=30"]) == 0, "ramp set 0 fails")
+    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+    # The first step takes longer than its hold: the gates want 500 pairs, and the shadow makes ten a second.
     run = ["run", "--steps=50,100", "--hold=10s", "--patience=90s"]
-    with Load(cluster, rate=200, kept=False) as load:
+    with Load(cluster, kept=False) as load:
         code = ramp(cluster, run)
     shares = cluster.shares_served()
     cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
-    cluster.expect(ramp(cluster, ["set", "100", "--mirror=10"]) == 0, "ramp set 100 fails")
     return load.summary
 
 
@@ -128,7 +126,8 @@ def frail():
     # A container cannot stop the first process of its namespace, so here all containers of a pod share one.
     pod["shareProcessNamespace"] = True
     # By default it takes the kubelet a minute to give a hung pod up and to kill it.
-    pod["containers"][0]["livenessProbe"] = {"periodSeconds": 3, "timeoutSeconds": 2, "terminationGracePeriodSeconds": 5}
+    probe = {"periodSeconds": 3, "timeoutSeconds": 2, "terminationGracePeriodSeconds": 5}
+    pod["containers"][0]["livenessProbe"] = probe
     return patch
 
 
