@@ -56,7 +56,10 @@ def clients_notice_no_half_minute_without_dns_and_both_ways_back_work(cluster):
     if found.returncode:
         return "left out: no Deployment coredns in kube-system"
     took = {}
-    with Load(cluster, kept=False) as load:
+    # Each connection of the load would ask DNS for the proxy.
+    address = cluster.get("service", "proxy")["spec"]["clusterIP"]
+    url = Load.QRCODE.replace("proxy", address.replace(".", "\\."))
+    with Load(cluster, kept=False, url=url) as load:
         with Edges(cluster) as edges:
             cluster.run("scale", *dns, "--replicas=0")
             try:
