@@ -56,24 +56,21 @@ def clients_notice_no_half_minute_without_dns_and_both_ways_back_work(cluster):
     if found.returncode:
         return "left out: no Deployment coredns in kube-system"
     took = {}
-    # Each connection of the load would ask DNS for the proxy.
-    address = cluster.get("service", "proxy")["spec"]["clusterIP"]
-    url = Load.QRCODE.replace("proxy", address.replace(".", "\\."))
-    with Load(cluster, kept=False, url=url) as load:
-        with Edges(cluster) as edges:
+    try:
+        # It keeps its connections, since each new one would ask DNS for the proxy.
+        with Load(cluster) as load, Edges(cluster) as edges:
             cluster.run("scale", *dns, "--replicas=0")
-            try:
-                time.sleep(20)  # CoreDNS needs some of it to end
-                said = edges.expect(RETRIED_PERCENT)
-                took["stop_by_kubectl"] = stop_by_kubectl(cluster)
-                set_stop(cluster, None)
-                took["set_0"] = set_0(cluster)
-            finally:
-                cluster.run("scale", *dns, f"--replicas={found.stdout}")
-                cluster.run("rollout", "status", *dns, "--timeout=60s")
-        # nginx reads no configuration whose names it cannot resolve, so the route is stopped instead of split.
-        end(cluster)
-        cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+            time.sleep(20)  # CoreDNS needs some of it to end
+            said = edges.expect(RETRIED_PERCENT)
+            took["stop_by_kubectl"] = stop_by_kubectl(cluster)
+            set_stop(cluster, None)
+            took["set_0"] = set_0(cluster)
+    finally:
+        cluster.run("scale", *dns, f"--replicas={found.stdout}")
+        cluster.run("rollout", "status", *dns, "--timeout=60s")
+    # nginx reads no configuration whose names it cannot resolve, so the route is stopped instead of split.
+    end(cluster)
+    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
     return f"{in_time(cluster, took)}; {load.summary}; {said}"
 
 
