@@ -29,11 +29,11 @@ class Client:
         self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{self.name}", "--timeout=30s")
         command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", f"pod/{self.name}"]
         self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        time.sleep(2)
+        time.sleep(1)
         return self
 
     def __exit__(self, kind, error, trace):
-        time.sleep(2)
+        time.sleep(1)
         was_there = self.cluster.kubectl("delete", "pod", self.name, "--wait=false", "--ignore-not-found")
         text, _ = self.log.communicate(timeout=60)
         self.cluster.kubectl("wait", "--for=delete", f"pod/{self.name}", "--timeout=60s")

@@ -31,12 +31,12 @@ def a_route_of_ones_own_passes_the_gates(cluster):
         move(cluster, "100", "new")
         move(cluster, "0", "old")
         with Load(cluster, kept=False, url="http://proxy/report\\?year=[0-9]{4}") as load:
-            run = ["run", "--route=report", "--steps=50,100", "--hold=30s", "--patience=90s"]
+            run = ["run", "--route=report", "--steps=50,100", "--hold=10s", "--patience=90s"]
             code = ramp(cluster, run)
         shares = cluster.shares_served("report")
         cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
     finally:
-        run_kubectl(cluster, "delete", "namespace", OWN_NAMESPACE)
+        run_kubectl(cluster, "delete", "namespace", OWN_NAMESPACE, "--wait=false")
     cluster.restore()
     return load.summary
 

@@ -6,13 +6,14 @@ from faults import set_stop
 from load import Client
 from ramp import ramp
 
-# Ten pairs a second until SIGTERM. Either half comes first, the other one up to a second later.
+# Starts pairs at a steady rate until SIGTERM. Either half comes first, the other one up to a second later.
 PROGRAM = """
 const http = require("node:http");
 const { randomBytes } = require("node:crypto");
 const { once } = require("node:events");
 const { setTimeout: pause } = require("node:timers/promises");
 
+const rate = Number(process.argv[1]); // a second
 const outcome = { pairs: 0, failed: [] };
 let isOver = false;
 process.on("SIGTERM", () => { isOver = true; });
@@ -51,7 +52,7 @@ async function pair() {
     const pairs = [];
     while (!isOver) {
         pairs.push(pair().catch((why) => outcome.failed.push(`${new Date().toISOString()} ${why}`)));
-        await pause(100);
+        await pause(1000 / rate);
     }
     await Promise.all(pairs);
     console.log(JSON.stringify(outcome));
@@ -67,8 +68,8 @@ class Pairs(Client):
     command = ["node"]
     memory = "256Mi"
 
-    def __init__(self, cluster):
-        super().__init__(cluster, ["-e", PROGRAM])
+    def __init__(self, cluster, rate=10):
+        super().__init__(cluster, ["-e", PROGRAM, str(rate)])
 
     def summarize(self, outcome):
         pairs, failed = outcome["pairs"], outcome["failed"]
@@ -78,8 +79,8 @@ class Pairs(Client):
 
 
 def a_run_of_the_relay_passes_its_gates(cluster):
-    with Pairs(cluster) as pairs:
-        code = ramp(cluster, ["--route=relay", "run", "--steps=50,100", "--hold=30s", "--patience=90s"])
+    with Pairs(cluster, rate=25) as pairs:
+        code = ramp(cluster, ["--route=relay", "run", "--steps=50,100", "--hold=10s", "--patience=90s"])
     cluster.expect(code == 0, f"ramp --route=relay run ends with {code}")
     return pairs.summary
 
@@ -100,7 +101,7 @@ def clients_lose_no_pair_when_homes_and_sides_restart(cluster):
     with Pairs(cluster) as pairs:
         for home in ("relay-home-0", "relay-home-1"):
             cluster.kubectl("delete", "pod", home)
-            cluster.wait_for(f"{home} to be back", lambda home=home: cluster.is_pod_ready(home))
+            cluster.wait_for(f"{home} to be back", lambda home=home: home in cluster.ready_pods())
         # At once, as an upgrade does.
         sides = ("relay-service", "legacy-relay")
         cluster.kubectl("rollout", "restart", *(f"deployment/{side}" for side in sides))

@@ -231,3 +231,40 @@ fn an_unavailable_or_refusing_api_is_named() {
     assert!(stderr(&output).contains("no answer from http://127.0.0.1:1"), "{}", stderr(&output));
     assert_eq!(place.share(), "0");
 }
+
+#[test]
+fn the_api_is_asked_at_the_address_that_a_container_is_given() {
+    let (place, api) = (Place::new(), Api::start());
+    let credentials = place.beside("credentials");
+    std::fs::create_dir(&credentials).unwrap();
+    let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    std::fs::write(credentials.join("ca.crt"), certificate).unwrap();
+    std::fs::write(credentials.join("token"), "token").unwrap();
+    for (host, url) in [("127.0.0.1", "https://127.0.0.1:1"), ("::1", "https://[::1]:1")] {
+        let mut command = in_cluster(&place, &api, &["status", "--target", "kubernetes"]);
+        command
+            .env_remove("RAMP_KUBERNETES_URL")
+            .env("RAMP_NGINX_DIR", place.beside("elsewhere"))
+            .env("RAMP_KUBERNETES_CREDENTIALS", &credentials)
+            .env("KUBERNETES_SERVICE_HOST", host)
+            .env("KUBERNETES_SERVICE_PORT", "1");
+        let said = stderr(&command.output().unwrap());
+        assert!(said.contains(&format!("no answer from {url}: ")), "{said}");
+    }
+}
+
+#[test]
+fn while_dns_does_not_answer_the_proxies_are_where_they_were() {
+    let (place, api) = (Place::new(), Api::start());
+    let _follower = follow(&place, &api);
+    let unknown = "proxies.invalid:1";
+    let set = |percent: &str, proxies: &str| {
+        from_elsewhere(&place, &api, &["set", percent, "--proxies", proxies])
+    };
+    let output = set("25", unknown);
+    assert!(stderr(&output).contains(unknown), "{}", stderr(&output));
+    assert!(set("25", &place.at.admin.to_string()).status.success());
+    let output = set("0", unknown);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!((place.share(), api.share()), ("0".to_owned(), "0".to_owned()));
+}

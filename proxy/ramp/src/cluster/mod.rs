@@ -6,9 +6,10 @@
 //! which `ramp follow` writes the share file.
 
 mod api;
+mod proxies;
 mod turn;
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,6 +28,7 @@ use crate::stop::Stop;
 use crate::{change, http};
 
 use api::{Api, Refused};
+use proxies::Proxies;
 pub(crate) use turn::{Heard, SILENT};
 
 /// The key in the ConfigMap.
@@ -93,7 +95,7 @@ pub(crate) struct Said<'a> {
 pub struct Cluster {
     api: Arc<Api>,
     path: String,
-    proxies: String,
+    proxies: Proxies,
     /// As this process last read or wrote them. Anything else is somebody else's change. The rest of the ConfigMap
     /// changes all the time: runs tell their state there.
     seen: Arc<Mutex<Seen>>,
@@ -111,7 +113,8 @@ struct Seen {
 impl Cluster {
     /// Reads the credentials; sends no request yet. `url` is the API's, without `/api/v1`.
     /// `credentials` is the folder of `token` and `ca.crt`, read if the URL is https. `proxies` is the
-    /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready.
+    /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready. Their addresses are kept
+    /// in `folder`, once it is there.
     ///
     /// # Errors
     /// If the credentials are missing or invalid.
@@ -120,8 +123,10 @@ impl Cluster {
         credentials: &Path,
         config_map: ConfigMap,
         proxies: String,
+        folder: &Path,
     ) -> anyhow::Result<Self> {
         let api = Arc::new(Api::new(url, credentials)?);
+        let proxies = Proxies::new(proxies, folder.to_owned());
         Ok(Cluster { api, path: config_map.path, proxies, seen: Arc::default() })
     }
 
@@ -180,8 +185,7 @@ impl Cluster {
     }
 
     fn first_proxy(&self) -> anyhow::Result<SocketAddr> {
-        let mut all = self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?;
-        all.next().with_context(|| format!("{} resolves to no proxy", self.proxies))
+        fastrand::choice(self.proxies.addresses()?).context("no proxy")
     }
 
     /// A route's split in the ConfigMap; `None` if nobody has set one yet.
@@ -269,7 +273,7 @@ impl Cluster {
 
     /// Whether every proxy has stopped the route.
     pub(crate) fn is_stopped(&self, route: &str) -> anyhow::Result<bool> {
-        let mut all = self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?;
+        let mut all = self.proxies.addresses()?.into_iter();
         all.try_fold(true, |so_far, proxy| Ok(so_far && split::is_stopped(proxy, route)?))
     }
 
@@ -283,12 +287,8 @@ impl Cluster {
 
     /// The split of a route that every proxy serves; an error if they differ.
     pub(crate) fn served(&self, route: &str) -> anyhow::Result<Split> {
-        let mut all: Vec<SocketAddr> =
-            self.proxies.to_socket_addrs().with_context(|| self.proxies.clone())?.collect();
-        all.sort_unstable();
-        all.dedup();
         let mut agreed: Option<Split> = None;
-        for proxy in all {
+        for proxy in self.proxies.addresses()? {
             let split = split::served(proxy, route)?;
             match &agreed {
                 Some(other) if *other != split => bail!(
@@ -299,6 +299,6 @@ impl Cluster {
                 _ => agreed = Some(split),
             }
         }
-        agreed.with_context(|| format!("{} resolves to no proxy", self.proxies))
+        agreed.context("no proxy")
     }
 }

@@ -1,5 +1,6 @@
 //! The settings that locate nginx, Prometheus and the cluster.
 
+use std::env;
 use std::fs;
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -53,15 +54,9 @@ pub(super) struct Place {
         global = true
     )]
     target: Target,
-    /// The Kubernetes API
-    #[arg(
-        long,
-        env = "RAMP_KUBERNETES_URL",
-        default_value = "https://kubernetes.default.svc",
-        value_name = "URL",
-        global = true
-    )]
-    kubernetes_url: String,
+    /// The Kubernetes API [default: https:// at KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT]
+    #[arg(long, env = "RAMP_KUBERNETES_URL", value_name = "URL", global = true)]
+    kubernetes_url: Option<String>,
     /// The credentials for Kubernetes: token and ca.crt
     #[arg(
         long,
@@ -116,10 +111,10 @@ impl Place {
     pub(super) fn nginx(&self) -> anyhow::Result<Located> {
         let dir = self.dir()?;
         if self.target == Target::Kubernetes {
+            fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
             let cluster = self.cluster()?;
             let route = ramp::choose(cluster.routes()?, self.route.as_deref())?;
             // A folder of its own: `ramp serve` works in the other one.
-            fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
             let copy = tempfile::Builder::new().prefix("command-").tempdir_in(&dir)?;
             cluster.copy_to(copy.path(), &route)?;
             cluster.copy_run_to(copy.path(), &route)?;
@@ -148,14 +143,26 @@ impl Place {
 
     pub(super) fn cluster(&self) -> anyhow::Result<Cluster> {
         Cluster::new(
-            &self.kubernetes_url,
+            &self.kubernetes_url.clone().unwrap_or_else(in_cluster),
             &self.kubernetes_credentials,
             self.split_config_map.clone(),
             self.proxies.clone(),
+            &self.dir()?,
         )
     }
 
     pub(super) fn prometheus(&self) -> Prometheus {
         Prometheus { url: self.prometheus_url.clone() }
+    }
+}
+
+/// The API's address as Kubernetes gives it to each container: a command that sends everything back must not need
+/// DNS.
+fn in_cluster() -> String {
+    let given = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    match (given("KUBERNETES_SERVICE_HOST"), given("KUBERNETES_SERVICE_PORT")) {
+        (Some(host), Some(port)) if host.contains(':') => format!("https://[{host}]:{port}"),
+        (Some(host), Some(port)) => format!("https://{host}:{port}"),
+        _ => "https://kubernetes.default.svc".to_owned(),
     }
 }
