@@ -23,6 +23,16 @@ echo "resolver $(echo "$servers" | sed -E 's/.*:.*/[&]/' | tr '\n' ' ')valid=2s 
     >"$prefix/resolver.conf"
 # One worker per core of the node would be many, each with memory for all its connections.
 sed -i "s/^worker_processes auto;/worker_processes ${NGINX_WORKERS:-4};/" "$prefix/nginx.conf"
+# The log, which the file has in full, for a share of the requests.
+case ${NGINX_LOG_PERCENT:=100} in
+100) ;;
+0) sampled= ;;
+*[!0-9.]* | *.*.* | .*) echo "NGINX_LOG_PERCENT: $NGINX_LOG_PERCENT is no number from 0 to 100" >&2 && exit 1 ;;
+*) sampled="$NGINX_LOG_PERCENT%  1;" ;;
+esac
+if [ -n "${sampled+set}" ]; then
+    sed -i "s/^\( *\)1%  1;/\1$sampled/; s/^\( *access_log .dev.stdout .*\);/\1 if=\$is_logged;/" "$prefix/nginx.conf"
+fi
 # Since 1.27.4, nginx can keep idle connections open for a while when it reloads or stops, so it still
 # answers requests that are on their way.
 version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')

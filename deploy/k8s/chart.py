@@ -113,8 +113,9 @@ class Template:
             # nginx reads its files when it starts, so other clients.conf must start a rollout.
             trusted = self.nested('include "carve-out.trustedSum" . | fromYaml')
             spec["template"]["metadata"]["annotations"] = trusted
-            [workers] = [it for it in pod["containers"][0]["env"] if it["name"] == "NGINX_WORKERS"]
-            workers["value"] = self.of('"{{ .Values.proxy.workers }}"')
+            settings = {it["name"]: it for it in pod["containers"][0]["env"]}
+            settings["NGINX_WORKERS"]["value"] = self.of('"{{ .Values.proxy.workers }}"')
+            settings["NGINX_LOG_PERCENT"]["value"] = self.of('"{{ .Values.proxy.logPercent }}"')
         if name == "legacy-node":
             pod["containers"][0]["env"].append(self.items('include "carve-out.publicUrl" . | fromYamlArray'))
         if "priorityClassName" in pod:

@@ -233,6 +233,7 @@ CHART_VALUES = {
         "ingress.tls.secretName=qr-tls",
         "ingress.annotations.a=b",
         "proxy.workers=4",
+        "proxy.logPercent=0.5",
         "image.registry=registry.example.com",
     ],
     "http-route": [
@@ -270,6 +271,7 @@ CHART_MISTAKES = [
     "httpRoute.hostnames={qr.example.com/}",
     "legacyNode.publicUrl=qr.example.com",
     "proxy.workers=0",
+    "proxy.logPercent=101",
     "proxy.replicas=3",
     "proxy.trustedProxies={a}",
     "image.registry=",

@@ -1,5 +1,7 @@
 //! The rows of the ladder, in order.
 
+use stack::Share;
+
 use crate::texts;
 
 /// How a row is served.
@@ -22,7 +24,10 @@ pub enum Way {
     /// `peers/quickchart.cjs`.
     QuickChart,
     /// A whole stack: nginx, qr-service for `/qrcode`, legacy-node for the rest.
-    Stack,
+    Stack {
+        /// Of the requests without failure, those that nginx logs.
+        log_share: Share,
+    },
 }
 
 /// A row of the table.
@@ -74,7 +79,7 @@ pub const BASELINE: &str = "node";
 pub const CEILING: &str = "static";
 
 /// Every row, with the article's ratios of requests per second.
-pub const ROWS: [Row; 12] = [
+pub const ROWS: [Row; 13] = [
     Row::new(
         CEILING,
         Way::Static,
@@ -121,12 +126,17 @@ pub const ROWS: [Row; 12] = [
     Row::new("qr-service", Way::Service { engine: "default" }, "qr-service alone"),
     Row::new(
         "nginx+qr-service",
-        Way::Stack,
-        "nginx in front of qr-service, legacy-node beside it, access logs on",
+        Way::Stack { log_share: Share::ALL },
+        "nginx in front of qr-service, legacy-node beside it, nginx logs every request",
     )
     .slower_because(
         "nginx shares the core, and spends more time on reading, logging and forwarding a request \
          than qr-service on answering it",
+    ),
+    Row::new(
+        "quiet-nginx+qr-service",
+        Way::Stack { log_share: Share::NONE },
+        "the same, but nginx logs only failures and fallbacks, as the servers of the other rows do",
     ),
 ];
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use stack::settings::repository;
-use stack::{Options, Part, Stack};
+use stack::{Options, Part, Share, Stack};
 use tempfile::TempDir;
 
 use crate::rows::{Row, Way};
@@ -54,7 +54,7 @@ impl Server {
     /// What is missing, or the server's last words.
     pub fn start(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
         match row.way {
-            Way::Stack => Self::start_stack(row, cores),
+            Way::Stack { log_share } => Self::start_stack(row, log_share, cores),
             _ => Self::start_process(row, cores).with_context(|| row.name),
         }
     }
@@ -87,7 +87,7 @@ impl Server {
                 command.env("NODE_PATH", repository().join("legacy-node/node_modules"));
                 command.env("ADDR", &at).env("NODE_ENV", "production");
             }
-            Way::Stack => bail!("the stack is not one process"),
+            Way::Stack { .. } => bail!("the stack is not one process"),
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().context("setpriv")?;
@@ -97,8 +97,8 @@ impl Server {
         Ok(server)
     }
 
-    fn start_stack(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
-        let stack = start_stack(&Options::default(), cores)?;
+    fn start_stack(row: &Row, log_share: Share, cores: &Cores) -> anyhow::Result<Self> {
+        let stack = start_stack(&Options { log_share, ..Options::default() }, cores)?;
         let addr = stack.settings().addresses.proxy;
         let url = stack.url();
         Ok(Server { url, addr, target: row.target, held: Held::Stack(Box::new(stack)) })

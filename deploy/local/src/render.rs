@@ -12,13 +12,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use route::render::Upstreams;
-use route::{BaseUrl, Route, SideUrl};
+use route::{BaseUrl, Route, Share, SideUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use service_kit::SocketPath;
 
 use crate::compat;
 use crate::settings::{Part, Settings, Sides};
+
+/// The log of requests in `proxy/nginx.conf`.
+const LOG: &str = "access_log /dev/stdout json buffer=4k flush=1s";
 
 /// Writes the run folder's configuration of nginx, Prometheus and supervisord.
 ///
@@ -38,7 +41,16 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let place = |names, changes: &[(&str, String)]| write_changed(settings, names, changes);
     // By itself nginx takes a worker for each core of the machine, whether it may use it or not.
     let workers = format!("worker_processes {};", processors());
-    place(file("nginx.conf"), &[("worker_processes auto;", workers)])?;
+    let mut changes = vec![("worker_processes auto;", workers)];
+    if settings.log_share != Share::ALL {
+        let sampled = match settings.log_share {
+            Share::NONE => String::new(),
+            share => format!(" {share}% 1;"),
+        };
+        changes.push((LOG, format!("{LOG} if=$is_logged")));
+        changes.push((" 1%  1;", sampled));
+    }
+    place(file("nginx.conf"), &changes)?;
     for name in ["clients.conf", "page-errors.conf"] {
         place(file(name), &[])?;
     }

@@ -193,6 +193,8 @@ pub struct Settings {
     /// Share of the requests that nginx mirrors to the shadow; `None` keeps the run folder's, or else
     /// the route file's.
     pub mirror: Option<Share>,
+    /// Share of the requests without failure that nginx logs.
+    pub log_share: Share,
     /// `QR_ENGINE` of qr-service; `None` leaves it to the environment.
     pub engine: Option<String>,
     /// Processes of legacy-node.

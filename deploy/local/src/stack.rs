@@ -40,6 +40,9 @@ pub struct Options {
     /// Share of all requests that nginx mirrors to the shadow, in percent
     #[arg(long, default_value = "10", value_name = "PERCENT")]
     pub mirror: Share,
+    /// Share of the requests that nginx logs, in percent; failures and fallbacks always are
+    #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
+    pub log_share: Share,
     /// Engine of qr-service [default: by QR_ENGINE]
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
@@ -62,6 +65,7 @@ impl Default for Options {
             old_url: None,
             new_url: None,
             mirror: Share::NONE,
+            log_share: Share::ALL,
             engine: None,
             old_workers: 1,
             folder: None,
@@ -101,6 +105,7 @@ impl Stack {
             routes: routes(options.routes.as_deref())?,
             sides: sides(options.old_url.clone(), options.new_url.clone()),
             mirror: Some(options.mirror),
+            log_share: options.log_share,
             engine: options.engine.clone(),
             old_workers: options.old_workers,
             qr_service: qr_service.to_owned(),

@@ -54,6 +54,24 @@ fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
     assert_eq!(fallbacks.count(), 1, "{of_node:?}");
 }
 
+#[test]
+fn of_a_share_every_fallback_is_logged() {
+    let log_share = Share::percent(20).unwrap();
+    let stack = start(&Options { log_share, ..Options::default() });
+    let count = 200;
+    for number in 0..count {
+        ask(&stack, &format!("sampled-{number}-new"));
+    }
+    stack.stop_part(Part::QrService).unwrap();
+    for number in 0..count {
+        ask(&stack, &format!("sampled-{number}-old"));
+    }
+    // A line may come a second after its request, those of one buffer in their order.
+    log_lines(stack.settings(), Part::Nginx, "-old\"", count);
+    let of_new = log_lines(stack.settings(), Part::Nginx, "-new\"", 1).len();
+    assert!((count / 10..count * 3 / 10).contains(&of_new), "{of_new} of {count}");
+}
+
 fn ask(stack: &Stack, id: &str) {
     let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
     let headers = [("X-Request-Id", id), ("traceparent", parent.as_str())];

@@ -108,6 +108,9 @@ struct Place {
     /// [default: the last one, at first the route file's]
     #[arg(long, env = "STACK_MIRROR", value_name = "PERCENT")]
     mirror: Option<Share>,
+    /// Share of the requests that nginx logs, in percent; failures and fallbacks always are
+    #[arg(long, env = "NGINX_LOG_PERCENT", default_value_t = Share::ALL, value_name = "PERCENT")]
+    log_share: Share,
     #[command(flatten)]
     binary: Binary,
 }
@@ -144,6 +147,7 @@ impl Place {
             split: self.split,
             split_key: self.split_key,
             mirror: self.mirror,
+            log_share: self.log_share,
             engine: None,
             old_workers: self.old_workers.unwrap_or_else(stack::render::processors),
             shadow: beside(&qr_service, "shadow"),
