@@ -14,7 +14,12 @@ export DIST=$PWD/target/dist
 release=deploy/release/release.sh
 # The images that are made of nothing but a program. The others need Docker Hub's images for both
 # architectures.
-alone=${ONLY:-qr-service relay-service shadow edge ramp contract}
+images="qr-service relay-service shadow edge ramp contract"
+alone=${ONLY:-$images}
+export NOT_PUSHED="proxy legacy-node"
+for image in $images; do
+    case " $alone " in *" $image "*) ;; *) NOT_PUSHED+=" $image" ;; esac
+done
 
 die() {
     echo "rehearsal: $*" >&2
@@ -104,7 +109,7 @@ check_chart() {
     ) || die "the pushed chart is not what install.yaml was made from"
     while read -r name digest; do
         case "$(basename "$name")" in
-        qr-service | relay-service | shadow) grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name" ;;
+        qr-service | relay-service | shadow | ramp) grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name" ;;
         esac
     done <"$DIST/images.txt"
 }
@@ -146,7 +151,7 @@ rm -rf "$DIST"
 mkdir -p "$DIST"
 echo "# Rehearsal of $($release version), profile ${PROFILE:-release}, $(git describe --always --dirty)" >"$DIST/report.md"
 printf '\n| step | seconds |\n| --- | ---: |\n' >>"$DIST/report.md"
-export NOT_PUSHED="proxy legacy-node${ONLY:+ relay-service shadow}" COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
+export COSIGN_PASSWORD='' COSIGN_KEY=$DIST/cosign.key SOURCE_URL=https://example.com/owner/repository
 
 step "one version in every file" $release version >"$DIST/version.txt"
 # Without known vulnerabilities: their list is a repository on GitHub.
