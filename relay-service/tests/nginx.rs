@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use contract::Target;
 use contract::relay::{Scenario, all, run};
 use relay_service::home::homes::LEASE;
-use service_kit::testing::{eventually, get};
-use support::check_contract;
-use support::edge::{Edge, served_by};
+use service_kit::free_addresses;
+use service_kit::testing::{Service, eventually, exchange, get};
+use support::edge::{Edge, home, served_by};
+use support::{Legacy, check_contract, relay_service};
 
 #[test]
 fn the_contract_holds_at_0_50_and_100_percent() {
@@ -74,6 +75,45 @@ fn no_pair_is_stranded_while_the_share_moves_and_a_home_is_killed() {
     let (rounds, moves) = (rounds.into_inner(), moves.into_inner());
     anstream::println!("{rounds} rounds of {} scenarios, {moves} moves", scenarios.len());
     assert!(moves > 20, "{rounds} rounds, {moves} moves");
+}
+
+/// Two homes see a side that restarts, or a share that changes, a moment apart; a key must not get two sides by it.
+#[test]
+fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (Legacy::start(), relay_service(&[]));
+    let admins = free_addresses(2).unwrap();
+    let share = |name: &str, share: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, share).unwrap();
+        file
+    };
+    let (zero, all) = (share("zero", "0"), share("all", "100"));
+    let delay = [("HOME_SHUTDOWN_DELAY", "1s")];
+    let mut first = home(&zero, (&old, &new), (admins[0], admins[1]), &delay);
+    let second = home(&all, (&old, &new), (admins[1], admins[0]), &[]);
+    let side = |home: &Service, key: &str| {
+        let request = format!("GET / HTTP/1.1\r\nx-key: /p/{key}\r\nconnection: close\r\n\r\n");
+        let answer = exchange(home.addr, &request);
+        answer.lines().find_map(|line| line.strip_prefix("x-home: ").map(str::to_owned)).unwrap()
+    };
+    assert_eq!([side(&first, "a"), side(&second, "a")], ["old", "old"]);
+    assert_eq!([side(&second, "b"), side(&first, "b")], ["new", "new"]);
+    // One that hangs holds up nobody for long.
+    first.signal("STOP");
+    let begin = Instant::now();
+    assert_eq!(side(&second, "c"), "new");
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    first.signal("CONT");
+    // One that stops still says what it gave, also when nginx can no longer ask it, after the delay.
+    assert_eq!(side(&first, "d"), "old");
+    let begin = Instant::now();
+    first.signal("TERM");
+    eventually("it is not ready", || get(first.admin_addr, "/readyz").contains(" 503 "));
+    assert_eq!([side(&second, "d"), side(&second, "e")], ["old", "new"]);
+    assert_eq!(first.wait(), Some(0));
+    assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert_eq!(side(&second, "f"), "new");
 }
 
 /// From the signal on the home sends new keys to the other side, and pairs under way end.

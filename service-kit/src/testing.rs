@@ -116,7 +116,8 @@ pub fn readme_has_settings(readme: &str, program: &clap::Command, prefix: &str) 
         let flag = setting.get_long().unwrap();
         let variable = setting.get_env().unwrap().to_str().unwrap();
         let default = match setting.get_default_values() {
-            [] => "required",
+            [] if setting.is_required_set() => "required",
+            [] => "none",
             [default] if default.is_empty() => "none",
             [default, ..] => default.to_str().unwrap(),
         };

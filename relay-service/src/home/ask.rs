@@ -1,15 +1,17 @@
-//! Asks a side whether it holds a key: `GET /held` on its admin listener, with the key in `X-Key`.
+//! Questions about a key, which is in `X-Key`, to admin listeners: whether a side holds it, `GET /held`, and which side
+//! another home gave, `GET /given`.
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::homes::Answer;
+use super::homes::{Answer, Side};
 
 /// A side that does not answer in this time serves nobody.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -18,6 +20,10 @@ static PLACES: Semaphore = Semaphore::const_new(16);
 
 /// A side that hangs must not hold up a stop of the route.
 const LIMIT_WHILE_STOPPED: Duration = Duration::from_millis(300);
+
+/// Nor may a home that hangs hold up every key.
+const LIMIT_OF_HOMES: Duration = Duration::from_millis(300);
+static PLACES_OF_HOMES: Semaphore = Semaphore::const_new(16);
 
 /// Asks the new side while the route is stopped: only a key that it surely holds stays with it.
 pub(super) async fn holds_while_stopped(admin: SocketAddr, key: &str) -> bool {
@@ -35,12 +41,40 @@ pub(super) async fn ask(admin: SocketAddr, key: &str) -> Answer {
     }
 }
 
+/// The side that one of the other homes gave a moment ago. A home that does not answer in time gave none.
+pub(super) async fn given(homes: &[SocketAddr], key: &str) -> Option<Side> {
+    let Ok(_place) = PLACES_OF_HOMES.try_acquire() else { return None };
+    let answers = homes.iter().map(|&admin| async move {
+        let answer = timeout(LIMIT_OF_HOMES, side_given(admin, key)).await;
+        answer.ok()?.ok()?
+    });
+    join_all(answers).await.into_iter().flatten().next()
+}
+
+async fn side_given(admin: SocketAddr, key: &str) -> io::Result<Option<Side>> {
+    let stream = question(admin, "/given", key).await?;
+    let mut answer = String::new();
+    stream.take(4096).read_to_string(&mut answer).await?;
+    let side = match answer.split_once("\r\n\r\n") {
+        Some((head, "old")) if head.starts_with("HTTP/1.1 200 ") => Some(Side::Old),
+        Some((head, "new")) if head.starts_with("HTTP/1.1 200 ") => Some(Side::New),
+        _ => None,
+    };
+    Ok(side)
+}
+
 async fn status(admin: SocketAddr, key: &str) -> io::Result<[u8; 3]> {
-    let mut stream = TcpStream::connect(admin).await?;
-    let head =
-        format!("GET /held HTTP/1.1\r\nhost: {admin}\r\nx-key: {key}\r\nconnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).await?;
+    let mut stream = question(admin, "/held", key).await?;
     let mut line = *b"HTTP/1.1 ___";
     stream.read_exact(&mut line).await?;
     Ok([line[9], line[10], line[11]])
+}
+
+async fn question(admin: SocketAddr, path: &str, key: &str) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect(admin).await?;
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: {admin}\r\nx-key: {key}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await?;
+    Ok(stream)
 }

@@ -53,21 +53,24 @@ pub enum Answer {
     Away,
 }
 
-/// What both sides say.
+/// What both sides and the other homes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answers {
     /// The old side's.
     pub old: Answer,
     /// The new side's.
     pub new: Answer,
+    /// The side that another home gave a moment ago.
+    pub given: Option<Side>,
 }
 
 impl Answers {
-    /// The side that holds the key, else the only one that can take it.
+    /// The side that holds the key, else the one that another home gave, else the only one that can take it.
     fn side(self) -> Option<Side> {
         match (self.old, self.new) {
             (_, Answer::Held) => Some(Side::New),
             (Answer::Held, _) => Some(Side::Old),
+            _ if self.given.is_some() => self.given,
             (Answer::Free, Answer::Away) => Some(Side::Old),
             (Answer::Away, Answer::Free) => Some(Side::New),
             _ => None,
@@ -126,9 +129,9 @@ impl Homes {
         Some(lease.side)
     }
 
-    /// The side of a key while the route is stopped, as far as it is known here: the one that was given a
-    /// moment ago. The moment does not begin anew, so a stop is complete after [`LEASE`].
-    pub fn leased_before_stop(&self, key: &str, now: Instant) -> Option<Side> {
+    /// The side that was given for the key a moment ago, for another home, or while the route is stopped. The moment
+    /// does not begin anew, so a stop is complete after [`LEASE`].
+    pub fn given(&self, key: &str, now: Instant) -> Option<Side> {
         let lease = self.leases.get(key)?;
         (lease.until > now).then_some(lease.side)
     }
@@ -171,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    const FREE: Answers = Answers { old: Answer::Free, new: Answer::Free };
+    const FREE: Answers = Answers { old: Answer::Free, new: Answer::Free, given: None };
 
     #[test]
     fn a_side_that_is_away_gets_no_new_key() {
@@ -188,7 +191,7 @@ mod tests {
             (Away, Away, "0", Side::Old),
         ] {
             let share = Share::parse(share).unwrap();
-            let answers = Answers { old, new };
+            let answers = Answers { old, new, given: None };
             let side = Homes::default().give("/p/x", answers, (Wish::Share, share), now);
             assert_eq!(side, expected, "{old:?} {new:?}");
         }
@@ -206,9 +209,26 @@ mod tests {
             (Free, Held, Side::Old, Side::New),
             (Free, Away, Side::New, Side::Old),
         ] {
-            let answers = Answers { old, new };
+            let answers = Answers { old, new, given: None };
             let side = Homes::default().give("/p/x", answers, (Wish::Choice(choice), share), now);
             assert_eq!(side, expected, "{old:?} {new:?} {choice:?}");
+        }
+    }
+
+    /// Two homes may see a side that restarts differently.
+    #[test]
+    fn what_another_home_gave_holds_unless_a_side_holds_the_key() {
+        use Answer::{Away, Free, Held};
+        let now = Instant::now();
+        for (old, new, share, expected) in [
+            (Free, Free, "100", Side::Old),
+            (Away, Free, "100", Side::Old),
+            (Free, Held, "0", Side::New),
+        ] {
+            let share = Share::parse(share).unwrap();
+            let answers = Answers { old, new, given: Some(Side::Old) };
+            let side = Homes::default().give("/p/x", answers, (Wish::Share, share), now);
+            assert_eq!(side, expected, "{old:?} {new:?}");
         }
     }
 
@@ -218,10 +238,10 @@ mod tests {
         let all = Share::parse("100").unwrap();
         assert_eq!(homes.give("/p/x", FREE, (Wish::Share, all), now), Side::New);
         for asked in [now, now + LEASE / 2, now + LEASE - Duration::from_millis(1)] {
-            assert_eq!(homes.leased_before_stop("/p/x", asked), Some(Side::New));
+            assert_eq!(homes.given("/p/x", asked), Some(Side::New));
         }
-        assert_eq!(homes.leased_before_stop("/p/x", now + LEASE), None);
-        assert_eq!(homes.leased_before_stop("/p/y", now), None);
+        assert_eq!(homes.given("/p/x", now + LEASE), None);
+        assert_eq!(homes.given("/p/y", now), None);
     }
 
     #[test]
@@ -265,7 +285,7 @@ mod tests {
             for (share, pause_ms, is_held) in events {
                 now += Duration::from_millis(pause_ms);
                 let held = |side| if is_held && before == Some(side) { Answer::Held } else { Answer::Free };
-                let answers = Answers { old: held(Side::Old), new: held(Side::New) };
+                let answers = Answers { old: held(Side::Old), new: held(Side::New), given: None };
                 let leased = homes.leased("/p/x", now);
                 let held_so_long = now - given;
                 let side = leased.unwrap_or_else(|| {
@@ -291,7 +311,7 @@ mod tests {
             now += Duration::from_secs(1);
             assert!(now - begin <= LONGEST_LEASE);
         }
-        let away = Answers { old: Answer::Free, new: Answer::Away };
+        let away = Answers { new: Answer::Away, ..FREE };
         assert_eq!(homes.give("/p/x", away, (Wish::Share, all), now), Side::Old);
     }
 

@@ -17,6 +17,7 @@ use clap::Parser;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use rustix::system::uname;
 use service_kit::arguments::{self, check_listeners};
 use service_kit::metrics::Connections;
 use service_kit::metrics::{ProcessCollector, encode};
@@ -24,7 +25,7 @@ use service_kit::{Admin, Listeners, Serving, Timeouts, serve, shutdown_signal, t
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::ask::{ask, holds_while_stopped};
+use super::ask::{ask, given, holds_while_stopped};
 use super::homes::{Answers, Homes, Side, Wish};
 use super::share::{self, InForce};
 use super::stranded::{self, Counters};
@@ -71,6 +72,17 @@ struct Arguments {
     )]
     new_admin_addr: SocketAddr,
 
+    /// Admin listeners of the other homes, with commas between them: they are asked which side they gave for a key. This
+    /// home's own, the system's host name and its port, is left out
+    #[arg(
+        long,
+        env = "HOME_OTHERS",
+        value_name = "HOST:PORT,...",
+        value_delimiter = ',',
+        value_parser = other
+    )]
+    others: Vec<Other>,
+
     /// How long to answer on after a signal, until nobody asks here any more
     #[arg(
         long,
@@ -82,10 +94,30 @@ struct Arguments {
     shutdown_delay: Duration,
 }
 
+/// How long the other homes can ask after nginx no longer can, if there is a shutdown delay at all.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// Resolves a name once, as nginx does with its servers: the address of a Service of Kubernetes stays.
 fn resolved(text: &str) -> Result<SocketAddr, String> {
     let mut found = text.to_socket_addrs().map_err(|error| error.to_string())?;
     found.next().ok_or_else(|| "the name has no address".to_owned())
+}
+
+/// The admin listener of a home.
+#[derive(Clone, Debug)]
+struct Other {
+    name: String,
+    addr: SocketAddr,
+}
+
+fn other(text: &str) -> Result<Other, String> {
+    Ok(Other { name: text.to_owned(), addr: resolved(text)? })
+}
+
+/// Those of `all` that are not this home's own. The pods of a StatefulSet have one list for all of them.
+fn without_own(all: Vec<Other>, admin: SocketAddr) -> Vec<SocketAddr> {
+    let own = format!("{}:{}", uname().nodename().to_string_lossy(), admin.port());
+    all.into_iter().filter(|other| other.name != own).map(|other| other.addr).collect()
 }
 
 /// What every request needs.
@@ -94,6 +126,7 @@ struct Home {
     in_force: watch::Receiver<InForce>,
     old: SocketAddr,
     new: SocketAddr,
+    others: Vec<SocketAddr>,
     asked: Counter,
     leases: Gauge,
 }
@@ -147,6 +180,7 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
         in_force: in_force.clone(),
         old: arguments.old_admin_addr,
         new: arguments.new_admin_addr,
+        others: without_own(arguments.others, admin_addr),
         asked,
         leases,
     });
@@ -162,12 +196,26 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
         shutdown_delay: arguments.shutdown_delay,
         drain_timeout: limit,
     };
-    let routes = Router::new().fallback(tell).with_state(home);
+    let routes = Router::new().fallback(tell).with_state(Arc::clone(&home));
     let shown = async move || in_force.borrow().text.clone();
     let admin = Admin::new(move || encode(&registry))
         // `ramp` asks which version of the share file is in force.
-        .with(Router::new().route("/share", get(shown)));
-    serve(listeners, &serving, routes, admin, shutdown, async {}).await
+        .with(Router::new().route("/share", get(shown)))
+        // Another home asks which side this one gave.
+        .with(Router::new().route("/given", get(tell_given)).with_state(home));
+    // What was given last reaches its side, which holds it from then on, while the others can still ask.
+    let last = arguments.shutdown_delay.min(LAST_WORDS);
+    let last_words = async move { tokio::time::sleep(last).await };
+    serve(listeners, &serving, routes, admin, shutdown, last_words).await
+}
+
+/// Answers 200 with `old` or `new`, the side that was given for the key in `X-Key` a moment ago, or 404.
+async fn tell_given(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
+    let key = headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default();
+    match home.homes().given(key, Instant::now()) {
+        Some(side) => side.as_str().into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
 }
 
 /// Answers 204 with the side in `X-Home`. The request's URI is in `X-Key`, the side that the client chooses in
@@ -198,20 +246,22 @@ impl Home {
         if let Some(side) = self.homes().leased(key, Instant::now()) {
             return side;
         }
-        let (old, new) = tokio::join!(ask(self.old, key), ask(self.new, key));
+        let (old, new, given) =
+            tokio::join!(ask(self.old, key), ask(self.new, key), given(&self.others, key));
         let share = self.in_force.borrow().share;
-        self.homes().give(key, Answers { old, new }, (wish, share), Instant::now())
+        self.homes().give(key, Answers { old, new, given }, (wish, share), Instant::now())
     }
 
     /// Whoever waits on the new side, or is on the way there, still meets the other half; every other key
     /// goes to the old side, whatever the share, the client or the old side says.
     async fn side_while_stopped(&self, key: &str) -> Side {
-        let leased = self.homes().leased_before_stop(key, Instant::now());
-        match leased {
-            Some(side) => side,
-            None if holds_while_stopped(self.new, key).await => Side::New,
-            None => Side::Old,
+        let leased = self.homes().given(key, Instant::now());
+        if let Some(side) = leased {
+            return side;
         }
+        let (is_held, given) =
+            tokio::join!(holds_while_stopped(self.new, key), given(&self.others, key));
+        if is_held { Side::New } else { given.unwrap_or(Side::Old) }
     }
 
     fn homes(&self) -> std::sync::MutexGuard<'_, Homes> {
@@ -239,6 +289,15 @@ mod tests {
         let named = resolved("localhost:3003").expect("an address");
         assert!(named.ip().is_loopback() && named.port() == 3003, "{named}");
         assert!(resolved("localhost").is_err() && resolved("127.0.0.1").is_err());
+    }
+
+    #[test]
+    fn a_home_does_not_ask_itself() {
+        let own = uname().nodename().to_string_lossy().into_owned();
+        let addr = SocketAddr::from(([127, 0, 0, 1], 1));
+        let all = [format!("{own}:42093"), format!("{own}:42095"), "relay-home-1:42093".to_owned()];
+        let all = all.map(|name| Other { name, addr }).to_vec();
+        assert_eq!(without_own(all, "0.0.0.0:42093".parse().expect("an address")).len(), 2);
     }
 
     #[test]

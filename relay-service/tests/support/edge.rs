@@ -2,10 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use route::Route;
+use service_kit::free_addresses;
 use service_kit::testing::{Service, eventually, exchange, get};
 
 use super::{Legacy, relay_service, write_configuration};
@@ -31,16 +32,10 @@ impl Edge {
         let (old, new) = (Legacy::start(), relay_service(settings));
         let share_file = folder.path().join("share");
         std::fs::write(&share_file, share).unwrap();
-        let homes: Vec<Service> = (0..2)
-            .map(|_| {
-                let mut command = Command::new(env!("CARGO_BIN_EXE_relay-home"));
-                command.env("HOME_ADDR", "127.0.0.1:0").env("HOME_ADMIN_ADDR", "127.0.0.1:0");
-                command.env("HOME_SHARE_FILE", &share_file);
-                command.env("HOME_OLD_ADMIN_ADDR", &old.admin_addr);
-                command.env("HOME_NEW_ADMIN_ADDR", new.admin_addr.to_string());
-                Service::start(&mut command)
-            })
-            .collect();
+        let admins = free_addresses(2).unwrap();
+        let homes: Vec<Service> = [(admins[0], admins[1]), (admins[1], admins[0])]
+            .map(|admins| home(&share_file, (&old, &new), admins, &[]))
+            .into();
         let file = include_str!("../../../proxy/routes/relay.toml")
             .replace("127.0.0.1:42092", &homes[0].addr.to_string())
             .replace("127.0.0.1:42093", &homes[0].admin_addr.to_string())
@@ -112,6 +107,21 @@ impl Drop for Edge {
         let _ = Command::new("kill").arg(self.nginx.id().to_string()).status();
         let _ = self.nginx.wait();
     }
+}
+
+/// A home, with its own admin listener and the other's, and more settings.
+pub(crate) fn home(
+    share_file: &Path,
+    (old, new): (&Legacy, &Service),
+    (admin, other): (SocketAddr, SocketAddr),
+    settings: &[(&str, &str)],
+) -> Service {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relay-home"));
+    command.env("HOME_ADDR", "127.0.0.1:0").env("HOME_ADMIN_ADDR", admin.to_string());
+    command.env("HOME_SHARE_FILE", share_file).env("HOME_OTHERS", other.to_string());
+    command.env("HOME_OLD_ADMIN_ADDR", &old.admin_addr);
+    command.env("HOME_NEW_ADMIN_ADDR", new.admin_addr.to_string());
+    Service::start(command.envs(settings.iter().copied()))
 }
 
 pub(crate) fn served_by(answer: &str) -> String {
