@@ -27,19 +27,26 @@ class Client:
             pod["spec"]["containers"][0]["command"] = self.command
         self.cluster.start(pod)
         self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{self.name}", "--timeout=30s")
-        command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", f"pod/{self.name}"]
-        self.log = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.log = self.follow()
         time.sleep(1)
         return self
 
+    def follow(self):
+        command = [*self.cluster.command, "-n", NAMESPACE, "logs", "--follow", f"pod/{self.name}"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
     def __exit__(self, kind, error, trace):
+        if self.log.poll() is not None:
+            # The API server or the kubelet closed the stream; the pod has printed nothing yet.
+            self.log = self.follow()
         time.sleep(1)
         was_there = self.cluster.kubectl("delete", "pod", self.name, "--wait=false", "--ignore-not-found")
-        text, _ = self.log.communicate(timeout=60)
+        text, complaint = self.log.communicate(timeout=60)
         self.cluster.kubectl("wait", "--for=delete", f"pod/{self.name}", "--timeout=60s")
         if not kind:
             # A pod of a part may take its place on a full node.
             self.cluster.expect(was_there, f"the pod {self.name} was deleted or preempted")
+            self.cluster.expect(text, f"the log of the pod {self.name} came back empty. {complaint}")
             self.summary = self.summarize(json.loads(text))
         return False
 

@@ -222,7 +222,7 @@ fn method(plan: &Plan) -> String {
          all rows, and 80 % of the row's own capacity. Latency at fixed rates counts from the time a \
          request was due. Texts: {}. Pictures of {CHECKED} of them were decoded before and after the \
          load; the bytes are their mean size. All figures are medians over the rounds; memory is the \
-         peak over the process tree, sampled every 250 ms. Only the row with nginx had access logs. \
+         peak over the process tree, sampled every 250 ms. Only the row nginx+qr-service logged every request. \
          Ratios hold on other machines, absolute figures do not.",
         plan.server_cores.list(),
         plan.warm_up_seconds,
@@ -240,7 +240,10 @@ pub(crate) fn machine() -> String {
         info.lines().filter_map(|line| line.strip_prefix("model name")).collect();
     let model =
         models.first().map_or("unknown processor", |model| model.trim_matches([' ', '\t', ':']));
-    format!("{} x {model}, {}", models.len().max(1), said("uname", &["-sr"]))
+    // A distribution's or provider's suffix of the kernel says nothing about the figures.
+    let kernel = said("uname", &["-sr"]);
+    let kernel = kernel.split('-').next().unwrap_or_default();
+    format!("{} x {model}, {kernel}", models.len().max(1))
 }
 
 fn versions() -> Vec<String> {

@@ -139,7 +139,13 @@ fn wrk(url: &str, cores: &str, connections: usize, seconds: u64) -> anyhow::Resu
 fn quartiles(runs: &[Run], figure: fn(&Run) -> f64) -> [f64; 3] {
     let mut values: Vec<f64> = runs.iter().map(figure).collect();
     values.sort_by(f64::total_cmp);
-    [1, 2, 3].map(|quarter| values[quarter * (values.len() - 1) / 4])
+    let last = values.len() - 1;
+    [0.25, 0.5, 0.75].map(|part| {
+        let place = part * last as f64;
+        let below = values[place as usize];
+        let above = values[last.min(place as usize + 1)];
+        below + (above - below) * place.fract()
+    })
 }
 
 fn print(rows: &[Row], plan: &Measure, work: u64) {
