@@ -117,20 +117,22 @@ mod tests {
     #[test]
     fn memory_of_a_child_is_counted() {
         let mut root = Command::new("sh")
-            .args(["-c", "read line; sleep 60 & echo started; read line; kill $!"])
+            .args(["-c", "echo ready; read line; sleep 60 & echo started; read line; kill $!"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("sh");
         let roots = [root.id().cast_signed()];
+        let mut said = BufReader::new(root.stdout.take().expect("it is piped")).lines();
+        let mut expect_line =
+            |line: &str| assert_eq!(said.next().expect("a line").expect("it writes"), line);
+        // A shell that still starts grows between two looks at its memory.
+        expect_line("ready");
         let alone = memory(&roots);
         assert_eq!(tree(&roots).len(), 1);
         let mut lines = root.stdin.take().expect("it is piped");
         lines.write_all(b"\n").expect("it reads");
-        let mut started = String::new();
-        BufReader::new(root.stdout.take().expect("it is piped"))
-            .read_line(&mut started)
-            .expect("it writes");
+        expect_line("started");
         let both = tree(&roots).len();
         let with_child = memory(&roots);
         lines.write_all(b"\n").expect("it reads");
