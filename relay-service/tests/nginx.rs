@@ -92,11 +92,6 @@ fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
     let delay = [("HOME_SHUTDOWN_DELAY", "1s")];
     let mut first = home(&zero, (&old, &new), (admins[0], admins[1]), &delay);
     let second = home(&all, (&old, &new), (admins[1], admins[0]), &[]);
-    let side = |home: &Service, key: &str| {
-        let request = format!("GET / HTTP/1.1\r\nx-key: /p/{key}\r\nconnection: close\r\n\r\n");
-        let answer = exchange(home.addr, &request);
-        answer.lines().find_map(|line| line.strip_prefix("x-home: ").map(str::to_owned)).unwrap()
-    };
     assert_eq!([side(&first, "a"), side(&second, "a")], ["old", "old"]);
     assert_eq!([side(&second, "b"), side(&first, "b")], ["new", "new"]);
     // One that hangs holds up nobody for long.
@@ -114,6 +109,34 @@ fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
     assert_eq!(first.wait(), Some(0));
     assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}", begin.elapsed());
     assert_eq!(side(&second, "f"), "new");
+}
+
+/// The first home gives up waiting for a side. The second one begins to ask meanwhile, and that side answers it.
+#[test]
+fn a_home_goes_by_what_another_one_gave_while_a_side_let_it_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (Legacy::start(), relay_service(&[]));
+    let admins = free_addresses(2).unwrap();
+    let all = folder.path().join("all");
+    std::fs::write(&all, "100").unwrap();
+    let first = home(&all, (&old, &new), (admins[0], admins[1]), &[]);
+    let second = home(&all, (&old, &new), (admins[1], admins[0]), &[]);
+    new.signal("STOP");
+    std::thread::scope(|scope| {
+        let gives_up = scope.spawn(|| side(&first, "a"));
+        std::thread::sleep(Duration::from_secs(1));
+        let hears = scope.spawn(|| side(&second, "a"));
+        assert_eq!(gives_up.join().unwrap(), "old");
+        new.signal("CONT");
+        assert_eq!(hears.join().unwrap(), "old");
+    });
+}
+
+/// The side that a home gives for a key.
+fn side(home: &Service, key: &str) -> String {
+    let request = format!("GET / HTTP/1.1\r\nx-key: /p/{key}\r\nconnection: close\r\n\r\n");
+    let answer = exchange(home.addr, &request);
+    answer.lines().find_map(|line| line.strip_prefix("x-home: ").map(str::to_owned)).unwrap()
 }
 
 /// From the signal on the home sends new keys to the other side, and pairs under way end.

@@ -246,8 +246,9 @@ impl Home {
         if let Some(side) = self.homes().leased(key, Instant::now()) {
             return side;
         }
-        let (old, new, given) =
-            tokio::join!(ask(self.old, key), ask(self.new, key), given(&self.others, key));
+        let (old, new) = tokio::join!(ask(self.old, key), ask(self.new, key));
+        // Last: a side that goes away may take its time to say so, and meanwhile another home decides.
+        let given = given(&self.others, key).await;
         let share = self.in_force.borrow().share;
         self.homes().give(key, Answers { old, new, given }, (wish, share), Instant::now())
     }
@@ -259,9 +260,10 @@ impl Home {
         if let Some(side) = leased {
             return side;
         }
-        let (is_held, given) =
-            tokio::join!(holds_while_stopped(self.new, key), given(&self.others, key));
-        if is_held { Side::New } else { given.unwrap_or(Side::Old) }
+        if holds_while_stopped(self.new, key).await {
+            return Side::New;
+        }
+        given(&self.others, key).await.unwrap_or(Side::Old)
     }
 
     fn homes(&self) -> std::sync::MutexGuard<'_, Homes> {
