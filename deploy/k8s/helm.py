@@ -95,7 +95,8 @@ def uninstall(cluster):
     helm(cluster, "uninstall", "qr")
     # helm leaves the namespace that it made.
     cluster.run("delete", "namespace", NAMESPACE, "--timeout=180s")
-    cluster.expect_nothing_left()
+    left = cluster.left()
+    cluster.expect(not left, f"left: {', '.join(left)}")
 
 
 def helm(cluster, command, *arguments):
