@@ -36,12 +36,13 @@ impl Edge {
         let homes: Vec<Service> = [(admins[0], admins[1]), (admins[1], admins[0])]
             .map(|admins| home(&share_file, (&old, &new), admins, &[]))
             .into();
+        // The shortest first: a port of four digits may begin one that takes another's place.
         let file = include_str!("../../../proxy/routes/relay.toml")
+            .replace("127.0.0.1:3002", &old.proxy_addr)
             .replace("127.0.0.1:42092", &homes[0].addr.to_string())
             .replace("127.0.0.1:42093", &homes[0].admin_addr.to_string())
             .replace("127.0.0.1:42094", &homes[1].addr.to_string())
             .replace("127.0.0.1:42095", &homes[1].admin_addr.to_string())
-            .replace("127.0.0.1:3002", &old.proxy_addr)
             .replace("127.0.0.1:42090", &new.addr.to_string());
         let addr = write_configuration(folder.path(), &[Route::parse("relay", &file).unwrap()]);
         let mut nginx = Command::new("nginx");
