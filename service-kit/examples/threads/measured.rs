@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use procfs::process::Process;
 use service_kit::testing::Service;
+use statrs::statistics::{Data, Median, OrderStatistics};
 
 use super::Measure;
 use super::served::rounds_in;
@@ -137,15 +138,8 @@ fn wrk(url: &str, cores: &str, connections: usize, seconds: u64) -> anyhow::Resu
 
 /// The quartiles of a figure over the runs.
 fn quartiles(runs: &[Run], figure: fn(&Run) -> f64) -> [f64; 3] {
-    let mut values: Vec<f64> = runs.iter().map(figure).collect();
-    values.sort_by(f64::total_cmp);
-    let last = values.len() - 1;
-    [0.25, 0.5, 0.75].map(|part| {
-        let place = part * last as f64;
-        let below = values[place as usize];
-        let above = values[last.min(place as usize + 1)];
-        below + (above - below) * place.fract()
-    })
+    let mut values = Data::new(runs.iter().map(figure).collect::<Vec<f64>>());
+    [values.lower_quartile(), values.median(), values.upper_quartile()]
 }
 
 fn print(rows: &[Row], plan: &Measure, work: u64) {
