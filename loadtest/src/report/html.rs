@@ -25,7 +25,8 @@ pub fn page(report: &Report) -> String {
         headline(report),
     );
     for (height, plot) in svg::plots(report) {
-        let _ = writeln!(out, "<svg viewBox=\"0 0 760 {height}\" role=\"img\">{plot}</svg>");
+        let _ =
+            writeln!(out, "<svg viewBox=\"0 0 {} {height}\" role=\"img\">{plot}</svg>", svg::WIDTH);
     }
     out.push_str("<h2>All figures</h2>\n");
     out.push_str(&table(report));

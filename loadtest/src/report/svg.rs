@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use super::markdown::{megabytes, number, time};
 use super::{Report, RowReport};
 
-const WIDTH: f64 = 760.0;
-const NAMES: f64 = 150.0;
+/// Of every plot.
+pub const WIDTH: f64 = 780.0;
+const NAMES: f64 = 170.0;
 const PLOT: f64 = 480.0;
 const LINE: f64 = 22.0;
 const HEAD: f64 = 34.0;
@@ -26,9 +27,14 @@ type Value = (fn(&RowReport) -> f64, fn(f64) -> String);
 
 /// The plots of a report: height and SVG.
 pub fn plots(report: &Report) -> Vec<(f64, String)> {
-    let bars = |title, (value, write): Value| bars(report, title, value, write);
+    let bars = |title, value: Value| bars(report, title, value, None);
     vec![
-        bars("Requests per second, logarithmic", (|row| row.requests_per_second.median, number)),
+        self::bars(
+            report,
+            "Requests per second, logarithmic",
+            (|row| row.requests_per_second.median, number),
+            Some(|row| row.times_baseline.median),
+        ),
         bars("Memory, PSS in MB, logarithmic", (|row| row.pss_bytes.median, megabytes)),
         bars("Bytes of a picture, logarithmic", (|row| row.bytes_per_response, number)),
         bars(
@@ -111,17 +117,20 @@ fn class(row: &RowReport, class: &str) -> String {
     format!("{class}{}", if row.name == crate::rows::BASELINE { " base" } else { "" })
 }
 
+/// `times` is a row's ratio to the baseline if it was measured as such, round by round.
 fn bars(
     report: &Report,
     title: &str,
-    value: fn(&RowReport) -> f64,
-    write: fn(f64) -> String,
+    (value, write): Value,
+    times: Option<fn(&RowReport) -> f64>,
 ) -> (f64, String) {
     let scale = Scale::around(&report.rungs().map(value).collect::<Vec<_>>());
     let base = report.baseline().map(value);
     frame(report, title, &scale, |row, y| {
-        let relative =
-            base.map_or(String::new(), |base| format!(" ({} ×)", number(value(row) / base)));
+        let relative = base.map_or(String::new(), |base| {
+            let times = times.map_or_else(|| value(row) / base, |times| times(row));
+            format!(" ({} ×)", number(times))
+        });
         let (value, width) = (value(row), scale.x(value(row)).max(1.0));
         format!(
             "<rect class=\"{}\" x=\"{NAMES}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"14\" rx=\"2\"/>\
