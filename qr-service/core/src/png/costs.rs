@@ -1,7 +1,9 @@
 //! What the elements of a stream will cost, learnt while it is made.
 
 use super::deflate::{Counts, MAX_REPEAT, distance_code, length_code, lengths_of_code};
+use super::elements::pieces;
 use super::huffman::{DISTANCES, LITERALS};
+use super::ways::LengthCosts;
 
 /// Costs are in sixteenths of a bit.
 pub(super) const BIT: u32 = 16;
@@ -27,7 +29,7 @@ static GUESSED: Costs = {
         sums: [0; 2],
         literals: [0; LITERALS],
         distances: [0; DISTANCES],
-        lengths: [0; MAX_REPEAT + 1],
+        lengths: LengthCosts::new(),
     };
     let mut i = 0;
     while i < LITERALS {
@@ -43,7 +45,7 @@ static GUESSED: Costs = {
     }
     i = 3;
     while i <= MAX_REPEAT {
-        costs.lengths[i] = costs.length_by_code(i);
+        costs.lengths.set(i, costs.length_by_code(i));
         i += 1;
     }
     costs
@@ -59,8 +61,8 @@ pub(super) struct Costs {
     /// The logarithms of the counts with the guesses.
     literals: [u32; LITERALS],
     distances: [u32; DISTANCES],
-    /// By length: what [`Costs::of_length`] returns.
-    lengths: [u32; MAX_REPEAT + 1],
+    /// What a length adds to a way.
+    lengths: LengthCosts,
 }
 
 /// The binary logarithm in sixteenths: the exponent of a floating-point number and the first four bits of its fraction
@@ -94,7 +96,7 @@ impl Costs {
     pub(super) fn count_repeat(&mut self, len: usize, distance: usize, count: u32) {
         self.count_symbol(usize::from(length_code(len).0), count);
         let cost = self.length_by_code(len);
-        self.lengths[lengths_of_code(len)].fill(cost);
+        lengths_of_code(len).for_each(|len| self.lengths.set(len, cost));
         let (code, _) = distance_code(distance);
         let counted = &mut self.counts.distances[code];
         *counted += count;
@@ -119,8 +121,20 @@ impl Costs {
     }
 
     #[inline(always)]
-    pub(super) fn of_length(&self, len: usize) -> u32 {
-        self.lengths[len]
+    pub(super) fn lengths(&self) -> &LengthCosts {
+        &self.lengths
+    }
+
+    /// The cost of a repetition of any length, but for its longest pieces.
+    pub(super) fn of_long(&self, len: usize, distance: usize) -> u32 {
+        if len < 3 {
+            // Literals, which cost about as much as all have.
+            return len as u32 * 4 * BIT;
+        }
+        let (_, others) = pieces(len);
+        let each = self.all().1.wrapping_add(self.of_distance(distance));
+        let lengths = others.into_iter().filter(|len| *len > 0);
+        lengths.map(|len| each.wrapping_add(self.length_by_code(len))).sum()
     }
 
     #[inline(always)]

@@ -19,7 +19,7 @@ struct Element {
 
 /// A repetition in pieces: how many of the longest, and the lengths of up to two others, or 0. No piece is shorter
 /// than 3.
-fn pieces(len: usize) -> (usize, [usize; 2]) {
+pub(super) fn pieces(len: usize) -> (usize, [usize; 2]) {
     match (len / MAX_REPEAT, len % MAX_REPEAT) {
         (longest, rest @ (1 | 2)) => (longest - 1, [MAX_REPEAT - 3, rest + 3]),
         (longest, rest) => (longest, [rest, 0]),

@@ -16,6 +16,8 @@ mod prepared;
 mod rows;
 #[cfg(feature = "png-color")]
 mod search;
+#[cfg(feature = "png-color")]
+mod ways;
 
 #[cfg(feature = "png-color")]
 pub use color::{Palette, write_palette_png};

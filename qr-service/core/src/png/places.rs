@@ -12,21 +12,28 @@ pub(super) struct Place {
     pub(super) limit: usize,
 }
 
-/// Lengths of sequences that places are known by.
-const KEYS: usize = 5;
+/// The most lengths of sequences that places are known by.
+pub(super) const KEYS: usize = 5;
+/// The lengths, if fewer places than this are in the window that begin at the same pixel of a byte; and if there are
+/// more. The more there are, the longer are the sequences that several of them have.
+const FEW: usize = 100;
+const FEW_KEYS: [u32; 4] = [3, 4, 6, 8];
+const MANY_KEYS: [u32; KEYS] = [4, 6, 8, 10, 12];
 /// Modules in an entry.
 const MODULES: u32 = 24;
 /// Columns that are entered together: a multiple of those between columns that begin at the same pixel of a byte.
 const TOGETHER: usize = 8;
 
-/// The last places by their next modules: `KEY` of them, and `STEP` less each time. There are as many places as 16
-/// times the values of `KEY` bits.
+/// The last places by their next modules, of which there are some for each length of a sequence.
 ///
 /// Two places of the picture that begin at the same pixel of a byte have the same bytes for as long as their modules
 /// are equal. So there is an entry for each beginning and each sequence of some modules: the last place's modules
 /// from bit 40, its byte in the picture from bit 8, and its column.
-pub(super) struct Places<const KEY: usize, const STEP: usize, const SIZE: usize> {
-    entries: Vec<[u64; SIZE]>,
+pub(super) struct Places {
+    entries: Vec<u64>,
+    keys: [Key; KEYS],
+    /// How many of the keys there are.
+    count: usize,
     /// Of a column: its beginning.
     phase_mask: usize,
     /// Where the first line of the row at hand begins. No picture begins before the end of an empty entry's window.
@@ -38,20 +45,39 @@ pub(super) struct Places<const KEY: usize, const STEP: usize, const SIZE: usize>
     known: usize,
 }
 
-/// The place of an entry.
-#[inline(always)]
-fn index(phase: usize, modules: u64, key: usize) -> usize {
-    8 << key | phase << key | (modules & ((1 << key) - 1)) as usize
+/// A length of sequences: how many modules, and where its entries begin.
+#[derive(Clone, Copy, Default)]
+struct Key {
+    modules: u32,
+    entries: usize,
 }
 
-impl<const KEY: usize, const STEP: usize, const SIZE: usize> Places<KEY, STEP, SIZE> {
+impl Key {
+    #[inline(always)]
+    fn index(&self, phase: usize, modules: u64) -> usize {
+        self.entries + (phase << self.modules) + (modules & ((1 << self.modules) - 1)) as usize
+    }
+}
+
+impl Places {
     /// For a picture whose rows are `scale_px` lines each, `above` bytes after its beginning.
     pub(super) fn new(line: &Line, scale_px: usize, above: usize) -> Self {
-        const { assert!(SIZE == 16 << KEY) };
         let row_len = scale_px * line.len;
+        let phases = 8 >> scale_px.trailing_zeros().min(3);
+        let rows = (WINDOW / row_len).min(line.columns.len());
+        let in_window = rows * line.columns.len() / phases;
+        let modules = if in_window < FEW { FEW_KEYS.as_slice() } else { &MANY_KEYS };
+        let mut keys = [Key::default(); KEYS];
+        let mut len = 0;
+        for (key, modules) in keys.iter_mut().zip(modules) {
+            *key = Key { modules: *modules, entries: len };
+            len += phases << modules;
+        }
         Places {
-            entries: vec![[0; SIZE]; 1],
-            phase_mask: 7 >> scale_px.trailing_zeros().min(3),
+            entries: vec![0; len],
+            keys,
+            count: modules.len(),
+            phase_mask: phases - 1,
             top: (2 * WINDOW + above).wrapping_sub(row_len),
             copies: row_len - line.len,
             row_len,
@@ -83,20 +109,24 @@ impl<const KEY: usize, const STEP: usize, const SIZE: usize> Places<KEY, STEP, S
     fn know<const W: usize>(&mut self, line: &Line, row: &Row<W>, count: usize) {
         let mut modules = row.from(self.known);
         let (columns, last) = (self.known..self.known + count, self.top + self.copies);
-        let Some(entries) = self.entries.first_mut() else { return };
         for column in columns {
             let place = ((last + line.offset_of(column)) << 8 | column) as u64;
             let entry = modules << (64 - MODULES) | place;
-            let phase = column & self.phase_mask;
-            for i in 0..KEYS {
-                entries[index(phase, modules, KEY - STEP * i) % SIZE] = entry;
+            for key in &self.keys[..self.count] {
+                self.entries[key.index(column & self.phase_mask, modules)] = entry;
             }
             modules >>= 1;
         }
         self.known += count;
     }
 
-    /// The last place with the same modules from a column on, of which 64 are given, for each length of a sequence.
+    /// Whether sequences have so few places that it is quickly known which of them is the best.
+    pub(super) fn are_few(&self) -> bool {
+        self.count < KEYS
+    }
+
+    /// The last place with the same modules from a column on, of which 64 are given, for each length of a sequence,
+    /// the shortest first. So each is at least as far away as the one before.
     #[inline(always)]
     pub(super) fn find(
         &self,
@@ -107,20 +137,21 @@ impl<const KEY: usize, const STEP: usize, const SIZE: usize> Places<KEY, STEP, S
         let phase = column & self.phase_mask;
         let offset = line.offset_of(column);
         let (here, copies, limit) = (self.top + offset, self.copies, line.len + offset);
-        let entries = self.entries.first();
-        (0..KEYS).map(move |i| {
-            let entry =
-                entries.map_or(0, |entries| entries[index(phase, modules, KEY - STEP * i) % SIZE]);
-            let count =
-                ((modules ^ entry >> (64 - MODULES)) | 1 << MODULES).trailing_zeros() as usize;
-            let distance = here.wrapping_sub((entry >> 8) as u32 as usize);
-            // In the row at hand the first line is repeated.
-            let copies = if distance.cast_signed() < 0 { copies } else { 0 };
-            Place {
-                column: column + count,
-                distance: distance.wrapping_add(copies),
-                limit: limit - line.offset_of((entry & 0xff) as usize),
-            }
-        })
+        self.keys.iter().take(self.count).map(
+            #[inline(always)]
+            move |key| {
+                let entry = self.entries[key.index(phase, modules)];
+                let count =
+                    ((modules ^ entry >> (64 - MODULES)) | 1 << MODULES).trailing_zeros() as usize;
+                let distance = here.wrapping_sub((entry >> 8) as u32 as usize);
+                // In the row at hand the first line is repeated.
+                let copies = if distance.cast_signed() < 0 { copies } else { 0 };
+                Place {
+                    column: column + count,
+                    distance: distance.wrapping_add(copies),
+                    limit: limit - line.offset_of((entry & 0xff) as usize),
+                }
+            },
+        )
     }
 }

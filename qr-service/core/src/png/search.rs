@@ -5,21 +5,20 @@
 //! [`Places`] compares modules. Of these repetitions, of the line above, of the byte before and of literals, a
 //! shortest path takes what is cheapest for the line, by what elements have cost so far. Lines are never drawn.
 
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::{Level, Simd};
+
 use super::checksum::Sums;
 use super::costs::BIT;
-use super::deflate::{MAX_REPEAT, WINDOW};
+use super::deflate::WINDOW;
 use super::elements::Elements;
-use super::places::Places;
+use super::places::{KEYS, Places};
 use super::rows::{ANY, Line, Row, SMALL};
+#[cfg(target_arch = "x86_64")]
+use super::ways::Wide;
+use super::ways::{Plain, Registers, Repetition, Way, Ways, by_literal};
 use crate::modules::Modules;
 use crate::raster::Layout;
-
-/// Where more is reached, a byte is looked at only if the way to it is cheaper by this, and by half of what the bytes
-/// between have cost on average.
-const LEAST_GAIN: u32 = 2 * BIT;
-
-/// More than the bytes of a line: a place in an array of such a size needs no check.
-const LEN: usize = 4096;
 
 /// The largest modules, in pixels, that [`super::deflate::LineCoder`] is better for: it takes far less time, and most
 /// are a byte each.
@@ -39,86 +38,96 @@ pub(super) fn find(modules: Modules<'_>, layout: &Layout, light: u8) -> Option<S
         return None;
     }
     let line = Line::new(modules.width(), layout, light);
-    // In a large symbol, sequences must be longer to be found in few places.
     Some(if Row::<SMALL>::has_room(modules.width()) {
-        Search::<SMALL, 6, 1, 1024>::new(modules, layout, line).find(modules)
+        Search::<SMALL>::new(modules, layout, line).find(modules)
     } else {
-        Search::<ANY, 11, 2, 32768>::new(modules, layout, line).find(modules)
+        Search::<ANY>::new(modules, layout, line).find(modules)
     })
 }
 
-/// The cheapest way to a byte: its cost, and the last element's length and distance, which is 0 for a literal.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Way(u64);
+/// The kinds of elements on a way. Those from the last one on are repetitions of the places of their column.
+const LITERAL: usize = 0;
+const NEXT: usize = 1;
+const ABOVE: usize = 2;
+const FIRST_PLACE: usize = 3;
 
-impl Way {
-    const NONE: Way = Way(u64::MAX);
+/// The repetitions that may begin in a column, each of which reaches more than the one before: the byte that it
+/// reaches, what it costs besides its length, and its kind.
+struct Repetitions {
+    column: usize,
+    all: [Repetition; KEYS + 1],
+    count: usize,
+}
 
+impl Repetitions {
+    const NONE: Self = Repetitions { column: usize::MAX, all: [(0, 0, 0); KEYS + 1], count: 0 };
+
+    /// Adds one, if it reaches more than those before.
     #[inline(always)]
-    fn new(cost: u32, len: usize, distance: usize) -> Self {
-        Way(u64::from(cost) << 32 | (distance << 9 | len) as u64)
-    }
-
-    #[inline(always)]
-    fn cost(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    fn len(self) -> usize {
-        (self.0 & 0x1ff) as usize
-    }
-
-    fn distance(self) -> usize {
-        (self.0 as u32 >> 9) as usize
+    fn add(&mut self, reach: usize, cost: u32, kind: usize) {
+        if self.count == 0 || reach > self.all[self.count - 1].0 {
+            self.all[self.count] = (reach, cost, kind);
+            self.count += 1;
+        }
     }
 }
 
-struct Search<const W: usize, const KEY: usize, const STEP: usize, const SIZE: usize> {
+struct Search<const W: usize> {
     elements: Elements,
-    places: Places<KEY, STEP, SIZE>,
+    places: Places,
     sums: Sums,
     line: Line,
     layout: Layout,
-    /// The cost so far of all bytes that were searched, and their number.
-    spent: u32,
-    searched: u32,
     /// Length of the repetition that is not written yet, and its distance: 1 or a line.
     pending: usize,
     pending_distance: usize,
-    /// By byte of a line from the first one that is searched; and a bit each, whether it is reached.
-    ways: [Way; LEN],
-    reached: [u64; LEN / 64],
+    ways: Ways,
+    /// By column: the distances of its places.
+    distances: [[u32; KEYS]; 256],
+    /// The cost so far of all bytes that were searched, and their number.
+    spent: u32,
+    searched: u32,
 }
 
-impl<const W: usize, const KEY: usize, const STEP: usize, const SIZE: usize>
-    Search<W, KEY, STEP, SIZE>
-{
+impl<const W: usize> Search<W> {
     fn new(modules: Modules<'_>, layout: &Layout, line: Line) -> Self {
         Search {
             elements: Elements::new(modules.height()),
             places: Places::new(&line, layout.scale_px, layout.offset_px * line.len),
             sums: Sums::new(modules.width(), layout, line.light != 0),
+            ways: Ways::new(line.len),
             line,
             layout: *layout,
+            pending: 0,
+            pending_distance: 1,
+            distances: [[0; KEYS]; 256],
             // About what a module costs.
             spent: 4 * BIT,
             searched: layout.scale_px as u32 / 8 + 1,
-            pending: 0,
-            pending_distance: 1,
-            ways: [Way::NONE; LEN],
-            reached: [0; LEN / 64],
         }
     }
 
     fn find(mut self, modules: Modules<'_>) -> Stream {
-        let Layout { size_px, offset_px, symbol_px, .. } = self.layout;
+        let Layout { size_px, offset_px, symbol_px, scale_px } = self.layout;
         self.begin(offset_px);
-        let mut before = Row::LIGHT;
-        for y in 0..modules.height() {
+        let (mut before, mut y) = (Row::LIGHT, 0);
+        while y < modules.height() {
             let row = Row::of(modules, y);
-            self.put_row(&row, &before, self.layout.scale_px);
-            self.sums.add_row(&modules.words(y), self.layout.scale_px);
-            before = row;
+            let mut rows = (y + 1..modules.height()).map(|y| Row::of(modules, y));
+            // There is one after the last one too, which is light.
+            let equal = rows.by_ref().take_while(|next| *next == row).count();
+            let count = 1 + equal;
+            let next = match y + count < modules.height() {
+                true => Row::of(modules, y + count),
+                false => Row::LIGHT,
+            };
+            self.put_lines(&row, &before, &next, count * scale_px);
+            for _ in 1..count {
+                self.places.begin_row(&self.line);
+                self.places.end_row(&self.line, &row);
+            }
+            self.sums.add_row(&modules.words(y), count * scale_px);
+            (before, y) = (row, y + count);
         }
         self.end(&before, size_px - offset_px - symbol_px);
         Stream { sum: self.sums.finish(), elements: self.elements }
@@ -152,27 +161,35 @@ impl<const W: usize, const KEY: usize, const STEP: usize, const SIZE: usize>
             self.pending = count * self.line.len - start;
             self.pending_distance = 1;
         } else {
-            self.put_row(&Row::LIGHT, before, count);
+            self.put_lines(&Row::LIGHT, before, &Row::LIGHT, count);
         }
         self.flush(before, &Row::LIGHT, self.line.len);
     }
 
-    /// Writes `count` lines of a row of modules after those of another one, but the rest that is the same.
-    fn put_row(&mut self, row: &Row<W>, before: &Row<W>, count: usize) {
-        let lines_len = count * self.line.len;
+    /// Writes `count` equal lines of modules between those of two other rows, but the rest that is the same as a line
+    /// above.
+    fn put_lines(&mut self, row: &Row<W>, before: &Row<W>, next: &Row<W>, count: usize) {
+        let line_len = self.line.len;
+        self.places.begin_row(&self.line);
         let differing = row.differing(before);
         let Some((first, last)) = differing.dark_columns() else {
-            self.places.begin_row(&self.line);
             self.places.end_row(&self.line, row);
-            self.pending += lines_len;
+            self.pending += count * line_len;
             return;
         };
         let (start, end) = self.line.bytes_of(first, last);
         self.pending += start;
         self.flush(before, row, start);
-        self.put_bytes(row, &differing, start, end);
-        self.pending = lines_len - end;
-        self.pending_distance = self.line.len;
+        let next_differing = next.differing(row).dark_columns();
+        let same = next_differing.map_or(0, |(first, last)| self.line.bytes_of(first, last).0);
+        self.find_ways(row, &differing, start, end);
+        self.places.end_row(&self.line, row);
+        let end = self.cheapest_end(end, count * line_len + same);
+        self.spent += self.ways.cost(end).unwrap_or_default();
+        self.searched += (end - start) as u32;
+        self.put_ways(row, start, end);
+        self.pending = count * line_len - end;
+        self.pending_distance = line_len;
     }
 
     /// Writes the pending repetition, up to byte `end` of a row's line after that of the row `before`.
@@ -191,99 +208,138 @@ impl<const W: usize, const KEY: usize, const STEP: usize, const SIZE: usize>
         }
     }
 
-    /// Writes the bytes of a row's line from `start` to before `end`, by the cheapest elements.
-    fn put_bytes(&mut self, row: &Row<W>, differing: &Row<W>, start: usize, end: usize) {
-        self.places.begin_row(&self.line);
-        self.find_ways(row, differing, start, end);
-        self.places.end_row(&self.line, row);
+    /// The byte from `end` on where it is cheapest to go over to the repetition of lines, which takes the rest of
+    /// `lines_len` bytes. Some lengths cost less than others.
+    fn cheapest_end(&self, end: usize, lines_len: usize) -> usize {
+        let costs = &self.elements.costs;
+        let with_lines = |at: usize| {
+            let lines = costs.of_long(lines_len - at, self.line.len);
+            self.ways.cost(at).map(|cost| (cost + lines, at))
+        };
+        let ends = (end..self.line.len).filter_map(with_lines);
+        ends.min().map_or(end, |(_, at)| at)
+    }
+
+    /// Writes the elements on the way from `start` to `end`.
+    fn put_ways(&mut self, row: &Row<W>, start: usize, end: usize) {
         let (first, mut at) = (self.elements.len(), end);
         while at > start {
-            let way = self.ways[at];
-            at -= way.len();
-            match way.distance() {
-                0 => self.elements.literal(self.line.byte(row, at)),
-                distance => self.elements.repeat(way.len(), distance),
+            let Way { len, kind } = self.ways.last(at);
+            at -= len;
+            let column = usize::from(self.line.bytes[at].column);
+            match kind {
+                LITERAL => self.elements.literal(self.line.byte(row, at)),
+                NEXT => self.elements.repeat(len, 1),
+                ABOVE => self.elements.repeat(len, self.line.len),
+                _ => self.elements.repeat(len, self.distances[column][kind - FIRST_PLACE] as usize),
             }
         }
         self.elements.reverse_from(first);
     }
 
-    /// Finds the cheapest way to each byte of a row's line that may be on the cheapest way from `start` to `end`.
+    /// Finds the cheapest way to each byte of a row's line that may be on the cheapest way from `start` to `end`, and
+    /// to those after it that repetitions reach.
     fn find_ways(&mut self, row: &Row<W>, differing: &Row<W>, start: usize, end: usize) {
-        let gain_per_byte = self.spent / 2 / self.searched;
-        let Search { elements: Elements { costs, .. }, places, line, ways, reached, .. } = self;
-        ways[start..=end].fill(Way::NONE);
-        ways[start] = Way(0);
-        reached[start / 64..=end / 64].fill(0);
-        reached[start / 64] = 1 << (start % 64);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = Level::new().as_avx2() {
+            return avx2.vectorize(
+                #[inline(always)]
+                || self.find_ways_by(Wide(avx2), row, differing, start, end),
+            );
+        }
+        self.find_ways_by(Plain, row, differing, start, end);
+    }
+
+    #[inline(always)]
+    fn find_ways_by<R: Registers>(
+        &mut self,
+        registers: R,
+        row: &Row<W>,
+        differing: &Row<W>,
+        start: usize,
+        end: usize,
+    ) {
+        // Where more is reached, a byte is looked at only if the way to it is cheaper by so much of what the bytes
+        // between have cost on average. Where there are many places, it takes more to find the right ones.
+        let gain_eighths = if self.places.are_few() { 3 } else { 2 };
+        let gain_per_byte = gain_eighths * self.spent / 8 / self.searched;
+        self.ways.begin(start);
+        let costs = &self.elements.costs;
         let (all_literals, all) = costs.all();
         let next = all.wrapping_add(costs.of_distance(1));
-        let above = all.wrapping_add(costs.of_distance(line.len));
-        let (mut furthest, mut least) = (start, 0);
-        let mut word = start / 64;
-        loop {
-            let bits = reached[word % 64];
-            if bits == 0 {
-                word += 1;
-                continue;
-            }
-            let at = 64 * word + bits.trailing_zeros() as usize;
-            if at >= end {
-                break;
-            }
-            reached[word % 64] = bits & (bits - 1);
-            let cost = ways[at % LEN].cost();
-            if at < furthest && cost + LEAST_GAIN + (furthest - at) as u32 * gain_per_byte >= least
-            {
+        let (mut furthest, mut least) = (start, u32::MAX);
+        let mut of_column = Repetitions::NONE;
+        let mut literal = Ways::START;
+        for at in start..end {
+            let Search { elements: Elements { costs, .. }, line, ways, .. } = self;
+            let cost = ways.settle(at, std::mem::replace(&mut literal, Ways::NONE));
+            if at < furthest && cost + (furthest - at) as u32 * gain_per_byte >= least {
                 continue;
             }
             let byte = line.bytes[at];
             let column = usize::from(byte.column);
             let modules = row.from(column);
-            places.pass(line, row, column);
-            let mut reach = |to: usize, way: Way| {
-                let known = &mut ways[to % LEN];
-                *known = (*known).min(way);
-                reached[to / 64 % 64] |= 1 << (to % 64);
-            };
-            let literal = all_literals.wrapping_add(costs.of_literal(line.pixels(modules, byte)));
-            reach(at + 1, Way::new(cost + literal, 1, 0));
-            let mut most = 1;
-            let mut reach_by = |to: usize, cost_there: u32, distance: usize| {
-                let to = to.min(end);
-                if to >= at + 3 {
-                    let len = (to - at).min(MAX_REPEAT);
-                    let cost = cost.wrapping_add(cost_there).wrapping_add(costs.of_length(len));
-                    reach(at + len, Way::new(cost, len, distance));
-                    most = most.max(len);
-                }
-            };
-            // The byte before.
-            let before = usize::from(line.bytes[at - 1].column);
-            let run = row.from(before);
-            let run = (run ^ (run & 1).wrapping_neg()).trailing_zeros() as usize;
-            if at > 1 || line.light == 0 {
-                reach_by(line.starts[(before + run) % 256].into(), next, 1);
+            let of_literal = costs.of_literal(line.pixels(modules, byte));
+            literal = by_literal(cost + all_literals.wrapping_add(of_literal), LITERAL);
+            if column != of_column.column {
+                of_column = self.repetitions(row, differing, column, all);
             }
-            let same = differing.from(column).trailing_zeros() as usize;
-            reach_by(line.starts[(column + same) % 256].into(), above, line.len);
-            for place in places.find(line, column, modules) {
-                let to = usize::from(line.starts[place.column % 256]).min(place.limit);
-                if place.distance <= WINDOW {
-                    reach_by(
-                        to,
-                        all.wrapping_add(costs.of_distance(place.distance)),
-                        place.distance,
-                    );
-                }
+            let Search { elements: Elements { costs, .. }, line, ways, .. } = self;
+            // Repetitions are not shorter than 3.
+            let mut known = at + 2;
+            let run = (run_end(row, line, at), next, NEXT);
+            known = ways.reach_on(registers, (at, cost), known, run, costs.lengths());
+            for repetition in of_column.all.iter().take(of_column.count) {
+                known = ways.reach_on(registers, (at, cost), known, *repetition, costs.lengths());
             }
-            let to = at + most;
-            let cost = ways[to % LEN].cost();
-            if to > furthest || to == furthest && cost < least {
-                (furthest, least) = (to, cost);
+            let (most, by_literal) =
+                if known > at + 2 { (known, Ways::NONE) } else { (at + 1, literal) };
+            let cost = ways.cost_to(most, by_literal);
+            if most > furthest || most == furthest && cost < least {
+                (furthest, least) = (most, cost);
             }
         }
-        self.spent += ways[end].cost();
-        self.searched += (end - start) as u32;
+        self.ways.settle(end, literal);
+        (end + 1..self.line.len).for_each(|at| _ = self.ways.settle(at, Ways::NONE));
     }
+
+    /// The repetitions that may begin in a column, except those of the byte before; `all` is in the cost of each.
+    #[inline(always)]
+    fn repetitions(
+        &mut self,
+        row: &Row<W>,
+        differing: &Row<W>,
+        column: usize,
+        all: u32,
+    ) -> Repetitions {
+        let Search { elements: Elements { costs, .. }, places, line, distances, .. } = self;
+        let cost = |distance: usize| all.wrapping_add(costs.of_distance(distance));
+        let mut repetitions = Repetitions { column, ..Repetitions::NONE };
+        let same = differing.from(column).trailing_zeros() as usize;
+        let to = line.starts[(column + same) % 256];
+        repetitions.add(to.into(), cost(line.len), ABOVE);
+        places.pass(line, row, column);
+        let distances = &mut distances[column % 256];
+        for (i, place) in places.find(line, column, row.from(column)).enumerate() {
+            if place.distance <= WINDOW {
+                distances[i] = place.distance as u32;
+                let to = usize::from(line.starts[place.column % 256]).min(place.limit);
+                repetitions.add(to, cost(place.distance), FIRST_PLACE + i);
+            }
+        }
+        repetitions
+    }
+}
+
+/// Where the run of bytes that are as the one before `at` ends.
+#[inline(always)]
+fn run_end<const W: usize>(row: &Row<W>, line: &Line, at: usize) -> usize {
+    if at == 1 && line.light != 0 {
+        // The byte before is the filter type.
+        return 0;
+    }
+    let column = usize::from(line.bytes[at - 1].column);
+    let modules = row.from(column);
+    let run = (modules ^ (modules & 1).wrapping_neg()).trailing_zeros() as usize;
+    line.starts[(column + run) % 256].into()
 }
