@@ -68,7 +68,7 @@ pub(super) struct Byte {
 pub(super) struct Line {
     pub(super) len: usize,
     pub(super) bytes: Vec<Byte>,
-    /// By column: the byte that has its first pixel, or the line's length if that is after the symbol.
+    /// By column: the byte that has its first pixel, or the line's length if that is less.
     pub(super) starts: [u16; 256],
     /// Columns that bytes of the symbol may begin in.
     pub(super) columns: std::ops::Range<usize>,
@@ -83,10 +83,8 @@ impl Line {
         let last = LEFT + width;
         let origin = 8 + layout.offset_px;
         let pixel_of = |column: usize| (origin + column * scale_px).saturating_sub(LEFT * scale_px);
-        let mut starts = [len as u16; 256];
-        for (column, start) in starts.iter_mut().enumerate().take(last + 1) {
-            *start = (pixel_of(column) / 8) as u16;
-        }
+        // Those after the symbol are light, as far as the line goes.
+        let starts = std::array::from_fn(|column| (pixel_of(column) / 8).min(len) as u16);
         let (mut column, mut end) = (0, pixel_of(1));
         let bytes = (0..len)
             .map(|at| {
