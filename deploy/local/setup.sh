@@ -56,7 +56,7 @@ load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 floors nginx=nginx haproxy=haproxy h2o=h2o /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
 floors cc=build-essential
 fuzz c++=build-essential cmake=cmake
-bench python3:ensurepip=python3-venv cc=build-essential
+bench python3:ensurepip=python3-venv cc=build-essential qrencode=qrencode
 python python3:ensurepip=python3-venv cc=build-essential
 manifests python3:ensurepip=python3-venv go=golang-go
 packages cc=build-essential pkg-config=pkg-config

@@ -32,7 +32,7 @@ struct Arguments {
     /// Minimum time of a turn, in milliseconds
     #[arg(long, default_value_t = 20)]
     turn_ms: u64,
-    /// Python with segno; without it, segno is left out
+    /// Python with segno and zint-bindings; without it, these and the program qrencode are left out
     #[arg(long)]
     python: Option<PathBuf>,
     /// Folder whose node_modules has npm's qrcode; without it, that is left out
@@ -48,6 +48,13 @@ const LIGHT: [u8; 3] = [255, 253, 231];
 const SIZE_PX: u32 = 1000;
 const MARGIN: u32 = 4;
 const FORMATS: [&str; 4] = ["svg", "pdf", "eps", "png"];
+
+/// Peers that Python runs: their names, formats and scripts.
+const IN_PYTHON: [(&str, &[&str], &str); 3] = [
+    ("segno", &FORMATS, "segno_peer.py"),
+    ("zint", &["svg", "eps", "png"], "zint_peer.py"),
+    ("qrencode, a process", &["svg", "eps", "png"], "qrencode_peer.py"),
+];
 
 /// One figure of `formats.json`.
 #[derive(Serialize)]
@@ -147,10 +154,12 @@ fn peers(arguments: &Arguments) -> anyhow::Result<Vec<Peer>> {
     let mut peers = Vec::new();
     match &arguments.python {
         Some(python) => {
-            let mut command = Command::new(python);
-            peers.push(Peer::start("segno", &FORMATS, command.arg(scripts.join("segno_peer.py")))?);
+            for (name, formats, script) in IN_PYTHON {
+                let mut command = Command::new(python);
+                peers.push(Peer::start(name, formats, command.arg(scripts.join(script)))?);
+            }
         }
-        None => eprintln!("without --python, segno is left out"),
+        None => eprintln!("without --python, segno, zint and qrencode are left out"),
     }
     match &arguments.node_modules {
         Some(folder) => {
