@@ -4,7 +4,7 @@
 //! [`status`] asks nginx how many requests it has counted, and [`loss`] compares. [`progress`] is what
 //! these share with [`metrics`]; [`position`] keeps it over a restart.
 //!
-//! `edge pipe PROGRAM` is another program in the same file: [`pipe`].
+//! `edge pipe PROGRAM` is another program in the same file: [`pipe`], with [`request`] for what it writes.
 
 mod config;
 mod counts;
@@ -15,6 +15,7 @@ mod metrics;
 mod pipe;
 mod position;
 mod progress;
+mod request;
 mod service;
 mod status;
 
