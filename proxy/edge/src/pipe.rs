@@ -80,6 +80,9 @@ pub(crate) fn copy() -> anyhow::Result<()> {
     let writers = Arc::clone(&shared);
     let writer = thread::Builder::new().name("writer".to_owned());
     writer.spawn(move || write(&writers, io::stdout())).context("cannot start a thread")?;
+    // The more there is at once, the less often the reader is woken, be it supervisord or a runtime. Without
+    // permission for it, the pipe stays as it is; stdout may also be a file.
+    let _ = fcntl_setpipe_size(io::stdout(), PIPE_BYTES);
     // A small pipe would be full before the pause ends.
     let is_large = fcntl_setpipe_size(io::stdin(), PIPE_BYTES).is_ok_and(|size| size >= PIPE_BYTES);
     let pause = if is_large { GATHER } else { Duration::ZERO };
