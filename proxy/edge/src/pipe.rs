@@ -1,4 +1,5 @@
-//! `edge pipe PROGRAM`: the program with its output led through a process that always reads it.
+//! `edge pipe [--log FILE] PROGRAM`: the program with its output led through a process that always reads it, and
+//! hands it on to its own standard output, or writes it to a file.
 //!
 //! A pipe holds 64 kB. If its reader stalls, be it supervisord or a container runtime, the next write to
 //! it blocks, and with it one of nginx' workers and all its clients. [`copy`] stands between: it keeps up
@@ -14,6 +15,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::mem::take;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -22,6 +24,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use rustix::pipe::fcntl_setpipe_size;
 
+use crate::log_file::LogFile;
 use crate::request::Lines;
 
 /// The first argument of a process that copies.
@@ -46,43 +49,62 @@ const GATHER: Duration = Duration::from_millis(5);
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Becomes the program. Returns only if that fails.
-pub(crate) fn run(mut program: impl Iterator<Item = OsString>) -> anyhow::Error {
-    let Some(name) = program.next() else {
-        return anyhow::anyhow!("usage: edge pipe PROGRAM [ARGUMENTS]");
-    };
-    let outputs = match copier() {
-        Ok(output) => output.try_clone().map(|twin| (output, twin)).context("a pipe"),
-        Err(error) => Err(error),
-    };
-    match outputs {
-        Ok((stdout, stderr)) => {
-            let error = Command::new(&name).args(program).stdout(stdout).stderr(stderr).exec();
-            anyhow::Error::new(error).context(name.display().to_string())
+pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> anyhow::Error {
+    match start(arguments) {
+        Ok(mut program) => {
+            let error = program.exec();
+            anyhow::Error::new(error).context(program.get_program().display().to_string())
         }
         Err(error) => error,
     }
 }
 
-/// Starts a process that copies; the end of the pipe that it reads.
-fn copier() -> anyhow::Result<OwnedFd> {
+/// Starts the process that copies; the program, with its output led there.
+fn start(mut arguments: impl Iterator<Item = OsString>) -> anyhow::Result<Command> {
+    const USAGE: &str = "usage: edge pipe [--log FILE] PROGRAM [ARGUMENTS]";
+    let mut name = arguments.next().context(USAGE)?;
+    let mut log = None;
+    if name == "--log" {
+        log = Some(PathBuf::from(arguments.next().context(USAGE)?));
+        name = arguments.next().context(USAGE)?;
+    }
+    let stdout = copier(log.as_deref())?;
+    let stderr = stdout.try_clone().context("a pipe")?;
+    let mut program = Command::new(name);
+    program.args(arguments).stdout(stdout).stderr(stderr);
+    Ok(program)
+}
+
+/// Starts a process that copies, to this file or to its standard output; the end of the pipe that it reads.
+fn copier(log: Option<&Path>) -> anyhow::Result<OwnedFd> {
     let mut command = Command::new(std::env::current_exe().context("this program")?);
-    command.arg(COPY).stdin(Stdio::piped()).process_group(0);
+    command.arg(COPY).args(log).stdin(Stdio::piped()).process_group(0);
+    if let Some(log) = log {
+        // Said here, it ends the program before it runs.
+        LogFile::open(log).with_context(|| log.display().to_string())?;
+    }
     let child = command.spawn().context(COPY)?;
     Ok(child.stdin.context("the copying process has no stdin")?.into())
 }
 
-/// Copies stdin to stdout, and never keeps stdin waiting.
+/// Copies stdin to a file or to stdout, and never keeps stdin waiting.
 ///
 /// # Errors
-/// If stdin cannot be read.
-pub(crate) fn copy() -> anyhow::Result<()> {
+/// If the file cannot be opened, or stdin cannot be read.
+pub(crate) fn copy(log: Option<&Path>) -> anyhow::Result<()> {
     let shared = Arc::new(Shared::default());
     let writers = Arc::clone(&shared);
+    let to: Box<dyn Write + Send> = match log {
+        Some(log) => Box::new(LogFile::open(log).with_context(|| log.display().to_string())?),
+        None => {
+            // The more there is at once, the less often the reader is woken. Without permission for it, the pipe
+            // stays as it is; stdout may also be a file.
+            let _ = fcntl_setpipe_size(io::stdout(), PIPE_BYTES);
+            Box::new(io::stdout())
+        }
+    };
     let writer = thread::Builder::new().name("writer".to_owned());
-    writer.spawn(move || write(&writers, io::stdout())).context("cannot start a thread")?;
-    // The more there is at once, the less often the reader is woken, be it supervisord or a runtime. Without
-    // permission for it, the pipe stays as it is; stdout may also be a file.
-    let _ = fcntl_setpipe_size(io::stdout(), PIPE_BYTES);
+    writer.spawn(move || write(&writers, to)).context("cannot start a thread")?;
     // A small pipe would be full before the pause ends.
     let is_large = fcntl_setpipe_size(io::stdin(), PIPE_BYTES).is_ok_and(|size| size >= PIPE_BYTES);
     let pause = if is_large { GATHER } else { Duration::ZERO };

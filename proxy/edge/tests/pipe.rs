@@ -91,6 +91,27 @@ fn a_log_that_nobody_reads_delays_no_client() {
     assert_eq!(lines.len() + left_out.iter().sum::<usize>(), REQUESTS);
 }
 
+#[test]
+fn a_log_in_a_file_has_what_the_output_would_have() {
+    let folder = folder();
+    let log = folder.path().join("run.log");
+    fs::write(&log, "before\n").unwrap();
+    let echo = |log: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+        command.args(["pipe", "--log", log, "sh", "-c", "echo one; echo two >&2; exit 3"]);
+        command.output().unwrap()
+    };
+    let output = echo(log.to_str().unwrap());
+    assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(3), 0, 0));
+    eventually("all is written", || {
+        fs::read_to_string(&log).unwrap().lines().eq(["before", "one", "two"])
+    });
+    let output = echo("/no/such/file");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("/no/such/file"), "{said}");
+}
+
 /// The part of `nginx.conf` from one line to before another.
 fn part_of_nginx_conf(from: &str, to: &str) -> &'static str {
     let text = include_str!("../../nginx.conf");
