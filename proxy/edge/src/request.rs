@@ -26,36 +26,41 @@ impl Lines {
     /// Appends a line for each of `lines`, which are whole. What nginx did not write as `compact` is passed on
     /// as it is.
     pub(crate) fn convert(&mut self, lines: &[u8], to: &mut Vec<u8>) {
-        for line in lines.split_inclusive(|&byte| byte == b'\n') {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            if self.put_request(line, to).is_none() {
-                to.extend_from_slice(line);
+        let mut rest = lines;
+        while !rest.is_empty() {
+            let line = Line::first_of(rest);
+            if self.put_request(&line, to).is_none() {
+                to.extend_from_slice(line.bytes);
             }
             to.push(b'\n');
+            rest = rest.get(line.bytes.len() + 1..).unwrap_or_default();
         }
     }
 
     /// Appends the JSON of a line, or nothing if the line is not about a request.
-    fn put_request(&mut self, line: &[u8], to: &mut Vec<u8>) -> Option<()> {
-        if !line.starts_with(b"request\t") {
-            return None;
-        }
-        let mut fields = line.split(|&byte| byte == b'\t');
-        let mut all: [&[u8]; FIELDS] = [&[]; FIELDS];
-        for field in &mut all {
-            *field = fields.next()?;
-        }
-        let [_, time, id, trace, route, method, status, duration, side, address, sent, tried @ ..] =
-            all;
+    fn put_request(&mut self, line: &Line<'_>, to: &mut Vec<u8>) -> Option<()> {
+        let [
+            word,
+            time,
+            id,
+            trace,
+            route,
+            method,
+            status,
+            duration,
+            side,
+            address,
+            sent,
+            tried @ ..,
+        ] = line.fields()?;
         let is_status = status.len() == 3 && is_number(status);
-        if fields.next().is_some() || !is_status || !is_decimal(duration) || !is_number(sent) {
+        if word != b"request" || !is_status || !is_decimal(duration) || !is_number(sent) {
             return None;
         }
         let (second, fraction) = split_decimal(time)?;
         self.turn_to(second)?;
-        let json =
-            Json { to, is_plain: !line.iter().fold(false, |any, &byte| any | is_escaped(byte)) };
-        json.to.reserve(line.len() + NAMES_BYTES);
+        let json = Json { to, is_plain: line.is_plain };
+        json.to.reserve(line.bytes.len() + NAMES_BYTES);
         json.to.extend_from_slice(b"{\"time\":\"");
         json.to.extend_from_slice(&self.text);
         json.to.extend_from_slice(fraction);
@@ -103,6 +108,58 @@ impl Lines {
     }
 }
 
+/// A line without its newline.
+struct Line<'a> {
+    bytes: &'a [u8],
+    /// Where its tabs are, and how many: more may follow those that fit.
+    tabs: [usize; FIELDS - 1],
+    tab_count: usize,
+    /// Nothing in it needs an escape.
+    is_plain: bool,
+}
+
+impl<'a> Line<'a> {
+    /// The line up to the first newline, or all. Looks at each byte once.
+    fn first_of(lines: &'a [u8]) -> Self {
+        let mut line = Line { bytes: lines, tabs: [0; FIELDS - 1], tab_count: 0, is_plain: true };
+        for (at, &byte) in lines.iter().enumerate() {
+            if !IS_SPECIAL[usize::from(byte)] {
+                continue;
+            }
+            match byte {
+                b'\n' => {
+                    line.bytes = &lines[..at];
+                    break;
+                }
+                b'\t' => {
+                    if let Some(tab) = line.tabs.get_mut(line.tab_count) {
+                        *tab = at;
+                    }
+                    line.tab_count += 1;
+                }
+                _ => line.is_plain = false,
+            }
+        }
+        line
+    }
+
+    /// Its fields, if it has as many as a line about a request.
+    fn fields(&self) -> Option<[&'a [u8]; FIELDS]> {
+        if self.tab_count != FIELDS - 1 {
+            return None;
+        }
+        let mut start = 0;
+        let mut ends = self.tabs.iter().copied().chain([self.bytes.len()]);
+        let mut fields: [&[u8]; FIELDS] = [&[]; FIELDS];
+        for field in &mut fields {
+            let end = ends.next()?;
+            *field = self.bytes.get(start..end)?;
+            start = end + 1;
+        }
+        Some(fields)
+    }
+}
+
 /// Where a line is appended.
 struct Json<'a> {
     to: &'a mut Vec<u8>,
@@ -132,10 +189,18 @@ impl Json<'_> {
     }
 }
 
-/// Whether a string cannot have the byte as it is; the tab is between fields.
-fn is_escaped(byte: u8) -> bool {
-    (byte < b' ' && byte != b'\t') | (byte == b'"') | (byte == b'\\')
-}
+/// Bytes that end a field or a line, or that a string cannot have as they are.
+const IS_SPECIAL: [bool; 256] = {
+    let mut special = [false; 256];
+    let mut byte = 0;
+    while byte < b' ' as usize {
+        special[byte] = true;
+        byte += 1;
+    }
+    special[b'"' as usize] = true;
+    special[b'\\' as usize] = true;
+    special
+};
 
 /// Escapes a byte as nginx does with `escape=json`.
 fn put_escaped(byte: u8, to: &mut Vec<u8>) {

@@ -172,11 +172,8 @@ fn score_runs_and_blocks<L: Lanes, const LINES: usize>(
         let (two_c, two_d) = (tally.add2(c.1, c.2, 1), tally.add2(d.1, d.2, 1));
         let low = tally.add2(one_a, one_b, 1);
         let high = tally.add2(one_c, one_d, 1);
-        let fours = [
-            tally.add2(low, high, 2),
-            tally.add2(two_a, two_b, 2),
-            tally.add2(two_c, two_d, 2),
-        ];
+        let fours =
+            [tally.add2(low, high, 2), tally.add2(two_a, two_b, 2), tally.add2(two_c, two_d, 2)];
         let low = tally.add2(fours[0], fours[1], 3);
         let high = tally.add1(fours[2], 3);
         let carry = tally.add2(low, high, 4);
