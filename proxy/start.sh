@@ -23,6 +23,8 @@ echo "resolver $(echo "$servers" | sed -E 's/.*:.*/[&]/' | tr '\n' ' ')valid=2s 
     >"$prefix/resolver.conf"
 # One worker per core of the node would be many, each with memory for all its connections.
 sed -i "s/^worker_processes auto;/worker_processes ${NGINX_WORKERS:-4};/" "$prefix/nginx.conf"
+# `edge pipe` below makes the log's JSON, unless a file that is mounted has no such format.
+sed -i "/^ *log_format compact /,\$ s|^\( *access_log /dev/stdout\) json |\1 compact |" "$prefix/nginx.conf"
 # The log, which the file has in full, for a share of the requests.
 case ${NGINX_LOG_PERCENT:=100} in
 100) ;;

@@ -22,6 +22,8 @@ use crate::settings::{Part, Settings, Sides};
 
 /// The log of requests in `proxy/nginx.conf`.
 const LOG: &str = "access_log /dev/stdout json buffer=4k flush=1s";
+/// The same for `edge pipe`, which makes JSON of it.
+const LOG_TO_EDGE: &str = "access_log /dev/stdout compact buffer=4k flush=1s";
 
 /// Writes the run folder's configuration of nginx, Prometheus and supervisord.
 ///
@@ -42,12 +44,14 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     // By itself nginx takes a worker for each core of the machine, whether it may use it or not.
     let workers = format!("worker_processes {};", processors());
     let mut changes = vec![("worker_processes auto;", workers)];
-    if settings.log_share != Share::ALL {
+    if settings.log_share == Share::ALL {
+        changes.push((LOG, LOG_TO_EDGE.to_owned()));
+    } else {
         let sampled = match settings.log_share {
             Share::NONE => String::new(),
             share => format!(" {share}% 1;"),
         };
-        changes.push((LOG, format!("{LOG} if=$is_logged")));
+        changes.push((LOG, format!("{LOG_TO_EDGE} if=$is_logged")));
         changes.push((" 1%  1;", sampled));
     }
     place(file("nginx.conf"), &changes)?;

@@ -37,10 +37,9 @@ fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
         }
     }
     assert_eq!(of_nginx[0]["trace_id"], TRACE);
-    assert_eq!(
-        of_new[0]["trace_id"], TRACE,
-        "the client's request comes first, the shadow's later"
-    );
+    // The shadow's has none. On a busy machine it may come first.
+    let traced = of_new.iter().filter(|line| line.get("trace_id").is_some_and(|id| id == TRACE));
+    assert_eq!(traced.count(), 1, "{of_new:?}");
 }
 
 fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {

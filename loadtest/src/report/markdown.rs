@@ -47,7 +47,8 @@ pub fn megabytes(bytes: f64) -> String {
 
 fn marks(row: &RowReport) -> String {
     let limited = if row.limited_by_generator { " ¹" } else { "" };
-    format!("{}{limited}", number(row.requests_per_second.median))
+    let wide = if row.requests_per_second.is_wide() { " ³" } else { "" };
+    format!("{}{limited}{wide}", number(row.requests_per_second.median))
 }
 
 fn own(row: &RowReport) -> String {
@@ -91,7 +92,7 @@ pub fn table(report: &Report) -> String {
             row.errors,
         );
     }
-    out.push_str("\n¹ limited by the load generator. ² the rate was not reached.\n");
+    out.push_str("\n¹ limited by the load generator. ² the rate was not reached. ³ quartiles more than 10 % apart.\n");
     out
 }
 
@@ -116,8 +117,15 @@ pub fn short(report: &Report) -> String {
     }
     let _ = writeln!(
         out,
-        "\nOne core for the server, 100 connections, `make ladder` on {}, {}.",
-        report.date, report.machine
+        "\n{}One core for the server, 100 connections, medians of {} rounds, `make ladder` on {}, {}.",
+        if report.rungs().any(|row| row.requests_per_second.is_wide()) {
+            "³ Quartiles more than 10 % apart. "
+        } else {
+            ""
+        },
+        report.rounds,
+        report.date,
+        report.machine
     );
     out
 }
@@ -148,5 +156,36 @@ mod tests {
         assert_eq!(time(0.000_25), "250 µs");
         assert_eq!(time(0.0123), "12.3 ms");
         assert_eq!(time(2.5), "2.5 s");
+    }
+
+    fn report(low: f64, high: f64) -> Report {
+        let spread =
+            |low, median, high| serde_json::json!({"low": low, "median": median, "high": high});
+        let one = spread(1.0, 1.0, 1.0);
+        let latency = serde_json::json!({
+            "asked_rate": 1.0, "rate": one, "mean": one, "p50": one, "p99": one, "p999": one, "rate_missed": false,
+        });
+        let row = serde_json::json!({
+            "name": "node", "about": "", "article": null, "slower_because": null,
+            "requests_per_second": spread(low, 100.0, high), "times_baseline": one,
+            "limited_by_generator": false, "cpu_seconds_per_1000": one, "saturated_p50": one,
+            "saturated_p99": one, "equal": latency, "own": latency, "bytes_per_response": 1.0,
+            "pss_bytes": one, "rss_bytes": one, "requests": 1.0, "errors": 0,
+        });
+        let report = serde_json::json!({
+            "date": "2026-01-01", "machine": "a machine", "versions": [], "method": "", "rounds": 3, "rows": [row],
+        });
+        serde_json::from_value(report).expect("a report")
+    }
+
+    #[test]
+    fn quartiles_that_are_far_apart_are_said_beside_the_row_and_below_the_table() {
+        for (table, is_short) in [(short as fn(&Report) -> String, true), (table, false)] {
+            let wide = table(&report(94.0, 105.0));
+            assert!(wide.contains("| node | 100 ³ |") && wide.contains("³ "), "{wide}");
+            let narrow = table(&report(96.0, 105.0));
+            assert!(narrow.contains("| node | 100 |"), "{narrow}");
+            assert!(!is_short || narrow.contains("medians of 3 rounds"), "{narrow}");
+        }
     }
 }

@@ -17,6 +17,8 @@ use crate::texts;
 /// A row above this share of the ceiling is limited by wrk. A row that gets less than this share of the
 /// requested rate has missed the rate.
 const LIMITED: f64 = 0.9;
+/// Quartiles that are further apart, as a share of the median, are said in the tables.
+const WIDE: f64 = 0.1;
 
 /// Median and quartiles over the rounds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -33,6 +35,11 @@ impl Spread {
     fn of(values: impl Iterator<Item = f64>) -> Self {
         let [low, median, high] = quartiles(values.collect());
         Spread { low, median, high }
+    }
+
+    /// Whether the quartiles are so far apart that neighbours may change places in another run.
+    pub fn is_wide(&self) -> bool {
+        self.high - self.low > WIDE * self.median
     }
 }
 
@@ -115,6 +122,9 @@ pub struct Report {
     pub versions: Vec<String>,
     /// How it was measured.
     pub method: String,
+    /// How often each row ran.
+    #[serde(default)]
+    pub rounds: usize,
     /// The rows, in the order of the ladder.
     pub rows: Vec<RowReport>,
 }
@@ -136,6 +146,7 @@ impl Report {
             machine: machine(),
             versions: versions(),
             method: method(plan),
+            rounds: plan.rounds,
             rows: explained(rows, rows.iter().zip(rounds).map(row).collect()),
         }
     }

@@ -79,6 +79,11 @@ impl Place {
         ramp::prepare(&to, &[Route::parse("qrcode", &text)?], &Wanted::default())?;
         ramp::prepare_stops(&to, None)?;
         apply(&to, &Edit::Replace("nginx.conf", "worker_processes", "worker_processes 1;"))?;
+        // As on `make up`, where `edge pipe` makes JSON of it. The files of another checkout may not have it.
+        if fs::read_to_string(to.join("nginx.conf"))?.contains("log_format compact ") {
+            let log = "access_log /dev/stdout compact buffer=4k flush=1s;";
+            apply(&to, &Edit::Replace("nginx.conf", "access_log /dev/stdout", log))?;
+        }
         if let Way::Without(part) = way {
             part.edits.iter().try_for_each(|edit| apply(&to, edit)).context(part.name)?;
         }

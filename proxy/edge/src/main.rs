@@ -4,20 +4,24 @@
 //! [`status`] asks nginx how many requests it has counted, and [`loss`] compares. [`progress`] is what
 //! these share with [`metrics`]; [`position`] keeps it over a restart.
 //!
-//! `edge pipe PROGRAM` is another program in the same file: [`pipe`].
+//! `edge pipe PROGRAM` is another program in the same file: [`pipe`], with [`request`] for what it writes and
+//! [`log_file`] for where.
 
 mod config;
 mod counts;
 mod follow;
 mod line;
+mod log_file;
 mod loss;
 mod metrics;
 mod pipe;
 mod position;
 mod progress;
+mod request;
 mod service;
 mod status;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstream::eprintln;
@@ -28,7 +32,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let outcome = match arguments.next() {
         Some(first) if first == "pipe" => Err(pipe::run(arguments)),
-        Some(first) if first == pipe::COPY => pipe::copy(),
+        Some(first) if first == pipe::COPY => {
+            pipe::copy(arguments.next().as_deref().map(Path::new))
+        }
         _ => serve(),
     };
     match outcome {
