@@ -308,8 +308,13 @@ class Cluster:
     def stop_process(self, pod, name):
         """Sends SIGSTOP to a process of a pod whose containers share their processes."""
         script = f"kill -STOP $(grep -lx {name} /proc/[0-9]*/comm | cut -d/ -f3)"
+        self.debug(pod, ["sh", "-c", script])
+
+    def debug(self, pod, command, name=None):
+        """Starts a container in a running pod. It has the pod's address and network policies."""
         options = ["--image-pull-policy=IfNotPresent", "--profile=restricted", "--quiet"]
-        self.kubectl("debug", pod, f"--image={SHELL}", *options, "--", "sh", "-c", script)
+        options += [f"--container={name}"] if name else []
+        self.kubectl("debug", pod, f"--image={SHELL}", *options, "--", *command)
 
     def start(self, manifest):
         """Starts a pod or a Job, with the network policies that a test client needs."""

@@ -23,6 +23,7 @@ from load import Load
 from mistakes import MISTAKES
 from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
+from policies import pods_connect_as_the_policies_say_and_in_no_other_way
 from ramp import ramp
 from relay import RELAY
 from upgrade import OLDER, PRIME, UPGRADES, checked_out, images_of
@@ -213,6 +214,7 @@ def deleting_leaves_nothing(cluster):
 
 
 OPTIONAL = [
+    pods_connect_as_the_policies_say_and_in_no_other_way,
     *FAULTS,
     *BAD_PODS,
     *WALKS,
