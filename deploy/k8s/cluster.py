@@ -36,16 +36,18 @@ class Api(http.client.HTTPConnection):
 
 
 class Cluster:
-    """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own
-    and of an older commit, helm, and a released chart with helm's flags for it."""
+    """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own,
+    for production and of an older commit, helm, and a released chart with helm's flags for it."""
 
-    def __init__(self, command, kustomization, own_app=None, older=None, helm=(), chart=()):
+    def __init__(self, command, kustomization, own_app=None, production=None, older=None, helm=(), chart=()):
         self.command = command
         self.kustomization = kustomization
         self.own_app = own_app
+        self.production = production
         self.older = older
         self.helm = helm
         self.chart = chart
+        self.busy_seconds = 0
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
