@@ -36,16 +36,18 @@ class Api(http.client.HTTPConnection):
 
 
 class Cluster:
-    """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own
-    and of an older commit, helm, and a released chart with helm's flags for it."""
+    """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own,
+    for production and of an older commit, helm, and a released chart with helm's flags for it."""
 
-    def __init__(self, command, kustomization, own_app=None, older=None, helm=(), chart=()):
+    def __init__(self, command, kustomization, own_app=None, production=None, older=None, helm=(), chart=()):
         self.command = command
         self.kustomization = kustomization
         self.own_app = own_app
+        self.production = production
         self.older = older
         self.helm = helm
         self.chart = chart
+        self.busy_seconds = 0
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -308,8 +310,13 @@ class Cluster:
     def stop_process(self, pod, name):
         """Sends SIGSTOP to a process of a pod whose containers share their processes."""
         script = f"kill -STOP $(grep -lx {name} /proc/[0-9]*/comm | cut -d/ -f3)"
+        self.debug(pod, ["sh", "-c", script])
+
+    def debug(self, pod, command, name=None):
+        """Starts a container in a running pod. It has the pod's address and network policies."""
         options = ["--image-pull-policy=IfNotPresent", "--profile=restricted", "--quiet"]
-        self.kubectl("debug", pod, f"--image={SHELL}", *options, "--", "sh", "-c", script)
+        options += [f"--container={name}"] if name else []
+        self.kubectl("debug", pod, f"--image={SHELL}", *options, "--", *command)
 
     def start(self, manifest):
         """Starts a pod or a Job, with the network policies that a test client needs."""

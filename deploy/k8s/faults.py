@@ -5,7 +5,7 @@ import time
 
 from edges import Edges
 from load import Load
-from pods import PROXY, QR_SERVICE, pod_template_patch
+from pods import NAMESPACE, PROXY, QR_SERVICE, pod_template_patch
 from ramp import ramp
 
 
@@ -60,22 +60,11 @@ def set_stop(cluster, words, route="qrcode"):
     cluster.wait_for(f"every proxy to say {expected}", is_so, timeout=5)
 
 
-def a_run_passes_the_gates_of_the_clusters_prometheus(cluster):
-    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
-    # The first step takes longer than its hold: the gates want 500 pairs, and the shadow makes ten a second.
-    run = ["run", "--steps=50,100", "--hold=10s", "--patience=90s"]
-    with Load(cluster, kept=False) as load:
-        code = ramp(cluster, run)
-    shares = cluster.shares_served()
-    cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
-    return load.summary
-
-
 def clients_notice_no_scaling(cluster):
-    # The autoscaler enforces its bounds even without metrics, so its minimum must allow one pod.
-    cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": 1}})
     with Load(cluster) as load, Edges(cluster) as edges:
         for replicas in (10, 1):
+            # The autoscaler enforces its bounds even without metrics, and with them goes its own way between them.
+            cluster.patch("hpa", "qr-service", {"spec": {"minReplicas": replicas, "maxReplicas": replicas}})
             cluster.kubectl("scale", "deployment/qr-service", f"--replicas={replicas}")
             cluster.wait_for_rollout("qr-service")
             cluster.expect_pods(QR_SERVICE, replicas)
@@ -84,6 +73,35 @@ def clients_notice_no_scaling(cluster):
         cluster.restore()
         said = edges.expect(retried_percent=1)
     return f"{load.summary}; {said}"
+
+
+def clients_notice_no_scaling_by_the_autoscaler(cluster):
+    metrics = f"/apis/metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}/pods"
+    if cluster.run("get", "--raw", metrics).returncode:
+        return "left out: the cluster has no metrics"
+    # With targets so low that 800 requests a second are more than two pods' work.
+    scalers = {"qr-service": (QR_SERVICE, "8m"), "proxy": (PROXY, "35m")}
+    for name, (_, millicores) in scalers.items():
+        cpu = {"name": "cpu", "target": {"type": "AverageValue", "averageValue": millicores}}
+        spec = {"metrics": [{"type": "Resource", "resource": cpu}], "maxReplicas": 4}
+        spec["behavior"] = {"scaleDown": {"stabilizationWindowSeconds": 0}}
+        cluster.patch("hpa", name, {"spec": spec})
+    most = {}
+
+    def grown():
+        for name, (pods, _) in scalers.items():
+            most[name] = max(most.get(name, 0), len(cluster.ready_pods(pods)))
+        return min(most.values()) > 2
+
+    shrunk = lambda: all(len(cluster.pods(pods)) == 2 for pods, _ in scalers.values())
+    with Load(cluster, rate=20, kept=False) as load:
+        with Load(cluster, rate=800, kept=False, name="rush") as rush:
+            cluster.wait_for("the autoscalers to add pods", grown, timeout=120)
+        cluster.wait_for("the autoscalers to take them away", shrunk, timeout=180)
+        cluster.wait_until_none_terminates()
+    cluster.restore()
+    grown_to = ", ".join(f"{name} to {count}" for name, count in most.items())
+    return f"{grown_to}, both back to 2; {load.summary}; {rush.summary}"
 
 
 def clients_notice_no_pod_killed_at_once_and_no_eviction(cluster):
@@ -136,8 +154,8 @@ FAULTS = [
     clients_notice_no_rollout_of_the_proxy_which_has_the_split_that_was_set,
     clients_notice_no_change_of_the_split,
     clients_notice_no_stop_by_kubectl,
-    a_run_passes_the_gates_of_the_clusters_prometheus,
     clients_notice_no_scaling,
+    clients_notice_no_scaling_by_the_autoscaler,
     clients_notice_no_pod_killed_at_once_and_no_eviction,
     clients_notice_no_hung_pod_and_none_that_exceeds_its_memory,
 ]

@@ -62,11 +62,11 @@ class Load(Client):
     # Random texts, so that nothing is cached. oha reads the URL as a regular expression, so the host in
     # it has no dot.
     QRCODE = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
-    name = "load"
     # Its STOPSIGNAL is SIGINT, on which oha prints its summary.
     image = OHA
 
-    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE):
+    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE, name="load"):
+        self.name = name
         options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
         if not kept:
             options.append("--disable-keepalive")

@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 
 from bad_pods import BAD_PODS
+from busy_log import clients_notice_no_busy_log
 from check import workspace_version
 from cluster import Cluster, Failed
 from faults import FAULTS
@@ -23,9 +24,12 @@ from load import Load
 from mistakes import MISTAKES
 from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
+from policies import pods_connect_as_the_policies_say_and_in_no_other_way
 from ramp import ramp
 from relay import RELAY
+from runbooks import the_runbooks_commands_work
 from upgrade import OLDER, PRIME, UPGRADES, checked_out, images_of
+from users import the_contract_holds_as_a_random_user_of_group_0
 from walks import WALKS
 
 TOP = Path(__file__).resolve().parents[2]
@@ -50,16 +54,21 @@ def main():
     parser.add_argument("--only", metavar="WORDS", help="run only faults with one of these words in their names")
     parser.add_argument("--from", dest="older", metavar="COMMIT", help="a tag or commit to upgrade from")
     parser.add_argument("--helm", metavar="COMMAND", help="test the chart's upgrade too, with this helm")
+    parser.add_argument("--busy", type=int, default=40, metavar="SECONDS", help="how long the proxy's log is kept busy")
     parser.add_argument("--chart", metavar="REFERENCE", help="install this released chart too; helm's flags may follow")
     arguments = parser.parse_args()
     older = arguments.older and checked_out(arguments.older)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+        overlays = DEPLOY / "k8s/overlays"
+        targets = {"deploy": DEPLOY, "own-app": overlays / "own-app"}
+        targets |= {"production": overlays / "production", OLDER: older}
         kustomizations = [
             target and kustomization_without(arguments.without, target, Path(folder, name))
-            for name, target in [("deploy", DEPLOY), ("own-app", DEPLOY / "k8s/overlays/own-app"), (OLDER, older)]
+            for name, target in targets.items()
         ]
         words = [(text or "").split() for text in (arguments.helm, arguments.chart)]
         cluster = Cluster(arguments.kubectl.split(), *kustomizations, *words)
+        cluster.busy_seconds = arguments.busy
         cluster.refuse_existing_namespaces()
         if arguments.load_image:
             load_images(arguments.load_image.split(), older)
@@ -213,13 +222,17 @@ def deleting_leaves_nothing(cluster):
 
 
 OPTIONAL = [
+    pods_connect_as_the_policies_say_and_in_no_other_way,
     *FAULTS,
     *BAD_PODS,
     *WALKS,
+    the_runbooks_commands_work,
     *RELAY,
+    the_contract_holds_as_a_random_user_of_group_0,
     *UPGRADES,
     *MISTAKES,
     memory_stays_within_the_limits,
+    clients_notice_no_busy_log,
     a_route_of_ones_own_passes_the_gates,
 ]
 CHECKS = [

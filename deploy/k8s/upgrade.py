@@ -4,14 +4,17 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
 from check import TOOLS, TOP, workspace_version
+from links import add_link, has_link
 from load import Load
 from ramp import ramp
 from relay import Pairs
+from walks import goes_on, told, walk
 
 # The same code as another version. `make deploy-test` builds these images as PRIME too.
 PRIME = "prime"
@@ -20,13 +23,23 @@ OLDER = "older"
 CHECKOUT = TOP / "target" / OLDER
 
 
-def clients_notice_no_upgrade_and_no_way_back(cluster):
+def clients_and_a_run_notice_no_upgrade_and_no_way_back(cluster):
+    """With the overlay for production, and links to keep, if the cluster has volumes for it."""
+    target = cluster.production if has_volumes(cluster) else cluster.kustomization
+    cluster.apply(target)
+    cluster.wait_until_ready(timeout=180)
+    link = add_link(cluster)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        prime = with_tag(PRIME, cluster.kustomization, Path(folder))
-        steps = [(lambda: cluster.apply(prime), PRIME), (cluster.apply, workspace_version())]
-        said = replaced_under_load(cluster, steps)
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
-    return said
+        prime = with_tag(PRIME, target, Path(folder))
+        steps = [(lambda: cluster.apply(prime), PRIME), (lambda: cluster.apply(target), workspace_version())]
+        said = replaced_under_load(cluster, steps, walk)
+    if target != cluster.production:
+        return f"{said}; left out: volumes, since the cluster has no default storage class"
+    cluster.expect(has_link(cluster, link), "a link is lost")
+    cluster.restore()
+    # What the overlay has and the default has not.
+    cluster.kubectl("delete", "ingresses,persistentvolumeclaims", "--all", "--wait=false")
+    return f"{said}; the links are kept"
 
 
 def clients_notice_no_upgrade_from_an_older_commit(cluster):
@@ -44,21 +57,37 @@ def clients_notice_no_upgrade_from_an_older_commit(cluster):
     return said
 
 
-UPGRADES = [clients_notice_no_upgrade_and_no_way_back, clients_notice_no_upgrade_from_an_older_commit]
+UPGRADES = [clients_and_a_run_notice_no_upgrade_and_no_way_back, clients_notice_no_upgrade_from_an_older_commit]
 
 
-def replaced_under_load(cluster, steps):
-    """Does each step, a function and the version that runs after it, in the middle of a move, which must survive."""
+@contextmanager
+def share(cluster):
+    """Holds 25 % without a run."""
     cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
-    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs:
+    yield
+
+
+def replaced_under_load(cluster, steps, move=share):
+    """Does each step, a function and the version that runs after it, in the middle of a move, which must survive."""
+    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, move(cluster):
         for replace, version in steps:
+            before = told(cluster) if move is walk else None
             replace()
             cluster.wait_until_ready(timeout=180)
             cluster.wait_until_none_terminates()
             versions, shares = versions_of(cluster), cluster.shares_served()
             cluster.expect(versions == {version}, f"{versions} run, not {version}")
             cluster.expect(shares == {"25"}, f"the proxies of {version} serve {shares}")
+            if before:
+                goes_on(cluster, before)
     return f"{load.summary}; {pairs.summary}"
+
+
+def has_volumes(cluster):
+    """Whether a claim that names no storage class gets a volume."""
+    default = "storageclass.kubernetes.io/is-default-class"
+    classes = cluster.get("storageclasses")["items"]
+    return any(it["metadata"].get("annotations", {}).get(default) == "true" for it in classes)
 
 
 def with_tag(tag, target, folder):

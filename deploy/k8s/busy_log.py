@@ -1,0 +1,39 @@
+"""A log as busy as the proxy can make it: the kubelet counts it, and evicts a pod beyond its limit."""
+
+import json
+import time
+
+from load import Load
+from pods import NAMESPACE, PROXY
+
+# The limit of before, which evicted proxies.
+TOO_SMALL_MIB = 50
+RATE = 10_000
+
+
+def clients_notice_no_busy_log(cluster):
+    # All of it goes through one proxy.
+    cluster.patch("hpa", "proxy", {"spec": {"minReplicas": 1, "maxReplicas": 1}})
+    (pod,) = cluster.wait_for("one proxy", lambda: len(cluster.pods(PROXY)) == 1 and cluster.pods(PROXY))
+    most = 0
+    load = Load(cluster, rate=RATE, connections=64)
+    load.memory = "2Gi"  # oha keeps a record of each request
+    with load:
+        deadline = time.monotonic() + cluster.busy_seconds
+        while time.monotonic() < deadline:
+            time.sleep(5)
+            most = max(most, used_mib(cluster, pod))
+            cluster.expect(pod in cluster.ready_pods(PROXY), f"{pod} is not ready any more, at {most:.0f} MiB")
+    cluster.restore()
+    used = f"the log and files of the pod took up to {most:.0f} MiB"
+    if most < TOO_SMALL_MIB:
+        return f"left out: {used}, less than evicts one; --busy 600 is longer"
+    return f"{used}; {load.summary}"
+
+
+def used_mib(cluster, pod):
+    """Returns what the kubelet compares with the limit of ephemeral storage."""
+    node = cluster.get("pod", pod)["spec"]["nodeName"]
+    pods = json.loads(cluster.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/stats/summary"))["pods"]
+    sizes = {it["podRef"]["name"]: it for it in pods if it["podRef"]["namespace"] == NAMESPACE}
+    return sizes.get(pod, {}).get("ephemeral-storage", {}).get("usedBytes", 0) / 2**20

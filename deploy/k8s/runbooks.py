@@ -1,0 +1,94 @@
+"""The runbooks' commands for a cluster, typed in the middle of a run and after it."""
+
+import re
+import shlex
+import subprocess
+
+from check import TOP
+from cluster import Failed
+from load import Load
+from pods import PROXY
+from ramp import ramp
+from walks import walk
+
+FOLDER = TOP / "docs/runbooks"
+KUBECTL = re.compile(r"`(kubectl -n qr [^`]+)`|^ +(kubectl -n qr .+)$", re.MULTILINE)
+# A row of the README's table says how to type this on a cluster.
+RAMP = re.compile(r"make ramp ROUTE=\S+ ARGS=('[^']+'|\w+)")
+MAKE = re.compile(r"make ([a-z]+)")
+# What is for one machine alone, and is said so.
+ONE_MACHINE = {"make", "up", "down", "contract"}
+# Words of commands that need what those before them have done, or end the run. All other commands come first.
+ORDER = ["abort", "--mirror", "stop", "clear", "--dry-run", "0", "restart", "delete"]
+# Those of `run --dry-run` that are a verdict: the run would move on, go back, or wait.
+VERDICTS = (0, 3, 4)
+
+
+def the_runbooks_commands_work(cluster):
+    texts = {file.name: file.read_text() for file in sorted(FOLDER.glob("*.md"))}
+    table = texts["README.md"]
+    used = {word for name, text in texts.items() if name != "README.md" for word in MAKE.findall(text)}
+    in_table = {word for row in table.splitlines() for word in MAKE.findall(row.partition(" | ")[0])}
+    missing = used - ONE_MACHINE - in_table
+    cluster.expect(not missing, f"the runbooks' README has no form for a cluster of: {', '.join(sorted(missing))}")
+    # Some stand there with their options in another order.
+    different = {frozenset(words): words for words in commands_in("\n".join(texts.values()))}
+    commands = sorted(different.values(), key=rank)
+    failed = []
+    mirror = cluster.ask(cluster.pods(PROXY)[0], 8081, "split/qrcode")["mirror_percent"]
+    with Load(cluster, kept=False) as load, walk(cluster):
+        for words in commands:
+            problem = typed(cluster, words)
+            if problem:
+                failed.append(f"{shlex.join(words)}: {problem}")
+    cluster.expect(not failed, "; ".join(failed))
+    cluster.wait_until_ready()
+    cluster.expect(ramp(cluster, ["set", f"--mirror={mirror:g}"]) == 0, "ramp set --mirror fails")
+    return f"{len(commands)} commands; {load.summary}"
+
+
+def commands_in(text):
+    """Yields kubectl's words of each command."""
+    for found in KUBECTL.findall(text):
+        yield tuple(shlex.split("".join(found).replace("NAME", "qrcode"))[1:])
+    for words in RAMP.findall(text):
+        # The steps of a run of one's own are no command for the middle of one.
+        if "--steps" not in words:
+            typed_in_pod = "-n qr exec deploy/ramp -- /ramp".split()
+            yield (*typed_in_pod, *shlex.split(shlex.split(words)[0]), "--route", "qrcode")
+
+
+def rank(words):
+    found = [ORDER.index(word) + 1 for word in words if word in ORDER]
+    return max(found, default=0), words
+
+
+def typed(cluster, words):
+    """Types a command until it is accepted, and returns what it says if it never is."""
+    if "port-forward" in words:
+        return forwarded(cluster, words)
+    if "-f" in words or "--follow" in words:
+        return "it does not end"
+    accepted = VERDICTS if "--dry-run" in words else (0,)
+    said = []
+
+    def done():
+        outcome = cluster.run(*words)
+        said[:] = [outcome.stderr.strip() or f"exit code {outcome.returncode}"]
+        return outcome.returncode in accepted
+
+    try:
+        # Whoever takes a run over, or a new pod of ramp, may need some seconds.
+        cluster.wait_for("it to be accepted", done, timeout=20)
+    except Failed:
+        return said[0]
+    return None
+
+
+def forwarded(cluster, words):
+    """Forwards the port to any local one, until that is open."""
+    command = [*cluster.command, *words[:-1], f":{words[-1]}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline()
+        process.terminate()
+        return None if line.startswith("Forwarding from") else process.stderr.read().strip()

@@ -1,0 +1,48 @@
+"""Pods as OpenShift runs them: as users that the cluster chooses, in the group 0."""
+
+import os
+import random
+import tempfile
+from pathlib import Path
+
+from check import TOP, workspace_version
+from links import add_link
+from load import Load
+from pods import QR_SERVICE
+from relay import Pairs
+
+# Of those that have a shell.
+IN_PODS = ("deployment/proxy", "deployment/legacy-node", "deployment/legacy-relay", "deployment/prometheus")
+
+
+def the_contract_holds_as_a_random_user_of_group_0(cluster):
+    user = random.randrange(1_000_000_000, 2_000_000_000)
+    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs:
+        with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+            cluster.apply(with_user(user, cluster.kustomization, Path(folder)))
+        cluster.wait_until_ready(timeout=180)
+        cluster.wait_until_none_terminates()
+        users = {pod["spec"]["securityContext"]["runAsUser"] for pod in cluster.read_pods(QR_SERVICE)}
+        cluster.expect(users == {user}, f"the pods of qr-service have the users {users}")
+        for pod in IN_PODS:
+            ids = cluster.kubectl("exec", pod, "--", "sh", "-c", "id -u; id -g").split()
+            cluster.expect(ids == [str(user), "0"], f"{pod} runs as {ids}")
+        log = cluster.run_job("contract", f"localhost/contract:{workspace_version()}", ["http://proxy"], timeout=120)
+        add_link(cluster)
+    cluster.restore()
+    return f"{log.strip().splitlines()[-1]}; {load.summary}; {pairs.summary}"
+
+
+def with_user(user, target, folder):
+    """Returns a folder to apply: `target` as OpenShift changes it, where manifests name no user, group or fsGroup."""
+    text = f"resources: [{os.path.relpath(target, folder)}]\npatches:\n"
+    path = "/spec/template/spec/securityContext"
+    for kind in ("Deployment", "StatefulSet"):
+        text += (
+            f"  - target: {{ kind: {kind} }}\n    patch: |-\n"
+            f"      - {{ op: replace, path: {path}/runAsUser, value: {user} }}\n"
+            f"      - {{ op: remove, path: {path}/runAsGroup }}\n"
+            f"      - {{ op: add, path: {path}/fsGroup, value: {user} }}\n"
+        )
+    (folder / "kustomization.yaml").write_text(text)
+    return folder
