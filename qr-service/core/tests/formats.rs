@@ -162,9 +162,9 @@ fn rgba(png: &[u8]) -> Vec<[u8; 4]> {
 }
 
 #[test]
-fn a_palette_png_in_black_on_white_is_the_plain_png() {
+fn a_palette_png_in_black_on_white_whose_modules_are_bytes_is_the_plain_png() {
     let symbol = encode(TEXT, Level::M).unwrap();
-    let raster = Raster::of_scale(&symbol, 6, 4);
+    let raster = Raster::of_scale(&symbol, 8, 4);
     let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
     let (mut plain, mut coloured) = (Vec::new(), Vec::new());
     write_png(&symbol, &raster, &mut plain).unwrap();

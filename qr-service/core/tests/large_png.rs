@@ -55,7 +55,7 @@ proptest! {
     fn every_pixel_has_its_colour_and_opacity(
         text in prop_oneof!["[a-z0-9]{1,60}", "[ -~]{1,600}"],
         version in 1..=40_u8,
-        scale_px in prop_oneof![7..24_u32, 24..60_u32],
+        scale_px in prop_oneof![4..9_u32, 9..24_u32, 24..60_u32],
         margin_modules in 0..6_u32,
         spare_px in 0..60_u32,
         [dark, light] in any::<[[u8; 4]; 2]>(),
@@ -89,7 +89,7 @@ proptest! {
 #[test]
 fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
     for (text, scale_px) in
-        [("1", 9), ("12345", 27), ("some longer text of 40 characters or so.", 16)]
+        [("1", 9), ("1234", 5), ("12345", 27), ("some longer text of 40 characters or so.", 16)]
     {
         let symbol = RmqrEncoder::new(Level::M).encode(text).unwrap();
         let modules = symbol.modules();
@@ -115,9 +115,14 @@ fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
 fn a_large_picture_has_fewer_bytes_than_a_general_compressor_makes_of_it() {
     let text: String = ('a'..='z').cycle().take(512).collect();
     let palette = Palette { dark: Color::rgb(26, 35, 126), light: Color::rgb(255, 253, 231) };
-    for (length, size_px, percent) in
-        [(3, 1000, 98), (53, 1000, 94), (200, 1000, 95), (512, 1000, 95), (53, 4000, 100)]
-    {
+    for (length, size_px, percent) in [
+        (3, 1000, 98),
+        (53, 1000, 94),
+        (200, 1000, 95),
+        (512, 1000, 95),
+        (512, 450, 95),
+        (53, 4000, 100),
+    ] {
         let symbol = encode(&text[..length], Level::L).unwrap();
         let mut png = Vec::new();
         write_palette_png(&symbol, &Raster { size_px, margin_modules: 4 }, &palette, &mut png)

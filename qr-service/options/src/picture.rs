@@ -6,10 +6,7 @@ use qr_core::Print;
 use qr_core::write_eps;
 #[cfg(feature = "pdf")]
 use qr_core::write_pdf;
-use qr_core::{
-    Color, Palette, Raster, Svg, TextStyle, write_ascii, write_half_blocks, write_palette_png,
-    write_png, write_svg,
-};
+use qr_core::{Color, Raster, Svg, TextStyle, write_ascii, write_half_blocks, write_svg};
 use serde::Serialize;
 
 #[cfg(feature = "shapes")]
@@ -17,8 +14,8 @@ use crate::artwork::write_png as write_png_of;
 use crate::artwork::{Artwork, write_svg as write_svg_of};
 use crate::fault::{Code, Fault};
 use crate::options::{InkedModules, MAX_SIZE_PX, Style};
-use crate::plan::{Colors, Fit, PicturePlan, Plan};
-use crate::symbol::{AnySymbol, Encoded};
+use crate::plan::{Fit, PicturePlan, Plan};
+use crate::symbol::Encoded;
 
 /// A symbol as `json`.
 #[derive(Debug, Serialize)]
@@ -62,15 +59,8 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
                 return written.map_err(|error| Fault::new("size", Code::Size, error.to_string()));
             }
             let raster = Raster { size_px, margin_modules };
-            let palette = Palette { dark: colors.dark, light: colors.light };
             let mut png = Vec::with_capacity(2048);
-            let written = match &encoded.symbol {
-                // The writer of `/qrcode` takes less time, and with small modules as few bytes.
-                AnySymbol::Qr(symbol) if *colors == Colors::PLAIN && size_px < 9 * widest => {
-                    write_png(symbol, &raster, &mut png)
-                }
-                _ => write_palette_png(modules, &raster, &palette, &mut png),
-            };
+            let written = encoded.symbol.write_png(&raster, *colors, &mut png);
             written.map_err(|error| Fault::new("size", Code::Size, error.to_string()))?;
             png
         }

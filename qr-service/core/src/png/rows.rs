@@ -3,8 +3,9 @@
 use crate::modules::Modules;
 use crate::raster::Layout;
 
-/// Light columns before the symbol's: the last one may have pixels in the byte with the symbol's first one.
-pub(super) const LEFT: usize = 1;
+/// Light columns before the symbol's: modules of 5 pixels can have pixels of two in the byte with the symbol's first
+/// one.
+pub(super) const LEFT: usize = 2;
 /// Words for the rows of any symbol, and for those of a small one.
 pub(super) const ANY: usize = 5;
 pub(super) const SMALL: usize = 1;
@@ -57,11 +58,12 @@ impl<const W: usize> Row<W> {
     }
 }
 
-/// The column of a byte's first pixel, and how many pixels of the byte it has.
+/// The column of a byte's first pixel, how many pixels of the byte it has, and how many it and the next one have.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) column: u8,
     own: u8,
+    both: u8,
 }
 
 /// The bytes of a line with its filter type.
@@ -92,10 +94,12 @@ impl Line {
                     column += 1;
                     end = pixel_of(column + 1);
                 }
-                Byte { column: column as u8, own: end.saturating_sub(8 * at).min(8) as u8 }
+                let own = end.saturating_sub(8 * at);
+                let both = (own + scale_px).min(8) as u8;
+                Byte { column: column as u8, own: own.min(8) as u8, both }
             })
             .collect();
-        let light_before = (layout.offset_px / scale_px).min(1);
+        let light_before = (layout.offset_px / scale_px).min(LEFT);
         Line { len, bytes, starts, columns: LEFT - light_before..last, scale_px, light }
     }
 
@@ -105,12 +109,13 @@ impl Line {
         column * self.scale_px / 8
     }
 
-    /// A byte whose pixels are of these modules: of two at most.
+    /// A byte whose pixels are of these modules: of three at most, since none has fewer than 4 pixels.
     #[inline(always)]
     pub(super) fn pixels(&self, modules: u64, byte: Byte) -> u8 {
-        let [first, turns] =
-            [modules, modules ^ modules >> 1].map(|bit| (bit as u16 & 1).wrapping_neg());
-        self.light ^ (first ^ turns & 0xff >> byte.own) as u8
+        let turns = modules ^ modules >> 1;
+        let [first, second, third] =
+            [modules, turns, turns >> 1].map(|bit| (bit as u16 & 1).wrapping_neg());
+        self.light ^ (first ^ second & 0xff >> byte.own ^ third & 0xff >> byte.both) as u8
     }
 
     /// A byte of a row's line.

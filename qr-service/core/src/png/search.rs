@@ -1,6 +1,6 @@
 //! The deflate stream of a picture of large modules: repetitions within and between its lines.
 //!
-//! [`super::deflate::LineCoder`] writes what changes from line to line as literals. Modules of some pixels make
+//! [`super::deflate::LineCoder`] writes what changes from line to line as literals. Modules of five pixels and more make
 //! most of these bytes equal to bytes before, and there are too many of them to look for repetitions byte by byte:
 //! [`Places`] compares modules. Of these repetitions, of the line above, of the byte before and of literals, a
 //! shortest path takes what is cheapest for the line, by what elements have cost so far. Lines are never drawn.
@@ -20,9 +20,11 @@ use super::ways::{Plain, Registers, Repetition, Way, Ways, by_literal};
 use crate::modules::Modules;
 use crate::raster::Layout;
 
-/// The largest modules, in pixels, that [`super::deflate::LineCoder`] is better for: it takes far less time, and most
-/// are a byte each.
-const SMALL_PX: usize = 8;
+/// Whether [`super::deflate::LineCoder`] takes far less time for modules of so many pixels and makes about as few bytes:
+/// where a byte is a module, or two, few sequences are longer than the elements that would repeat them.
+const fn are_bytes(scale_px: usize) -> bool {
+    matches!(scale_px, 0..=4 | 8)
+}
 
 /// A picture's stream.
 pub(super) struct Stream {
@@ -31,10 +33,10 @@ pub(super) struct Stream {
     pub(super) sum: u32,
 }
 
-/// Finds the stream of a picture in which light pixels have the bits of `light`: 0 or 0xff; `None` if it has small
-/// modules or no light line above them.
+/// Finds the stream of a picture in which light pixels have the bits of `light`: 0 or 0xff; `None` if its modules
+/// [`are_bytes`] or it has no light line above them.
 pub(super) fn find(modules: Modules<'_>, layout: &Layout, light: u8) -> Option<Stream> {
-    if layout.scale_px <= SMALL_PX || layout.offset_px == 0 {
+    if are_bytes(layout.scale_px) || layout.offset_px == 0 {
         return None;
     }
     let line = Line::new(modules.width(), layout, light);

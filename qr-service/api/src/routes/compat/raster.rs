@@ -3,7 +3,7 @@
 use image::codecs::gif::GifEncoder;
 use image::codecs::jpeg::JpegEncoder;
 use image::{ExtendedColorType, GenericImageView, Rgb};
-use qr_core::{Color, Modules, Palette, Raster, write_palette_png, write_png};
+use qr_core::{Color, Modules, Raster};
 
 use crate::picture::over_white;
 use crate::plan::Colors;
@@ -64,7 +64,10 @@ pub(super) fn draw(
     let (width, height) = (place.width, place.height);
     match format {
         PixelFormat::Png => match of_core(modules, place) {
-            Some(raster) => core_png(symbol, &raster, colors, &mut out)?,
+            Some(raster) => {
+                let written = symbol.write_png(&raster, colors, &mut out);
+                written.map_err(|error| error.to_string())?;
+            }
             None => canvas.write_png(colors, &mut out).map_err(|error| error.to_string())?,
         },
         PixelFormat::Gif => {
@@ -97,22 +100,6 @@ fn of_core(modules: Modules<'_>, place: Place) -> Option<Raster> {
     let is_same = place.width / (width + 2 * margin_modules) == place.scale
         && place.left == (place.width - width * place.scale) / 2;
     is_same.then_some(Raster { size_px: place.width, margin_modules })
-}
-
-fn core_png(
-    symbol: &AnySymbol,
-    raster: &Raster,
-    colors: Colors,
-    out: &mut Vec<u8>,
-) -> Result<(), String> {
-    let written = match symbol {
-        AnySymbol::Qr(symbol) if colors == Colors::PLAIN => write_png(symbol, raster, out),
-        _ => {
-            let palette = Palette { dark: colors.dark, light: colors.light };
-            write_palette_png(symbol.modules(), raster, &palette, out)
-        }
-    };
-    written.map_err(|error| error.to_string())
 }
 
 /// A picture whose pixels are computed when they are asked for, so it takes no memory.
