@@ -35,6 +35,7 @@ TOOLS = TOP / "target" / "tools" / "bin"
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
 # Kinds of the components' CRDs; the Kubernetes schemas do not cover them.
 CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
+EPHEMERAL = DEPLOY / "k8s/components/ephemeral-data"
 RULES = DEPLOY / "k8s/components/prometheus-operator/rules.yaml"
 
 # The library parses its schemas, megabytes of them, again at every call.
@@ -248,7 +249,6 @@ CHART_VALUES = {
         "networkPolicy.apiServerPorts={443}",
         "proxy.trustedProxies={10.0.0.0/8}",
         "legacyNode.persistence.size=10Gi",
-        "prometheus.persistence.enabled=true",
         "prometheus.persistence.storageClass=fast",
     ],
     "openshift": [
@@ -282,7 +282,7 @@ def check_chart(pool):
     """Returns what helm's engine renders with each set of values, and its errors."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "chart")
-        chart.write_chart(out, chart.rendered())
+        chart.write_chart(out)
         helm = functools.partial(chart.template, TOOLS / "helm-template", out)
         rendered = list(pool.map(helm, CHART_VALUES.values()))
         named = zip(CHART_VALUES, rendered, strict=True)
