@@ -3,8 +3,8 @@
 
 It renders every kustomization, every component on top of the default, and the chart. It validates the manifests
 strictly against the schemas of several Kubernetes versions and the types of the custom kinds, runs
-kube-score, and checks a few rules of this project. It prints one line per problem and exits with 1 if
-there is any.
+kube-score and the rules of policy/, and checks what goes across manifests. It prints one line per problem and exits
+with 1 if there is any.
 
 With --write-rules it writes the one manifest that is generated from other files.
 """
@@ -35,6 +35,7 @@ TOOLS = TOP / "target" / "tools" / "bin"
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
 # Kinds of the components' CRDs; the Kubernetes schemas do not cover them.
 CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
+POLICY = DEPLOY / "k8s/policy"
 EPHEMERAL = DEPLOY / "k8s/components/ephemeral-data"
 RULES = DEPLOY / "k8s/components/prometheus-operator/rules.yaml"
 
@@ -54,6 +55,7 @@ def main():
         texts = [text for text, _ in rendered]
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
+        problems += check_policy(manifests)
         problems += check_rules()
         problems += check_compose(manifests)
         problems += check_arrows(manifests)
@@ -108,15 +110,7 @@ def unique(texts):
 
 def check_manifest(manifest):
     name = f"{manifest['kind']} {manifest['metadata']['name']}"
-    problems = [] if manifest["apiVersion"] in CUSTOM else list(schema_problems(manifest))
-    pod = pod_of(manifest)
-    if pod:
-        problems += pod_problems(pod, manifest["kind"])
-    if manifest["kind"] == "Deployment":
-        problems += deployment_problems(manifest["spec"])
-    if manifest["kind"] == "PodDisruptionBudget":
-        if manifest["spec"].get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
-            problems.append("unhealthyPodEvictionPolicy is not AlwaysAllow: a broken pod holds up a drain")
+    problems = [] if manifest["apiVersion"] in CUSTOM else schema_problems(manifest)
     return [f"{name}: {problem}" for problem in problems]
 
 
@@ -143,45 +137,22 @@ def pod_of(manifest):
     return manifest.get("spec", {}).get("template", {}).get("spec")
 
 
-def pod_problems(pod, kind):
-    if pod.get("automountServiceAccountToken") is not False:
-        yield "automountServiceAccountToken is not false"
-    if not pod.get("securityContext", {}).get("runAsNonRoot"):
-        yield "runAsNonRoot is not set"
-    # Only the first container: an unready sidecar would take a working pod out of service.
-    if kind != "Job" and "readinessProbe" not in pod["containers"][0]:
-        yield "no readinessProbe"
-    for container in pod["containers"]:
-        name = container["name"]
-        for problem in container_problems(container, kind):
-            yield f"container {name}: {problem}"
-
-
-def deployment_problems(spec):
-    pod = spec["template"]["spec"]
-    claims = [volume for volume in pod.get("volumes", []) if "persistentVolumeClaim" in volume]
-    if claims and spec.get("strategy", {}).get("type") != "Recreate":
-        yield "strategy is not Recreate: two pods on two nodes wait for one volume"
-    for constraint in pod.get("topologySpreadConstraints", []):
-        if constraint.get("matchLabelKeys") != ["pod-template-hash"]:
-            yield "a spread without matchLabelKeys counts the pods of the last rollout"
-
-
-def container_problems(container, kind):
-    """Yields what kube-score does not see."""
-    image, _, tag = container["image"].rpartition(":")
-    if not re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", tag):
-        yield f"{container['image']} has no fixed tag"
-    if image.startswith("localhost/") and tag != workspace_version():
-        yield f"{container['image']} does not have the workspace's version, {workspace_version()}"
-    for key in [] if kind == "Job" else ["startupProbe", "livenessProbe"]:
-        if key not in container:
-            yield f"no {key}"
-    # The kubelet counts five logs of 10 MiB, and larger ones where a log grows fast.
-    serves = any(port.get("name") == "http" for port in container.get("ports", []))
-    storage = container.get("resources", {}).get("limits", {}).get("ephemeral-storage", "")
-    if serves and not re.fullmatch(r"[1-9]\d\dMi|\d+Gi", storage):
-        yield "its log alone can exceed the limit of ephemeral-storage"
+def check_policy(manifests):
+    """Yields what the rules of policy/ refuse, and what is wrong with the rules themselves."""
+    for command in (["verify", "--no-color", "--policy", POLICY], ["fmt", "--check", POLICY]):
+        done = subprocess.run([TOOLS / "conftest", *command], check=False, capture_output=True, text=True)
+        if done.returncode:
+            yield f"conftest {command[0]}: {done.stdout.strip()} {done.stderr.strip()}"
+    with tempfile.TemporaryDirectory() as data:
+        Path(data, "version.json").write_text(json.dumps({"version": workspace_version()}))
+        command = [TOOLS / "conftest", "test", "--policy", POLICY, "--data", data, "--output", "json", "-"]
+        text = yaml.safe_dump_all(manifests)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, input=text)
+    for result in json.loads(done.stdout or "[]"):
+        for failure in result.get("failures", []):
+            yield failure["msg"]
+    if done.stderr:
+        yield f"conftest test: {done.stderr.strip()}"
 
 
 @functools.cache
