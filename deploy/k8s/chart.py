@@ -134,6 +134,11 @@ class Template:
         for key in {"runAsUser", "runAsGroup", "fsGroup"} & security.keys():
             security[key] = self.of(("unless", ".Values.openshift", security[key]))
         pod["imagePullSecrets"] = self.nested('include "carve-out.pullSecrets" . | fromYamlArray')
+        pod["nodeSelector"] = self.nested(".Values.nodeSelector")
+        ours = json.dumps(pod.get("tolerations", []))
+        pod["tolerations"] = self.nested(f"concat (fromJsonArray `{ours}`) .Values.tolerations")
+        ours = json.dumps(pod.get("affinity", {}))
+        pod["affinity"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) (deepCopy .Values.affinity)")
         for container in pod.get("initContainers", []) + pod["containers"]:
             self.container(container, name)
         if name in KEPT:
@@ -141,9 +146,11 @@ class Template:
 
     def container(self, container, deployment):
         image, _, tag = container["image"].rpartition(":")
-        own = image.removeprefix("localhost/")
-        if own != image and tag == version():
-            container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{own}") }}}}')
+        registry, _, path = image.partition("/")
+        if registry != "localhost":
+            container["image"] = self.of(f'{{{{ include "carve-out.thirdParty" (list . "{path}" "{tag}") }}}}')
+        elif tag == version():
+            container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{path}") }}}}')
         container["imagePullPolicy"] = self.of("{{ .Values.image.pullPolicy }}")
         value = {"nginx": "proxy", "qr-service": "qrService"}.get(container["name"])
         if value:

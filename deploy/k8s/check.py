@@ -215,6 +215,20 @@ CHART_VALUES = {
         "httpRoute.hostnames={qr.example.com}",
         "legacyNode.publicUrl=https://qr.example.com",
     ],
+    "air-gapped": [
+        "image.registry=registry.example.com/qr",
+        "image.pullSecrets={registry}",
+        "thirdParty.registry=registry.example.com:5000/mirror",
+        f"thirdParty.digests.prometheus=sha256:{'0' * 64}",
+        "nodeSelector.pool=qr",
+        "tolerations[0].key=pool",
+        "tolerations[0].operator=Exists",
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
+        ".matchExpressions[0].key=gpu",
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
+        ".matchExpressions[0].operator=DoesNotExist",
+        "prometheus.persistence.enabled=false",
+    ],
     "cloud": [
         "proxy.service.type=LoadBalancer",
         "networkPolicy.apiServerPorts={443}",
@@ -246,6 +260,9 @@ CHART_MISTAKES = [
     "proxy.replicas=3",
     "proxy.trustedProxies={a}",
     "image.registry=",
+    "thirdParty.registry=docker.io/",
+    "thirdParty.digests.redis=sha256:0",
+    "tolerations.key=pool",
 ]
 
 
