@@ -20,13 +20,14 @@ import yaml
 TOP = Path(__file__).resolve().parents[2]
 CHART = TOP / "deploy/chart"
 KUSTOMIZE = TOP / "target/tools/bin/kustomize"
-# The claims of components/persistent-links and persistent-metrics, by the values that switch them on.
-CLAIMS = {"legacy-node": ("legacyNode", "links"), "prometheus": ("prometheus", "prometheus-data")}
+# The values that name each part's volume; components/ephemeral-data has what is there without one.
+KEPT = {"legacy-node": "legacyNode", "prometheus": "prometheus"}
+EPHEMERAL = ["ephemeral-data"]
 # Components on top of the base, and the values with which helm has to render the same objects.
 EQUAL = [
-    (["persistent-links"], []),
-    ([], ["legacyNode.persistence.enabled=false"]),
-    (["persistent-data"], ["prometheus.persistence.enabled=true"]),
+    ([], []),
+    (EPHEMERAL, ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false"]),
+    (["openshift"], ["openshift=true"]),
 ]
 # The values of the parts with an autoscaler.
 SCALED = {"proxy": "proxy", "qr-service": "qrService"}
@@ -37,8 +38,7 @@ def main():
     parser.add_argument("--out", type=Path, default=TOP / "target/chart", help="folder to write")
     parser.add_argument("--verify", metavar="HELM", help="a helm program; compare what it renders with kustomize")
     arguments = parser.parse_args()
-    manifests = rendered()
-    write_chart(arguments.out, manifests)
+    write_chart(arguments.out)
     if arguments.verify:
         return verify(arguments.verify, arguments.out)
     print(arguments.out)
@@ -60,28 +60,29 @@ def version():
     return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.MULTILINE)[1]
 
 
-def write_chart(out, manifests):
+def write_chart(out):
     """Writes a chart that `helm package` takes."""
+    ephemeral = {it["metadata"]["name"]: it["spec"] for it in rendered(EPHEMERAL) if it["kind"] == "Deployment"}
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(CHART, out)
     chart = (out / "Chart.yaml").read_text().replace("0.0.0", version())
     (out / "Chart.yaml").write_text(chart)
     (out / "templates").mkdir(exist_ok=True)
-    for manifest in manifests:
+    for manifest in rendered():
         # helm makes the namespace (--create-namespace); the README has its labels.
         if manifest["kind"] == "Namespace":
             continue
         name = f"{manifest['metadata']['name']}.{manifest['kind'].lower()}.yaml"
-        (out / "templates" / name).write_text(Template(manifest).text())
-    (out / "templates/claims.yaml").write_text("".join(map(claim, CLAIMS)))
+        (out / "templates" / name).write_text(Template(manifest, ephemeral).text())
 
 
 class Template:
     """The template of one object."""
 
-    def __init__(self, manifest):
-        # A copy: the objects are compared with helm's later.
-        self.manifest = yaml.load(yaml.safe_dump(manifest), Loader=yaml.CSafeLoader)
+    def __init__(self, manifest, ephemeral):
+        self.manifest = manifest
+        # The specification of each Deployment, by name, as it is without volumes.
+        self.ephemeral = ephemeral
         self.expressions = []
 
     def text(self):
@@ -104,7 +105,15 @@ class Template:
         if kind == "NetworkPolicy" and name in ("proxy", "ramp", "relay-home"):
             ports = {"ports": self.nested('include "carve-out.apiServerPorts" . | fromYamlArray')}
             self.manifest["spec"]["egress"][-1] = ports
+        if kind == "PersistentVolumeClaim":
+            value = f".Values.{self.kept_by()}.persistence"
+            self.manifest["spec"]["storageClassName"] = self.of(("if", f"{value}.storageClass"))
+            self.manifest["spec"]["resources"]["requests"]["storage"] = self.of(f"{{{{ {value}.size }}}}")
+            return self.only_if(f"{value}.enabled", self.dumped())
         return self.only_if(condition(kind, name), self.dumped())
+
+    def kept_by(self):
+        return KEPT[self.manifest["metadata"]["labels"]["app.kubernetes.io/name"]]
 
     def workload(self, name):
         spec = self.manifest["spec"]
@@ -125,17 +134,23 @@ class Template:
         for key in {"runAsUser", "runAsGroup", "fsGroup"} & security.keys():
             security[key] = self.of(("unless", ".Values.openshift", security[key]))
         pod["imagePullSecrets"] = self.nested('include "carve-out.pullSecrets" . | fromYamlArray')
+        pod["nodeSelector"] = self.nested(".Values.nodeSelector")
+        ours = json.dumps(pod.get("tolerations", []))
+        pod["tolerations"] = self.nested(f"concat (fromJsonArray `{ours}`) .Values.tolerations")
+        ours = json.dumps(pod.get("affinity", {}))
+        pod["affinity"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) (deepCopy .Values.affinity)")
         for container in pod.get("initContainers", []) + pod["containers"]:
             self.container(container, name)
-        if name in CLAIMS:
-            value, claim_name = CLAIMS[name]
-            self.persistence(spec, value, claim_name, name)
+        if name in KEPT:
+            self.persistence(spec, self.ephemeral[name])
 
     def container(self, container, deployment):
         image, _, tag = container["image"].rpartition(":")
-        own = image.removeprefix("localhost/")
-        if own != image and tag == version():
-            container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{own}") }}}}')
+        registry, _, path = image.partition("/")
+        if registry != "localhost":
+            container["image"] = self.of(f'{{{{ include "carve-out.thirdParty" (list . "{path}" "{tag}") }}}}')
+        elif tag == version():
+            container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{path}") }}}}')
         container["imagePullPolicy"] = self.of("{{ .Values.image.pullPolicy }}")
         value = {"nginx": "proxy", "qr-service": "qrService"}.get(container["name"])
         if value:
@@ -150,22 +165,16 @@ class Template:
             target = spec["metrics"][0]["resource"]["target"]
             target["averageValue"] = self.of("{{ mul 600 .Values.proxy.workers }}m")
 
-    def persistence(self, spec, value, claim_name, name):
-        """Puts the data onto a claim, as the components do."""
-        pod = spec["template"]["spec"]
-        for volume in pod["volumes"]:
-            if volume["name"] == "data":
-                empty = volume.pop("emptyDir")
-                volume["emptyDir"] = self.choice(value, "persistentVolumeClaim", {"claimName": claim_name}, empty)
-        ignored = self.manifest["metadata"]["annotations"]
-        kept = f"{{{{ if .Values.{value}.persistence.enabled }}}},deployment-strategy{{{{ end }}}}"
-        ignored["kube-score/ignore"] += self.of(kept)
-        strategy = spec["strategy"]
-        spec["strategy"] = self.choice(value, "strategy", {"type": "Recreate"}, strategy)
-
-    def choice(self, value, key, if_kept, otherwise):
-        """A key's value with and without persistence. The key itself may differ."""
-        return self.of(("choice", f".Values.{value}.persistence.enabled", key, if_kept, otherwise))
+    def persistence(self, spec, ephemeral):
+        """Puts the data into the pod where a value says so."""
+        enabled = f".Values.{self.kept_by()}.persistence.enabled"
+        volumes = spec["template"]["spec"]["volumes"]
+        others = {volume["name"]: volume for volume in ephemeral["template"]["spec"]["volumes"]}
+        for volume in volumes:
+            for key in volume.keys() & {"persistentVolumeClaim"}:
+                other = others[volume["name"]]["emptyDir"]
+                volume[key] = self.of(("choice", enabled, volume[key], "emptyDir", other))
+        spec["strategy"] = self.of(("choice", enabled, spec["strategy"], "strategy", ephemeral["strategy"]))
 
     def of(self, expression):
         """A string that stands for an expression until the object is text."""
@@ -208,9 +217,11 @@ class Template:
                 f"{{{{- with {expression[1]} }}}}\n{key}:\n"
                 f"{{{{- toYaml . | nindent {indent + 2} }}}}\n{{{{- end }}}}\n"
             )
-        _, condition_, other_key, if_kept, otherwise = expression
-        kept = block(line[:indent] + other_key, if_kept, indent)
-        return f"{{{{- if {condition_} }}}}\n{kept}{{{{- else }}}}\n{block(key, otherwise, indent)}{{{{- end }}}}\n"
+        if expression[0] == "if":
+            return f"{{{{- with {expression[1]} }}}}\n{key}: {{{{ . }}}}\n{{{{- end }}}}\n"
+        _, condition_, value, other_key, other = expression
+        either = block(key, value, indent), block(line[:indent] + other_key, other, indent)
+        return f"{{{{- if {condition_} }}}}\n{either[0]}{{{{- else }}}}\n{either[1]}{{{{- end }}}}\n"
 
 
 def block(head, value, indent):
@@ -228,32 +239,6 @@ def condition(kind, name):
     if kind == "NetworkPolicy":
         needed.append(".Values.networkPolicy.enabled")
     return f"and {' '.join(needed)}" if needed else None
-
-
-def claim(deployment):
-    value, name = CLAIMS[deployment]
-    return f"""{{{{- with .Values.{value}.persistence }}}}
-{{{{- if .enabled }}}}
----
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata:
-  name: {name}
-  namespace: {{{{ $.Release.Namespace }}}}
-  labels:
-    app.kubernetes.io/name: {deployment}
-    app.kubernetes.io/part-of: qr
-spec:
-  accessModes: [ReadWriteOnce]
-  {{{{- with .storageClass }}}}
-  storageClassName: {{{{ . }}}}
-  {{{{- end }}}}
-  resources:
-    requests:
-      storage: {{{{ .size }}}}
-{{{{- end }}}}
-{{{{- end }}}}
-"""
 
 
 def template(helm, chart, values=()):

@@ -3,8 +3,8 @@
 
 It renders every kustomization, every component on top of the default, and the chart. It validates the manifests
 strictly against the schemas of several Kubernetes versions and the types of the custom kinds, runs
-kube-score, and checks a few rules of this project. It prints one line per problem and exits with 1 if
-there is any.
+kube-score and the rules of policy/, and checks what goes across manifests. It prints one line per problem and exits
+with 1 if there is any.
 
 With --write-rules it writes the one manifest that is generated from other files.
 """
@@ -24,9 +24,8 @@ import kubernetes_validate
 import kubernetes_validate.utils
 import yaml
 
-import chart
-import pin
 from arrows import check_arrows
+from chart_values import CHART_VALUES, check_chart
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -35,6 +34,8 @@ TOOLS = TOP / "target" / "tools" / "bin"
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
 # Kinds of the components' CRDs; the Kubernetes schemas do not cover them.
 CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
+POLICY = DEPLOY / "k8s/policy"
+EPHEMERAL = DEPLOY / "k8s/components/ephemeral-data"
 RULES = DEPLOY / "k8s/components/prometheus-operator/rules.yaml"
 
 # The library parses its schemas, megabytes of them, again at every call.
@@ -53,6 +54,7 @@ def main():
         texts = [text for text, _ in rendered]
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
+        problems += check_policy(manifests)
         problems += check_rules()
         problems += check_compose(manifests)
         problems += check_arrows(manifests)
@@ -107,15 +109,7 @@ def unique(texts):
 
 def check_manifest(manifest):
     name = f"{manifest['kind']} {manifest['metadata']['name']}"
-    problems = [] if manifest["apiVersion"] in CUSTOM else list(schema_problems(manifest))
-    pod = pod_of(manifest)
-    if pod:
-        problems += pod_problems(pod, manifest["kind"])
-    if manifest["kind"] == "Deployment":
-        problems += deployment_problems(manifest["spec"])
-    if manifest["kind"] == "PodDisruptionBudget":
-        if manifest["spec"].get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
-            problems.append("unhealthyPodEvictionPolicy is not AlwaysAllow: a broken pod holds up a drain")
+    problems = [] if manifest["apiVersion"] in CUSTOM else schema_problems(manifest)
     return [f"{name}: {problem}" for problem in problems]
 
 
@@ -142,45 +136,22 @@ def pod_of(manifest):
     return manifest.get("spec", {}).get("template", {}).get("spec")
 
 
-def pod_problems(pod, kind):
-    if pod.get("automountServiceAccountToken") is not False:
-        yield "automountServiceAccountToken is not false"
-    if not pod.get("securityContext", {}).get("runAsNonRoot"):
-        yield "runAsNonRoot is not set"
-    # Only the first container: an unready sidecar would take a working pod out of service.
-    if kind != "Job" and "readinessProbe" not in pod["containers"][0]:
-        yield "no readinessProbe"
-    for container in pod["containers"]:
-        name = container["name"]
-        for problem in container_problems(container, kind):
-            yield f"container {name}: {problem}"
-
-
-def deployment_problems(spec):
-    pod = spec["template"]["spec"]
-    claims = [volume for volume in pod.get("volumes", []) if "persistentVolumeClaim" in volume]
-    if claims and spec.get("strategy", {}).get("type") != "Recreate":
-        yield "strategy is not Recreate: two pods on two nodes wait for one volume"
-    for constraint in pod.get("topologySpreadConstraints", []):
-        if constraint.get("matchLabelKeys") != ["pod-template-hash"]:
-            yield "a spread without matchLabelKeys counts the pods of the last rollout"
-
-
-def container_problems(container, kind):
-    """Yields what kube-score does not see."""
-    image, _, tag = container["image"].rpartition(":")
-    if not re.fullmatch(r"v?\d+\.\d+\.\d+[\w.-]*", tag):
-        yield f"{container['image']} has no fixed tag"
-    if image.startswith("localhost/") and tag != workspace_version():
-        yield f"{container['image']} does not have the workspace's version, {workspace_version()}"
-    for key in [] if kind == "Job" else ["startupProbe", "livenessProbe"]:
-        if key not in container:
-            yield f"no {key}"
-    # The kubelet counts five logs of 10 MiB, and larger ones where a log grows fast.
-    serves = any(port.get("name") == "http" for port in container.get("ports", []))
-    storage = container.get("resources", {}).get("limits", {}).get("ephemeral-storage", "")
-    if serves and not re.fullmatch(r"[1-9]\d\dMi|\d+Gi", storage):
-        yield "its log alone can exceed the limit of ephemeral-storage"
+def check_policy(manifests):
+    """Yields what the rules of policy/ refuse, and what is wrong with the rules themselves."""
+    for command in (["verify", "--no-color", "--policy", POLICY], ["fmt", "--check", POLICY]):
+        done = subprocess.run([TOOLS / "conftest", *command], check=False, capture_output=True, text=True)
+        if done.returncode:
+            yield f"conftest {command[0]}: {done.stdout.strip()} {done.stderr.strip()}"
+    with tempfile.TemporaryDirectory() as data:
+        Path(data, "version.json").write_text(json.dumps({"version": workspace_version()}))
+        command = [TOOLS / "conftest", "test", "--policy", POLICY, "--data", data, "--output", "json", "-"]
+        text = yaml.safe_dump_all(manifests)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, input=text)
+    for result in json.loads(done.stdout or "[]"):
+        for failure in result.get("failures", []):
+            yield failure["msg"]
+    if done.stderr:
+        yield f"conftest test: {done.stderr.strip()}"
 
 
 @functools.cache
@@ -221,96 +192,6 @@ def check_compose(manifests):
     for name, service in yaml.safe_load(text)["services"].items():
         if service["image"] not in images:
             yield f"compose.yaml: {name} runs {service['image']}, which no manifest does"
-
-
-# What people set, beside the defaults; the word names the set.
-CHART_VALUES = {
-    "defaults": [],
-    "ingress": [
-        "ingress.enabled=true",
-        "ingress.className=traefik",
-        "ingress.host=qr.example.com",
-        "ingress.tls.secretName=qr-tls",
-        "ingress.annotations.a=b",
-        "proxy.workers=4",
-        "proxy.logPercent=0.5",
-        "image.registry=registry.example.com",
-    ],
-    "http-route": [
-        "httpRoute.enabled=true",
-        "httpRoute.parentRefs[0].name=public",
-        "httpRoute.parentRefs[0].namespace=gateway",
-        "httpRoute.hostnames={qr.example.com}",
-        "legacyNode.publicUrl=https://qr.example.com",
-    ],
-    "cloud": [
-        "proxy.service.type=LoadBalancer",
-        "networkPolicy.apiServerPorts={443}",
-        "proxy.trustedProxies={10.0.0.0/8}",
-        "legacyNode.persistence.size=10Gi",
-        "prometheus.persistence.enabled=true",
-        "prometheus.persistence.storageClass=fast",
-    ],
-    "openshift": [
-        "openshift=true",
-        "legacyNode.persistence.enabled=false",
-        "grafana.enabled=false",
-        "priorityClass.create=false",
-        "priorityClass.use=false",
-    ],
-}
-# What the schema must refuse.
-CHART_MISTAKES = [
-    "ingress.enable=true",
-    "ingress.enabled=yes",
-    "ingress.host=https://qr.example.com",
-    "ingress.path=qr",
-    "ingress.tls=qr-tls",
-    "httpRoute.enabled=true",
-    "httpRoute.parentRefs[0].namespace=gateway",
-    "httpRoute.hostnames={qr.example.com/}",
-    "legacyNode.publicUrl=qr.example.com",
-    "proxy.workers=0",
-    "proxy.logPercent=101",
-    "proxy.replicas=3",
-    "proxy.trustedProxies={a}",
-    "image.registry=",
-]
-
-
-def check_chart(pool):
-    """Returns what helm's engine renders with each set of values, and its errors."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder, "chart")
-        chart.write_chart(out, chart.rendered())
-        helm = functools.partial(chart.template, TOOLS / "helm-template", out)
-        rendered = list(pool.map(helm, CHART_VALUES.values()))
-        named = zip(CHART_VALUES, rendered, strict=True)
-        found = [(text, f"chart, {name}: {error}" if error else "") for name, (text, error) in named]
-        problems = chart.unequal(TOOLS / "helm-template", out)
-        for mistake, (text, _) in zip(CHART_MISTAKES, pool.map(helm, [[it] for it in CHART_MISTAKES]), strict=True):
-            if text:
-                problems.append(f"the schema lets {mistake} pass")
-        problems += pinned_problems(out, helm)
-    return found + [("", f"chart: {problem}") for problem in problems]
-
-
-def pinned_problems(out, helm):
-    """Yields what a release's chart leaves without a digest; it changes the chart in this folder."""
-    digest = "sha256:" + "0" * 64
-    pin.pin(out, "".join(f"registry.test/qr/{name} {digest}\n" for name in [*workspace_images(), "edge"]))
-    text, error = helm([])
-    if error:
-        yield f"with digests: {error}"
-    for image in set(re.findall(r"image: (\S+)", text)):
-        if image.startswith("localhost/") or image.startswith("registry.test/") and not image.endswith(f"@{digest}"):
-            yield f"{image} has no digest in a release"
-
-
-def workspace_images():
-    """Returns the names of our own images in the manifests."""
-    text = (DEPLOY / "k8s/base/kustomization.yaml").read_text()
-    return re.findall(r"newName: localhost/([a-z-]+)", text)
 
 
 def check_rules():

@@ -11,8 +11,8 @@ from check import TOP, workspace_version
 from pods import NAMESPACE
 from upgrade import CHECKOUT, OLDER, PRIME, replaced_under_load
 
-# The links need no volume here: they are not what is looked at, and a cluster may have no storage class.
-VALUES = ["legacyNode.persistence.enabled=false", "grafana.enabled=false"]
+# Volumes are not what is looked at, and a cluster may have no storage class.
+VALUES = ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false", "grafana.enabled=false"]
 
 
 def clients_notice_no_upgrade_of_the_chart(cluster):

@@ -30,12 +30,14 @@ def pin(chart, pushed, without=()):
     if missing:
         sys.exit(f"pin: no digest of {', '.join(missing)}")
     digests = json.dumps({name: digests[name] for name in ours if name in digests})
-    text = (chart / "values.yaml").read_text()
+    # Without the other values: those of other projects' images have a registry and digests too.
+    before, image, after = (chart / "values.yaml").read_text().partition("\nimage:\n")
+    text, end, after = after.partition("\n\n")
     for default, value in [("registry: localhost", f"registry: {registry}"), ("digests: {}", f"digests: {digests}")]:
         if text.count(f"  {default}\n") != 1:
-            sys.exit(f"pin: values.yaml has not one line '{default}'")
+            sys.exit(f"pin: image in values.yaml has not one line '{default}'")
         text = text.replace(f"  {default}\n", f"  {value}\n")
-    (chart / "values.yaml").write_text(text)
+    (chart / "values.yaml").write_text(before + image + text + end + after)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bad_pods import BAD_PODS
 from busy_log import clients_notice_no_busy_log
-from check import workspace_version
+from check import EPHEMERAL, workspace_version
 from cluster import Cluster, Failed
 from faults import FAULTS
 from helm import CHART
@@ -28,7 +28,7 @@ from policies import pods_connect_as_the_policies_say_and_in_no_other_way
 from ramp import ramp
 from relay import RELAY
 from runbooks import the_runbooks_commands_work
-from upgrade import OLDER, PRIME, UPGRADES, checked_out, images_of
+from upgrade import OLDER, PRIME, UPGRADES, checked_out, has_volumes, images_of
 from users import the_contract_holds_as_a_random_user_of_group_0
 from walks import WALKS
 
@@ -62,9 +62,9 @@ def main():
         overlays = DEPLOY / "k8s/overlays"
         targets = {"deploy": DEPLOY, "own-app": overlays / "own-app"}
         targets |= {"production": overlays / "production", OLDER: older}
+        kept = has_volumes(Cluster(arguments.kubectl.split(), DEPLOY))
         kustomizations = [
-            target and kustomization_without(arguments.without, target, Path(folder, name))
-            for name, target in targets.items()
+            target and adapted(target, arguments.without, kept, Path(folder, name)) for name, target in targets.items()
         ]
         words = [(text or "").split() for text in (arguments.helm, arguments.chart)]
         cluster = Cluster(arguments.kubectl.split(), *kustomizations, *words)
@@ -83,13 +83,16 @@ def load_images(command, older):
             subprocess.run([*command, f"localhost/{name}:{version}"], check=True)
 
 
-def kustomization_without(deployments, target, folder):
-    """Returns a folder to apply: `target`, or a kustomization in `folder` that removes Deployments."""
-    if not deployments:
+def adapted(target, without, kept, folder):
+    """Returns a folder to apply: `target`, or a kustomization in `folder` that removes Deployments and volumes."""
+    if kept and not without:
         return target
     folder.mkdir()
-    text = f"resources: [{os.path.relpath(target, folder)}]\npatches:\n"
-    for name in deployments:
+    text = f"resources: [{os.path.relpath(target, folder)}]\n"
+    if not kept:
+        text += f"components: [{os.path.relpath(EPHEMERAL, folder)}]\n"
+    text += "patches:\n"
+    for name in without:
         text += (
             f"  - target: {{ kind: Deployment, name: {name} }}\n"
             f"    patch: '{{ $patch: delete, apiVersion: apps/v1, kind: Deployment,"

@@ -5,7 +5,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from check import TOP, workspace_version
+from check import EPHEMERAL, TOP, workspace_version
 from links import add_link
 from load import Load
 from pods import QR_SERVICE
@@ -35,7 +35,9 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
 
 def with_user(user, target, folder):
     """Returns a folder to apply: `target` as OpenShift changes it, where manifests name no user, group or fsGroup."""
-    text = f"resources: [{os.path.relpath(target, folder)}]\npatches:\n"
+    # A file that another user has written stays that user's on a volume, and some volumes ignore fsGroup.
+    without_volumes = os.path.relpath(EPHEMERAL, folder)
+    text = f"resources: [{os.path.relpath(target, folder)}]\ncomponents: [{without_volumes}]\npatches:\n"
     path = "/spec/template/spec/securityContext"
     for kind in ("Deployment", "StatefulSet"):
         text += (

@@ -10,7 +10,7 @@
 #     release.sh chart              write the Helm chart; its images have no digests yet
 #     release.sh pin                make the images in images.txt its defaults, write install.yaml, and push it
 #     release.sh sboms              write one SBOM per program, and check that it names the crates
-#     release.sh sums               write SHA256SUMS over all files, and sign it
+#     release.sh sums               write SHA256SUMS over all files, and sign it and install.yaml
 #     release.sh sign               sign the chart, and the images in images.txt, by digest, and attest their SBOMs
 #     release.sh verify             verify all that sums and sign have made
 #
@@ -35,6 +35,8 @@ images=$dist/images.txt
 # Name and digest of the pushed chart.
 chart_digest=$dist/chart.txt
 programs=${ONLY:-qr qr-service relay-service relay-home shadow edge ramp contract}
+# Those with a signature of their own: the sums of all, and the one that people apply from its address.
+signed_files=(SHA256SUMS install.yaml)
 # edge is of use in its image only.
 published=${programs/edge/}
 
@@ -267,9 +269,12 @@ cosign_options() {
 }
 
 sums() {
+    local file
     cosign_options
-    (cd "$files" && rm -f SHA256SUMS* && sha256sum -- * >"../SHA256SUMS" && mv ../SHA256SUMS .)
-    cosign sign-blob "${signing[@]}" --bundle "$files/SHA256SUMS.sigstore.json" "$files/SHA256SUMS"
+    (cd "$files" && rm -f SHA256SUMS* ./*.sigstore.json && sha256sum -- * >"../SHA256SUMS" && mv ../SHA256SUMS .)
+    for file in "${signed_files[@]}"; do
+        cosign sign-blob "${signing[@]}" --bundle "$files/$file.sigstore.json" "$files/$file"
+    done
 }
 
 raw_manifest() {
@@ -300,10 +305,12 @@ sign() {
 }
 
 verify() {
-    local name digest arch part
+    local file name digest arch part
     cosign_options
     (cd "$files" && sha256sum --check --quiet SHA256SUMS)
-    cosign verify-blob "${verifying[@]}" --bundle "$files/SHA256SUMS.sigstore.json" "$files/SHA256SUMS"
+    for file in "${signed_files[@]}"; do
+        cosign verify-blob "${verifying[@]}" --bundle "$files/$file.sigstore.json" "$files/$file"
+    done
     cosign verify "${verifying[@]}" "${registry[@]}" "$(tr ' ' @ <"$chart_digest")" >/dev/null
     echo "verified: $(cat "$chart_digest")"
     while read -r name digest; do

@@ -10,6 +10,14 @@
 {{- end }}
 {{- end }}
 
+{{/* Another project's image: (list . "PATH" "TAG"). */}}
+{{- define "carve-out.thirdParty" -}}
+{{- $other := (index . 0).Values.thirdParty }}
+{{- $path := index . 1 }}
+{{- printf "%s/%s:%s" $other.registry $path (index . 2) }}
+{{- with get $other.digests (base $path) }}@{{ . }}{{ end }}
+{{- end }}
+
 {{- define "carve-out.pullSecrets" -}}
 {{- range .Values.image.pullSecrets }}
 - name: {{ . }}
