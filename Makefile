@@ -259,7 +259,8 @@ way: ## what each part of nginx' configuration costs a request: target/way/; ARG
 floors: ## servers that always answer the same, beside each other: target/floors/; ARGS='--only node --connections 100'
 	@$(SETUP) run load
 	$(SETUP) floors || true
-	$(call build,--bins,-p loadtest --bins)
+	$(call build,--bins --example floor,-p loadtest --bins)
+	ln -f target/release/examples/floor target/measure/examples/
 	mkdir -p target/floors
 	for server in nethttp fasthttp; do
 		go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||

@@ -12,6 +12,7 @@ use serde::Serialize;
 pub mod chaos;
 pub mod check;
 pub mod floors;
+pub mod functions;
 pub mod ladder;
 pub mod load;
 pub mod overload;
