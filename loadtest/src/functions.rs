@@ -118,24 +118,24 @@ pub fn by_kind(
     program: &Path,
     (more, fewer): (&Counts, &Counts),
     requests: usize,
-) -> anyhow::Result<Vec<(&'static str, f64)>> {
+) -> anyhow::Result<Vec<(String, f64)>> {
     let is_program = |object: &str| Path::new(object).file_name() == program.file_name();
     let mut addresses: Vec<u64> =
         more.keys().filter(|(object, ..)| is_program(object)).map(|it| it.2).collect();
     addresses.sort_unstable();
     addresses.dedup();
     let inlined = inlined(program, &addresses)?;
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     for (key, count) in more {
         let (object, function, address) = key;
         let kind = match inlined.get(address).filter(|_| is_program(object)) {
             Some(calls) => kind_of(calls),
-            None => kind_in_library(function),
+            None => kind_in_library(function).to_owned(),
         };
         let before = fewer.get(key).copied().unwrap_or_default();
         *sums.entry(kind).or_default() += (*count as f64 - before as f64) / requests as f64;
     }
-    let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
+    let mut sums: Vec<(String, f64)> = sums.into_iter().filter(|it| it.1 >= 1.0).collect();
     sums.sort_by(|(_, mine), (_, other)| other.total_cmp(mine));
     Ok(sums)
 }
@@ -165,18 +165,22 @@ fn inlined(program: &Path, addresses: &[u64]) -> anyhow::Result<HashMap<u64, Vec
     Ok(found)
 }
 
-fn kind_of(calls: &[Call]) -> &'static str {
+/// What fits nothing is said by its function.
+fn kind_of(calls: &[Call]) -> String {
     let is_clock = |(function, _): &Call| CLOCK.iter().any(|name| function.contains(name));
     if calls.iter().any(is_clock) {
-        return LIBRARY[0].0;
+        return LIBRARY[0].0.to_owned();
     }
     let is_standard = |file: &str| {
         file.contains("/library/") || file.contains("/rustc/") || file.starts_with('?')
     };
     let own = calls.iter().find(|(_, file)| !is_standard(file));
-    let Some((_, file)) = own else { return "the standard library, called from no inlined place" };
+    let Some((function, file)) = own else {
+        let outermost = calls.last().map_or("", |(function, _)| function);
+        return format!("the standard library: {outermost}");
+    };
     let fits = |(_, parts): &&(&str, &[&str])| parts.iter().any(|part| file.contains(part));
-    KINDS.iter().find(fits).map_or("other", |(kind, _)| kind)
+    KINDS.iter().find(fits).map_or_else(|| function.clone(), |(kind, _)| (*kind).to_owned())
 }
 
 fn kind_in_library(function: &str) -> &'static str {

@@ -9,6 +9,7 @@ use anstream::eprintln;
 use anyhow::Context;
 use serde::Serialize;
 
+pub mod capacity;
 pub mod chaos;
 pub mod check;
 pub mod floors;
