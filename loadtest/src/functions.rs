@@ -14,13 +14,34 @@ use anyhow::{Context, ensure};
 /// Instructions by object file, function and address.
 pub type Counts = HashMap<(String, String, u64), u64>;
 
-/// What the code is for, by a part of its file's path. The first that fits counts.
-const KINDS: [(&str, &[&str]); 15] = [
-    ("the picture", &["qr-service/core/", "server/src/engine.rs", "/fearless_simd-"]),
-    ("the request's head (httparse)", &["/httparse-"]),
+/// What the code is for, by a part of its file's path, or of the function's name where only that is known. The first
+/// that fits counts.
+const KINDS: [(&str, &[&str]); 16] = [
+    (
+        "the picture",
+        &[
+            "qr-service/core/",
+            "server/src/engine.rs",
+            "/fearless_simd-",
+            "/crc32fast-",
+            "qr_core::",
+            "crc32fast::",
+        ],
+    ),
+    ("the request's head (httparse)", &["/httparse-", "httparse::"]),
     ("the head, until it is a plain request; the date", &["server/shortcut.rs"]),
-    ("the query and the text", &["qr-service/query/"]),
-    ("the options of `/v1/qr`, its plan and headers", &["qr-service/api/", "qr-service/options/"]),
+    ("the query and the text", &["qr-service/query/", "qr_query::"]),
+    (
+        "the options of `/v1/qr`, its plan and headers",
+        &[
+            "qr-service/api/",
+            "qr-service/options/",
+            "/serde",
+            "qr_options::",
+            "qr_api::",
+            "serde_json::",
+        ],
+    ),
     ("the answer's head", &["server/src/routes/"]),
     ("the tag", &["server/src/tags.rs", "/xxhash-rust-"]),
     ("the request id", &["server/src/layers.rs", "server/src/hex.rs", "/fastrand-"]),
@@ -51,11 +72,18 @@ const KINDS: [(&str, &[&str]); 15] = [
     ),
     ("tokio: the task and its turn", &["/tokio-", "/parking_lot"]),
     ("hyper and http", &["/hyper-", "/http-", "/bytes-", "/http-body-"]),
+    (
+        "texts of the standard library: UTF-8, splitting, searching",
+        &["core::str::", "core::slice::", "alloc::str"],
+    ),
     ("axum and tower", &["/axum-", "/tower-", "/matchit-"]),
 ];
 /// The same for functions of the C library, by the beginning of their names.
 const LIBRARY: [(&str, &[&str]); 4] = [
-    ("reading the clock, without the kernel", &["clock_gettime", "__vdso", "__clock_gettime"]),
+    (
+        "the clock: reading it without the kernel, and subtracting times",
+        &["clock_gettime", "__vdso", "__clock_gettime"],
+    ),
     ("copying and comparing bytes (libc)", &["__mem", "mem", "bcmp", "__str", "str"]),
     (
         "allocating (libc)",
@@ -74,7 +102,7 @@ const LIBRARY: [(&str, &[&str]); 4] = [
     ),
     ("calls of the kernel: the wrappers of recv, send, epoll_wait (libc)", &[""]),
 ];
-const CLOCK: [&str; 2] = ["Instant::now", "Timespec::now"];
+const CLOCK: [&str; 3] = ["Instant::now", "Timespec", "Duration"];
 
 /// Reads what callgrind wrote with `--dump-instr=yes` and nothing compressed.
 ///
@@ -118,24 +146,24 @@ pub fn by_kind(
     program: &Path,
     (more, fewer): (&Counts, &Counts),
     requests: usize,
-) -> anyhow::Result<Vec<(String, f64)>> {
+) -> anyhow::Result<Vec<(&'static str, f64)>> {
     let is_program = |object: &str| Path::new(object).file_name() == program.file_name();
     let mut addresses: Vec<u64> =
         more.keys().filter(|(object, ..)| is_program(object)).map(|it| it.2).collect();
     addresses.sort_unstable();
     addresses.dedup();
     let inlined = inlined(program, &addresses)?;
-    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for (key, count) in more {
         let (object, function, address) = key;
         let kind = match inlined.get(address).filter(|_| is_program(object)) {
             Some(calls) => kind_of(calls),
-            None => kind_in_library(function).to_owned(),
+            None => kind_in_library(function),
         };
         let before = fewer.get(key).copied().unwrap_or_default();
         *sums.entry(kind).or_default() += (*count as f64 - before as f64) / requests as f64;
     }
-    let mut sums: Vec<(String, f64)> = sums.into_iter().filter(|it| it.1 >= 1.0).collect();
+    let mut sums: Vec<(&str, f64)> = sums.into_iter().filter(|it| it.1 >= 1.0).collect();
     sums.sort_by(|(_, mine), (_, other)| other.total_cmp(mine));
     Ok(sums)
 }
@@ -165,22 +193,19 @@ fn inlined(program: &Path, addresses: &[u64]) -> anyhow::Result<HashMap<u64, Vec
     Ok(found)
 }
 
-/// What fits nothing is said by its function.
-fn kind_of(calls: &[Call]) -> String {
+fn kind_of(calls: &[Call]) -> &'static str {
     let is_clock = |(function, _): &Call| CLOCK.iter().any(|name| function.contains(name));
     if calls.iter().any(is_clock) {
-        return LIBRARY[0].0.to_owned();
+        return LIBRARY[0].0;
     }
     let is_standard = |file: &str| {
         file.contains("/library/") || file.contains("/rustc/") || file.starts_with('?')
     };
     let own = calls.iter().find(|(_, file)| !is_standard(file));
-    let Some((function, file)) = own else {
-        let outermost = calls.last().map_or("", |(function, _)| function);
-        return format!("the standard library: {outermost}");
-    };
-    let fits = |(_, parts): &&(&str, &[&str])| parts.iter().any(|part| file.contains(part));
-    KINDS.iter().find(fits).map_or_else(|| function.clone(), |(kind, _)| (*kind).to_owned())
+    let known = own.map(|(_, file)| file).or_else(|| calls.last().map(|(function, _)| function));
+    let known = known.map_or("", String::as_str);
+    let fits = |(_, parts): &&(&str, &[&str])| parts.iter().any(|part| known.contains(part));
+    KINDS.iter().find(fits).map_or("other", |(kind, _)| kind)
 }
 
 fn kind_in_library(function: &str) -> &'static str {

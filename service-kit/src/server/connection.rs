@@ -292,19 +292,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
             while self.unsent.is_empty() {
                 // While an answer waits for the client, so do all that follow.
                 let is_stalled = self.waiting == Waiting::ToWrite;
-                let mut began = self.since;
                 let begin = || {
                     if !is_stalled {
                         self.slot.begin_request();
                     }
-                    began = Instant::now();
-                    began.into_std()
+                    Instant::now().into_std()
                 };
-                let Some((length, took)) = shortcut.answer(rest, answer, begin) else { break };
+                let Some((length, answered)) = shortcut.answer(rest, answer, begin) else { break };
                 rest = &rest[length..];
                 if !is_stalled {
                     // The next wait begins here: one reading of the clock less.
-                    self.since = began + took;
+                    self.since = Instant::from_std(answered);
                 }
                 let sent = match Pin::new(&mut *self).poll_write(context, answer) {
                     Poll::Ready(sent) => sent?,

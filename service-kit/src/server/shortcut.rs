@@ -37,20 +37,19 @@ impl fmt::Debug for Shortcut {
 }
 
 impl Shortcut {
-    /// Answers the request at the beginning of `bytes`; returns the length of its head, and how long that took.
+    /// Answers the request at the beginning of `bytes`; returns the length of its head, and when the answer was made.
     /// `begin` is called once it is known to be plain, and returns the time.
     pub(super) fn answer(
         self,
         bytes: &[u8],
         answer: &mut Vec<u8>,
         begin: impl FnOnce() -> Instant,
-    ) -> Option<(usize, Duration)> {
+    ) -> Option<(usize, Instant)> {
         let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
         let (request, length) = Plain::parse(bytes, &mut headers)?;
         let began = begin();
         answer.clear();
-        let answered = (self.0)(&request, began, answer)?;
-        Some((length, answered.saturating_duration_since(began)))
+        (self.0)(&request, began, answer).map(|answered| (length, answered))
     }
 }
 
