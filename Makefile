@@ -225,7 +225,7 @@ deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_I
 instructions: ## instructions a call of the hot function, and the change since they were recorded
 	$(CARGO) run --quiet --release -p qr-bench --bin instructions -- $(if $(RECORD),--record)
 
-request: ## instructions that qr-service takes for a request of /qrcode and /v1/qr, beside a static answer by axum; ARGS='--requests 500'
+request: ## instructions that qr-service takes for a request of /qrcode and /v1/qr, beside a static answer by axum; ARGS='--requests 500 --functions'
 	@$(SETUP) run load
 	$(call build,--bins --example static_answer,-p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/

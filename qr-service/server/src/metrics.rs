@@ -229,8 +229,8 @@ impl Metrics {
     }
 
     /// Counts a request and, if it has one, its picture of so many bytes, under one lock. The picture's time is then
-    /// that of the request. That is longer by reading the text, some hundred instructions, which is less than the
-    /// width of a native bucket, and saves two readings of the clock.
+    /// that of the request. That is longer by reading the text, some thousand instructions beside the picture's
+    /// 36,000, less than the width of a native bucket, and saves two readings of the clock.
     pub(crate) fn observe_both(
         &self,
         (route, method, status): (Route, MethodLabel, StatusCode),
