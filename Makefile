@@ -225,7 +225,7 @@ deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_I
 instructions: ## instructions a call of the hot function, and the change since they were recorded
 	$(CARGO) run --quiet --release -p qr-bench --bin instructions -- $(if $(RECORD),--record)
 
-request: ## instructions that qr-service takes for a request of /qrcode and /v1/qr, beside a static answer by axum; ARGS='--requests 500'
+request: ## instructions that qr-service takes for a request of /qrcode and /v1/qr, beside a static answer by axum; ARGS='--requests 500 --functions'
 	@$(SETUP) run load
 	$(call build,--bins --example static_answer,-p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
@@ -259,7 +259,8 @@ way: ## what each part of nginx' configuration costs a request: target/way/; ARG
 floors: ## servers that always answer the same, beside each other: target/floors/; ARGS='--only node --connections 100'
 	@$(SETUP) run load
 	$(SETUP) floors || true
-	$(call build,--bins,-p loadtest --bins)
+	$(call build,--bins --example floor,-p loadtest --bins)
+	ln -f target/release/examples/floor target/measure/examples/
 	mkdir -p target/floors
 	for server in nethttp fasthttp; do
 		go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||
@@ -277,7 +278,7 @@ floors: ## servers that always answer the same, beside each other: target/floors
 		echo "floors: rows in Rust are left out: they need Rust 1.95" >&2
 	target/measure/floors $(ARGS)
 
-threads: ## one runtime, or one for each thread: docs/adr/0016-threads.md; 6 minutes; ARGS='--threads 4 --server-cores 0,1,2,3 --load-cores 4'
+threads: ## one runtime, or one for each thread: docs/adr/0016-threads.md; 11 minutes; ARGS='--load-nice -10', '--threads 4 --server-cores 0,1,2,3 --load-cores 4'
 	@$(SETUP) run load
 	$(CARGO) build --quiet --release -p qr-service --bins
 	$(CARGO) build --quiet --release -p service-kit --features testing --example threads
@@ -301,6 +302,9 @@ ladder-relay: ## relays beside each other and beside plain proxies: target/ladde
 
 ladder-readme: ## put the last ladder's table and picture into the README
 	$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- readme
+
+capacity: ## put the last figures of `make ladder` and `make way` into the tables of docs/capacity.md
+	$(CARGO) run --profile plain --quiet -p loadtest --bin capacity
 
 chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
 	@$(SETUP) run load
@@ -337,4 +341,4 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-test \
-	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme chaos load help
+	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme capacity chaos load help

@@ -9,9 +9,11 @@ use anstream::eprintln;
 use anyhow::Context;
 use serde::Serialize;
 
+pub mod capacity;
 pub mod chaos;
 pub mod check;
 pub mod floors;
+pub mod functions;
 pub mod ladder;
 pub mod load;
 pub mod overload;

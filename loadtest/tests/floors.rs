@@ -53,6 +53,8 @@ fn every_row_that_is_here_answers_the_same() {
     let same =
         |name: &str| said.lines().any(|line| line.starts_with(name) && line.ends_with("the same"));
     assert!(same("node  ") && same("haproxy  "), "{said}");
+    let ours = said.lines().filter(|line| line.starts_with("service-kit  "));
+    assert_eq!(ours.filter(|line| line.ends_with("the same")).count(), 2, "{said}");
     // Its head has two lines of its own, and the row says why.
     assert!(said.contains("server: nginx"), "{said}");
 }

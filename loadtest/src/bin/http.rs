@@ -11,6 +11,7 @@ use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use loadtest::load::{Load, closed};
+use loadtest::report::wide;
 use loadtest::rows::{CEILING, ROWS, Row, WITH_OPTIONS};
 use loadtest::server::{Cores, Server};
 use loadtest::{check, exit_code, load, texts, write_json};
@@ -47,6 +48,8 @@ const NAMES: [&str; 6] = [CEILING, "qr-service", "v1-qr", "axum-article", "node"
 #[derive(Serialize)]
 struct Figures {
     name: &'static str,
+    /// How often it ran.
+    runs: usize,
     requests_per_second: f64,
     spread: [f64; 2],
     /// Requests per second relative to the static answer, round by round.
@@ -120,6 +123,7 @@ fn figures(name: &'static str, turns: &[Load], bases: [&[Load]; 2]) -> Figures {
         bases.map(|base| quartiles(turns.iter().zip(base).map(share).collect()));
     Figures {
         name,
+        runs: turns.len(),
         requests_per_second: rates[1],
         spread: [rates[0], rates[2]],
         share_of_static: shares[1],
@@ -134,9 +138,10 @@ fn figures(name: &'static str, turns: &[Load], bases: [&[Load]; 2]) -> Figures {
 }
 
 fn print_table(figures: &[Figures]) {
-    println!("one core, distinct links of 53 bytes; medians of the rounds (quartiles)\n");
+    println!("one core, distinct links of 53 bytes; medians of the rounds (quartiles)");
+    println!("* quartiles more than 10 % apart\n");
     println!(
-        "{:<14} {:>10} {:>21} {:>25} {:>24} {:>6} {:>9} {:>9} {:>7}",
+        "{:<14} {:>10} {:>22} {:>26} {:>25} {:>6} {:>9} {:>9} {:>7} {:>5}",
         "",
         "requests/s",
         "",
@@ -145,25 +150,31 @@ fn print_table(figures: &[Figures]) {
         "bytes",
         "p50 µs",
         "p99 µs",
-        "errors"
+        "errors",
+        "runs"
     );
+    let mark = |median, [low, high]: [f64; 2]| if wide([low, median, high]) { '*' } else { ' ' };
     for row in figures {
         println!(
-            "{:<14} {:>10.0}  ({:>8.0} - {:>8.0}) {:>8.1} % ({:>4.1} - {:>5.1}) {:>7.2} % ({:>5.2} - {:>5.2}) {:>6.0} {:>9.0} {:>9.0} {:>7}",
+            "{:<14} {:>10.0}  ({:>8.0} - {:>8.0}){} {:>8.1} % ({:>4.1} - {:>5.1}){} {:>7.2} % ({:>5.2} - {:>5.2}){} {:>6.0} {:>9.0} {:>9.0} {:>7} {:>5}",
             row.name,
             row.requests_per_second,
             row.spread[0],
             row.spread[1],
+            mark(row.requests_per_second, row.spread),
             100.0 * row.share_of_static,
             100.0 * row.share_spread[0],
             100.0 * row.share_spread[1],
+            mark(row.share_of_static, row.share_spread),
             100.0 * row.share_of_qrcode,
             100.0 * row.share_of_qrcode_spread[0],
             100.0 * row.share_of_qrcode_spread[1],
+            mark(row.share_of_qrcode, row.share_of_qrcode_spread),
             row.bytes_per_response,
             1e6 * row.p50_seconds,
             1e6 * row.p99_seconds,
             row.errors,
+            row.runs,
         );
     }
 }

@@ -7,11 +7,13 @@ use std::process::ExitCode;
 use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
 use clap::Parser;
+use loadtest::report::wide;
 use loadtest::server::Cores;
-use loadtest::way::{Behind, Idle, Over, Place, Spent, Way, count, idle, of_both, time};
+use loadtest::way::{
+    Behind, Idle, Over, Place, Row, Timed, Way, count, idle, of_both, table, time,
+};
 use loadtest::{exit_code, load, write, write_json};
 use qr_bench::quartiles;
-use serde::Serialize;
 use stack::preflight::is_on_path;
 use stack::settings::repository;
 
@@ -54,30 +56,6 @@ struct Arguments {
     /// Folder of the table
     #[arg(long, default_value = "target/way")]
     out: PathBuf,
-}
-
-/// A row of `way.json`.
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    /// Not counted for other proxies.
-    instructions: Option<u64>,
-    /// The rest is measured with --rounds: quartiles over them.
-    #[serde(flatten)]
-    timed: Option<Timed>,
-}
-
-#[derive(Serialize)]
-struct Timed {
-    /// Microseconds of processor time.
-    processor_us: [f64; 3],
-    /// Those of qr-service behind it.
-    behind_us: [f64; 3],
-    /// Requests per second of both on the core.
-    rate: [f64; 3],
-    /// The rate as a share of the barest proxy's in the same round, over a port and over a Unix socket.
-    of_barest: Option<[f64; 3]>,
-    of_barest_unix: Option<[f64; 3]>,
 }
 
 fn main() -> ExitCode {
@@ -153,13 +131,17 @@ fn measure_cache(arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     let mut text = String::from(
-        "| requests that repeat a text | cache | processor time, µs (quartiles) |\n\
-         | ---: | --- | ---: |\n",
+        "| requests that repeat a text | cache | processor time, µs (quartiles) | runs |\n\
+         | ---: | --- | ---: | ---: |\n",
     );
     for ((repeated, is_cached), times) in rows {
-        let ([low, median, high], cache) = (quartiles(times), if is_cached { "on" } else { "off" });
-        let _ = writeln!(text, "| {repeated} % | {cache} | {median:.1} ({low:.1} - {high:.1}) |");
+        let (runs, all, cache) =
+            (times.len(), quartiles(times), if is_cached { "on" } else { "off" });
+        let ([low, median, high], mark) = (all, if wide(all) { " ¹" } else { "" });
+        let time = format!("{median:.1} ({low:.1} - {high:.1}){mark}");
+        let _ = writeln!(text, "| {repeated} % | {cache} | {time} | {runs} |");
     }
+    text += "\n¹ quartiles more than 10 % apart.\n";
     write(&arguments.out.join("cache.md"), &text)?;
     println!("{text}\n{}", arguments.out.join("cache.md").display());
     Ok(())
@@ -169,9 +151,11 @@ fn measure_idle(arguments: &Arguments, connections: usize) -> anyhow::Result<()>
     let mut text = String::from(
         "| memory (PSS) | a few connections, MB | each waiting connection, kB |\n| --- | ---: | ---: |\n",
     );
-    for Idle { part, few, each } in idle(connections)? {
-        let _ = writeln!(text, "| {} | {:.1} | {:.1} |", part.name(), few as f64 / 1e6, each / 1e3);
+    let parts = idle(connections)?;
+    for Idle { part, few, each } in &parts {
+        let _ = writeln!(text, "| {part} | {:.1} | {:.1} |", *few as f64 / 1e6, each / 1e3);
     }
+    write_json(&arguments.out.join("idle.json"), &parts)?;
     write(&arguments.out.join("idle.md"), &text)?;
     println!("{text}\n{}", arguments.out.join("idle.md").display());
     Ok(())
@@ -203,61 +187,11 @@ fn measure_time(
     }
     let barest = |over| {
         let at = ways.iter().position(|way| matches!(way, Way::Barest(it) if *it == over));
-        at.map(|at| spent[at].clone())
+        at.map(|at| &spent[at][..])
     };
     let (tcp, unix) = (barest(Over::Tcp), barest(Over::Unix));
     for (row, spent) in rows.iter_mut().zip(&spent) {
-        let all = |of: fn(&Spent) -> f64| quartiles(spent.iter().map(of).collect());
-        let share = |barest: &Option<Vec<Spent>>| {
-            let pairs = spent.iter().zip(barest.as_ref()?);
-            Some(quartiles(pairs.map(|(ours, barest)| ours.rate / barest.rate).collect()))
-        };
-        row.timed = Some(Timed {
-            processor_us: all(|it| 1e6 * it.proxy),
-            behind_us: all(|it| 1e6 * it.behind),
-            rate: all(|it| it.rate),
-            of_barest: share(&tcp),
-            of_barest_unix: share(&unix),
-        });
+        row.timed = Some(Timed::new(spent, tcp, unix));
     }
     Ok(())
-}
-
-fn table(rows: &[Row]) -> String {
-    let of = |name: &str| rows.iter().find(|row| row.name == name);
-    let mut text = String::from(
-        "| nginx | instructions a request | beside ours | processor time, µs (quartiles) | qr-service's, µs | \
-         requests/s of both on a core | of the barest's | of the barest's over a Unix socket |\n\
-         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
-    );
-    for row in rows {
-        let ours = of("ours").filter(|ours| ours.name != row.name);
-        let counts = ours.and_then(|ours| row.instructions.zip(ours.instructions));
-        let change = counts.map_or(String::new(), |(count, ours)| {
-            format!("{:+.1} %", 100.0 * (count as f64 / ours as f64 - 1.0))
-        });
-        let count = row.instructions.map_or(String::new(), |count| count.to_string());
-        let _ = write!(text, "| {} | {count} | {change} |", row.name);
-        let Some(timed) = &row.timed else {
-            text += "  |  |  |  |  |\n";
-            continue;
-        };
-        let us = |[low, median, high]: [f64; 3]| format!("{median:.1} ({low:.1} - {high:.1})");
-        let share = |of: Option<[f64; 3]>| {
-            let percent = of.map(|of| of.map(|it| 100.0 * it));
-            percent.map_or(String::new(), |[low, it, high]| {
-                format!("{it:.0} % ({low:.0} - {high:.0})")
-            })
-        };
-        let [low, median, high] = timed.rate;
-        let _ = writeln!(
-            text,
-            " {} | {} | {median:.0} ({low:.0} - {high:.0}) | {} | {} |",
-            us(timed.processor_us),
-            us(timed.behind_us),
-            share(timed.of_barest),
-            share(timed.of_barest_unix)
-        );
-    }
-    text
 }

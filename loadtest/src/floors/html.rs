@@ -50,7 +50,7 @@ pub fn page(report: &Report) -> String {
 
 /// Bars from zero, the fastest first, with a line from quartile to quartile.
 fn plot(report: &Report, column: Column, connections: usize) -> String {
-    let fastest = report.fastest(column, connections);
+    let [fastest, _] = report.fastest(column, connections);
     let of = |row| Some((row, RowReport::figures(row, column, connections)?.rate(report.shared)));
     let mut bars: Vec<(&RowReport, [f64; 3])> = report.rows.iter().filter_map(of).collect();
     bars.sort_by(|(_, mine), (_, other)| other[1].total_cmp(&mine[1]));
@@ -85,7 +85,8 @@ fn plot(report: &Report, column: Column, connections: usize) -> String {
 fn table(report: &Report, connections: usize) -> String {
     let mut out = String::from("<div class=\"wide\"><table><thead><tr><th></th>");
     for column in &report.columns {
-        let _ = write!(out, "<th>{}</th><th>p99</th><th>CPU</th>", column.title());
+        let by = if report.shared { "requests/s" } else { "by CPU time" };
+        let _ = write!(out, "<th>{}</th><th>{by}</th><th>p99</th><th>CPU</th>", column.title());
     }
     out.push_str("<th>runs</th></tr></thead><tbody>\n");
     for row in &report.rows {
@@ -95,21 +96,29 @@ fn table(report: &Report, connections: usize) -> String {
         for &column in &report.columns {
             let figures = row.figures(column, connections);
             runs = runs.max(figures.map_or(0, |figures| figures.runs));
-            out.push_str(&figures.map_or("<td></td>".repeat(3), |it| cells(it, report.shared)));
+            let fastest = report.fastest(column, connections);
+            let cells = figures.map(|figures| cells(figures, report.shared, fastest));
+            out.push_str(&cells.unwrap_or_else(|| "<td></td>".repeat(4)));
         }
         let _ = writeln!(out, "<td>{runs}</td></tr>");
     }
     out + "</tbody></table></div>\n"
 }
 
-fn cells(figures: &Figures, shared: bool) -> String {
-    let [low, median, high] = figures.rate(shared);
+fn cells(figures: &Figures, shared: bool, [fastest, other]: [f64; 2]) -> String {
+    let one = |[low, median, high]: [f64; 3], marks: &str, fastest: f64| {
+        format!(
+            "<td>{}{marks}, {:.0} %<br><small>{} – {}</small></td>",
+            number(median),
+            100.0 * median / fastest,
+            number(low),
+            number(high),
+        )
+    };
     format!(
-        "<td>{}{}<br><small>{} – {}</small></td><td>{}</td><td>{:.1} µs</td>",
-        number(median),
-        figures.marks(shared),
-        number(low),
-        number(high),
+        "{}{}<td>{}</td><td>{:.1} µs</td>",
+        one(figures.rate(shared), &figures.marks(shared), fastest),
+        one(figures.other(shared), "", other),
         time(figures.p99_seconds[1]),
         1e6 * figures.cpu_seconds_per_request[1],
     )

@@ -8,12 +8,10 @@ use serde::Serialize;
 use super::rows::{Column, FLOORS, Floor};
 use super::{Answer, Cell, Cells, Measured, Plan};
 use crate::report::markdown::{number, time};
-use crate::report::{machine, said};
+use crate::report::{machine, said, wide};
 
 /// A server that used less of its cores than this waited for something else.
 const BUSY: f64 = 0.95;
-/// Quartiles further apart than this part of the median are marked.
-const SPREAD: f64 = 0.1;
 
 /// What a row did in a column with a number of connections: quartiles over the rounds.
 #[derive(Clone, Debug, Serialize)]
@@ -59,22 +57,27 @@ impl Figures {
 
     /// The marks of its notes.
     pub(super) fn marks(&self, shared: bool) -> String {
-        let [low, median, high] = self.rate(shared);
         let limited = if !shared && self.busy[1] < BUSY { " ¹" } else { "" };
-        let spread = if high - low > SPREAD * median { " ²" } else { "" };
+        let spread = if wide(self.rate(shared)) { " ²" } else { "" };
         format!("{limited}{spread}")
     }
 
-    fn shown(&self, shared: bool, fastest: f64) -> String {
-        let [low, median, high] = self.rate(shared);
+    /// The other measure: beside the rate that by CPU time, and the rate beside that by CPU time.
+    pub(super) fn other(&self, shared: bool) -> [f64; 3] {
+        self.rate(!shared)
+    }
+
+    fn shown(&self, shared: bool, fastest: [f64; 2]) -> String {
         let p99 = if shared { String::new() } else { format!(", {}", time(self.p99_seconds[1])) };
+        let one = |[low, median, high]: [f64; 3], fastest: f64| {
+            let share = 100.0 * median / fastest;
+            format!("{} ({} - {}), {share:.0} %", number(median), number(low), number(high))
+        };
         format!(
-            "{} ({} - {}), {:.0} %{p99}{}",
-            number(median),
-            number(low),
-            number(high),
-            100.0 * median / fastest,
-            self.marks(shared)
+            "{}{p99}{}<br>{}",
+            one(self.rate(shared), fastest[0]),
+            self.marks(shared),
+            one(self.other(shared), fastest[1]),
         )
     }
 }
@@ -154,29 +157,34 @@ impl Report {
         }
     }
 
-    /// The fastest row of a column.
-    pub(super) fn fastest(&self, column: Column, connections: usize) -> f64 {
-        let of = |row: &RowReport| Some(row.figures(column, connections)?.rate(self.shared)[1]);
-        self.rows.iter().filter_map(of).fold(f64::MIN_POSITIVE, f64::max)
+    /// The fastest row of a column by what rows are compared by, and by the other measure.
+    pub(super) fn fastest(&self, column: Column, connections: usize) -> [f64; 2] {
+        let all = || self.rows.iter().filter_map(|row| row.figures(column, connections));
+        let most = |rates: &dyn Fn(&Figures) -> [f64; 3]| {
+            all().map(|figures| rates(figures)[1]).fold(f64::MIN_POSITIVE, f64::max)
+        };
+        [most(&|it| it.rate(self.shared)), most(&|it| it.other(self.shared))]
     }
 
     /// What the marks and the order of a cell mean.
     pub(super) fn notes(&self) -> String {
         let wrk = self.rows.iter().flat_map(|row| &row.columns).flat_map(|cell| &cell.figures);
         let wrk = wrk.map(|figures| figures.wrk_busy[1]).fold(0.0, f64::max);
-        let spread = format!("² the quartiles are more than {:.0} % apart.", 100.0 * SPREAD);
+        let spread = "² the quartiles are more than 10 % apart.";
+        let by_cpu = "Requests that the server's own CPU time would answer per second on its cores";
+        let share = "median (quartiles), share of the fastest row of the column";
         if self.shared {
             return format!(
-                "Requests that the server's own CPU time would answer per second on its cores: median (quartiles), \
-                 share of the fastest row of the column. {spread}"
+                "{by_cpu}: {share}. Below: the requests per second, for which wrk had to share the cores. {spread}"
             );
         }
         format!(
-            "Requests per second: median (quartiles), share of the fastest row of the column, 99th percentile of \
-             latency. ¹ the server used less than {:.0} % of its cores: wrk was the limit, or with one connection the \
-             way between them. wrk used {:.0} % of its own at most. {spread}",
+            "Requests per second: {share}, 99th percentile of latency. Below: {by_cpu_small}, likewise, which holds where \
+             wrk was the limit. ¹ the server used less than {:.0} % of its cores: wrk was the limit, or with one \
+             connection the way between them. wrk used {:.0} % of its own at most. {spread}",
             100.0 * BUSY,
-            100.0 * wrk
+            100.0 * wrk,
+            by_cpu_small = by_cpu.replacen('R', "r", 1),
         )
     }
 }

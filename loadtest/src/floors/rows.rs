@@ -24,6 +24,8 @@ pub(super) enum Way {
     Haproxy,
     /// h2o.
     H2o,
+    /// The example `floor` of qr-service.
+    Kit,
     /// qr-service.
     Service,
 }
@@ -144,7 +146,7 @@ const ALWAYS_TIMES: &str = "its timeouts cannot be turned off";
 const NGINX_SAYS: &str = "nginx' filter for heads always writes Server and Connection";
 
 /// Every row.
-pub static FLOORS: [Floor; 16] = [
+pub static FLOORS: [Floor; 17] = [
     floor("hyper", Way::Rust("hyper"), "hyper 1 without a router, on tokio"),
     floor("axum", Way::Rust("axum"), "axum 0.8, a router with one route"),
     floor("actix-web", Way::Rust("actix-web"), "actix-web 4; tuned: actix-http"),
@@ -174,6 +176,12 @@ pub static FLOORS: [Floor; 16] = [
         &DOCUMENTED,
         "no tuned set-up was tried",
     ),
+    floor(
+        "service-kit",
+        Way::Kit,
+        "the server part of qr-service without the picture: a route behind hyper and axum; tuned: a shortcut before hyper",
+    )
+    .only(&WITH, ALWAYS_TIMES),
     Floor {
         is_static: false,
         target: "/qrcode?text=https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F0123456789",

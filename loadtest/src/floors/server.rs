@@ -134,6 +134,10 @@ impl Place<'_> {
                 fs::write(self.folder.join("body.png"), BODY)?;
                 command.args(["h2o", "-c"]).arg(self.conf(&here.join("h2o.conf"))?);
             }
+            Way::Kit => {
+                command.arg(built("examples/floor")?);
+                self.add_arguments(command);
+            }
             Way::Service => {
                 command.arg(built("qr-service")?).env("QR_ADMIN_ADDR", "127.0.0.1:0");
                 command.env("QR_ADDR", self.addr.to_string());

@@ -39,8 +39,13 @@ impl Spread {
 
     /// Whether the quartiles are so far apart that neighbours may change places in another run.
     pub fn is_wide(&self) -> bool {
-        self.high - self.low > WIDE * self.median
+        wide([self.low, self.median, self.high])
     }
+}
+
+/// Whether quartiles, with the median between them, are so far apart that neighbours may change places.
+pub fn wide([low, median, high]: [f64; 3]) -> bool {
+    high - low > WIDE * median
 }
 
 /// Latency in an open loop, in seconds from the time a request was due.

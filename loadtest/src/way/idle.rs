@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use stack::{Options, Part};
 
 use super::clients::ask;
@@ -17,9 +18,10 @@ const FEW: usize = 16;
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// Memory of a part (PSS, in bytes) while few connections are open, and for each one more.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Idle {
     /// nginx or qr-service.
-    pub part: Part,
+    pub part: String,
     /// With few connections.
     pub few: u64,
     /// For each connection that has had an answer and waits.
@@ -48,7 +50,7 @@ pub fn idle(connections: usize) -> anyhow::Result<[Idle; 2]> {
         let few = settled(ask_one_by_one(FEW)?);
         let many = settled(ask_one_by_one(FEW + connections)?);
         let each = many.saturating_sub(few) as f64 / connections as f64;
-        anyhow::Ok(Idle { part, few, each })
+        anyhow::Ok(Idle { part: part.name().to_owned(), few, each })
     };
     Ok([measure(Part::Nginx, addresses.proxy)?, measure(Part::QrService, addresses.new)?])
 }

@@ -11,6 +11,7 @@ mod count;
 mod idle;
 mod other;
 mod place;
+mod report;
 mod time;
 
 pub use cache::of_both;
@@ -19,6 +20,7 @@ pub use count::{collected, count};
 pub use idle::{Idle, idle};
 pub use other::Other;
 pub use place::{Behind, Nginx, Place};
+pub use report::{Row, Timed, table};
 pub use time::{Spent, time};
 
 /// A change to a copy of nginx' files. Lines are compared without the spaces around them.

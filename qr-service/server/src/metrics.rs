@@ -159,6 +159,11 @@ impl Default for Counted {
 }
 
 impl Counted {
+    fn observe_picture(&mut self, seconds: f64, bytes: usize) {
+        self.generate.observe(seconds);
+        self.sizes.observe(bytes as f64);
+    }
+
     /// Adds what another thread has counted.
     fn add(&mut self, other: &Self) {
         self.generate.add(&other.generate);
@@ -220,6 +225,19 @@ impl Metrics {
         request_id: &[u8],
         duration: Duration,
     ) {
+        self.observe_both((route, method, status), request_id, duration, None);
+    }
+
+    /// Counts a request and, if it has one, its picture of so many bytes, under one lock. The picture's time is then
+    /// that of the request. That is longer by reading the text, some thousand instructions beside the picture's
+    /// 36,000, less than the width of a native bucket, and saves two readings of the clock.
+    pub(crate) fn observe_both(
+        &self,
+        (route, method, status): (Route, MethodLabel, StatusCode),
+        request_id: &[u8],
+        duration: Duration,
+        picture: Option<usize>,
+    ) {
         let status = status.as_u16();
         let Some(place) = place_of(route, method, status) else {
             debug_assert!(false, "status {status} is not in STATUSES");
@@ -228,6 +246,9 @@ impl Metrics {
         debug_assert!(is_possible(route, method, status), "{route:?} {method:?} {status}");
         let seconds = duration.as_secs_f64();
         let mut mine = self.mine();
+        if let Some(bytes) = picture {
+            mine.observe_picture(seconds, bytes);
+        }
         let series = mine.series[place].get_or_insert_default();
         let bucket = series.durations.observe(seconds);
         if let Some(id) = RequestId::new(request_id) {
@@ -236,9 +257,7 @@ impl Metrics {
     }
 
     pub(crate) fn observe_picture(&self, duration: Duration, bytes: usize) {
-        let mut mine = self.mine();
-        mine.generate.observe(duration.as_secs_f64());
-        mine.sizes.observe(bytes as f64);
+        self.mine().observe_picture(duration.as_secs_f64(), bytes);
     }
 
     /// The sum of all threads.

@@ -7,6 +7,7 @@
 
 mod measured;
 mod served;
+mod table;
 
 use std::path::PathBuf;
 
@@ -51,6 +52,10 @@ struct Measure {
     /// The cores of wrk
     #[arg(long, value_delimiter = ',', default_values_t = [1])]
     load_cores: Vec<usize>,
+    /// wrk's nice value. Below 0, which needs root, it gets a core that it shares whenever it wants it, so that the
+    /// server is the limit
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true, value_parser = clap::value_parser!(i8).range(-20..=19))]
+    load_nice: i8,
 }
 
 #[derive(clap::Args)]

@@ -6,34 +6,41 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use procfs::process::Process;
 use service_kit::testing::Service;
-use statrs::statistics::{Data, Median, OrderStatistics};
 
 use super::Measure;
 use super::served::rounds_in;
+use super::table::print;
 
 /// What the article's requests took.
 const WORK: Duration = Duration::from_micros(100);
 const LINK: &str = "/qrcode?text=https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F0123456789";
 const MODES: [&str; 3] = ["shared", "reuseport", "acceptor"];
 
-struct Row {
+pub(crate) struct Row {
     /// The path, for the table.
-    what: &'static str,
+    pub(crate) what: &'static str,
     is_work: bool,
-    threads: u16,
-    mode: &'static str,
+    pub(crate) threads: u16,
+    pub(crate) mode: &'static str,
+    /// Interrupts nobody: `chrt --batch 0`, as `make up` starts qr-service.
+    pub(crate) is_batch: bool,
     /// Those that the server may run on.
-    cores: Vec<usize>,
-    connections: usize,
-    runs: Vec<Run>,
+    pub(crate) cores: Vec<usize>,
+    /// Those of the rows that it is compared with.
+    pub(crate) connections: usize,
+    /// Its own: with one thread perhaps only as many as a thread of several has.
+    pub(crate) own: usize,
+    pub(crate) runs: Vec<Run>,
 }
 
-struct Run {
-    per_second: f64,
+pub(crate) struct Run {
+    pub(crate) per_second: f64,
     /// Requests for a second of the server's processor time: what the clients take is not in it.
-    per_cpu_second: f64,
+    pub(crate) per_cpu_second: f64,
+    /// The cores that the server used: its processor time over the clock's.
+    pub(crate) cores: f64,
     /// The processor time of the busiest thread that serves, over that of the idlest.
-    apart: f64,
+    pub(crate) apart: f64,
 }
 
 /// Measures all rows and prints the table.
@@ -45,20 +52,7 @@ pub(crate) fn measure(plan: &Measure) -> anyhow::Result<()> {
             continue;
         }
         for &connections in &plan.connections {
-            // One thread on each core alone: the clients' core is slower, whoever serves there.
-            let alone = plan.server_cores.iter().map(|&core| (1, MODES[0], vec![core]));
-            let several = MODES.map(|mode| (plan.threads, mode, plan.server_cores.clone()));
-            for (threads, mode, cores) in alone.chain(several) {
-                rows.push(Row {
-                    what,
-                    is_work,
-                    threads,
-                    mode,
-                    cores,
-                    connections,
-                    runs: Vec::new(),
-                });
-            }
+            rows.extend(rows_of(plan, what, is_work, connections));
         }
     }
     for round in 1..=plan.rounds.max(1) {
@@ -73,10 +67,35 @@ pub(crate) fn measure(plan: &Measure) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The rows that are compared with each other.
+fn rows_of(plan: &Measure, what: &'static str, is_work: bool, connections: usize) -> Vec<Row> {
+    let row = |threads, mode, is_batch, cores: &[usize], own| {
+        let (cores, runs) = (cores.to_vec(), Vec::new());
+        Row { what, is_work, threads, mode, is_batch, cores, connections, own, runs }
+    };
+    let (all, share) = (&plan.server_cores[..], connections / usize::from(plan.threads.max(1)));
+    // One thread on each core alone: the clients' core is slower, whoever serves there.
+    let alone = all.iter().map(|&core| row(1, MODES[0], false, &[core], connections));
+    let mut rows: Vec<Row> = alone.collect();
+    // A thread of several has its share of the connections, so each waking finds fewer requests.
+    let first = &all[..1];
+    rows.push(row(1, MODES[0], false, first, share.max(1)));
+    rows.extend(MODES.map(|mode| row(plan.threads, mode, false, all, connections)));
+    if !is_work {
+        rows.push(row(1, MODES[0], true, first, connections));
+        rows.push(row(1, MODES[0], true, first, share.max(1)));
+        rows.push(row(plan.threads, MODES[0], true, all, connections));
+    }
+    rows
+}
+
 fn run(row: &Row, plan: &Measure, work: u64) -> anyhow::Result<Run> {
     let cores = |cores: &[usize]| cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let mut command = Command::new("taskset");
     command.args(["-c", &cores(&row.cores)]);
+    if row.is_batch {
+        command.args(["chrt", "--batch", "0"]);
+    }
     let threads = row.threads.to_string();
     let target = match (&plan.qr_service, row.is_work) {
         (Some(program), false) => {
@@ -92,9 +111,10 @@ fn run(row: &Row, plan: &Measure, work: u64) -> anyhow::Result<Run> {
     };
     let server = Service::start(&mut command);
     let url = format!("http://{}{target}", server.addr);
-    let load = |seconds: u64| wrk(&url, &cores(&plan.load_cores), row.connections, seconds);
+    let how = (cores(&plan.load_cores), plan.load_nice);
+    let load = |seconds: u64| wrk(&url, (&how.0, how.1), row.own, seconds);
     load(1)?; // warm-up
-    // taskset has become the server.
+    // taskset and chrt have become the server.
     let pid = server.child.id().cast_signed();
     let (before, start) = (cpu(pid)?, Instant::now());
     let requests = load(plan.seconds)?;
@@ -104,8 +124,9 @@ fn run(row: &Row, plan: &Measure, work: u64) -> anyhow::Result<Run> {
     busiest.sort_by(f64::total_cmp);
     let serving = &busiest[busiest.len().saturating_sub(row.threads.into())..];
     let apart = serving.last().unwrap_or(&0.0) / serving.first().unwrap_or(&0.0);
-    let per_cpu_second = requests / used.iter().sum::<f64>();
-    Ok(Run { per_second: requests / took, per_cpu_second, apart })
+    let all: f64 = used.iter().sum();
+    let per_second = requests / took;
+    Ok(Run { per_second, per_cpu_second: requests / all, cores: all / took, apart })
 }
 
 /// The processor seconds of each thread, in the order of their ids.
@@ -123,9 +144,15 @@ fn cpu(pid: i32) -> anyhow::Result<Vec<f64>> {
 }
 
 /// Loads the server as fast as it answers; returns how many requests were answered.
-fn wrk(url: &str, cores: &str, connections: usize, seconds: u64) -> anyhow::Result<f64> {
-    let mut wrk = Command::new("taskset");
-    wrk.args(["-c", cores, "wrk", "--threads", "1", "--connections", &connections.to_string()]);
+fn wrk(
+    url: &str,
+    (cores, nice): (&str, i8),
+    connections: usize,
+    seconds: u64,
+) -> anyhow::Result<f64> {
+    let mut wrk = Command::new("nice");
+    wrk.args(["-n", &nice.to_string(), "taskset", "-c", cores, "wrk", "--threads", "1"]);
+    wrk.args(["--connections", &connections.to_string()]);
     let output = wrk.args(["--duration", &format!("{seconds}s"), url]).output().context("wrk")?;
     let said = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() || said.contains("Socket errors") || said.contains("Non-2xx") {
@@ -134,48 +161,4 @@ fn wrk(url: &str, cores: &str, connections: usize, seconds: u64) -> anyhow::Resu
     let line = said.lines().find_map(|line| line.split_once(" requests in "));
     let (requests, _) = line.with_context(|| format!("wrk said {said}"))?;
     Ok(requests.trim().parse()?)
-}
-
-/// The quartiles of a figure over the runs.
-fn quartiles(runs: &[Run], figure: fn(&Run) -> f64) -> [f64; 3] {
-    let mut values = Data::new(runs.iter().map(figure).collect::<Vec<f64>>());
-    [values.lower_quartile(), values.median(), values.upper_quartile()]
-}
-
-fn print(rows: &[Row], plan: &Measure, work: u64) {
-    println!(
-        "\n| | connections | threads | requests/s | requests per CPU second | over one thread | over one on \
-         each core | apart |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
-    );
-    let cpu = |row: &Row| quartiles(&row.runs, |run| run.per_cpu_second)[1];
-    for row in rows {
-        let [low, median, high] = quartiles(&row.runs, |run| run.per_second);
-        let [_, apart, _] = quartiles(&row.runs, |run| run.apart);
-        let alike = |it: &&Row| (it.what, it.connections) == (row.what, row.connections);
-        let ones: Vec<f64> =
-            rows.iter().filter(alike).filter(|it| it.threads == 1).map(cpu).collect();
-        let all = cpu(row) * f64::from(row.threads);
-        let first = ones.first().map_or(1.0, |first| all / first);
-        let each = all * ones.len() as f64 / ones.iter().sum::<f64>();
-        let (what, connections, threads, mode) = (row.what, row.connections, row.threads, row.mode);
-        let (each, core) = match (threads, &row.cores[..]) {
-            (1, [core]) => (String::new(), format!(" on core {core}")),
-            _ => (format!("{each:.2}"), String::new()),
-        };
-        println!(
-            "| {what} | {connections} | {threads} {mode}{core} | {median:.0} ({low:.0} - {high:.0}) | {:.0} | \
-             {first:.2} | {each} | {apart:.2} |",
-            cpu(row)
-        );
-    }
-    println!(
-        "\n{} rounds of {} s each, in turn; wrk on cores {:?}, servers on {:?}. 100 µs are {work} rounds of \
-         arithmetic. \"Over one thread\": requests per CPU second, times the threads, over those of one \
-         thread on the first core; \"on each core\": over the mean of one thread on each core alone. \
-         \"Apart\": the busiest serving thread's processor time over the idlest one's.",
-        plan.rounds.max(1),
-        plan.seconds,
-        plan.load_cores,
-        plan.server_cores
-    );
 }

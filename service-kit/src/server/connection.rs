@@ -104,8 +104,12 @@ impl<S> Timed<S> {
     }
 
     fn begin(&mut self, waiting: Waiting) {
+        self.begin_at(waiting, Instant::now());
+    }
+
+    fn begin_at(&mut self, waiting: Waiting, since: Instant) {
         self.waiting = waiting;
-        self.since = Instant::now();
+        self.since = since;
         match waiting {
             Waiting::ForRequest => self.slot.set(Doing::Idle, self.since),
             Waiting::ForHead => self.slot.set(Doing::Head, self.since),
@@ -290,11 +294,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
                 let is_stalled = self.waiting == Waiting::ToWrite;
                 let begin = || {
                     if !is_stalled {
-                        self.slot.begin_request()
+                        self.slot.begin_request();
                     }
+                    Instant::now().into_std()
                 };
-                let Some(length) = shortcut.answer(rest, answer, begin) else { break };
+                let Some((length, answered)) = shortcut.answer(rest, answer, begin) else { break };
                 rest = &rest[length..];
+                if !is_stalled {
+                    // The next wait begins here: one reading of the clock less.
+                    self.since = Instant::from_std(answered);
+                }
                 let sent = match Pin::new(&mut *self).poll_write(context, answer) {
                     Poll::Ready(sent) => sent?,
                     Poll::Pending => 0,
@@ -310,12 +319,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Timed<S> {
         if !take(&mut self.unflushed) {
             return;
         }
+        // While it did not wait to write, `since` is when the last answer was made.
+        let since = if self.waiting == Waiting::ToWrite { Instant::now() } else { self.since };
         if self.has_begun_head() {
-            self.begin(Waiting::ForHead);
+            self.begin_at(Waiting::ForHead, since);
         } else {
             // Its room may be that of a long head.
             self.head = Vec::new();
-            self.begin(Waiting::ForRequest);
+            self.begin_at(Waiting::ForRequest, since);
         }
     }
 

@@ -86,14 +86,23 @@ fn is_in_flight(word: u64) -> bool {
 
 /// The places of one listener.
 pub(super) struct Places {
+    // Every request reads these.
     most: usize,
     began: Instant,
+    connections: Connections,
+    written: Written,
+}
+
+/// What connections write when they come, go and stall. Apart from what requests read, or each connect would
+/// take that from the other cores' caches; two lines of 64 bytes, as in `per_thread.rs`.
+#[derive(Default)]
+#[repr(align(128))]
+struct Written {
     taken: Mutex<Taken>,
     /// Connections that are marked and have not ended.
     ending: AtomicUsize,
     /// Connections whose answers wait for their clients.
     answering: AtomicUsize,
-    connections: Connections,
 }
 
 #[derive(Default)]
@@ -116,10 +125,11 @@ impl Places {
         Arc::new(Places {
             most,
             began: Instant::now(),
-            taken: Mutex::new(Taken { open_by_thread, ..Taken::default() }),
-            ending: AtomicUsize::new(0),
-            answering: AtomicUsize::new(0),
             connections,
+            written: Written {
+                taken: Mutex::new(Taken { open_by_thread, ..Taken::default() }),
+                ..Written::default()
+            },
         })
     }
 
@@ -128,7 +138,7 @@ impl Places {
     pub(super) fn take(self: &Arc<Self>, home: Option<u16>) -> Option<Place> {
         let now = Instant::now();
         let mut taken = self.taken();
-        if taken.open >= self.most + self.ending.load(Ordering::Relaxed)
+        if taken.open >= self.most + self.written.ending.load(Ordering::Relaxed)
             && !taken.close_one(self, now)
         {
             drop(taken);
@@ -160,7 +170,7 @@ impl Places {
 
     /// Returns when few enough victims have not ended yet.
     pub(super) async fn settle(&self) {
-        while self.ending.load(Ordering::Relaxed) >= MAX_ENDING {
+        while self.written.ending.load(Ordering::Relaxed) >= MAX_ENDING {
             tokio::task::yield_now().await;
         }
     }
@@ -171,7 +181,7 @@ impl Places {
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.written.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -306,11 +316,11 @@ impl Slot {
     fn replace(&self, word: u64) {
         let before = self.word.swap(word, Ordering::Relaxed);
         if before & MARK > 0 {
-            self.places.ending.fetch_sub(1, Ordering::Relaxed);
+            self.places.written.ending.fetch_sub(1, Ordering::Relaxed);
         }
         match (doing(before) == Doing::Answer, doing(word) == Doing::Answer) {
-            (false, true) => drop(self.places.answering.fetch_add(1, Ordering::Relaxed)),
-            (true, false) => drop(self.places.answering.fetch_sub(1, Ordering::Relaxed)),
+            (false, true) => drop(self.places.written.answering.fetch_add(1, Ordering::Relaxed)),
+            (true, false) => drop(self.places.written.answering.fetch_sub(1, Ordering::Relaxed)),
             _ => {}
         }
         match (is_in_flight(before), is_in_flight(word)) {
@@ -326,10 +336,10 @@ impl Slot {
 
     fn mark(&self, word: u64) -> bool {
         // Before the mark, or the connection could end and count itself off first.
-        self.places.ending.fetch_add(1, Ordering::Relaxed);
+        self.places.written.ending.fetch_add(1, Ordering::Relaxed);
         let relaxed = Ordering::Relaxed;
         if self.word.compare_exchange(word, word | MARK, relaxed, relaxed).is_err() {
-            self.places.ending.fetch_sub(1, Ordering::Relaxed);
+            self.places.written.ending.fetch_sub(1, Ordering::Relaxed);
             return false;
         }
         // Without a waker its task has not run yet, and will see the mark when it does.
@@ -343,7 +353,7 @@ impl Slot {
     pub(super) fn must_end(&self, context: &Context<'_>) -> bool {
         self.waker.get_or_init(|| context.waker().clone());
         let word = self.word.load(Ordering::Relaxed);
-        let answering = || self.places.answering.load(Ordering::Relaxed);
+        let answering = || self.places.written.answering.load(Ordering::Relaxed);
         word & MARK > 0 || doing(word) == Doing::Answer && answering() > MAX_ANSWERING
     }
 
@@ -427,12 +437,19 @@ mod tests {
         assert_eq!((connections.open.get(), connections.in_flight.get()), (5, 2));
         drop((taken, fourth, fifth));
         assert_eq!((connections.open.get(), connections.in_flight.get()), (0, 0));
-        assert_eq!(places.ending.load(Ordering::Relaxed), 0);
+        assert_eq!(places.written.ending.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_slot_is_one_cache_line() {
         assert_eq!((size_of::<Slot>(), align_of::<Slot>()), (64, 64));
+    }
+
+    #[test]
+    fn what_requests_read_is_on_no_line_that_a_connect_writes() {
+        // The reference counts are before `Places`, which begins a line because `Written` does.
+        assert!(align_of::<Places>() >= 128 && size_of::<Written>().is_multiple_of(128));
+        assert!(std::mem::offset_of!(Places, written).is_multiple_of(128));
     }
 
     #[tokio::test(start_paused = true)]

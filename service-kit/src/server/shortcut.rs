@@ -21,14 +21,14 @@ const MAX_HEADERS: usize = 32;
 const NOT_PLAIN: [&str; 5] =
     ["connection", "content-length", "expect", "transfer-encoding", "upgrade"];
 
-/// Writes the whole answer to a request into the buffer, which is empty; or returns `None`, and hyper and the
-/// routes get the request. An answer says nothing of its connection, which stays open. It must be the routes' to
-/// the byte: clients cannot know who answers.
+/// Gets a request and when it began, writes the whole answer into the buffer, which is empty, and returns when it was
+/// made; or returns `None`, and hyper and the routes get the request. An answer says nothing of its connection, which stays open. It
+/// must be the routes' to the byte: clients cannot know who answers.
 #[derive(Clone, Copy)]
 pub struct Shortcut(pub &'static AnswerPlain);
 
 /// The function of a [`Shortcut`].
-pub type AnswerPlain = dyn Fn(&Plain<'_>, &mut Vec<u8>) -> Option<()> + Send + Sync;
+pub type AnswerPlain = dyn Fn(&Plain<'_>, Instant, &mut Vec<u8>) -> Option<Instant> + Send + Sync;
 
 impl fmt::Debug for Shortcut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,19 +37,19 @@ impl fmt::Debug for Shortcut {
 }
 
 impl Shortcut {
-    /// Answers the request at the beginning of `bytes`, and returns the length of its head. `begin` is called
-    /// once it is known to be plain.
+    /// Answers the request at the beginning of `bytes`; returns the length of its head, and when the answer was made.
+    /// `begin` is called once it is known to be plain, and returns the time.
     pub(super) fn answer(
         self,
         bytes: &[u8],
         answer: &mut Vec<u8>,
-        begin: impl FnOnce(),
-    ) -> Option<usize> {
+        begin: impl FnOnce() -> Instant,
+    ) -> Option<(usize, Instant)> {
         let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
         let (request, length) = Plain::parse(bytes, &mut headers)?;
-        begin();
+        let began = begin();
         answer.clear();
-        (self.0)(&request, answer).map(|()| length)
+        (self.0)(&request, began, answer).map(|answered| (length, answered))
     }
 }
 

@@ -39,7 +39,7 @@ impl PlainRoutes {
         let mut head = Lines(head);
         about.put_found(&made, CACHE, &mut head);
         if let Some(origin) = &self.cors_origin {
-            allow_origin(origin.clone(), &mut head);
+            allow_origin(origin, &mut head);
             head.put(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
         }
         Some(made.bytes)

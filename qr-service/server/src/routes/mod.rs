@@ -55,8 +55,8 @@ pub(crate) fn router_with(app: &'static App, api: qr_api::Routes) -> Observe<Rou
 
 /// The answers that need no router. Not for routes of which a host has its own.
 pub(crate) fn shortcut(app: &'static App, others: Others) -> Shortcut {
-    let answer = move |request: &Plain<'_>, answer: &mut Vec<u8>| {
-        plain::answer(app, &others, request, answer)
+    let answer = move |request: &Plain<'_>, began, answer: &mut Vec<u8>| {
+        plain::answer(app, &others, (request, began), answer)
     };
     Shortcut(Box::leak(Box::new(answer)))
 }

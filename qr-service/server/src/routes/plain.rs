@@ -20,14 +20,13 @@ pub(crate) type Others = qr_api::PlainRoutes;
 #[cfg(not(feature = "api"))]
 pub(crate) type Others = ();
 
-/// Writes the answer, or `None` if hyper has to.
+/// Writes the answer and returns when it was made, or `None` if hyper has to.
 pub(super) fn answer(
     app: &App,
     others: &Others,
-    request: &Plain<'_>,
+    (request, began): (&Plain<'_>, Instant),
     answer: &mut Vec<u8>,
-) -> Option<()> {
-    let start = Instant::now();
+) -> Option<Instant> {
     let (path, query) = request.target().split_once('?')?;
     // http's parser of URLs refuses some other bytes, and takes `#` for the end. All are looked at, without a
     // branch, so that the processor does it many at a time.
@@ -45,23 +44,33 @@ pub(super) fn answer(
         }
     };
     let write = || match Route::of(path) {
-        Route::Qrcode => write_qrcode(app, query, id, answer).map(|end| (Route::Qrcode, end)),
+        Route::Qrcode => write_qrcode(app, query, id, answer)
+            .map(|(drawn, bytes)| (Route::Qrcode, drawn, Some(bytes))),
         #[cfg(feature = "api")]
-        Route::Api => write_other(others, request, id, answer).map(|end| (Route::Api, end)),
+        Route::Api => {
+            write_other(others, request, id, answer).map(|drawn| (Route::Api, drawn, None))
+        }
         Route::Unmatched => None,
     };
     // What fails or panics here does so again on the other way, which logs it and answers.
-    let (route, end) = catch_unwind(AssertUnwindSafe(write)).ok()??;
-    app.metrics.observe_request((route, MethodLabel::Get, StatusCode::OK), id, end - start);
-    Some(())
+    let (route, drawn, picture) = catch_unwind(AssertUnwindSafe(write)).ok()??;
+    let answered = (route, MethodLabel::Get, StatusCode::OK);
+    app.metrics.observe_both(answered, id, drawn - began, picture);
+    Some(drawn)
 }
 
-/// Writes the picture of a text; returns when it was drawn.
-fn write_qrcode(app: &App, query: &str, id: &[u8], answer: &mut Vec<u8>) -> Option<Instant> {
+/// Writes the picture of a text; returns when it was drawn, and its bytes.
+fn write_qrcode(
+    app: &App,
+    query: &str,
+    id: &[u8],
+    answer: &mut Vec<u8>,
+) -> Option<(Instant, usize)> {
     let mut buffer = [0; MAX_TEXT_BYTES];
     let text = parse_text(query.as_bytes(), &mut buffer).ok()?;
     PICTURE.with_borrow_mut(|picture| {
-        let drawn = draw(app, text, picture).ok()?;
+        draw(app, text, picture).ok()?;
+        let drawn = Instant::now();
         answer.extend_from_slice(OK);
         answer.extend_from_slice(
             b"content-type: image/png\r\ncache-control: public, max-age=86400\r\netag: \"",
@@ -73,7 +82,7 @@ fn write_qrcode(app: &App, query: &str, id: &[u8], answer: &mut Vec<u8>) -> Opti
         write_number(answer, picture.len());
         answer.extend_from_slice(b"\r\n");
         end_answer(answer, picture, drawn);
-        Some(drawn)
+        Some((drawn, picture.len()))
     })
 }
 

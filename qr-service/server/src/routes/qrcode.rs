@@ -58,27 +58,26 @@ fn answer<B>(app: &App, request: &Request<B>) -> Result<Response<AnswerBody>, Er
 
 fn generate(app: &App, text: &str) -> Result<Bytes, Error> {
     PICTURE.with_borrow_mut(|picture| {
+        let start = Instant::now();
         draw(app, text, picture).map_err(|error| {
             tracing::error!(%error, "no picture for a legal text");
             Error::Generate
         })?;
+        app.metrics.observe_picture(start.elapsed(), picture.len());
         Ok(Bytes::copy_from_slice(picture))
     })
 }
 
-/// Draws and counts a picture; returns when it was done.
+/// Draws a picture.
 pub(super) fn draw(
     app: &App,
     text: &str,
     picture: &mut Vec<u8>,
-) -> Result<Instant, Box<dyn std::error::Error>> {
+) -> Result<(), Box<dyn std::error::Error>> {
     #[cfg(feature = "faults")]
     let text = crate::faults::text_to_draw(text);
-    let start = Instant::now();
     app.engine.generate(text, picture)?;
-    let drawn = Instant::now();
-    app.metrics.observe_picture(drawn - start, picture.len());
-    Ok(drawn)
+    Ok(())
 }
 
 /// hyper adds `Content-Length`, to HEAD as well.
