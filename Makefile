@@ -49,6 +49,13 @@ done
 ln -f target/release/qr-service target/measure/
 endef
 
+# The row with the article's function is a program of its own: the one that people run does not have it.
+define build_article
+$(CARGO) build --quiet --release -p qr-service --bin qr-service --features reference
+mkdir -p target/measure
+ln -f target/release/qr-service target/measure/axum-article
+endef
+
 ##@ The stack on this machine
 
 up: ## start everything; ROUTES=folder OLD=http://host:port NEW=...: only the edge, around two servers of yours; QR_COMPAT=...: docs/switching.md
@@ -246,7 +253,8 @@ bench-formats: ## SVG, PDF, EPS and large PNG beside segno, zint, qrencode, fast
 
 bench-http: ## /qrcode beside a static answer, the article's function, Node and QuickChart: target/bench/http.json
 	@$(SETUP) run load
-	$(call build,--bins --features reference --features api --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
+	$(build_article)
+	$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	target/measure/http
 
@@ -287,7 +295,8 @@ threads: ## one runtime, or one for each thread: docs/adr/0016-threads.md; 11 mi
 ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
 	@$(SETUP) run load
 	$(MAKE) rungs
-	$(call build,--bins --features reference --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
+	$(build_article)
+	$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
 	ln -f target/release/examples/static_answer target/measure/examples/
 	$(AS_ON_A_CLUSTER) target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 

@@ -17,10 +17,9 @@ pub enum Way {
         workers: usize,
     },
     /// qr-service.
-    Service {
-        /// `QR_ENGINE`.
-        engine: &'static str,
-    },
+    Service,
+    /// qr-service with the article's function.
+    Article,
     /// `peers/quickchart.cjs`.
     QuickChart,
     /// A whole stack: nginx, qr-service for `/qrcode`, legacy-node for the rest.
@@ -115,7 +114,7 @@ pub const ROWS: [Row; 13] = [
         ),
     Row::new(
         "axum-article",
-        Way::Service { engine: "reference" },
+        Way::Article,
         "qr-service with the article's function",
     )
     .article(4.93)
@@ -123,7 +122,7 @@ pub const ROWS: [Row; 13] = [
         "the article's function takes a hundred times as long as qr-core, which the rows before call \
          from Node: the function costs more than the server around it",
     ),
-    Row::new("qr-service", Way::Service { engine: "default" }, "qr-service alone"),
+    Row::new("qr-service", Way::Service, "qr-service alone"),
     Row::new(
         "nginx+qr-service",
         Way::Stack { log_share: Share::ALL },
@@ -142,8 +141,7 @@ pub const ROWS: [Row; 13] = [
 
 /// The rows of `make bench-http` that are not in the ladder: the picture of `/qrcode` by servers that have options.
 pub const WITH_OPTIONS: [Row; 2] = [
-    Row::new("v1-qr", Way::Service { engine: "default" }, "qr-service's /v1/qr")
-        .target("/v1/qr?size=200&level=L&text="),
+    Row::new("v1-qr", Way::Service, "qr-service's /v1/qr").target("/v1/qr?size=200&level=L&text="),
     Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
         .target("/qr?size=200&ecLevel=L&text="),
 ];

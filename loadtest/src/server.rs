@@ -70,8 +70,12 @@ impl Server {
             Way::Static => {
                 command.arg(built("examples/static_answer")?).arg(&at);
             }
-            Way::Service { engine } => {
-                command.arg(built("qr-service")?).env("QR_ENGINE", engine);
+            Way::Service | Way::Article => {
+                let (program, engine) = match row.way {
+                    Way::Article => ("axum-article", "reference"),
+                    _ => ("qr-service", "default"),
+                };
+                command.arg(built(program)?).env("QR_ENGINE", engine);
                 command.env("QR_ADDR", &at).env("QR_ADMIN_ADDR", "127.0.0.1:0");
                 command.env("QR_WORKER_THREADS", cores.count().to_string());
             }
