@@ -93,7 +93,7 @@ routes: ## write what nginx includes from proxy/routes/*.toml, and the schema fo
 	@$(RENDER)
 
 reference: ## write docs/reference from the programs, proxy/routes/route.schema.json and proxy/ramp/gates*.toml
-	@$(SETUP) all
+	@$(SETUP) run
 	$(CARGO) build --quiet --workspace --all-features $(DESCRIBED) --example bindgen
 	docs/reference/render.py
 
