@@ -36,6 +36,9 @@ $$routes render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/ow
 $$routes schema $(CHECK) proxy/routes/route.schema.json
 endef
 
+# The programs that docs/reference describes, besides legacy-node.
+DESCRIBED := $(foreach program,qr-service relay-service relay-home shadow edge ramp stack,--bin $(program))
+
 # To measure: qr-service as production runs it, with what $(1) adds, and at the same time the programs
 # around it, $(2). They stand beside each other in target/measure.
 define build
@@ -96,6 +99,11 @@ compare: $(STACK) ## ask both sides each path and query of FILE=requests.txt, an
 routes: ## write what nginx includes from proxy/routes/*.toml, and the schema for editors
 	@$(RENDER)
 
+reference: ## write docs/reference from the programs, proxy/routes/route.schema.json and proxy/ramp/gates*.toml
+	@$(SETUP) run
+	$(CARGO) build --quiet --workspace --all-features $(DESCRIBED) --example bindgen
+	docs/reference/render.py
+
 $(STACK):
 	@echo "nothing is built yet; make up builds and starts it" >&2
 	exit 1
@@ -153,7 +161,7 @@ fuzz-relay: ## look for requests that the relay reads otherwise than hyper: CASE
 lint: CHECK := --check
 # With the features that tests have, so that they need not compile it again; Cargo counts those of tests too
 # where it builds an example.
-lint: ROUTES_OF := --workspace --all-features --bin routes --example bindgen
+lint: ROUTES_OF := --workspace --all-features --bin routes --example bindgen $(DESCRIBED)
 lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
 	@$(SETUP) all
 	$(CARGO) fmt --check
@@ -170,6 +178,7 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	promtool check config dashboards/prometheus/prometheus.yml
 	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
+	docs/reference/render.py --check
 	docs/site.py --check
 	shellcheck -x .ci/run deploy/images.sh deploy/local/setup.sh deploy/release/rehearse.sh deploy/release/release.sh proxy/start.sh qr-service/api/schemathesis.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
 	target/tools/python/bin/hadolint legacy-node/Dockerfile proxy/Dockerfile qr-service/Dockerfile
@@ -349,5 +358,5 @@ help: ## this list
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-test \
+.PHONY: up down status logs split stop ramp compare routes reference links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-test \
 	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme capacity chaos load help

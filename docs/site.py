@@ -19,6 +19,8 @@ from pathlib import Path, PurePath
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = PurePath("docs/README.md")
+# Whether somebody answers there is not for a check that runs at every change.
+OUTSIDE = re.compile(r"https?://[\w-]+(\.[\w-]+)*(:\d+)?(/[^\s]*)?(#\S*)?|mailto:\S+@\S+")
 LINK = re.compile(r'(?<=\]\()[^)\s]+(?=\))|(?<=src=")[^"]+|(?<=srcset=")[^"]+')
 
 
@@ -59,6 +61,8 @@ def in_site(file):
 def resolve(page, link):
     """The file or folder that a link of a page leads to, and its anchor; None where it leads elsewhere."""
     if re.match(r"[a-z]+:", link):
+        if not OUTSIDE.fullmatch(link):
+            raise ValueError(f"{page}: {link} is no address")
         return None
     name, _, anchor = link.partition("#")
     target = PurePath(os.path.normpath(page.parent / name)) if name else page

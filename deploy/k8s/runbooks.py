@@ -13,24 +13,24 @@ from walks import walk
 
 FOLDER = TOP / "docs/runbooks"
 KUBECTL = re.compile(r"`(kubectl -n qr [^`]+)`|^ +(kubectl -n qr .+)$", re.MULTILINE)
-# A row of the README's table says how to type this on a cluster.
+# A row of the README's table says how to type these on a cluster.
 RAMP = re.compile(r"make ramp ROUTE=\S+ ARGS=('[^']+'|\w+)")
-MAKE = re.compile(r"make ([a-z]+)")
-# What is for one machine alone, and is said so.
-ONE_MACHINE = {"make", "up", "down", "contract"}
+# What works on one machine alone: targets, parts, files, ports, and settings for `make up`.
+ONE_MACHINE = re.compile(
+    r"make ramp ROUTE=\w+\b(?! ARGS)|make (?!logs|up|down|ramp)[a-z]+(?= [A-Z]|`|$)|(?<=PART=)[\w-]+"
+    r"|run/[\w./-]*\w|df -h|localhost:\d+|supervisorctl|[A-Z_]+(?==\S+ make up)",
+    re.MULTILINE,
+)
 # Words of commands that need what those before them have done, or end the run. All other commands come first.
-ORDER = ["abort", "--mirror", "stop", "clear", "--dry-run", "0", "restart", "delete"]
+ORDER = ["abort", "--mirror", "stop", "clear", "--detach", "--dry-run", "0", "env", "restart", "delete"]
 # Those of `run --dry-run` that are a verdict: the run would move on, go back, or wait.
 VERDICTS = (0, 3, 4)
 
 
 def the_runbooks_commands_work(cluster):
     texts = {file.name: file.read_text() for file in sorted(FOLDER.glob("*.md"))}
-    table = texts["README.md"]
-    used = {word for name, text in texts.items() if name != "README.md" for word in MAKE.findall(text)}
-    in_table = {word for row in table.splitlines() for word in MAKE.findall(row.partition(" | ")[0])}
-    missing = used - ONE_MACHINE - in_table
-    cluster.expect(not missing, f"the runbooks' README has no form for a cluster of: {', '.join(sorted(missing))}")
+    missing = without_a_form(texts)
+    cluster.expect(not missing, f"the runbooks' README has no form for a cluster of: {', '.join(missing)}")
     # Some stand there with their options in another order.
     different = {frozenset(words): words for words in commands_in("\n".join(texts.values()))}
     commands = sorted(different.values(), key=rank)
@@ -41,10 +41,22 @@ def the_runbooks_commands_work(cluster):
             problem = typed(cluster, words)
             if problem:
                 failed.append(f"{shlex.join(words)}: {problem}")
+            elif "env" in words:
+                name = words[-1].partition("=")[0]
+                cluster.kubectl(*words[2:-1], f"{name}-")
     cluster.expect(not failed, "; ".join(failed))
     cluster.wait_until_ready()
     cluster.expect(ramp(cluster, ["set", f"--mirror={mirror:g}"]) == 0, "ramp set --mirror fails")
     return f"{len(commands)} commands; {load.summary}"
+
+
+def without_a_form(texts):
+    """What the runbooks do on one machine and the README's table, whose left column has that, does not."""
+    used = {word for name, text in texts.items() if name != "README.md" for word in ONE_MACHINE.findall(text)}
+    rows = texts["README.md"].partition("| on one machine |")[2].splitlines()
+    in_table = "\n".join(row.partition(" | ")[0] for row in rows)
+    has = lambda word: re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-]| ARGS)", in_table)
+    return sorted(word for word in used if not has(word))
 
 
 def commands_in(text):
