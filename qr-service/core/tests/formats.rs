@@ -170,8 +170,9 @@ fn a_pbm_is_read() {
     let refused =
         |scale, margin, out: &mut Vec<u8>| write_pbm(&symbol, scale, margin, out).unwrap_err();
     assert_eq!(refused(0, 4, &mut out), RasterError::TooSmall { least_px: 29 });
-    assert_eq!(refused(565, 4, &mut out), RasterError::TooLarge);
-    assert_eq!(refused(u32::MAX, u32::MAX, &mut out), RasterError::TooLarge);
+    let too_large = |size_px| RasterError::TooLarge { size_px, most_px: Raster::MAX_SIZE_PX };
+    assert_eq!(refused(565, 4, &mut out), too_large(565 * 29));
+    assert_eq!(refused(u32::MAX, u32::MAX, &mut out), too_large(u32::MAX));
     assert!(out.is_empty());
 }
 
