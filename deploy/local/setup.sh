@@ -64,7 +64,7 @@ release musl-gcc=musl-tools protoc=protobuf-compiler cc=build-essential jq=jq py
 release /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev qemu-aarch64-static=qemu-user-static
 release skopeo=skopeo
 rehearsal docker-registry=docker-registry buildah=buildah dpkg-deb=dpkg
-all chromium=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck valgrind=valgrind pdftoppm=poppler-utils
+all chromium=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck valgrind=valgrind pdftoppm=poppler-utils gs=ghostscript
 all javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
 all /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
 all /usr/lib/python3/dist-packages/PIL=python3-pil'

@@ -27,13 +27,29 @@ pub struct Color {
 
 impl Color {
     /// Opaque black.
+    ///
+    /// ```
+    /// assert_eq!("000".parse(), Ok(qr_core::Color::BLACK));
+    /// ```
     pub const BLACK: Color = Color::rgb(0, 0, 0);
     /// Opaque white.
+    ///
+    /// ```
+    /// assert_eq!("fff".parse(), Ok(qr_core::Color::WHITE));
+    /// ```
     pub const WHITE: Color = Color::rgb(255, 255, 255);
     /// No colour at all.
+    ///
+    /// ```
+    /// assert_eq!(qr_core::Color::TRANSPARENT.alpha, 0);
+    /// ```
     pub const TRANSPARENT: Color = Color { red: 255, green: 255, blue: 255, alpha: 0 };
 
     /// An opaque colour.
+    ///
+    /// ```
+    /// assert_eq!(qr_core::Color::rgb(0, 102, 204).to_string(), "#0066cc");
+    /// ```
     pub const fn rgb(red: u8, green: u8, blue: u8) -> Self {
         Color { red, green, blue, alpha: 255 }
     }
@@ -87,6 +103,12 @@ fn hexadecimals(text: &str) -> Option<[u8; 4]> {
 }
 
 /// The text is not a [`Color`].
+///
+/// ```
+/// use qr_core::{Color, ParseColorError};
+///
+/// assert_eq!("12345".parse::<Color>(), Err(ParseColorError));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseColorError;
 

@@ -8,6 +8,15 @@ use crate::symbol::Symbol;
 use crate::version::{blocks, total_codewords};
 
 /// What covering an area costs a block.
+///
+/// ```
+/// use qr_core::{BlockDamage, Level, encode};
+///
+/// let symbol = encode("text", Level::M)?;
+/// let whole = symbol.damage(0..symbol.size(), 0..symbol.size());
+/// assert_eq!(whole, [BlockDamage { touched: 26, correctable: 4 }]);
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockDamage {
     /// Codewords of the block with a module in the area. Each may be wrong then.

@@ -3,21 +3,50 @@
 use crate::codewords::{interleave, write_codewords};
 use crate::level::Level;
 use crate::matrix::{self, Apart, Sizes, Word};
-use crate::segment::{CONTINUES, Choices, RANGES, Segmentation, is_best_as_bytes, segment};
+use crate::segment::{
+    CONTINUES, Choices, RANGES, Segmentation, is_best_as_bytes, least_bits, segment,
+};
 use crate::symbol::{MAX_SIZE, Matrix, ROW_WORDS, Symbol};
 use crate::version::{MAX_TEXT_BYTES, blocks, data_codewords, size_of, total_codewords};
 
 /// Why [`encode`] failed.
+///
+/// ```
+/// use qr_core::{Level, encode};
+///
+/// let error = encode(&"7".repeat(8000), Level::L).unwrap_err();
+/// assert!(error.to_string().ends_with("it needs 26685 bits and has 23648"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// The text takes more bits than version 40 holds at this level.
-    TooLong,
+    TooLong {
+        /// Bits of the text with its headers in version 40; the greatest number for texts of half a gigabyte.
+        needed_bits: u32,
+        /// Bits that version 40 holds at the level.
+        available_bits: u32,
+    },
+}
+
+impl EncodeError {
+    // Out of the way of texts that fit.
+    #[cold]
+    #[inline(never)]
+    fn too_long(text: &[u8], level: Level) -> Self {
+        let needed_bits = u32::try_from(least_bits(text, RANGES.len() - 1)).unwrap_or(u32::MAX);
+        let available_bits = 8 * data_codewords(RANGES[RANGES.len() - 1].1, level) as u32;
+        EncodeError::TooLong { needed_bits, available_bits }
+    }
 }
 
 impl std::fmt::Display for EncodeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            EncodeError::TooLong => f.write_str("text does not fit a QR symbol of version 40"),
+            EncodeError::TooLong { needed_bits, available_bits } => write!(
+                f,
+                "text does not fit a QR symbol of version 40: it needs {needed_bits} bits and has {available_bits}"
+            ),
         }
     }
 }
@@ -36,6 +65,21 @@ macro_rules! draw_up_to {
 /// raised where there is room. Uses numeric, alphanumeric and byte segments (UTF-8, no ECI) and the
 /// mask with the lowest penalty. The empty text gives a symbol without segments.
 ///
+/// ```
+/// use qr_core::{EncodeError, Level, encode};
+///
+/// let symbol = encode("https://example.com/", Level::M)?;
+/// assert_eq!((symbol.version(), symbol.size()), (2, 25));
+///
+/// let Err(EncodeError::TooLong { needed_bits, available_bits }) =
+///     encode(&"a".repeat(2954), Level::L)
+/// else {
+///     panic!("version 40 has no room for it");
+/// };
+/// assert_eq!((needed_bits, available_bits), (23652, 23648));
+/// # Ok::<(), EncodeError>(())
+/// ```
+///
 /// # Errors
 /// [`EncodeError::TooLong`] if version 40 does not hold the text.
 pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
@@ -53,7 +97,9 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
         long = [CONTINUES; MAX_TEXT_BYTES];
         Some(&mut long)
     };
-    let (range, split) = segment(text, choices, fits).ok_or(EncodeError::TooLong)?;
+    let Some((range, split)) = segment(text, choices, fits) else {
+        return Err(EncodeError::too_long(text, level));
+    };
     let (low, high) = RANGES[range];
     let version =
         (low..high).find(|&v| split.bits as usize <= 8 * data_codewords(v, level)).unwrap_or(high);

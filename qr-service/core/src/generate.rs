@@ -8,7 +8,16 @@ use crate::png::write_png;
 use crate::raster::{Raster, RasterError};
 
 /// Why [`generate`] failed.
+///
+/// ```
+/// use qr_core::{GenerateError, Level, Raster, RasterError, generate};
+///
+/// let raster = Raster { size_px: 20, margin_modules: 4 };
+/// let refused = generate("text", Level::L, &raster, &mut Vec::new());
+/// assert_eq!(refused, Err(GenerateError::Raster(RasterError::TooSmall { least_px: 29 })));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GenerateError {
     /// No symbol holds the text at this level.
     Encode(EncodeError),
@@ -20,6 +29,15 @@ pub enum GenerateError {
 ///
 /// The service calls `generate(text, Level::L, &Raster::SERVICE, out)`, which succeeds for every text
 /// of up to 512 bytes.
+///
+/// ```
+/// use qr_core::{Level, Raster, generate};
+///
+/// let mut png = b"what was there".to_vec();
+/// generate("https://example.com/", Level::L, &Raster::SERVICE, &mut png)?;
+/// assert!(png.starts_with(b"\x89PNG"));
+/// # Ok::<(), qr_core::GenerateError>(())
+/// ```
 ///
 /// # Errors
 /// [`GenerateError::Encode`] if version 40 does not hold the text, [`GenerateError::Raster`] if

@@ -4,6 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Error correction level, ISO/IEC 18004 section 7.5.1: the share of codewords that can be restored.
+///
+/// ```
+/// use qr_core::Level;
+///
+/// assert_eq!("q".parse(), Ok(Level::Q));
+/// assert_eq!(Level::Q.to_string(), "Q");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// About 7 %.
@@ -18,6 +25,12 @@ pub enum Level {
 
 impl Level {
     /// Every level, the weakest first.
+    ///
+    /// ```
+    /// use qr_core::Level;
+    ///
+    /// assert_eq!(Level::ALL.map(|level| level.to_string()).concat(), "LMQH");
+    /// ```
     pub const ALL: [Level; 4] = [Level::L, Level::M, Level::Q, Level::H];
 }
 
@@ -44,6 +57,12 @@ impl FromStr for Level {
 }
 
 /// The text is not the letter of a [`Level`].
+///
+/// ```
+/// use qr_core::{Level, ParseLevelError};
+///
+/// assert_eq!("X".parse::<Level>(), Err(ParseLevelError));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParseLevelError;
 

@@ -44,6 +44,11 @@ mod version;
 
 /// The version of the pictures' bytes: the same text, level and raster give the same bytes as long as it
 /// is the same. Caches and entity tags use it. `tests/output.rs` fails if bytes change without it.
+///
+/// ```
+/// let entity_tag = format!("\"{}-{}\"", qr_core::OUTPUT_VERSION, "hash of text, level and raster");
+/// assert!(entity_tag.len() > 2);
+/// ```
 pub const OUTPUT_VERSION: u32 = 1;
 
 #[cfg(any(feature = "png-color", feature = "svg"))]

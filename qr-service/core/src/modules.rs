@@ -52,21 +52,56 @@ impl<'a> Modules<'a> {
     }
 
     /// Modules in a row.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert_eq!(symbol.modules().width(), 21);
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn width(&self) -> usize {
         self.width
     }
 
     /// Number of rows.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert_eq!(symbol.modules().height(), 21);
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn height(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether the module in column `x` and row `y` is dark; false outside the symbol.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// let modules = symbol.modules();
+    /// assert!(modules.is_dark(0, 0) && !modules.is_dark(7, 0) && !modules.is_dark(21, 0));
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
         x < self.width && self.words(y)[x / 64] >> (x % 64) & 1 == 1
     }
 
     /// The rows from the top.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// for row in symbol.modules().rows() {
+    ///     assert_eq!(row.len(), 21);
+    /// }
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'a>> + use<'a> {
         let Modules { rows, width } = *self;
         (0..rows.len()).map(move |y| Row { words: rows.words(y), x: 0, width, of: PhantomData })
@@ -85,6 +120,15 @@ impl<'a> From<&'a Symbol> for Modules<'a> {
 }
 
 /// A row of modules: an iterator from the left that says of each whether it is dark.
+///
+/// ```
+/// use qr_core::{Level, Row, encode};
+///
+/// let symbol = encode("text", Level::M)?;
+/// let first: Option<Row<'_>> = symbol.rows().next();
+/// assert_eq!(first.map(|row| row.take_while(|dark| *dark).count()), Some(7));
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Row<'a> {
     words: [u64; ROW_WORDS],

@@ -33,8 +33,10 @@ pub fn write_pbm<'a>(
         let least_px = u32::try_from(width.max(height)).unwrap_or(u32::MAX);
         return Err(RasterError::TooSmall { least_px });
     }
-    if width.max(height).saturating_mul(u64::from(scale_px)) > u64::from(Raster::MAX_SIZE_PX) {
-        return Err(RasterError::TooLarge);
+    let side_px = width.max(height).saturating_mul(u64::from(scale_px));
+    if side_px > u64::from(Raster::MAX_SIZE_PX) {
+        let size_px = u32::try_from(side_px).unwrap_or(u32::MAX);
+        return Err(RasterError::TooLarge { size_px, most_px: Raster::MAX_SIZE_PX });
     }
     let (scale, margin) = (scale_px as usize, margin_modules as usize);
     let (width_px, height_px) = (width as usize * scale, height as usize * scale);

@@ -4,6 +4,16 @@ use crate::modules::Modules;
 use crate::symbol::ROW_WORDS;
 
 /// Size and margin of a picture.
+///
+/// ```
+/// use qr_core::{Level, Raster, encode, write_png};
+///
+/// let raster = Raster { size_px: 300, margin_modules: 4 };
+/// let mut png = Vec::new();
+/// write_png(&encode("text", Level::M)?, &raster, &mut png)?;
+/// assert_eq!(png[16..20], 300_u32.to_be_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raster {
     /// Pixels a side of the square picture.
@@ -13,7 +23,21 @@ pub struct Raster {
 }
 
 /// Why a symbol cannot be drawn.
+///
+/// ```
+/// use qr_core::{Level, Raster, RasterError, encode, write_png};
+///
+/// let symbol = encode("text", Level::M)?;
+/// let refused = |size_px| {
+///     let raster = Raster { size_px, margin_modules: 4 };
+///     write_png(&symbol, &raster, &mut Vec::new()).unwrap_err()
+/// };
+/// assert_eq!(refused(28), RasterError::TooSmall { least_px: 29 });
+/// assert_eq!(refused(20_000), RasterError::TooLarge { size_px: 20_000, most_px: 16_384 });
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RasterError {
     /// Modules would be smaller than a pixel.
     TooSmall {
@@ -21,7 +45,12 @@ pub enum RasterError {
         least_px: u32,
     },
     /// More pixels a side than [`Raster::MAX_SIZE_PX`].
-    TooLarge,
+    TooLarge {
+        /// The size asked for, in pixels a side; the greatest number for what is larger still.
+        size_px: u32,
+        /// The largest size.
+        most_px: u32,
+    },
 }
 
 impl std::fmt::Display for RasterError {
@@ -30,8 +59,8 @@ impl std::fmt::Display for RasterError {
             RasterError::TooSmall { least_px } => {
                 write!(f, "the symbol and its margin need at least {least_px} px a side")
             }
-            RasterError::TooLarge => {
-                write!(f, "a picture has at most {} px a side", Raster::MAX_SIZE_PX)
+            RasterError::TooLarge { size_px, most_px } => {
+                write!(f, "a picture of {size_px} px is above the most, {most_px} px a side")
             }
         }
     }
@@ -54,9 +83,21 @@ pub(crate) struct Layout {
 
 impl Raster {
     /// The contract's picture: 200 px, a quiet zone of at least 4 modules.
+    ///
+    /// ```
+    /// assert_eq!(qr_core::Raster::SERVICE.size_px, 200);
+    /// ```
     pub const SERVICE: Raster = Raster { size_px: 200, margin_modules: 4 };
 
     /// Maximum size of a picture, in pixels a side: 32 MB of pixels at one bit each.
+    ///
+    /// ```
+    /// use qr_core::{Level, Raster, encode, write_png};
+    ///
+    /// let raster = Raster { size_px: Raster::MAX_SIZE_PX + 1, margin_modules: 4 };
+    /// assert!(write_png(&encode("text", Level::M)?, &raster, &mut Vec::new()).is_err());
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub const MAX_SIZE_PX: u32 = 16384;
 
     /// The picture with `scale_px` pixels a module and no pixels to spare.
@@ -81,7 +122,8 @@ impl Raster {
     /// Centres the symbol, with the largest whole number of pixels a module that fits.
     pub(crate) fn layout(&self, modules: usize) -> Result<Layout, RasterError> {
         if self.size_px > Self::MAX_SIZE_PX {
-            return Err(RasterError::TooLarge);
+            let (size_px, most_px) = (self.size_px, Self::MAX_SIZE_PX);
+            return Err(RasterError::TooLarge { size_px, most_px });
         }
         let least = modules as u64 + 2 * u64::from(self.margin_modules);
         let scale_px = (u64::from(self.size_px) / least) as usize;

@@ -10,6 +10,14 @@ pub(crate) const MAX_SIZE: usize = size_of(40);
 pub(crate) const ROW_WORDS: usize = MAX_SIZE.div_ceil(64);
 
 /// A QR symbol: its version, level and mask, and its modules without the quiet zone.
+///
+/// ```
+/// use qr_core::{Level, encode};
+///
+/// let symbol = encode("text", Level::M)?;
+/// assert_eq!((symbol.version(), symbol.level(), symbol.size()), (1, Level::M, 21));
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Symbol {
     pub(crate) version: u8,
@@ -31,31 +39,79 @@ pub(crate) enum Matrix {
 
 impl Symbol {
     /// Version, 1 to 40.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert_eq!(symbol.version(), 1);
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn version(&self) -> u8 {
         self.version
     }
 
     /// Error correction level.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert_eq!(symbol.level(), Level::M);
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn level(&self) -> Level {
         self.level
     }
 
     /// Mask pattern reference, 0 to 7.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert!(symbol.mask() < 8);
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn mask(&self) -> u8 {
         self.mask
     }
 
     /// Modules a side, 21 to 177, without the quiet zone.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert_eq!(symbol.size(), 4 * usize::from(symbol.version()) + 17);
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn size(&self) -> usize {
         size_of(self.version)
     }
 
     /// Whether the module in column `x` and row `y` is dark; false outside the symbol.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert!(symbol.is_dark(0, 0) && !symbol.is_dark(1, 1) && !symbol.is_dark(177, 0));
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
         self.modules().is_dark(x, y)
     }
 
     /// The modules, which every format is written from.
+    ///
+    /// ```
+    /// use qr_core::{Level, encode};
+    ///
+    /// let symbol = encode("text", Level::M)?;
+    /// assert_eq!(symbol.modules().width(), symbol.size());
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
     pub fn modules(&self) -> Modules<'_> {
         let size = self.size();
         match &self.matrix {

@@ -3,6 +3,16 @@
 use crate::modules::Modules;
 
 /// How to draw as text.
+///
+/// ```
+/// use qr_core::{Ink, Level, TextStyle, encode, write_ascii};
+///
+/// let symbol = encode("text", Level::M)?;
+/// let mut text = String::new();
+/// write_ascii(&symbol, &TextStyle { margin_modules: 2, ink: Ink::Dark }, &mut text);
+/// assert_eq!(text.lines().count(), 21 + 2 * 2);
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextStyle {
     /// Width of the quiet zone, in modules.
@@ -19,6 +29,19 @@ impl Default for TextStyle {
 }
 
 /// The modules that characters draw.
+///
+/// ```
+/// use qr_core::{Ink, Level, TextStyle, encode, write_half_blocks};
+///
+/// let symbol = encode("text", Level::M)?;
+/// let draw = |ink| {
+///     let mut text = String::new();
+///     write_half_blocks(&symbol, &TextStyle { margin_modules: 1, ink }, &mut text);
+///     text.chars().next()
+/// };
+/// assert_eq!((draw(Ink::Light), draw(Ink::Dark)), (Some('█'), Some(' ')));
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
     /// The dark ones: for dark characters on a light background, such as paper.

@@ -3,6 +3,13 @@
 use crate::level::Level;
 
 /// Bytes of the longest text that a symbol holds: 7,089 digits in version 40 at level L (table 7).
+///
+/// ```
+/// use qr_core::{Level, MAX_TEXT_BYTES, encode};
+///
+/// assert_eq!(encode(&"7".repeat(MAX_TEXT_BYTES), Level::L)?.version(), 40);
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 pub const MAX_TEXT_BYTES: usize = 7089;
 
 /// Error correction codewords per block, by level and version (table 9).

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "formats")]
 
+mod seams;
 mod zxing;
 
 use qr_core::{
@@ -12,6 +13,7 @@ use qr_core::{
 };
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
+use seams::{EXACT, assert_no_seams};
 use zxing::{Picture, read_picture};
 
 const TEXT: &str = "https://example.com/some/path?with=query";
@@ -44,39 +46,6 @@ fn grey(drawn: &Pixmap) -> Picture {
 
 fn white() -> resvg::tiny_skia::Color {
     resvg::tiny_skia::Color::WHITE
-}
-
-#[test]
-fn an_svg_is_read_and_has_no_grey_inside_its_areas_at_any_scale() {
-    for (text, symbol) in symbols() {
-        let mut svg = String::new();
-        write_svg(&symbol, &Svg::default(), &mut svg);
-        for scale in [3.0, 4.5, 11.1] {
-            let drawn = grey(&render(&svg, scale, white()));
-            assert_eq!(read_picture(&drawn).bytes(), text.as_bytes(), "{scale}");
-            assert_no_seams(&symbol, &drawn, f64::from(scale), 4.0);
-        }
-    }
-}
-
-/// Checks that each pixel that lies within modules of one colour has this colour.
-fn assert_no_seams(symbol: &Symbol, drawn: &Picture, scale: f64, margin: f64) {
-    let dark_at = |x: f64, y: f64| {
-        let (x, y) = (x / scale - margin, y / scale - margin);
-        x >= 0.0 && y >= 0.0 && symbol.is_dark(x as usize, y as usize)
-    };
-    let mut seen = [0, 0];
-    for (i, &grey) in drawn.grey.iter().enumerate() {
-        let (x, y) = ((i % drawn.width) as f64, (i / drawn.width) as f64);
-        // A little more than the pixel.
-        let corners = [(-0.1, -0.1), (1.1, -0.1), (-0.1, 1.1), (1.1, 1.1)];
-        let corners = corners.map(|(dx, dy)| dark_at(x + dx, y + dy));
-        if corners.iter().all(|dark| *dark == corners[0]) {
-            assert_eq!(grey, if corners[0] { 0 } else { 255 }, "{x} {y}");
-            seen[usize::from(corners[0])] += 1;
-        }
-    }
-    assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
 }
 
 #[test]
@@ -194,15 +163,16 @@ fn a_pbm_is_read() {
         let drawn =
             Picture { width: side, height: side, grey: (0..side * side).map(grey).collect() };
         assert_eq!(read_picture(&drawn).bytes(), text.as_bytes());
-        assert_no_seams(&symbol, &drawn, 3.0, 4.0);
+        assert_no_seams(&symbol, &drawn, 3.0, EXACT);
     }
     let symbol = encode("a", Level::L).unwrap();
     let mut out = Vec::new();
     let refused =
         |scale, margin, out: &mut Vec<u8>| write_pbm(&symbol, scale, margin, out).unwrap_err();
     assert_eq!(refused(0, 4, &mut out), RasterError::TooSmall { least_px: 29 });
-    assert_eq!(refused(565, 4, &mut out), RasterError::TooLarge);
-    assert_eq!(refused(u32::MAX, u32::MAX, &mut out), RasterError::TooLarge);
+    let too_large = |size_px| RasterError::TooLarge { size_px, most_px: Raster::MAX_SIZE_PX };
+    assert_eq!(refused(565, 4, &mut out), too_large(565 * 29));
+    assert_eq!(refused(u32::MAX, u32::MAX, &mut out), too_large(u32::MAX));
     assert!(out.is_empty());
 }
 
@@ -315,7 +285,7 @@ fn read_path(symbol: &Symbol, data: &str) -> zxingcpp::Barcode {
          <path transform='translate(4 4)' d='{data}'/></svg>"
     );
     let drawn = grey(&render(&svg, 3.0, white()));
-    assert_no_seams(symbol, &drawn, 3.0, 4.0);
+    assert_no_seams(symbol, &drawn, 3.0, EXACT);
     read_picture(&drawn)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use qr_core::{EncodeError, GenerateError, Level, Raster, RasterError, encode, write_png};
+use qr_core::{GenerateError, Level, Raster, RasterError, encode, write_png};
 use qr_options::options::Format;
 use qr_options::{Drawn, draw_query};
 
@@ -59,9 +59,9 @@ fn read_level(number: i32) -> Option<Level> {
 impl From<GenerateError> for Status {
     fn from(error: GenerateError) -> Self {
         match error {
-            GenerateError::Encode(EncodeError::TooLong) => Status::TextTooLong,
+            GenerateError::Encode(_) => Status::TextTooLong,
             GenerateError::Raster(RasterError::TooSmall { .. }) => Status::SizeTooSmall,
-            GenerateError::Raster(RasterError::TooLarge) => Status::SizeTooLarge,
+            _ => Status::SizeTooLarge,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The errors, and the JavaScript code, class and message of each.
 
-use qr_core::{EncodeError, GenerateError, Raster, RasterError};
+use qr_core::{GenerateError, Raster, RasterError};
 
 /// Why there is no picture. No message repeats the text, which may be private: errors are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,13 +76,11 @@ impl Mistake {
 impl From<GenerateError> for Mistake {
     fn from(error: GenerateError) -> Self {
         match error {
-            GenerateError::Encode(EncodeError::TooLong) => Mistake::TooLong,
+            GenerateError::Encode(_) => Mistake::TooLong,
             GenerateError::Raster(RasterError::TooSmall { least_px }) => {
                 Mistake::TooSmall(least_px)
             }
-            GenerateError::Raster(RasterError::TooLarge) => {
-                Mistake::Range("options.size", 1, Raster::MAX_SIZE_PX)
-            }
+            _ => Mistake::Range("options.size", 1, Raster::MAX_SIZE_PX),
         }
     }
 }

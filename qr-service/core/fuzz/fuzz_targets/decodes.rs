@@ -8,7 +8,7 @@
 mod support;
 
 use libfuzzer_sys::fuzz_target;
-use qr_core::{EncodeError, Level, MAX_TEXT_BYTES, Raster, encode, write_png};
+use qr_core::{Level, MAX_TEXT_BYTES, Raster, encode, write_png};
 use support::decode_by_both;
 
 /// Bytes that version 40 holds at level H in byte mode (ISO/IEC 18004, table 7): a text of this length
@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     let level = Level::ALL[usize::from(level % 4)];
     let symbol = match encode(&text, level) {
         Ok(symbol) => symbol,
-        Err(EncodeError::TooLong) => return assert!(text.len() > FITS_ALWAYS),
+        Err(_) => return assert!(text.len() > FITS_ALWAYS),
     };
     assert!(text.len() <= MAX_TEXT_BYTES);
     assert_eq!(symbol.level(), level);

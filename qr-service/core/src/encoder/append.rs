@@ -7,6 +7,16 @@ use super::{Data, Encoder, EncoderError};
 use crate::symbol::Symbol;
 
 /// The most symbols that structured append links.
+///
+/// ```
+/// use qr_core::{Encoder, EncoderError, Level, MAX_SYMBOLS};
+///
+/// // 15 bytes a symbol.
+/// let encoder = Encoder::new(Level::L).versions(1..=1);
+/// let symbols = encoder.encode_append(&"a".repeat(15 * MAX_SYMBOLS))?;
+/// assert_eq!(symbols.len(), MAX_SYMBOLS);
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
 pub const MAX_SYMBOLS: usize = 16;
 
 impl Encoder {

@@ -5,6 +5,16 @@ use std::fmt;
 use super::{MAX_SYMBOLS, Modes};
 
 /// Why [`Encoder`](crate::Encoder) failed.
+///
+/// ```
+/// use qr_core::{Encoder, Level};
+///
+/// let error = Encoder::new(Level::L).versions(1..=1).encode(&"7".repeat(42)).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the message needs 154 bits and has 152; version 2 is the smallest that holds it",
+/// );
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncoderError {

@@ -34,17 +34,40 @@ pub struct MicroEncoder {
 impl MicroEncoder {
     /// An encoder for a level, or for any if it is `None`: version M1 detects errors and has no
     /// level. M2 and M3 have levels L and M, M4 has L, M and Q; there is no H.
+    ///
+    /// ```
+    /// use qr_core::{MicroEncoder};
+    ///
+    /// let any = MicroEncoder::new(None).encode("123")?;
+    /// assert_eq!((any.version(), any.level()), (1, None));
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     pub fn new(level: Option<Level>) -> Self {
         MicroEncoder { level, versions: (1, 4), mask: None, modes: Modes::Automatic }
     }
 
     /// The versions allowed, within 1 for M1 to 4 for M4.
+    ///
+    /// ```
+    /// use qr_core::{MicroEncoder};
+    ///
+    /// let symbol = MicroEncoder::new(None).versions(4..=4).encode("123")?;
+    /// assert_eq!(symbol.version(), 4);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     pub fn versions(mut self, versions: RangeInclusive<u8>) -> Self {
         self.versions = (*versions.start(), *versions.end());
         self
     }
 
     /// The mask pattern reference, 0 to 3, instead of the mask with the best score.
+    ///
+    /// ```
+    /// use qr_core::{MicroEncoder};
+    ///
+    /// assert_eq!(MicroEncoder::new(None).mask(3).encode("123")?.mask(), 3);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     pub fn mask(mut self, mask: u8) -> Self {
         self.mask = Some(mask);
         self
@@ -52,12 +75,28 @@ impl MicroEncoder {
 
     /// The modes to encode in. M1 has numeric mode only; alphanumeric mode begins at M2, byte and
     /// Kanji mode at M3.
+    ///
+    /// ```
+    /// use qr_core::{MicroEncoder, Modes};
+    ///
+    /// let symbol = MicroEncoder::new(None).modes(Modes::Byte).encode("123")?;
+    /// assert_eq!(symbol.version(), 3);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
         self
     }
 
     /// Encodes `data` in the smallest version allowed that holds them.
+    ///
+    /// ```
+    /// use qr_core::{Level, MicroEncoder};
+    ///
+    /// let symbol = MicroEncoder::new(Some(Level::M)).encode("MICRO QR")?;
+    /// assert_eq!((symbol.version(), symbol.level()), (3, Some(Level::M)));
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     ///
     /// # Errors
     /// [`EncoderError`] as by [`Encoder::encode`]. The `available_bits` of

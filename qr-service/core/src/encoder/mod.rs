@@ -30,9 +30,26 @@ use stream::Header;
 use units::{Unit, units};
 
 /// The assignment number of UTF-8 for [`Encoder::eci`].
+///
+/// ```
+/// use qr_core::{ECI_UTF_8, Encoder, Level};
+///
+/// let symbol = Encoder::new(Level::M).eci(ECI_UTF_8).encode("grüße")?;
+/// assert_eq!(symbol.version(), 1);
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
 pub const ECI_UTF_8: u32 = 26;
 
 /// What to encode: text, which is encoded as UTF-8, or bytes, which are encoded as they are.
+///
+/// ```
+/// use qr_core::{Data, Encoder, Level};
+///
+/// let (text, bytes) = (Data::from("text"), Data::from(b"text"));
+/// let encoder = Encoder::new(Level::M);
+/// assert!(encoder.encode(text)? == encoder.encode(bytes)?);
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data<'a> {
     /// Text. The modes with Kanji encode these in Shift JIS.
@@ -81,6 +98,15 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Data<'a> {
 }
 
 /// The modes that an [`Encoder`] may use (ISO/IEC 18004 section 7.4).
+///
+/// ```
+/// use qr_core::{Encoder, Level, Modes};
+///
+/// let version = |modes| Encoder::new(Level::M).modes(modes).encode("0123456789012345678901234567890");
+/// assert_eq!(version(Modes::Automatic)?.version(), 1);
+/// assert_eq!(version(Modes::Byte)?.version(), 3);
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Modes {
@@ -103,6 +129,14 @@ pub enum Modes {
 }
 
 /// What the FNC1 indicator says about the data (section 7.4.8).
+///
+/// ```
+/// use qr_core::{Encoder, Fnc1, Level};
+///
+/// let gs1 = Encoder::new(Level::M).fnc1(Fnc1::Gs1);
+/// assert_eq!(gs1.encode("0109501101530003")?.version(), 1);
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fnc1 {
@@ -221,6 +255,15 @@ impl Encoder {
 
     /// The ECI assignment number that declares the encoding of the bytes, 0 to 999999. Text is UTF-8
     /// and takes [`ECI_UTF_8`]. Old readers print the header as text, so there is none by default.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, EncoderError, Level};
+    ///
+    /// // 3 is ISO/IEC 8859-1, which text is not.
+    /// let latin = Encoder::new(Level::M).eci(3);
+    /// assert!(latin.encode(b"gr\xfc\xdfe").is_ok());
+    /// assert_eq!(latin.encode("grüße"), Err(EncoderError::Eci { assignment: 3 }));
+    /// ```
     pub fn eci(mut self, assignment: u32) -> Self {
         self.eci = Some(assignment);
         self
@@ -242,6 +285,14 @@ impl Encoder {
     }
 
     /// Encodes `data` in one symbol. Empty data gives a symbol without segments.
+    ///
+    /// ```
+    /// use qr_core::{Encoder, Level};
+    ///
+    /// let symbol = Encoder::new(Level::Q).encode(&[0, 255, 13, 10])?;
+    /// assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     ///
     /// # Errors
     /// [`EncoderError`] if an option is out of range, the modes cannot encode the data, or no version

@@ -31,36 +31,81 @@ pub struct RmqrEncoder {
 
 impl RmqrEncoder {
     /// An encoder for level M or H; there are no others.
+    ///
+    /// ```
+    /// use qr_core::{Level, RmqrEncoder};
+    ///
+    /// assert_eq!(RmqrEncoder::new(Level::H).encode("123")?.level(), Level::H);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     pub fn new(level: Level) -> Self {
         let (heights, widths) = (7..=17, 27..=139);
         RmqrEncoder { level, heights, widths, modes: Modes::Automatic, eci: None }
     }
 
     /// The heights allowed, in modules. There are 7, 9, 11, 13, 15 and 17.
+    ///
+    /// ```
+    /// use qr_core::{Level, RmqrEncoder};
+    ///
+    /// let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("123")?;
+    /// assert_eq!(symbol.modules().height(), 7);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     pub fn heights(mut self, heights: RangeInclusive<u8>) -> Self {
         self.heights = heights;
         self
     }
 
     /// The widths allowed, in modules. There are 43, 59, 77, 99 and 139, and 27 at heights 11 and 13.
+    ///
+    /// ```
+    /// use qr_core::{Level, RmqrEncoder};
+    ///
+    /// let symbol = RmqrEncoder::new(Level::M).widths(77..=99).encode("123")?;
+    /// assert_eq!(symbol.modules().width(), 77);
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     pub fn widths(mut self, widths: RangeInclusive<u8>) -> Self {
         self.widths = widths;
         self
     }
 
     /// The modes to encode in.
+    ///
+    /// ```
+    /// use qr_core::{Level, Modes, RmqrEncoder};
+    ///
+    /// let digits = RmqrEncoder::new(Level::M).modes(Modes::Numeric);
+    /// assert!(digits.encode("123").is_ok() && digits.encode("12a").is_err());
+    /// ```
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
         self
     }
 
     /// The ECI assignment number, as for [`Encoder::eci`].
+    ///
+    /// ```
+    /// use qr_core::{ECI_UTF_8, Level, RmqrEncoder};
+    ///
+    /// assert!(RmqrEncoder::new(Level::M).eci(ECI_UTF_8).encode("grüße").is_ok());
+    /// ```
     pub fn eci(mut self, assignment: u32) -> Self {
         self.eci = Some(assignment);
         self
     }
 
     /// Encodes `data` in the size allowed that has the smallest area and holds them.
+    ///
+    /// ```
+    /// use qr_core::{Level, RmqrEncoder};
+    ///
+    /// let symbol = RmqrEncoder::new(Level::M).encode("123")?;
+    /// let modules = symbol.modules();
+    /// assert_eq!((modules.width(), modules.height()), (27, 11));
+    /// # Ok::<(), qr_core::EncoderError>(())
+    /// ```
     ///
     /// # Errors
     /// [`EncoderError`] as by [`Encoder::encode`]. Bits are those of the largest size allowed, and

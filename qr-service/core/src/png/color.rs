@@ -10,6 +10,13 @@ use crate::modules::Modules;
 use crate::raster::{Layout, Line, Raster, RasterError};
 
 /// The colours of a PNG.
+///
+/// ```
+/// use qr_core::{Color, Palette};
+///
+/// let palette = Palette { dark: Color::rgb(0, 51, 102), light: Color::TRANSPARENT };
+/// assert_eq!(palette.dark.alpha, 255);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
     /// The dark modules.

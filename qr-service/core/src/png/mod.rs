@@ -37,6 +37,15 @@ const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 /// Appends the PNG of `symbol` to `out`: `raster.size_px` pixels a side, the symbol centred, all
 /// modules the same whole number of pixels.
 ///
+/// ```
+/// use qr_core::{Level, Raster, encode, write_png};
+///
+/// let mut png = Vec::new();
+/// write_png(&encode("text", Level::M)?, &Raster::SERVICE, &mut png)?;
+/// assert!(png.starts_with(b"\x89PNG"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
 pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), RasterError> {

@@ -5,6 +5,13 @@ use std::fmt;
 use crate::modules::Modules;
 
 /// How to draw for print: black ink alone (K of CMYK), and no background.
+///
+/// ```
+/// use qr_core::Print;
+///
+/// let label = Print { width_mm: 12.5, ..Print::default() };
+/// assert_eq!(label.margin_modules, 4);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Print {
     /// Width of the quiet zone, in modules.
@@ -21,6 +28,13 @@ impl Default for Print {
 }
 
 /// Why a symbol cannot be drawn for print.
+///
+/// ```
+/// assert_eq!(
+///     qr_core::PrintError::Width { width_mm: 0.5 }.to_string(),
+///     "a width of 0.5 mm is not within 1 to 5080",
+/// );
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PrintError {
@@ -53,6 +67,10 @@ pub(super) struct Page {
 
 impl Print {
     /// The widest page, in millimetres: PDF's limit is 14400 points.
+    ///
+    /// ```
+    /// assert_eq!(qr_core::Print::MAX_MM / 25.4 * 72.0, 14400.0);
+    /// ```
     pub const MAX_MM: f64 = 5080.0;
 
     pub(super) fn page(&self, modules: &Modules<'_>) -> Result<Page, PrintError> {

@@ -7,6 +7,17 @@ use crate::color::Color;
 use crate::modules::Modules;
 
 /// How to draw an SVG.
+///
+/// ```
+/// use qr_core::{Color, Level, Svg, encode, write_svg};
+///
+/// let symbol = encode("text", Level::M)?;
+/// let mut svg = String::new();
+/// let dark = Color::rgb(0, 51, 102);
+/// write_svg(&symbol, &Svg { dark, light: Color::TRANSPARENT, ..Svg::default() }, &mut svg);
+/// assert!(svg.contains("#036") && svg.len() > 500);
+/// # Ok::<(), qr_core::EncodeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Svg<'a> {
     /// Width of the quiet zone, in modules.

@@ -1,4 +1,4 @@
-// Writes the pixels of PNG files as Chromium shows them to stdout: one byte of grey per pixel.
+// Writes the pixels of PNG and SVG files as Chromium shows them to stdout: one byte of grey per pixel.
 // The first argument is the folder whose node_modules have playwright-core.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,7 +20,8 @@ const browser = await chromium.launch({
 try {
   const page = await browser.newPage();
   for (const path of paths) {
-    const source = `data:image/png;base64,${readFileSync(path).toString('base64')}`;
+    const type = path.endsWith('.svg') ? 'image/svg+xml' : 'image/png';
+    const source = `data:${type};base64,${readFileSync(path).toString('base64')}`;
     const grey = await page.evaluate(async (source) => {
       const image = new Image();
       image.src = source;

@@ -1,6 +1,6 @@
 //! The interface without its pointers.
 
-use qr_core::{EncodeError, GenerateError, Level, Raster, RasterError};
+use qr_core::{GenerateError, Level, Raster, RasterError};
 
 /// Why there is no picture, as `generate` returns it: the numbers of `qr.h`, negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +25,9 @@ pub(crate) enum Failure {
 impl From<GenerateError> for Failure {
     fn from(error: GenerateError) -> Self {
         match error {
-            GenerateError::Encode(EncodeError::TooLong) => Failure::TextTooLong,
+            GenerateError::Encode(_) => Failure::TextTooLong,
             GenerateError::Raster(RasterError::TooSmall { .. }) => Failure::SizeTooSmall,
-            GenerateError::Raster(RasterError::TooLarge) => Failure::SizeTooLarge,
+            _ => Failure::SizeTooLarge,
         }
     }
 }
