@@ -53,7 +53,7 @@ impl MicroSymbol {
     /// Version, 1 for M1 to 4 for M4.
     ///
     /// ```
-    /// use qr_core::{MicroEncoder};
+    /// use qr_core::MicroEncoder;
     ///
     /// assert_eq!(MicroEncoder::new(None).encode("123456")?.version(), 2);
     /// # Ok::<(), qr_core::EncoderError>(())
@@ -78,7 +78,7 @@ impl MicroSymbol {
     /// Mask pattern reference, 0 to 3.
     ///
     /// ```
-    /// use qr_core::{MicroEncoder};
+    /// use qr_core::MicroEncoder;
     ///
     /// assert!(MicroEncoder::new(None).encode("12345")?.mask() < 4);
     /// # Ok::<(), qr_core::EncoderError>(())
@@ -90,7 +90,7 @@ impl MicroSymbol {
     /// The modules: 11, 13, 15 or 17 a side.
     ///
     /// ```
-    /// use qr_core::{MicroEncoder};
+    /// use qr_core::MicroEncoder;
     ///
     /// assert_eq!(MicroEncoder::new(None).encode("12345")?.modules().width(), 11);
     /// # Ok::<(), qr_core::EncoderError>(())

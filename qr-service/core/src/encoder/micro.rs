@@ -36,7 +36,7 @@ impl MicroEncoder {
     /// level. M2 and M3 have levels L and M, M4 has L, M and Q; there is no H.
     ///
     /// ```
-    /// use qr_core::{MicroEncoder};
+    /// use qr_core::MicroEncoder;
     ///
     /// let any = MicroEncoder::new(None).encode("123")?;
     /// assert_eq!((any.version(), any.level()), (1, None));
@@ -49,7 +49,7 @@ impl MicroEncoder {
     /// The versions allowed, within 1 for M1 to 4 for M4.
     ///
     /// ```
-    /// use qr_core::{MicroEncoder};
+    /// use qr_core::MicroEncoder;
     ///
     /// let symbol = MicroEncoder::new(None).versions(4..=4).encode("123")?;
     /// assert_eq!(symbol.version(), 4);
@@ -63,7 +63,7 @@ impl MicroEncoder {
     /// The mask pattern reference, 0 to 3, instead of the mask with the best score.
     ///
     /// ```
-    /// use qr_core::{MicroEncoder};
+    /// use qr_core::MicroEncoder;
     ///
     /// assert_eq!(MicroEncoder::new(None).mask(3).encode("123")?.mask(), 3);
     /// # Ok::<(), qr_core::EncoderError>(())
