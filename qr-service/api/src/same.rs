@@ -59,7 +59,7 @@ fn is_text(asked: &[u8], read: &[u8]) -> bool {
 /// The same for a part of a text, unless it `is_whole`.
 fn is_part_of_text(asked: &[u8], read: &[u8], is_whole: bool) -> bool {
     let Ok(text) = std::str::from_utf8(asked) else { return read == asked };
-    let chars: Vec<Forms> = text.char_indices().map(|(at, c)| forms(text, at, c)).collect();
+    let chars: Vec<Forms<'_>> = text.char_indices().map(|(at, c)| forms(text, at, c)).collect();
     let starts = if is_whole { 1 } else { chars.len() };
     (0..starts).any(|start| fits(&chars[start..], read, is_whole))
 }
