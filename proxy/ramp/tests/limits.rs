@@ -320,10 +320,28 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
 #[test]
 fn costly_routes_are_limited_by_address_and_never_fall_back() {
     let place = Place::new();
-    let answers: Vec<(u16, String)> = (0..100).map(|_| place.get("/v1/qr?text=a")).collect();
-    assert!(answers[..40].iter().all(|answer| *answer == (200, "new".to_owned())), "{answers:?}");
-    let refused = answers.iter().filter(|(status, _)| *status == 429).count();
-    assert!(refused > 0, "{answers:?}");
+    for path in ["/v1/qr?text=a&dark=036", "/v1/qr.pdf?text=a", "/v1/qr?text=a&d%61rk=036"] {
+        // Of each address of its own.
+        let from = Ipv4Addr::new(127, 0, 1, path.len() as u8);
+        let asked = |_| ask(&mut connect(&place, from), &format!("GET {path}"), "", "");
+        let answers: Vec<(u16, String, String)> = (0..100).map(asked).collect();
+        assert!(answers[..40].iter().all(|(status, ..)| *status == 200), "{path}: {answers:?}");
+        let refused = answers.iter().find(|(status, ..)| *status == 429);
+        let (_, head, body) = refused.unwrap_or_else(|| panic!("{path}: {answers:?}"));
+        assert_eq!(header(head, "content-type"), "application/problem+json");
+        assert_eq!(header(head, "retry-after"), "1");
+        assert_eq!(header(head, "access-control-allow-origin"), "*");
+        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(problem["status"], 429);
+    }
+    // What costs no more than /qrcode has a larger limit.
+    for path in ["/v1/qr?text=a", "/v1/qr.svg?text=a&margin=0", "/v1/", "/v1/docs"] {
+        let from = Ipv4Addr::new(127, 0, 2, path.len() as u8);
+        for _ in 0..100 {
+            let (status, ..) = ask(&mut connect(&place, from), &format!("GET {path}"), "", "");
+            assert_eq!(status, 200, "{path}");
+        }
+    }
     let mut other = connect(&place, Ipv4Addr::new(127, 0, 0, 9));
     assert_eq!(ask(&mut other, "GET /v1/qr?text=a", "", "").0, 200);
 }

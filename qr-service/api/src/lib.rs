@@ -18,6 +18,7 @@ mod payload;
 mod pool;
 mod reader;
 mod routes;
+mod same;
 mod sheet;
 mod upload;
 mod verify;

@@ -44,6 +44,8 @@ pub(crate) struct Found {
     pub(crate) text: String,
     /// Index and count of structured append, from 0.
     pub(crate) part: Option<(i32, i32)>,
+    /// The XOR of the whole message's bytes, with structured append.
+    pub(crate) parity: Option<u8>,
     /// The corners in pixels: top left, top right, bottom right, bottom left, as the symbol is turned.
     pub(crate) corners: Vec<(f64, f64)>,
 }
@@ -138,6 +140,7 @@ impl Reading<'_> {
 
 fn found(kind: Kind, bits: &BitMatrix, decoded: &DecoderResult<bool>, corners: &[Point]) -> Found {
     let append = decoded.structuredAppend();
+    let part = (append.count > 1 || append.index > 0).then_some((append.index, append.count));
     Found {
         kind,
         version: match kind {
@@ -148,7 +151,8 @@ fn found(kind: Kind, bits: &BitMatrix, decoded: &DecoderResult<bool>, corners: &
         level: decoded.ecLevel().to_owned(),
         bytes: decoded.content().bytes().to_vec(),
         text: decoded.text(),
-        part: (append.count > 1 || append.index > 0).then_some((append.index, append.count)),
+        part,
+        parity: part.and_then(|_| append.id.parse().ok()),
         corners: corners.iter().map(|point| (f64::from(point.x), f64::from(point.y))).collect(),
     }
 }

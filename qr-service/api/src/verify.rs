@@ -10,9 +10,10 @@ use crate::artwork::{Artwork, Pixels};
 use crate::fault::{Code, Fault};
 use crate::options::{FinderShape, Kind, Shape};
 use crate::picture::over_white;
-use crate::plan::{Colors, Content, Fit, Look, PicturePlan, Plan, SymbolPlan};
-use crate::reader::{self, Found, Picture};
-use crate::symbol::AnySymbol;
+use crate::plan::{Colors, Fit, Look, PicturePlan, Plan};
+use crate::reader::{self, Picture};
+use crate::same::is_same;
+use crate::symbol::{AnySymbol, Encoded};
 
 /// Pixels a module from which more show nothing new to a decoder. Larger pictures are decoded with as
 /// many, so the check takes bounded memory: 0.9 MB for the largest symbol.
@@ -55,7 +56,7 @@ pub(crate) fn is_needed(plan: &Plan, symbol: &AnySymbol) -> bool {
 /// Why nobody could read it.
 pub(crate) fn check(
     plan: &Plan,
-    symbol: &AnySymbol,
+    encoded: &Encoded,
     art: Option<&Artwork<'_>>,
 ) -> Result<(), Fault> {
     let colors = match &plan.picture {
@@ -63,7 +64,7 @@ pub(crate) fn check(
         _ => Colors::PLAIN,
     };
     let greys = check_contrast(colors)?;
-    let modules = symbol.modules();
+    let modules = encoded.symbol.modules();
     let scale = seen_scale(plan, modules);
     let kind = plan.symbol.kind();
     let reads_at = |scale: f64| {
@@ -72,7 +73,7 @@ pub(crate) fn check(
             None => render(modules, scale, greys, kind),
         };
         let found = reader::read(&picture, &[kind], 1);
-        found.first().is_some_and(|found| is_same(found, plan, symbol))
+        found.first().is_some_and(|found| is_same(found, plan, encoded))
     };
     let Look { shape, finders, .. } = plan.look;
     let has_shapes = (shape, finders) != (Shape::Square, FinderShape::Square);
@@ -198,21 +199,6 @@ fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
         covered.map(share).filter(|(_, share)| *share > 0.0).collect()
     };
     (0..pixels).map(span).collect()
-}
-
-/// Whether it is the symbol that was asked for. Kanji and FNC1 come back otherwise than they went in.
-fn is_same(found: &Found, plan: &Plan, symbol: &AnySymbol) -> bool {
-    use crate::options::Mode::{AutoKanji, Kanji};
-    let is_recoded = matches!(plan.symbol.mode(), Kanji | AutoKanji)
-        || matches!(
-            plan.symbol,
-            SymbolPlan::Qr { gs1: true, .. } | SymbolPlan::Qr { part: Some(_), .. }
-        );
-    let asked = match &plan.content {
-        Content::Text(text) => text.as_bytes(),
-        Content::Bytes(bytes) => bytes,
-    };
-    found.version == symbol.version() && (is_recoded || found.bytes == asked)
 }
 
 fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use utoipa::PartialSchema;
 
 use crate::fault::{Code, Fault};
-use crate::options::{LevelName, Options};
+use crate::options::{self, LevelName, Mode, Options};
 use crate::parameters::Schema;
 
 /// Fields of one kind of payload.
@@ -46,7 +46,7 @@ pub(crate) struct Kind {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Preset {
     None,
-    /// EPC069-12: level M, version 13 at most.
+    /// EPC069-12: [`preset_payment`].
     Epc,
     /// FNC1 in first position.
     Gs1,
@@ -145,20 +145,47 @@ impl Kind {
         match self.preset {
             Preset::None => {}
             Preset::Gs1 => options.gs1 = Some(true),
-            Preset::Epc => {
-                if options.level.is_some_and(|level| level != LevelName::M) {
-                    let fault = Fault::new("level", Code::NotAllowed, "a payment has level M");
-                    faults.push(fault.allowed(["M"]));
-                }
-                if options.version_max.is_some_and(|version| version > 13) {
-                    let detail = "a payment has at most version 13";
-                    faults.push(Fault::new("version_max", Code::OutOfRange, detail).at_most(13));
-                }
-                options.version_max = options.version_max.or(Some(13));
-                options.level = Some(LevelName::M);
-            }
+            Preset::Epc => preset_payment(options, faults),
         }
     }
+}
+
+/// Sets what EPC069-12 says of the symbol: QR, level M, version 13 at most, byte mode. What contradicts it is
+/// a fault, and set aside, so that nothing else is found wrong because of it.
+fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>) {
+    let mut refuse = |name, detail: &'static str, allowed: &'static str| {
+        faults.push(Fault::new(name, Code::NotAllowed, detail).allowed([allowed]));
+    };
+    if options.level.is_some_and(|level| level != LevelName::M) {
+        refuse("level", "a payment has level M", "M");
+    }
+    if options.boost.take() == Some(true) {
+        refuse("boost", "a payment has level M, also where there is room for more", "false");
+    }
+    if options.kind.take().is_some_and(|kind| kind != options::Kind::Qr) {
+        refuse("kind", "a payment is a QR code", "qr");
+    }
+    if options.mode.is_some_and(|mode| !matches!(mode, Mode::Auto | Mode::Byte)) {
+        refuse("mode", "a payment is in byte mode", "byte");
+    }
+    if options.gs1.take() == Some(true) {
+        refuse("gs1", "a payment is no GS1 element string", "false");
+    }
+    if options.part.take().is_some() {
+        let detail = "a payment is one symbol";
+        faults.push(Fault::new("part", Code::Contradictory, detail));
+    }
+    for (name, version) in
+        [("version_min", &mut options.version_min), ("version_max", &mut options.version_max)]
+    {
+        if version.is_some_and(|version| version > 13) {
+            let detail = "a payment has at most version 13";
+            faults.push(Fault::new(name, Code::OutOfRange, detail).at_most(13));
+            *version = None;
+        }
+    }
+    options.version_max = options.version_max.or(Some(13));
+    (options.level, options.mode) = (Some(LevelName::M), Some(Mode::Byte));
 }
 
 /// Escapes each of `special` in `text` with a backslash.

@@ -51,7 +51,9 @@ impl Payload for Wifi {
         };
         text.push_str(&format!("S:{};", value(&self.ssid)));
         if let Some(password) = &self.password {
-            text.push_str(&format!("P:{};", value(password)));
+            let is_key = is_key(security, password);
+            let written = if is_key { password.clone() } else { value(password) };
+            text.push_str(&format!("P:{written};"));
         }
         if self.hidden == Some(true) {
             text.push_str("H:true;");
@@ -68,21 +70,30 @@ fn value(text: &str) -> String {
     if is_hex { format!("\"{escaped}\"") } else { escaped }
 }
 
+/// Whether the password is the key itself in hexadecimal: a PSK or a WEP key. It is written as it is, since
+/// Android and the readers made from zxing's take what is in quotes for a passphrase, and so hash it.
+fn is_key(security: Security, password: &str) -> bool {
+    let is_long_enough = match security {
+        Security::Wpa => password.len() == 64,
+        Security::Wep => matches!(password.len(), 10 | 26),
+        Security::NoPass => false,
+    };
+    is_long_enough && password.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn check_password(security: Security, password: Option<&str>) -> Option<Fault> {
     let fault = |code, detail: &str| Some(Fault::new("password", code, detail));
-    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_ascii = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     match (security, password) {
         (Security::NoPass, None) => None,
         (Security::NoPass, Some(_)) => fault(Code::Contradictory, "an open network has none"),
         (_, None) => fault(Code::Missing, "only an open network has none"),
-        (Security::Wpa, Some(text)) if text.len() == 64 && is_hex(text) => None,
+        (_, Some(text)) if is_key(security, text) => None,
         (Security::Wpa, Some(text)) if (8..=63).contains(&text.len()) && is_ascii(text) => None,
         (Security::Wpa, Some(_)) => {
             fault(Code::OutOfRange, "use 8 to 63 characters of ASCII, or 64 hexadecimal digits")
         }
         (Security::Wep, Some(text)) if matches!(text.len(), 5 | 13) && is_ascii(text) => None,
-        (Security::Wep, Some(text)) if matches!(text.len(), 10 | 26) && is_hex(text) => None,
         (Security::Wep, Some(_)) => {
             fault(Code::OutOfRange, "use 5 or 13 characters, or 10 or 26 hexadecimal digits")
         }
@@ -100,6 +111,28 @@ mod tests {
         assert_eq!(composed::<super::Wifi>(r#"{"ssid": "net"}"#), "WIFI:T:nopass;S:net;;");
         let hidden = r#"{"ssid": "ä", "password": "secret42!", "hidden": true}"#;
         assert_eq!(composed::<super::Wifi>(hidden), "WIFI:T:WPA;S:ä;P:secret42!;H:true;;");
+    }
+
+    #[test]
+    fn keys_in_hexadecimal_are_not_quoted() {
+        let password = |security: &str, password: &str| {
+            let fields =
+                format!(r#"{{"ssid": "n", "password": "{password}", "security": "{security}"}}"#);
+            let text = composed::<super::Wifi>(&fields);
+            let prefix = format!("WIFI:T:{security};S:n;P:");
+            text.strip_prefix(&prefix).unwrap().strip_suffix(";;").unwrap().to_owned()
+        };
+        let psk = "0123456789abcdefABCDEF0123456789".repeat(2);
+        for (security, key) in [("WPA", &*psk), ("WEP", &psk[..10]), ("WEP", &psk[..26])] {
+            assert_eq!(password(security, key), key, "{security}");
+        }
+        // Passphrases of digits, also such as have a WEP key's length.
+        for passphrase in [&psk[..8], &psk[..10], &psk[..26], &psk[..62]] {
+            assert_eq!(password("WPA", passphrase), format!("\"{passphrase}\""));
+        }
+        assert_eq!(password("WEP", "abcde"), "abcde");
+        let name = composed::<super::Wifi>(r#"{"ssid": "ABCD"}"#);
+        assert_eq!(name, r#"WIFI:T:nopass;S:"ABCD";;"#);
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
     let mut plan = Plan::clone(&label.plan);
     let width = layout.width_mm(encoded.symbol.modules(), plan.margin);
     plan.picture = PicturePlan::Pdf { width: Millimetres(width) };
-    verify::check(&plan, &encoded.symbol, None).map_err(|fault| {
+    verify::check(&plan, &encoded, None).map_err(|fault| {
         let fault = Fault::new(plan.content.parameter(), Code::Unreadable, fault.detail);
         refuse(fault.suggest("use fewer rows and columns, a lower level, or less text"))
     })

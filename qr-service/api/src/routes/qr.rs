@@ -250,7 +250,7 @@ fn make_picture(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
     let art = Artwork::of(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
     let bytes = draw(plan, &encoded, art.as_ref()).map_err(refuse)?;
     if is_new && verify::is_needed(plan, &encoded.symbol) {
-        verify::check(plan, &encoded.symbol, art.as_ref()).map_err(refuse)?;
+        verify::check(plan, &encoded, art.as_ref()).map_err(refuse)?;
     }
     Ok(Made { bytes, described: Described::of(plan, &encoded) })
 }

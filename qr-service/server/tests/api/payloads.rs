@@ -78,6 +78,50 @@ fn fields_and_options_are_checked_together() {
 }
 
 #[test]
+fn a_payment_is_of_the_level_version_and_mode_that_banks_read() {
+    let service = start(&[]);
+    let payment = |option: &str, value: Value| {
+        let mut fields = json!({"beneficiary": "W", "iban": "DE33100205000001194700"});
+        fields[option] = value;
+        post_json(service.addr, "/v1/payload/epc", &fields)
+    };
+    for (option, value, fault) in [
+        ("boost", json!(true), "boost not-allowed"),
+        ("kind", json!("micro"), "kind not-allowed"),
+        ("kind", json!("rmqr"), "kind not-allowed"),
+        ("mode", json!("numeric"), "mode not-allowed"),
+        ("mode", json!("auto-kanji"), "mode not-allowed"),
+        ("gs1", json!(true), "gs1 not-allowed"),
+        ("part", json!(1), "part contradictory"),
+        ("version_min", json!(14), "version_min out-of-range"),
+        ("version_max", json!(14), "version_max out-of-range"),
+    ] {
+        let answer = payment(option, value);
+        assert_eq!((answer.status, answer.faults()), (400, vec![fault.to_owned()]), "{option}");
+    }
+    let plain = payment("level", json!("M"));
+    assert_eq!(plain.header("qr-level"), Some("M"));
+    for (option, value) in [
+        ("boost", json!(false)),
+        ("kind", json!("qr")),
+        ("mode", json!("byte")),
+        ("gs1", json!(false)),
+        ("version_max", json!(13)),
+    ] {
+        let answer = payment(option, value);
+        assert_eq!((answer.status, &answer.body), (200, &plain.body), "{option}");
+    }
+    // The longest that the standard allows takes the largest version.
+    let long = json!({
+        "beneficiary": "W".repeat(70), "iban": "DE33100205000001194700", "amount": "999999999.99",
+        "remittance": "r".repeat(140), "information": "i".repeat(47), "bic": "BFSWDE33BER",
+    });
+    let answer = post_json(service.addr, "/v1/payload/epc", &long);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.header("qr-version"), Some("13"));
+}
+
+#[test]
 fn secrets_are_in_no_log() {
     let mut service = start(&[("QR_ACCESS_LOG", "all"), ("QR_LOG_LEVEL", "trace")]);
     let fields = json!({"ssid": "sesame", "password": "open sesame"});

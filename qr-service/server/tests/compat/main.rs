@@ -14,7 +14,11 @@ mod show;
 #[allow(dead_code, reason = "the API's tests use all of it")]
 mod support;
 
-use crate::support::{get, start};
+use std::io::BufReader;
+
+use service_kit::testing::connect;
+
+use crate::support::{get, send, start};
 
 #[test]
 fn without_the_switch_there_are_no_such_paths() {
@@ -83,4 +87,35 @@ fn requests_are_counted_as_such_and_no_log_has_their_text() {
     service.wait();
     let log = service.rest_of_log();
     assert!(log.contains("\"route\":\"/v1/\"") && !log.contains("sesame"), "{log}");
+}
+
+#[test]
+fn a_picture_that_the_client_has_is_not_sent_again() {
+    let service = start(&[("QR_COMPAT", "goqr,quickchart,google")]);
+    for path in [
+        "/v1/create-qr-code/?data=",
+        "/qr?text=",
+        "/qr?format=svg&text=",
+        "/chart?cht=qr&chs=150x150&chl=",
+    ] {
+        let first = get(service.addr, &format!("{path}a"));
+        let tag = first.header("etag").unwrap();
+        assert!(tag.starts_with('"') && tag.len() == 18, "{tag}");
+        let again = |text: &str| {
+            let known = format!("If-None-Match: {tag}\r\n");
+            let stream = &mut BufReader::new(connect(service.addr));
+            send(stream, "GET", &format!("{path}{text}"), &known, b"")
+        };
+        let known = again("a");
+        assert_eq!((known.status, known.body.len()), (304, 0), "{path}");
+        for name in ["etag", "cache-control"] {
+            assert_eq!(known.header(name), first.header(name), "{path} {name}");
+        }
+        let other = again("b");
+        assert_eq!(other.status, 200, "{path}");
+        assert_ne!(other.header("etag"), Some(tag), "{path}");
+        // A refusal has no tag.
+        let refused = get(service.addr, path);
+        assert_eq!((refused.status, refused.header("etag")), (400, None), "{path}");
+    }
 }

@@ -139,7 +139,7 @@ pub(super) fn draw(options: &Options, picture: &Picture) -> Result<Vec<u8>, Wron
 
 fn check(plan: &Plan, encoded: &Encoded) -> Result<(), Wrong> {
     if verify::is_needed(plan, &encoded.symbol) {
-        verify::check(plan, &encoded.symbol, None)?;
+        verify::check(plan, encoded, None)?;
     }
     Ok(())
 }

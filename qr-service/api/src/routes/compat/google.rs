@@ -15,7 +15,7 @@ use super::super::bodies::{in_time, read_whole};
 use super::asked::{Asked, Plus, text};
 use super::drawing::{MAX_SIZE_PX, Picture, Wrong, draw, symbol};
 use super::raster::{PixelFormat, Place};
-use super::{MAX_BODY_BYTES, with_body};
+use super::{Client, MAX_BODY_BYTES, with_body};
 use crate::fault::Refusal;
 use crate::options::{Bytes, LevelName, Mode, Options};
 
@@ -32,6 +32,7 @@ pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Res
 }
 
 async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
+    let client = Client::of(&request);
     let (parts, body) = request.into_parts();
     let query = Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
     let asked = match parts.method {
@@ -48,12 +49,7 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
         draw(&options, &picture)
     });
     Ok(match made.await? {
-        Ok(picture) => {
-            let mut response = with_body(StatusCode::OK, "image/png", picture);
-            let cache = HeaderValue::from_static("public, max-age=86400");
-            response.headers_mut().insert(CACHE_CONTROL, cache);
-            response
-        }
+        Ok(picture) => client.answer("image/png", picture, "public, max-age=86400"),
         Err(wrong) => refuse(StatusCode::BAD_REQUEST, &wrong.line(&NAMES)),
     })
 }

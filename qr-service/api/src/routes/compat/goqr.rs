@@ -13,7 +13,7 @@ use super::super::Api;
 use super::asked::{Asked, Plus, text};
 use super::drawing::{Picture, Wrong, draw};
 use super::raster::{PixelFormat, Place};
-use super::{MAX_BODY_BYTES, with_body};
+use super::{Client, MAX_BODY_BYTES, with_body};
 use crate::fault::Refusal;
 use crate::options::{Bytes, Ink, LevelName, Options};
 
@@ -38,6 +38,7 @@ pub(super) async fn create(State(api): State<Arc<Api>>, request: Request) -> Res
 }
 
 async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
+    let client = Client::of(&request);
     let asked = match asked(request, MAX_BODY_BYTES).await? {
         Ok(asked) => asked,
         Err(refused) => return Ok(refused),
@@ -47,12 +48,7 @@ async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
         Ok::<_, Wrong>((picture.content_type(), draw(&options, &picture)?))
     });
     Ok(match made.await? {
-        Ok((media, picture)) => {
-            let mut response = with_body(StatusCode::OK, media, picture);
-            let cache = HeaderValue::from_static("public, max-age=86400");
-            response.headers_mut().insert(CACHE_CONTROL, cache);
-            response
-        }
+        Ok((media, picture)) => client.answer(media, picture, "public, max-age=86400"),
         Err(wrong) => refuse(&wrong),
     })
 }

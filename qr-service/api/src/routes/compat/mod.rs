@@ -30,8 +30,10 @@ use axum::middleware::{Next, from_fn, map_response};
 use axum::response::Response;
 use axum::routing::any;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST};
-use http::{HeaderValue, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use service_kit::{is_known, not_modified};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::Api;
 
@@ -125,6 +127,33 @@ impl HostRoutes {
         let name = host.unwrap_or_default().rsplit('@').next().unwrap_or_default();
         let name = name.split(':').next().unwrap_or_default();
         name.eq_ignore_ascii_case(&self.name)
+    }
+}
+
+/// What a client says of the picture that it has.
+struct Client {
+    method: Method,
+    headers: HeaderMap,
+}
+
+impl Client {
+    fn of(request: &Request) -> Self {
+        Client { method: request.method().clone(), headers: request.headers().clone() }
+    }
+
+    /// The answer with a picture: 304 if the client has it. The strong tag is of the picture's bytes, since
+    /// these services read one request in many ways.
+    fn answer(&self, media: &'static str, picture: Vec<u8>, cache: &'static str) -> Response {
+        let cache = HeaderValue::from_static(cache);
+        let tag = HeaderValue::from_str(&format!("\"{:016x}\"", xxh3_64(&picture))).ok();
+        let tag = tag.filter(|_| matches!(self.method, Method::GET | Method::HEAD));
+        if let Some(tag) = tag.clone().filter(|tag| is_known(&self.headers, tag)) {
+            return not_modified(&self.method, tag, cache);
+        }
+        let mut response = with_body(StatusCode::OK, media, picture);
+        response.headers_mut().insert(CACHE_CONTROL, cache);
+        response.headers_mut().extend(tag.map(|tag| (ETAG, tag)));
+        response
     }
 }
 

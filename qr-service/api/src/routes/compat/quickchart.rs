@@ -14,7 +14,7 @@ use super::super::bodies::{in_time, read_whole};
 use super::asked::{Asked, Plus, text};
 use super::drawing::{MAX_SIZE_PX, Picture, Wrong, draw};
 use super::raster::{PixelFormat, Place, cross};
-use super::{MAX_BODY_BYTES, with_body};
+use super::{Client, MAX_BODY_BYTES, with_body};
 use crate::fault::Refusal;
 use crate::options::{Ink, LevelName, Mode, Options};
 
@@ -43,6 +43,7 @@ pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Res
 }
 
 async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
+    let client = Client::of(&request);
     let (parts, body) = request.into_parts();
     let asked = match parts.method {
         Method::GET | Method::HEAD => {
@@ -66,9 +67,8 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
         Ok(made) => made,
         Err(wrong) => return Ok(refuse(&wrong)),
     };
-    let mut response = with_body(StatusCode::OK, media, picture);
+    let mut response = client.answer(media, picture, "public, max-age=604800");
     let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=604800"));
     if media == "image/svg+xml" {
         let policy = HeaderValue::from_static("default-src 'none'; sandbox");
         headers.insert(CONTENT_SECURITY_POLICY, policy);
