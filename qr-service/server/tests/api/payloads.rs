@@ -100,7 +100,7 @@ fn a_payment_is_of_the_level_version_and_mode_that_banks_read() {
         assert_eq!((answer.status, answer.faults()), (400, vec![fault.to_owned()]), "{option}");
     }
     let plain = payment("level", json!("M"));
-    assert_eq!(plain.header("qr-level"), Some("M"));
+    assert_eq!(plain.header("x-qr-level"), Some("M"));
     for (option, value) in [
         ("boost", json!(false)),
         ("kind", json!("qr")),
@@ -118,7 +118,7 @@ fn a_payment_is_of_the_level_version_and_mode_that_banks_read() {
     });
     let answer = post_json(service.addr, "/v1/payload/epc", &long);
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(answer.header("qr-version"), Some("13"));
+    assert_eq!(answer.header("x-qr-version"), Some("13"));
 }
 
 #[test]
