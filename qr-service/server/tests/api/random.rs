@@ -1,131 +1,158 @@
-//! Random requests.
+//! Random requests over all options: each gets a picture that two decoders read, or the reason why not.
 
+mod drawn;
+mod requests;
+
+use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::net::TcpStream;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use judge::decode::{Pixels, decode_pixels};
+use resvg::usvg::roxmltree::Document;
 use service_kit::testing::connect;
 
-use crate::support::{
-    Answer, LOGO, encode, of_png, of_rows, of_svg, padded, read, rows_of, send, start,
-};
+use crate::support::{Answer, Picture, get, padded, read, send, start};
+use drawn::draw;
+use requests::{Request, names, random_request};
 
-/// A value for a parameter: often right, sometimes at a limit or beyond it.
-fn random_query(random: &mut fastrand::Rng) -> (String, Vec<u8>, &'static str) {
-    let pick =
-        |random: &mut fastrand::Rng, values: &[&'static str]| values[random.usize(..values.len())];
-    let letters =
-        pick(random, &["0123456789", "AZ $%*+-./:19", "abc&=%#/?", "äß€漢字", "\u{0}\u{1d}~"]);
-    let letters: Vec<char> = letters.chars().collect();
-    let most = pick(random, &["10", "40", "200", "1200"]).parse().unwrap();
-    let length = random.usize(1..most);
-    let text: String = (0..length).map(|_| letters[random.usize(..letters.len())]).collect();
-    let format = pick(random, &["png", "svg", "png", "svg", "txt", "json", "pdf", "eps"]);
-    let kind = pick(random, &["qr", "qr", "qr", "micro", "rmqr"]);
-    let mut query = format!("/v1/qr.{format}?text={}&kind={kind}", encode(&text));
-    let others: [(&str, &[&'static str]); 20] = [
-        ("level", &["L", "M", "Q", "H"]),
-        ("boost", &["true", "false"]),
-        ("version_min", &["1", "3", "10", "40"]),
-        ("version_max", &["1", "4", "20", "40"]),
-        ("rmqr_height", &["7", "11", "17"]),
-        ("rmqr_width", &["27", "77", "139"]),
-        ("mask", &["0", "3", "7"]),
-        ("mode", &["auto", "byte", "numeric", "kanji", "auto-kanji", "alphanumeric"]),
-        ("eci", &["26", "3", "0"]),
-        ("gs1", &["true"]),
-        ("margin", &["0", "1", "4", "20"]),
-        ("size", &["21", "60", "200", "1001", "4096"]),
-        ("scale", &["1", "2", "3", "10"]),
-        ("width_mm", &["1", "5", "20.5", "400"]),
-        ("dark", &["000", "036", "f00", "777", "0008"]),
-        ("light", &["fff", "0000", "ffe", "999"]),
-        ("shape", &["square", "dots", "rounded"]),
-        ("finder_shape", &["square", "rounded", "circle"]),
-        ("logo", &[LOGO, LOGO, LOGO, "https://example.com/logo.png"]),
-        ("logo_size", &["0.1", "0.25", "0.5"]),
-    ];
-    for (name, values) in others {
-        if random.u8(..) < 30 {
-            query.push_str(&format!("&{name}={}", encode(pick(random, values))));
-        }
-    }
-    (query, text.into_bytes(), kind)
+#[test]
+fn random_requests_have_every_parameter() {
+    let service = start(&[]);
+    let description = get(service.addr, "/v1/openapi.json").json();
+    let parameters = description["paths"]["/v1/qr"]["get"]["parameters"].as_array().unwrap();
+    let mut described: Vec<&str> =
+        parameters.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    let mut generated = names();
+    described.sort_unstable();
+    generated.sort_unstable();
+    assert_eq!(generated, described);
 }
 
 #[test]
-fn a_random_request_gets_a_picture_that_decodes_or_a_reason() {
-    let requests = std::env::var("REQUESTS").map_or(2000, |count| count.parse().unwrap());
+fn a_random_request_gets_a_picture_that_two_decoders_read_or_a_reason() {
+    let requests = std::env::var("REQUESTS").map_or(1000, |count| count.parse().unwrap());
     let service = start(&[]);
     let mut random = fastrand::Rng::with_seed(17);
     let mut stream = BufReader::new(connect(service.addr));
-    let (mut pictures, mut refusals, mut twice) = (0, 0, 0);
+    let mut counts = BTreeMap::<String, u32>::new();
+    let mut count = |what: &str| *counts.entry(what.to_owned()).or_default() += 1;
     for _ in 0..requests {
-        let (query, text, kind) = random_query(&mut random);
-        // Once more while the machine is too busy for it.
-        let answer = loop {
-            let answer = send(&mut stream, "GET", &query, "", b"");
-            if answer.status != 503 {
-                break answer;
+        let request = random_request(&mut random);
+        match ask(&mut stream, &request) {
+            answer if answer.status == 200 => {
+                count("pictures");
+                count(request.format);
+                let picture = check_picture(&request, &answer);
+                count(read_again(&mut stream, &request, &answer, &picture));
             }
-        };
-        match answer.status {
-            200 => {
-                pictures += 1;
-                check_picture(&query, &answer, &text, kind);
-                if pictures % 16 == 0 && is_plain_to_read(&query, &answer, &text) {
-                    twice += 1;
-                    check_decoded(&mut stream, &query, &answer, &text);
-                }
+            answer if [400, 422].contains(&answer.status) => {
+                count("refusals");
+                assert!(!answer.faults().is_empty(), "{request:?}");
             }
-            400 | 422 => {
-                refusals += 1;
-                assert!(!answer.faults().is_empty(), "{query}");
-            }
-            status => panic!("{status} to {query}: {answer:?}"),
+            answer => panic!("{} to {request:?}: {answer:?}", answer.status),
         }
     }
-    assert!(pictures > requests / 5 && refusals > requests / 5, "{pictures} {refusals}");
-    assert!(twice > requests / 400, "{twice}");
-}
-
-/// Whether any decoder reads it as it is: a PNG of at least three pixels a module with its quiet zone, and not too
-/// large for the route. rxing 0.9 fails on the `%%` that stands for a literal `%` where alphanumeric mode is forced.
-fn is_plain_to_read(query: &str, answer: &Answer, text: &[u8]) -> bool {
-    if query.contains("gs1") && query.contains("mode=alphanumeric") && text.contains(&b'%') {
-        return false;
+    println!("{counts:?}");
+    let of = |what: &str| counts.get(what).copied().unwrap_or(0);
+    assert!(of("pictures") > requests / 5 && of("refusals") > requests / 5, "{counts:?}");
+    for format in ["png", "svg", "pdf", "eps", "txt", "json"] {
+        assert!(of(format) > requests / 100, "{counts:?}");
     }
-    let (width, _) = answer.header("x-qr-modules").unwrap().split_once('x').unwrap();
-    let widest = width.parse::<u32>().unwrap() + 2 * 20;
-    answer.header("content-type") == Some("image/png")
-        && !["margin=0", "margin=1"].iter().any(|it| query.contains(it))
-        && (3 * widest..2000).contains(&of_png(&answer.body).width)
+    assert!(of("by rqrr") > requests / 10 && of("by rxing") > requests / 50, "{counts:?}");
+    assert!(of("by nobody else") * 500 <= requests, "{counts:?}");
 }
 
-/// Lets the service's own decoder, rxing, read a picture too.
-fn check_decoded(stream: &mut BufReader<TcpStream>, query: &str, answer: &Answer, text: &[u8]) {
-    let read =
-        send(stream, "POST", "/v1/decode", "content-type: image/png\r\n", &answer.body).json();
-    let symbol = &read["symbols"][0];
-    assert_eq!(symbol["version"], answer.header("x-qr-version").unwrap(), "{query} {read}");
-    if !query.contains("kanji") && !query.contains("gs1") {
-        assert_eq!(symbol["data"], STANDARD.encode(text), "{query}");
+/// Sends a request, once more while the machine is too busy for it.
+fn ask(stream: &mut BufReader<TcpStream>, request: &Request) -> Answer {
+    loop {
+        let Request { method, target, headers, body, .. } = request;
+        let answer = send(stream, method, target, headers, body);
+        if answer.status != 503 {
+            return answer;
+        }
     }
 }
 
-fn check_picture(query: &str, answer: &Answer, text: &[u8], kind: &str) {
-    let picture = match answer.header("content-type").unwrap() {
-        "image/png" => of_png(&answer.body),
-        "image/svg+xml" => of_svg(&answer.body, 4.0),
-        "application/json" => of_rows(&rows_of(answer), 4),
-        _ => return assert!(answer.body.len() > 100, "{query}"),
-    };
+/// Draws the answer, and lets zxing-cpp read it.
+fn check_picture(request: &Request, answer: &Answer) -> Picture {
+    if request.option("filename").is_some() {
+        assert!(answer.header("content-disposition").is_some(), "{request:?}");
+    }
+    if let Some(title) = request.option("title") {
+        let svg = Document::parse(answer.text()).unwrap();
+        let element = svg.descendants().find(|node| node.has_tag_name("title"));
+        assert_eq!(element.and_then(|it| it.text()), Some(title), "{request:?}");
+    }
     // A page has at least the quiet zone that a picture may lack.
-    let Some(barcode) = read(&padded(&picture), kind) else {
-        panic!("{query}: zxing-cpp cannot read it");
+    let picture = padded(&draw(request, answer));
+    let Some(barcode) = read(&picture, request.kind()) else {
+        panic!("{request:?}: zxing-cpp cannot read it");
     };
-    if !query.contains("kanji") && !query.contains("gs1") {
-        assert!(barcode.bytes() == text, "{query}: another message");
+    if request.has_kanji() {
+        assert!(barcode.text().as_bytes() == request.message, "{request:?}: {}", barcode.text());
+    } else {
+        assert!(holds(request, &barcode.bytes()), "{request:?}: another message");
     }
+    picture
+}
+
+/// Whether these bytes are the message, or the part of it that was asked for.
+fn holds(request: &Request, bytes: &[u8]) -> bool {
+    match request.option("part") {
+        Some(_) => request.message.windows(bytes.len()).any(|it| it == bytes),
+        None => request.message == bytes,
+    }
+}
+
+/// Lets another decoder read it: rqrr what it can, rxing the rest.
+fn read_again(
+    stream: &mut BufReader<TcpStream>,
+    request: &Request,
+    answer: &Answer,
+    picture: &Picture,
+) -> &'static str {
+    let picture = shrunk(picture);
+    // rqrr has no FNC1 and no structured append, and reads Kanji as Shift JIS.
+    let is_for_rqrr = request.kind() == "qr"
+        && request.option("gs1").is_none()
+        && request.option("part").is_none()
+        && !request.has_kanji();
+    if is_for_rqrr {
+        let (width, height) = (picture.width as usize, picture.height as usize);
+        let pixels = Pixels { width, height, grey: picture.grey.clone() };
+        if decode_pixels(&pixels).is_ok_and(|decoded| decoded.bytes == request.message) {
+            return "by rqrr";
+        }
+    }
+    let read = send(stream, "POST", "/v1/decode", "content-type: image/png\r\n", &png_of(&picture));
+    let read = read.json();
+    let symbol = &read["symbols"][0];
+    let version = answer.header("x-qr-version").unwrap();
+    let is_same = symbol["data"] == STANDARD.encode(&request.message);
+    let has_other_bytes = request.has_kanji() || request.option("gs1").is_some();
+    if symbol["version"] == version
+        && (is_same || has_other_bytes || request.option("part").is_some())
+    {
+        return "by rxing";
+    }
+    println!("only zxing-cpp reads {:?}: {read}", request.options);
+    "by nobody else"
+}
+
+/// Every second, third ... pixel of a large picture.
+fn shrunk(picture: &Picture) -> Picture {
+    let step = (picture.width.max(picture.height) as usize).div_ceil(1800);
+    let rows = picture.grey.chunks(picture.width as usize).step_by(step);
+    let grey: Vec<u8> = rows.clone().flat_map(|row| row.iter().copied().step_by(step)).collect();
+    Picture { width: picture.width.div_ceil(step as u32), height: rows.len() as u32, grey }
+}
+
+fn png_of(picture: &Picture) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, picture.width, picture.height);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(&picture.grey).unwrap();
+    file
 }
