@@ -24,6 +24,9 @@ const MOST_SHAPED_PX: f64 = 800.0;
 /// The fewest pixels a module of a shape: with one, a corner is grey or not as the renderer rounds it, and what one
 /// decoder reads the next does not.
 const MIN_SHAPED_PX: f64 = 2.0;
+/// The fewest pixels a module of Micro QR and rMQR where modules are no whole pixels: with their only finder pattern,
+/// what one decoder reads of fewer depends on where the greys of the edges lie.
+const MIN_UNEVEN_PX: f64 = 3.0;
 /// What an office printer and a phone's camera at reading distance resolve.
 const PRINT_DPI: f64 = 300.0;
 /// The least difference of dark and light in luma, 0 to 255. ISO/IEC 15415 calls a symbol contrast of
@@ -77,7 +80,8 @@ pub(crate) fn check(
     };
     let Look { shape, finders, .. } = plan.look;
     let has_shapes = (shape, finders) != (Shape::Square, FinderShape::Square);
-    if has_shapes && scale < MIN_SHAPED_PX {
+    let is_uneven = kind != Kind::Qr && scale.fract() != 0.0;
+    if has_shapes && scale < MIN_SHAPED_PX || is_uneven && scale < MIN_UNEVEN_PX {
         return Err(unreadable(plan, modules, scale));
     }
     let most = (MOST_SHAPED_PX / (modules.width() + 8) as f64).floor();
