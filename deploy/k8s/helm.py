@@ -123,7 +123,7 @@ def objects(cluster):
         item.pop("status", None)
         # Who changed a field and when: of a change that changes nothing too. Both grow with the status as well.
         for key in ("managedFields", "resourceVersion"):
-            item["metadata"].pop(key)
+            item["metadata"].pop(key, None)
     return {f"{it['kind']}/{it['metadata']['name']}": it for it in items}
 
 
