@@ -10,6 +10,7 @@
 #
 # For a release, with podman or buildah:
 #   PROGRAMS     a folder with amd64/ and arm64/: make images for both from these programs, compile nothing
+#   ARCHITECTURES  only these, for example amd64
 #   REGISTRY     push them to REGISTRY/NAME:VERSION, and print name and digest of each index
 #   PUSH_FLAGS   passed to the push, for example --tls-verify=false
 set -euo pipefail
@@ -69,7 +70,7 @@ build() {
     # Older buildah does not say where it runs.
     here=linux/$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
     # With the commit's time, the same programs make the same image.
-    for arch in amd64 arm64; do
+    for arch in ${ARCHITECTURES:-amd64 arm64}; do
         # The contexts stand in for the stages of these names, which are not built.
         "$builder" build --quiet --manifest "$name" --platform "linux/$arch" "${flags[@]}" "${@:3}" \
             --build-arg "BUILDPLATFORM=$here" --timestamp "$(git log -1 --format=%ct)" \

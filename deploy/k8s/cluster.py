@@ -37,9 +37,10 @@ class Api(http.client.HTTPConnection):
 
 class Cluster:
     """kubectl, the kustomization under test, and what only some checks need: the ones around two Services of one's own,
-    for production and of an older commit, helm, and a released chart with helm's flags for it."""
+    for production and of an older commit, helm, a released chart with helm's flags for it, and the command that verifies
+    its signatures."""
 
-    def __init__(self, command, kustomization, own_app=None, production=None, older=None, helm=(), chart=()):
+    def __init__(self, command, kustomization, own_app=None, production=None, older=None, helm=(), chart=(), verify=()):
         self.command = command
         self.kustomization = kustomization
         self.own_app = own_app
@@ -47,6 +48,7 @@ class Cluster:
         self.older = older
         self.helm = helm
         self.chart = chart
+        self.verify = verify
         self.busy_seconds = 0
 
     def __enter__(self):
@@ -115,6 +117,14 @@ class Cluster:
             raise Failed(f"apply: {done.stderr.strip()}")
         return [line for line in done.stderr.splitlines() if line.strip()]
 
+    def dry_run(self, kustomization):
+        """Lets the server validate and admit a kustomization, whose namespace has to be there, and returns the objects
+        that it would make or change, and warnings."""
+        done = self.run("apply", "--dry-run=server", "-k", kustomization)
+        if done.returncode:
+            raise Failed(f"apply --dry-run=server: {done.stderr.strip()}")
+        return done.stdout.splitlines(), done.stderr.strip()
+
     def restore(self):
         """Brings everything back to the manifests' state. Old pods may still be ending."""
         self.apply()
@@ -123,15 +133,11 @@ class Cluster:
     def delete(self):
         """Deletes everything and waits until it is gone."""
         self.delete_pods()
-        # kubectl would wait for one object after the other, each for as long as a timeout says.
-        options = ["--ignore-not-found", "--wait=false"]
+        # It waits for one object after the other, so the time is bounded here.
+        options = ["--ignore-not-found"]
         done = self.run("delete", "-k", self.kustomization, *options, timeout=DELETED_WITHIN_SECONDS)
-        if done.returncode:
-            raise Failed(f"delete: {done.stderr.strip()}")
-        try:
-            self.wait_for("nothing to be left", lambda: not self.left(), DELETED_WITHIN_SECONDS)
-        except Failed as failure:
-            raise Failed(f"{failure}; left: {', '.join(self.left())}") from None
+        left = self.left()
+        self.expect(not done.returncode and not left, f"delete: {done.stderr.strip()}; left: {', '.join(left)}")
 
     def delete_pods(self):
         """Ends every pod. A namespace that is deleted with pods in it is looked at again only after half of their
@@ -235,7 +241,8 @@ class Cluster:
         raise Failed(f"still waiting after {timeout} s for {what}")
 
     def wait_until_ready(self, timeout=90):
-        """Waits until every Deployment has all its pods, those of the autoscaler included."""
+        """Waits until every Deployment has all its pods, those of the autoscaler included: `kubectl rollout status`
+        would be content with fewer until that has acted."""
 
         def ready():
             bounds = {
@@ -326,6 +333,7 @@ class Cluster:
         """Runs a program as a Job and returns what it printed; raises Failed if it fails."""
         self.start(job(name, image, arguments))
 
+        # `kubectl wait` waits for one condition, and a Job ends with one of two.
         def ended():
             status = json.loads(self.read(f"jobs/{name}", "apis/batch/v1"))["status"]
             return {c["type"] for c in status.get("conditions", [])} & {"Complete", "Failed"}
@@ -376,6 +384,14 @@ class Cluster:
             if outcome.returncode:
                 raise Failed(f"get: {outcome.stderr.strip()}")
         return done.stdout.split() + inside.stdout.split()
+
+
+    def inside(self):
+        """Lists every object in the namespace but events and what Kubernetes itself puts into each."""
+        kinds = self.kubectl("api-resources", "--namespaced", "--verbs=list,delete", "-o", "name").split()
+        wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
+        found = self.kubectl("get", wanted, "-o", "name").split()
+        return [name for name in found if name not in ("configmap/kube-root-ca.crt", "serviceaccount/default")]
 
 
 def is_ready(deployment, at_least):

@@ -1,5 +1,7 @@
 """The chart, installed by helm: upgraded under load, and as a release has published it."""
 
+import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -8,11 +10,16 @@ from pathlib import Path
 import yaml
 
 from check import TOP, workspace_version
-from pods import NAMESPACE
+from cluster import Failed
+from pods import NAMESPACE, SHELL, policies
 from upgrade import CHECKOUT, OLDER, PRIME, replaced_under_load
 
 # Volumes are not what is looked at, and a cluster may have no storage class.
 VALUES = ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false", "grafana.enabled=false"]
+# The proxies may take their grace period for streams.
+ENDED_WITHIN_SECONDS = 120
+# What cluster.run_job and Load have added.
+TEST_POLICIES = [policy["metadata"]["name"] for policy in policies()]
 
 
 def clients_notice_no_upgrade_of_the_chart(cluster):
@@ -42,34 +49,82 @@ def a_released_chart_installs_and_leaves_nothing(cluster):
     if not cluster.chart:
         return "left out"
     cluster.delete()
-    registry = yaml.safe_load(helm(cluster, "show values", *cluster.chart))["image"]["registry"]
-    cluster.run("create", "namespace", NAMESPACE)
-    cluster.run("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
-    install(cluster, cluster.chart)
-    cluster.wait_until_ready(timeout=300)
-    images = {
-        container["image"]
-        for pod in cluster.get("pods", "-l", "app.kubernetes.io/part-of=qr")["items"]
-        for container in pod["spec"]["containers"]
-        if container["image"].startswith(registry)
-    }
-    cluster.expect(images, f"no pod has an image of {registry}")
-    log = cluster.run_job("contract", f"{registry}/contract:{workspace_version()}", ["http://proxy"], timeout=120)
-    before = generations(cluster)
-    install(cluster, cluster.chart)
-    cluster.expect(generations(cluster) == before, "a second installation changes Deployments")
-    uninstall(cluster)
+    make_restricted_namespace(cluster)
+    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
+        chart, digest = pulled(cluster, Path(folder))
+        registry = yaml.safe_load(helm(cluster, "show values", chart))["image"]["registry"]
+        contract = f"{registry}/contract:{workspace_version()}"
+        rendered = helm(cluster, "template qr", chart, *flags())
+        images = {image for image in images_in(rendered) if image.startswith(f"{registry}/")}
+        cluster.expect(images, f"no pod has an image of {registry}")
+        said = verified(cluster, [digest, *sorted(images), contract])
+        install(cluster, [chart])
+        cluster.wait_until_ready(timeout=300)
+        log = cluster.run_job("contract", contract, ["http://proxy"], timeout=120)
+        changes_nothing(cluster, chart, rendered)
+    left = uninstall(cluster)
+    cluster.expect(not left, f"helm uninstall leaves: {', '.join(left)}")
     by_digest = sum("@sha256:" in image for image in images)
-    return f"{by_digest} of {len(images)} images by digest; {log.strip().splitlines()[-1]}"
+    return f"{said}; {by_digest} of {len(images)} images by digest; {log.strip().splitlines()[-1]}"
 
 
 CHART = [clients_notice_no_upgrade_of_the_chart, a_released_chart_installs_and_leaves_nothing]
 
 
-def generations(cluster):
-    """Maps each Deployment and StatefulSet to a number that grows with each change of what it wants."""
-    items = cluster.get("deployments,statefulsets")["items"]
-    return {it["metadata"]["name"]: it["metadata"]["generation"] for it in items}
+def make_restricted_namespace(cluster):
+    cluster.run("create", "namespace", NAMESPACE)
+    cluster.run("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    refused = cluster.run("-n", NAMESPACE, "run", "unhardened", f"--image={SHELL}", "--dry-run=server").stderr
+    cluster.expect("violates PodSecurity" in refused, f"the namespace admits unhardened pods: {refused}")
+
+
+def pulled(cluster, folder):
+    """Pulls the chart. Returns its file, which is then what is installed, and its name by digest."""
+    said = helm(cluster, "pull", *cluster.chart, "--destination", folder)
+    found = re.search(r"Digest: (sha256:\w+)", said)
+    cluster.expect(found, f"helm pull names no digest: {said}")
+    name = cluster.chart[0].removeprefix("oci://")
+    return next(folder.glob("*.tgz")), f"{name}@{found[1]}"
+
+
+def images_in(rendered):
+    """Returns the images of all pods that a chart renders."""
+    manifests = [it for it in yaml.load_all(rendered, Loader=yaml.CSafeLoader) if it]
+    pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] in ("Deployment", "StatefulSet")]
+    return {each["image"] for pod in pods for each in pod.get("initContainers", []) + pod["containers"]}
+
+
+def verified(cluster, references):
+    """Verifies each by its signature with the command --verify, before anything of it is installed."""
+    if not cluster.verify:
+        return "left out: signatures, without --verify"
+    for reference in references:
+        done = subprocess.run([*cluster.verify, reference], check=False, capture_output=True, text=True)
+        cluster.expect(done.returncode == 0, f"{reference} is not verified: {done.stderr.strip()}")
+    return f"{len(references)} signatures verified"
+
+
+def changes_nothing(cluster, chart, rendered):
+    """Installs a chart once more: the cluster has what it renders, and no object becomes another."""
+    before = objects(cluster)
+    done = cluster.run("diff", "-n", NAMESPACE, "-f", "-", given=rendered)
+    cluster.expect(done.returncode == 0, f"diff with the chart:\n{done.stdout}{done.stderr}")
+    install(cluster, [chart])
+    now = objects(cluster)
+    changed = sorted(name for name in before | now if before.get(name) != now.get(name))
+    cluster.expect(not changed, f"a second installation changes {', '.join(changed)}")
+
+
+def objects(cluster):
+    """Maps each object of the release to what it wants."""
+    manifest = helm(cluster, "get manifest qr")
+    items = json.loads(cluster.kubectl("get", "-f", "-", "-o", "json", given=manifest))["items"]
+    for item in items:
+        item.pop("status", None)
+        # Who changed a field and when: of a change that changes nothing too. Both grow with the status as well.
+        for key in ("managedFields", "resourceVersion"):
+            item["metadata"].pop(key, None)
+    return {f"{it['kind']}/{it['metadata']['name']}": it for it in items}
 
 
 def chart(tree, out):
@@ -87,16 +142,26 @@ def install_tag(cluster, folder, tag):
 
 
 def install(cluster, chart_and_flags):
-    flags = [word for value in VALUES for word in ("--set", value)]
-    helm(cluster, "upgrade", "qr", *chart_and_flags, "--install", "--create-namespace", *flags)
+    helm(cluster, "upgrade", "qr", *chart_and_flags, "--install", "--create-namespace", *flags())
+
+
+def flags():
+    return [word for value in VALUES for word in ("--set", value)]
 
 
 def uninstall(cluster):
+    """Returns what helm has left in the namespace, and deletes that, which helm does not."""
     helm(cluster, "uninstall", "qr")
-    # helm leaves the namespace that it made.
+    cluster.kubectl("delete", "networkpolicies", *TEST_POLICIES, "--ignore-not-found")
+    try:
+        cluster.wait_for("the namespace to be empty", lambda: not cluster.inside(), timeout=ENDED_WITHIN_SECONDS)
+        left = []
+    except Failed:
+        left = cluster.inside()
     cluster.run("delete", "namespace", NAMESPACE, "--timeout=180s")
-    left = cluster.left()
-    cluster.expect(not left, f"left: {', '.join(left)}")
+    outside = cluster.left()
+    cluster.expect(not outside, f"left: {', '.join(outside)}")
+    return left
 
 
 def helm(cluster, command, *arguments):

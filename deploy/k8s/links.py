@@ -1,6 +1,14 @@
-"""Short links of the legacy app."""
+"""Short links of the legacy app, and their backup by the documented commands."""
 
 import json
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from check import TOP
+from cluster import Failed
+from load import Load
 
 URL = "https://www.example.com/kept"
 # Makes one in the app's pod, since the API's proxy can only ask.
@@ -20,3 +28,38 @@ def add_link(cluster):
 def has_link(cluster, link):
     pod = cluster.pods("app.kubernetes.io/name=legacy-node")[0]
     return URL == cluster.ask(pod, 3000, f"api/links/{link}")["url"]
+
+
+def links_come_back_from_their_backup(cluster):
+    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder, Load(cluster) as load:
+        file = Path(folder, "links.db")
+        kept = add_link(cluster)
+        make(cluster, "links-backup", file)
+        later = add_link(cluster)
+        # Without a volume they go with their pod.
+        cluster.kubectl("rollout", "restart", "deployment/legacy-node")
+        cluster.wait_for_rollout("legacy-node")
+        cluster.wait_until_none_terminates()
+        cluster.expect(not is_there(cluster, kept), "the link is there without its backup")
+        said = make(cluster, "links-restore", file)
+        cluster.expect(is_there(cluster, kept), "the link is not restored")
+        cluster.expect(not is_there(cluster, later), "the backup has a link that came after it")
+    return f"{said}; {load.summary}"
+
+
+def make(cluster, target, file):
+    """Runs one of make's targets on the cluster and returns the last line of what it says."""
+    command = ["make", "--silent", "-C", TOP, target, f"KUBECTL={shlex.join(cluster.command)}", f"FILE={file}"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(f"make {target}: {done.stderr.strip()}")
+    return done.stderr.strip().splitlines()[-1]
+
+
+def is_there(cluster, link):
+    try:
+        return has_link(cluster, link)
+    except Failed as failure:
+        if ": 404 " not in str(failure):
+            raise
+        return False

@@ -20,6 +20,7 @@ from check import EPHEMERAL, workspace_version
 from cluster import Cluster, Failed
 from faults import FAULTS
 from helm import CHART
+from links import links_come_back_from_their_backup
 from load import Load
 from mistakes import MISTAKES
 from own_app import a_route_of_ones_own_passes_the_gates
@@ -56,6 +57,7 @@ def main():
     parser.add_argument("--helm", metavar="COMMAND", help="test the chart's upgrade too, with this helm")
     parser.add_argument("--busy", type=int, default=40, metavar="SECONDS", help="how long the proxy's log is kept busy")
     parser.add_argument("--chart", metavar="REFERENCE", help="install this released chart too; helm's flags may follow")
+    parser.add_argument("--verify", metavar="COMMAND", help="with --chart: called with it and each image, by digest")
     arguments = parser.parse_args()
     older = arguments.older and checked_out(arguments.older)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
@@ -66,7 +68,7 @@ def main():
         kustomizations = [
             target and adapted(target, arguments.without, kept, Path(folder, name)) for name, target in targets.items()
         ]
-        words = [(text or "").split() for text in (arguments.helm, arguments.chart)]
+        words = [(text or "").split() for text in (arguments.helm, arguments.chart, arguments.verify)]
         cluster = Cluster(arguments.kubectl.split(), *kustomizations, *words)
         cluster.busy_seconds = arguments.busy
         cluster.refuse_existing_namespaces()
@@ -136,6 +138,20 @@ def passed(check, cluster):
 
 
 # --- Checks ------------------------------------------------------------------------------------------
+
+
+def the_server_accepts_everything_in_a_dry_run(cluster):
+    # The only object that a dry run needs.
+    namespace = (DEPLOY / "k8s/base/namespace.yaml").read_text()
+    cluster.expect(cluster.run("apply", "-f", "-", given=namespace).returncode == 0, "the namespace is not made")
+    counts = []
+    for kustomization in (cluster.kustomization, cluster.production, cluster.own_app):
+        objects, warnings = cluster.dry_run(kustomization)
+        cluster.expect(objects and not warnings, f"{kustomization}: {warnings or 'no objects'}")
+        counts.append(str(len(objects)))
+    made = cluster.inside()
+    cluster.expect(not made, f"the dry runs have made {', '.join(made)}")
+    return f"{', '.join(counts)} objects of deploy/, production and own-app"
 
 
 def everything_is_ready_within_a_minute(cluster):
@@ -232,6 +248,7 @@ OPTIONAL = [
     the_runbooks_commands_work,
     *RELAY,
     the_contract_holds_as_a_random_user_of_group_0,
+    links_come_back_from_their_backup,
     *UPGRADES,
     *MISTAKES,
     memory_stays_within_the_limits,
@@ -239,6 +256,7 @@ OPTIONAL = [
     a_route_of_ones_own_passes_the_gates,
 ]
 CHECKS = [
+    the_server_accepts_everything_in_a_dry_run,
     everything_is_ready_within_a_minute,
     everything_goes_to_the_old_side_until_somebody_begins,
     the_contract_holds_inside,

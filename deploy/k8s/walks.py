@@ -11,6 +11,8 @@ from pods import NAMESPACE
 from ramp import ramp
 
 RAMP = "app.kubernetes.io/name=ramp"
+# By them ramp, the proxies and the homes use the API; ramp's is the first.
+BINDINGS = ["ramp-change-split", "proxy-follow-split", "relay-home-follow-split"]
 # What each way back may take.
 BACK_WITHIN_SECONDS = 5
 
@@ -27,8 +29,7 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained(cluster):
 def of_two_ramps_one_has_the_run(cluster):
     with Load(cluster, kept=False) as load, walk(cluster):
         holder = told(cluster)["holder"]
-        cluster.kubectl("scale", "deployment/ramp", "--replicas=2")
-        cluster.wait_for("two pods of ramp", lambda: len(cluster.ready_pods(RAMP)) == 2)
+        scale(cluster, 2)
         # Longer than a process may be silent.
         deadline = time.monotonic() + 8
         while time.monotonic() < deadline:
@@ -38,21 +39,14 @@ def of_two_ramps_one_has_the_run(cluster):
         before = told(cluster)
         killed(cluster, pod_of_the_run(cluster))
         goes_on(cluster, before)
-        cluster.kubectl("scale", "deployment/ramp", "--replicas=1")
-        cluster.wait_for("one pod of ramp", lambda: len(cluster.ready_pods(RAMP)) == 1)
+        scale(cluster, 1)
     return load.summary
 
 
 def clients_and_a_run_notice_no_minute_without_the_api(cluster):
-    # A test cannot stop a cluster's API. Without these bindings it refuses everybody who takes part in a run.
-    bindings = ["ramp-change-split", "proxy-follow-split", "relay-home-follow-split"]
     with Load(cluster, kept=False) as load, walk(cluster):
         before = told(cluster)
-        cluster.kubectl("delete", "rolebinding", *bindings)
-        time.sleep(60)
-        served = cluster.shares_served(), cluster.stops_served()
-        cluster.expect(served == ({"25"}, {"not stopped"}), f"without the API, the proxies serve {served}")
-        cluster.apply()
+        cut_off(cluster)
         goes_on(cluster, before, elsewhere=False)
         set_stop(cluster, "wrong pictures")
     restarts = cluster.restarts()
@@ -63,13 +57,22 @@ def clients_and_a_run_notice_no_minute_without_the_api(cluster):
 def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
     took = {}
     with Load(cluster, kept=False) as load, moved_back(cluster):
-        for state in (None, deleted, killed, evicted, drained):
-            for back in (set_0, stop_by_kubectl):
+        for state in (None, deleted, killed, evicted, drained, doubled, cut_off):
+            # Each minute without the API counts. The second way back does not need ramp's rights: see below.
+            for back in (set_0,) if state is cut_off else (set_0, stop_by_kubectl):
                 begin(cluster)
                 if state:
                     state(cluster, pod_of_the_run(cluster))
                 took[f"{back.__name__} {state.__name__ if state else 'in a hold'}"] = back(cluster)
                 end(cluster)
+                if state is doubled:
+                    scale(cluster, 1)
+        # No word comes from ramp, and the proxies have not stopped the route by themselves yet.
+        begin(cluster)
+        cluster.kubectl("delete", "rolebinding", BINDINGS[0])
+        took["stop_by_kubectl while ramp is cut off"] = stop_by_kubectl(cluster)
+        cluster.apply()
+        end(cluster)
     return f"{in_time(cluster, took)}; {load.summary}"
 
 
@@ -185,6 +188,26 @@ def drained(cluster, pod):
     cluster.kubectl("drain", node, *options)
     time.sleep(5)
     cluster.kubectl("uncordon", node)
+
+
+def doubled(cluster, _pod):
+    """A command meets the pod that has the run, or the other one."""
+    scale(cluster, 2)
+
+
+def cut_off(cluster, _pod=None):
+    """The API has just come back after a minute. A test cannot stop a cluster's API; without the bindings it refuses
+    everybody who takes part in a run."""
+    cluster.kubectl("delete", "rolebinding", *BINDINGS)
+    time.sleep(60)
+    served = cluster.shares_served(), cluster.stops_served()
+    cluster.expect(served == ({"25"}, {"not stopped"}), f"without the API, the proxies serve {served}")
+    cluster.apply()
+
+
+def scale(cluster, replicas):
+    cluster.kubectl("scale", "deployment/ramp", f"--replicas={replicas}")
+    cluster.wait_for(f"{replicas} pods of ramp", lambda: len(cluster.ready_pods(RAMP)) == replicas)
 
 
 # --- The ways back ------------------------------------------------------------------------------------

@@ -6,17 +6,23 @@
 #   PROFILE=plain  builds the programs in a fraction of the time; what is published has the profile release
 #   SKIP=packages  leaves out the C, Python and npm packages, which take four more release builds
 #   ONLY="..."     only these programs; they must include qr, qr-service and contract
+#   NGINX_IMAGE, NODE_IMAGE  base images in this machine's store for images, in place of those on Docker Hub: then
+#                  proxy and legacy-node are pushed too, for the architectures that both bases have
+#   BUILD_FLAGS    passed to the builder of these two, for example --network=host
+#   REGISTRY_PORT  of the registry; any free one by default
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 deploy/local/setup.sh rehearsal packages
 export PATH=$PWD/target/tools/rehearsal/bin:$PWD/target/tools/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh
-# The images that are made of nothing but a program. The others need Docker Hub's images for both
-# architectures.
+# The images that are made of nothing but a program. The others need base images.
 images="qr-service relay-service shadow edge ramp contract"
 alone=${ONLY:-$images}
-export NOT_PUSHED="proxy legacy-node"
+based="proxy legacy-node"
+if [ -z "${NGINX_IMAGE-}" ] || [ -z "${NODE_IMAGE-}" ]; then based=; fi
+export NOT_PUSHED=
+[ -n "$based" ] || NOT_PUSHED="proxy legacy-node"
 for image in $images; do
     case " $alone " in *" $image "*) ;; *) NOT_PUSHED+=" $image" ;; esac
 done
@@ -42,7 +48,10 @@ fails() {
 
 start_registry() {
     local port tries=0
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=${REGISTRY_PORT:-$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')}
     cat >"$DIST/registry.yml" <<EOF
 version: 0.1
 log: { accesslog: { disabled: true }, level: error }
@@ -60,6 +69,32 @@ EOF
     done
 }
 
+# Into the registry, since the rehearsal has a store of its own. Prints the architectures that both have.
+push_bases() {
+    local name
+    for name in NGINX_IMAGE NODE_IMAGE; do
+        skopeo copy --quiet --all --dest-tls-verify=false "containers-storage:${!name}" "docker://$(base "$name")" >&2
+        architectures_of "$(base "$name")"
+    done | sort | uniq -d | tr '\n' ' ' >"$DIST/architectures.txt"
+    [ -s "$DIST/architectures.txt" ] || die "the bases have no architecture in common"
+}
+
+# base VARIABLE: the name in the registry
+base() {
+    echo "${REGISTRY%/*}/bases/${1%_IMAGE}:rehearsal" | tr '[:upper:]' '[:lower:]'
+}
+
+# architectures_of REFERENCE: of amd64 and arm64, those that an image or an index is for
+architectures_of() {
+    local raw
+    raw=$(skopeo inspect --raw --tls-verify=false "docker://$1")
+    if jq -e .manifests <<<"$raw" >/dev/null; then
+        jq -r '.manifests[].platform.architecture' <<<"$raw"
+    else
+        skopeo inspect --config --tls-verify=false "docker://$1" | jq -r .architecture
+    fi | grep -xE 'amd64|arm64' | sort -u
+}
+
 # With a store of its own, the rehearsal leaves no image on this machine, and meets none.
 push_images() {
     printf '[storage]\ndriver = "vfs"\ngraphroot = "%s"\nrunroot = "%s"\n' \
@@ -69,12 +104,21 @@ push_images() {
         deploy/images.sh >"$DIST/images.txt"
 }
 
-# Looks into each pushed image: for both architectures it must hold the program that was tried, run it as
+push_based_images() {
+    local flags="${BUILD_FLAGS-} --tls-verify=false"
+    flags+=" --build-arg NGINX_IMAGE=$(base NGINX_IMAGE) --build-arg NODE_IMAGE=$(base NODE_IMAGE)"
+    BUILDER=buildah PROGRAMS=$DIST/programs PUSH_FLAGS=--tls-verify=false IMAGES=$based BUILD_FLAGS=$flags \
+        ARCHITECTURES=$(cat "$DIST/architectures.txt") deploy/images.sh >>"$DIST/images.txt"
+}
+
+# Looks into each pushed image: for each architecture it must hold the program that was tried, run it as
 # nobody, and say what it is.
 check_images() {
-    local name digest arch
+    local name digest arch architectures
     while read -r name digest; do
-        for arch in amd64 arm64; do
+        architectures="amd64 arm64"
+        case " $based " in *" $(basename "$name") "*) architectures=$(cat "$DIST/architectures.txt") ;; esac
+        for arch in $architectures; do
             check_image "$(basename "$name")" "$arch" "$name@$digest"
         done
     done <"$DIST/images.txt"
@@ -82,14 +126,17 @@ check_images() {
 
 # check_image PROGRAM ARCH REFERENCE
 check_image() {
-    local work layer label
+    local work layer label program
     work=$(mktemp -d)
     skopeo --override-arch "$2" copy --quiet --src-tls-verify=false "docker://$3" "dir:$work/image"
     mkdir "$work/root"
     jq -r '.layers[].digest | sub("sha256:"; "")' "$work/image/manifest.json" | while read -r layer; do
         tar -xzf "$work/image/$layer" -C "$work/root"
     done
-    cmp "$work/root/$1" "$DIST/programs/$2/$1" || die "the image $1 for $2 holds another program"
+    for program in $(programs_in "$1"); do
+        cmp "$work/root/$program" "$DIST/programs/$2/$(basename "$program")" ||
+            die "the image $1 for $2 holds another program"
+    done
     skopeo --override-arch "$2" inspect --config --tls-verify=false "docker://$3" >"$work/config"
     [ "$(jq -r '.architecture, .config.User' "$work/config" | xargs)" = "$2 65532:65532" ] ||
         die "the image $1 is not for $2, or runs as $(jq -r .config.User "$work/config")"
@@ -98,6 +145,15 @@ check_image() {
             "$work/config" >/dev/null || die "the image $1 has no label $label"
     done
     rm -r "$work"
+}
+
+# programs_in IMAGE: their paths
+programs_in() {
+    case "$1" in
+    proxy) echo usr/local/bin/ramp usr/local/bin/edge ;;
+    legacy-node) ;;
+    *) echo "$1" ;;
+    esac
 }
 
 # What helm finds in the registry must be install.yaml, whose images are the pushed ones.
@@ -109,7 +165,9 @@ check_chart() {
     ) || die "the pushed chart is not what install.yaml was made from"
     while read -r name digest; do
         case "$(basename "$name")" in
-        qr-service | relay-service | shadow | ramp) grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name" ;;
+        qr-service | relay-service | shadow | ramp | proxy | legacy-node)
+            grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name"
+            ;;
         esac
     done <"$DIST/images.txt"
 }
@@ -134,7 +192,7 @@ verify_changed_file() {
 
 report_contents() {
     echo
-    echo "Signed images, each an index of amd64 and arm64:"
+    echo "Signed images, each an index of amd64 and arm64${based:+; proxy and legacy-node, on bases from here, of $(cat "$DIST/architectures.txt")}:"
     echo
     sed 's/^/    /' "$DIST/images.txt"
     echo
@@ -142,9 +200,9 @@ report_contents() {
     echo
     (cd "$DIST/files" && wc --bytes -- *) | sed 's/^/    /'
     echo
-    echo "Not rehearsed: proxy and legacy-node (their base images are on Docker Hub), keyless signatures and"
-    echo "provenance (GitHub makes them), packages for arm64 (release.yml builds them on such a machine),"
-    echo "publishing.${SKIP:+ Left out: $SKIP.}${ONLY:+ Of the programs, only: $ONLY.}${CARGO_FLAGS:+ Built with $CARGO_FLAGS.}"
+    [ -n "$based" ] || echo "Not rehearsed: proxy and legacy-node (their base images are on Docker Hub)."
+    echo "Not rehearsed: keyless signatures and provenance (GitHub makes them), packages for arm64"
+    echo "(release.yml builds them on such a machine), publishing.${SKIP:+ Left out: $SKIP.}${ONLY:+ Of the programs, only: $ONLY.}${CARGO_FLAGS:+ Built with $CARGO_FLAGS.}"
 }
 
 rm -rf "$DIST"
@@ -172,7 +230,10 @@ case " ${SKIP-} " in
 esac
 step "SBOMs of the programs" $release sboms
 start_registry
+# Before the store is changed.
+if [ -n "$based" ]; then step "base images pushed" push_bases; fi
 step "images pushed" push_images
+if [ -n "$based" ]; then step "images on these bases pushed" push_based_images; fi
 step "images hold the tried programs" check_images
 step "chart" $release chart
 step "chart pushed, install.yaml written" $release pin
