@@ -54,7 +54,7 @@ fn a_random_request_gets_a_picture_that_two_decoders_read_or_a_reason() {
             answer => panic!("{} to {request:?}: {answer:?}", answer.status),
         }
     }
-    println!("{counts:?}");
+    anstream::println!("{counts:?}");
     let of = |what: &str| counts.get(what).copied().unwrap_or(0);
     assert!(of("pictures") > requests / 5 && of("refusals") > requests / 5, "{counts:?}");
     for format in ["png", "svg", "pdf", "eps", "txt", "json"] {
@@ -137,7 +137,7 @@ fn read_again(
     {
         return "by rxing";
     }
-    println!("only zxing-cpp reads {:?}: {read}", request.options);
+    anstream::println!("only zxing-cpp reads {:?}: {read}", request.options);
     "by nobody else"
 }
 
