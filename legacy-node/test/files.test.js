@@ -170,7 +170,11 @@ describe('a file dropped on the page', () => {
     await page.getByTestId('transfer-cancel').click();
     await stateIs(page, 'Cancelled.');
     while (await isHeld(app, link));
-    assert.deepEqual(problems, []);
+    // The browser may call the connection that it gives up reset.
+    assert.ok(
+      problems.every((text) => /ERR_CONNECTION_RESET/.test(text)),
+      problems,
+    );
   });
 });
 
