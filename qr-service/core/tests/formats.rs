@@ -13,21 +13,10 @@ use qr_core::{
 };
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
-use seams::{EXACT, assert_no_seams};
+use seams::{EXACT, assert_no_seams, symbols};
 use zxing::{Picture, read_picture};
 
 const TEXT: &str = "https://example.com/some/path?with=query";
-
-/// Symbols of many sizes.
-fn symbols() -> Vec<(String, Symbol)> {
-    [1, 17, 60, 300, 1200, 2953]
-        .map(|length| {
-            let text: String = ('a'..='z').cycle().take(length).collect();
-            let symbol = encode(&text, Level::L).unwrap();
-            (text, symbol)
-        })
-        .into()
-}
 
 /// Renders a document on a background of `backdrop`, `scale` times as large as it says.
 fn render(svg: &str, scale: f32, backdrop: resvg::tiny_skia::Color) -> Pixmap {

@@ -10,27 +10,16 @@ mod zxing;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qr_core::{Level, Print, Svg, Symbol, encode, write_eps, write_pdf, write_svg};
+use qr_core::{Print, Svg, Symbol, write_eps, write_pdf, write_svg};
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
-use seams::{EXACT, MARGIN, assert_no_seams};
+use seams::{EXACT, MARGIN, assert_no_seams, symbols};
 use tempfile::TempDir;
 use zxing::{Picture, read_picture};
 
 /// Pixels a module: 3 at the scales 1, 1.5 and 3.7, which put edges on the pixels' edges, in their middles, and
 /// anywhere.
 const SCALES: [f64; 3] = [3.0, 4.5, 11.1];
-
-/// Symbols of many sizes.
-fn symbols() -> Vec<(String, Symbol)> {
-    [1, 17, 60, 300, 1200, 2953]
-        .map(|length| {
-            let text: String = ('a'..='z').cycle().take(length).collect();
-            let symbol = encode(&text, Level::L).unwrap();
-            (text, symbol)
-        })
-        .into()
-}
 
 /// The whole number of pixels a side nearest to a scale, and the scale that it is.
 fn side_at(symbol: &Symbol, scale: f64) -> (u32, f64) {

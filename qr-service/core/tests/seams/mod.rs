@@ -1,6 +1,7 @@
-//! Finds grey within areas of one colour: the seams that some programs leave between modules.
+//! Symbols to draw, and a look for grey within areas of one colour: the seams that some programs leave between
+//! modules.
 
-use qr_core::Symbol;
+use qr_core::{Level, Symbol, encode};
 
 use crate::zxing::Picture;
 
@@ -30,4 +31,15 @@ pub(crate) fn assert_no_seams(symbol: &Symbol, drawn: &Picture, scale: f64, reac
         }
     }
     assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+}
+
+/// Symbols of many sizes.
+pub(crate) fn symbols() -> Vec<(String, Symbol)> {
+    [1, 17, 60, 300, 1200, 2953]
+        .map(|length| {
+            let text: String = ('a'..='z').cycle().take(length).collect();
+            let symbol = encode(&text, Level::L).unwrap();
+            (text, symbol)
+        })
+        .into()
 }
