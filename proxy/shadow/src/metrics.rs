@@ -237,10 +237,9 @@ impl Metrics {
         self.noise.get_or_create(&OfResult { route: Arc::from(route), result }).inc();
     }
 
+    /// Counts a comparison, after all that belongs to it: who reads that it was made finds its answers counted.
     pub(crate) fn observe(&self, comparison: &Comparison) {
         let route = || Arc::clone(&comparison.route);
-        let result = comparison.verdict.outcome;
-        self.comparisons.get_or_create(&OfResult { route: route(), result }).inc();
         self.pairs.get_or_create(&OfRoute { route: route() }).inc();
         let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
         let took = |side| Took::of(comparison.reply(side));
@@ -267,6 +266,8 @@ impl Metrics {
                 }
             }
         }
+        let result = comparison.verdict.outcome;
+        self.comparisons.get_or_create(&OfResult { route: route(), result }).inc();
     }
 
     /// Counts a session that was played on both sides. Its time is the one to pair.

@@ -137,10 +137,14 @@ fn a_hung_side_counts_as_timeouts_until_it_answers_again() {
     eventually("timeouts", || metric(&shadow, timeouts) == 3.0);
     *hung.lock().unwrap() = false;
     // On a slow machine there may be more timeouts first.
+    let mut sent = 3.0;
     eventually("a match", || {
         mirror(&shadow, "GET", "/qrcode?text=a", "a");
+        sent += 1.0;
         metric(&shadow, "shadow_comparisons_total{route=\"qrcode\",result=\"match\"}") > 0.0
     });
+    // A comparison that is counted between the two readings below would be in only one of them.
+    eventually("all compared", || compared(&shadow) == sent);
     // Only answers have a time, and the old side always answered.
     let count = |side: &str| {
         metric(
