@@ -58,7 +58,7 @@ const KINDS: [(&str, &[&str]); 16] = [
     (
         "the connection: reads, timeouts, its place",
         &[
-            "server/connection.rs",
+            "server/connection",
             "server/places.rs",
             "server/clients.rs",
             "server/stream.rs",
