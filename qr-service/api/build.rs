@@ -6,6 +6,13 @@ use std::{env, fs, io};
 
 use miniz_oxide::deflate::compress_to_vec;
 
+/// Each file of the program, and those of the package that it is made of; the last are what its licences ask for.
+const FILES: [(&str, &[&str]); 3] = [
+    ("bundle.js", &["swagger-ui-bundle.js"]),
+    ("style.css", &["swagger-ui.css"]),
+    ("notices.txt", &["NOTICE", "swagger-ui-bundle.js.LICENSE.txt", "LICENSE"]),
+];
+
 /// As hard as it compresses.
 const LEVEL: u8 = 9;
 
@@ -17,9 +24,8 @@ fn main() -> io::Result<()> {
     // The folder, since a path that is not there would run this each time.
     println!("cargo::rerun-if-changed=page");
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
-    for name in ["swagger-ui-bundle.js", "swagger-ui.css"] {
-        let file = fs::read(Path::new("page/node_modules/swagger-ui-dist").join(name));
-        let packed = match file {
+    for (name, sources) in FILES {
+        let packed = match read_all(sources) {
             Ok(file) => gzip(&file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(error),
@@ -27,6 +33,11 @@ fn main() -> io::Result<()> {
         fs::write(Path::new(&out).join(format!("{name}.gz")), packed)?;
     }
     Ok(())
+}
+
+fn read_all(names: &[&str]) -> io::Result<Vec<u8>> {
+    let read = |name: &&str| fs::read(Path::new("page/node_modules/swagger-ui-dist").join(name));
+    Ok(names.iter().map(read).collect::<io::Result<Vec<_>>>()?.join(&b'\n'))
 }
 
 fn gzip(file: &[u8]) -> Vec<u8> {

@@ -34,6 +34,7 @@ it("node-2fa's picture is the code of its URI", async () => {
 });
 
 it("speakeasy's pictures are the codes of its secrets", async () => {
+  const label = encodeURIComponent('A Shop (alice)');
   const secret = speakeasy.generateSecret({
     name: 'A Shop (alice)',
     qr_codes: true,
@@ -44,7 +45,7 @@ it("speakeasy's pictures are the codes of its secrets", async () => {
     [secret.qr_code_ascii, ascii],
     [secret.qr_code_hex, hex],
     [secret.qr_code_base32, base32],
-    [secret.google_auth_qr, secret.otpauth_url],
+    [secret.google_auth_qr, speakeasy.otpauthURL({ secret: base32, label })],
   ]) {
     assert.equal(await shown(picture), text);
   }

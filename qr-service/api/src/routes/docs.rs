@@ -55,7 +55,9 @@ fn viewed_page() -> String {
     page.push_str(TOP);
     page.push_str(
         "<noscript><p class=\"card\"><a href=\"/v1/docs/plain\">The same without a script</a></p></noscript>\
-        <div id=\"viewer\"></div>",
+        <div id=\"viewer\"></div>\
+        <p><small>Shown by Swagger UI (<a href=\"/v1/assets/swagger-ui/notices.txt\">licences</a>). \
+        <a href=\"/v1/docs/plain\">The same without a script</a></small></p>",
     );
     put_problems(&mut page);
     page

@@ -11,8 +11,9 @@ use miniz_oxide::inflate::decompress_to_vec;
 use super::page::serve;
 use crate::fault::Refusal;
 
-const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js.gz"));
-const STYLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz"));
+const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bundle.js.gz"));
+const STYLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/style.css.gz"));
+const NOTICES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/notices.txt.gz"));
 
 /// Bytes before and after the compressed data of a gzip file without a name.
 const HEAD: usize = 10;
@@ -26,6 +27,7 @@ pub(super) async fn get(Path(name): Path<String>, request: Request) -> Response 
     let (media, packed) = match name.as_str() {
         "bundle.js" => ("text/javascript; charset=utf-8", BUNDLE),
         "style.css" => ("text/css; charset=utf-8", STYLE),
+        "notices.txt" => ("text/plain; charset=utf-8", NOTICES),
         _ => return Refusal::NotFound.into_response(),
     };
     if packed.is_empty() {
