@@ -26,6 +26,11 @@ function describe(schema, described) {
 /** What the viewer sends without a change is a request that works. */
 function prepare(spec) {
   const { schemas } = spec.components;
+  // As on the plain page, one picture comes before all else.
+  const isLater = ([path]) => !path.startsWith('/v1/qr');
+  spec.paths = Object.fromEntries(
+    Object.entries(spec.paths).sort((a, b) => isLater(a) - isLater(b)),
+  );
   const named = (schema) => schemas[schema?.$ref?.split('/').pop()];
   for (const operation of Object.values(spec.paths).flatMap(Object.values)) {
     // It shows descriptions as Markdown, but not summaries.
