@@ -129,7 +129,8 @@ test: ## every test of every part, the contract suite and the pages in Chromium 
 	wait $$live
 	trap - EXIT
 	$(TEST_STACK) with -- $(NPM) run test:browser
-	$(TEST_STACK) with -- node --test qr-service/api/page/browser.test.js
+	QR_COMPAT=goqr,quickchart,google $(TEST_STACK) with -- sh -c 'node --test qr-service/api/clients/clients.test.js && \
+		node --test qr-service/api/page/browser.test.js'
 
 rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm modules, the addon
 	@$(SETUP) wasm
@@ -173,7 +174,7 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	$(NPM) run lint
 	$(LIVE) run lint
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
-	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node qr-service/api/page loadtest/floors loadtest/peers
+	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node qr-service/api/page qr-service/api/clients loadtest/floors loadtest/peers
 	node dashboards/grafana/lint.mjs
 	promtool check config dashboards/prometheus/prometheus.yml
 	promtool check rules dashboards/prometheus/rules/*.yml

@@ -156,12 +156,12 @@ check_toolchains() {
     $fine
 }
 
-# install_node_packages FOLDER [TOOL]: for running, without what only tests and linters need, such as TOOL
+# install_node_packages FOLDER [FILE]: for running, without what only tests and linters need, such as this FILE of them
 install_node_packages() {
     local installed=$1/node_modules/.package-lock.json omit=(--omit=dev)
     if wants all; then omit=(); fi
     if [ ! -e "$installed" ] || [ "$1/package-lock.json" -nt "$installed" ] ||
-        { wants all && [ ! -e "$1/node_modules/.bin/${2:-biome}" ]; }; then
+        { wants all && [ ! -e "$1/node_modules/${2:-.bin/biome}" ]; }; then
         echo "setup: installing $1's packages"
         npm ci --prefix "$1" "${omit[@]}" --no-audit --no-fund --loglevel=error >/dev/null
         touch "$installed"
@@ -280,14 +280,20 @@ install_bun() {
 
 packages_of_node() {
     if wants run; then install_node_packages legacy-node; fi
+    # The viewer of /v1/docs, which qr-api's build script puts into the program.
+    if wants run || wants release; then install_node_packages qr-service/api/page swagger-ui-dist; fi
     if wants around; then install_node_packages dashboards/live; fi
-    if wants all; then install_node_packages qr-service/bindings/node tsc; fi
+    if wants all; then install_node_packages qr-service/bindings/node .bin/tsc; fi
+    if wants all; then install_node_packages qr-service/api/clients node-2fa; fi
     if wants floors; then install_bun; fi
 }
 
 packages_of_python() {
     if wants python; then
         install_python_packages qr-service/bindings/python/test/requirements.txt "$PWD/target/tools/wheel"
+    fi
+    if wants all; then
+        install_python_packages qr-service/api/clients/requirements.txt "$PWD/target/tools/clients"
     fi
     if wants rehearsal; then install_rehearsal_tools; fi
 }

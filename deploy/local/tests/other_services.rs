@@ -9,6 +9,8 @@ const ASK: &str = r#"
 ask() { curl -sS -o "$STACK_DIR/answer" -w '%{http_code} %header{x-served-by} %{content_type}\n' "$@"; }
 ask "$STACK_URL/qr?text=hello"
 ask -H 'content-type: application/json' -d '[{"text": "a"}]' "$STACK_URL/qr/batch"
+ask -H 'content-type: application/json' -d '{"text": "a"}' "$STACK_URL/api/validate-qr"
+ask "$STACK_URL/qr-read?url=http://127.0.0.1/"
 ask "$STACK_URL/chart?cht=qr&chs=150x150&chl=hello"
 ask "$STACK_URL/v1/create-qr-code/?data=hello"
 ask -H 'host: qr.example' -H 'accept: image/png' "$STACK_URL/qrcode?text=https://example.com"
@@ -33,22 +35,24 @@ fn nginx_passes_the_paths_on_that_are_switched_on() {
         String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let off = text(&stack(&[]));
-    assert_eq!(off.len(), 6, "{off:?}");
-    for (line, served) in off.iter().zip(["404 legacy-node"; 3]) {
+    assert_eq!(off.len(), 8, "{off:?}");
+    for (line, served) in off.iter().zip(["404 legacy-node"; 5]) {
         assert!(line.starts_with(served), "{off:?}");
     }
-    assert!(off[3].starts_with("404 qr-service"), "{off:?}");
+    assert!(off[5].starts_with("404 qr-service"), "{off:?}");
     let on =
         text(&stack(&[("QR_COMPAT", "goqr,quickchart,google"), ("QR_SHOW_HOST", "qr.example")]));
     let expected = [
         "200 qr-service image/png",
         "200 qr-service application/zip",
+        "200 qr-service application/json",
+        "400 qr-service application/json",
         "200 qr-service image/png",
         "200 qr-service image/png",
         "200 qr-service image/png",
     ];
-    assert_eq!(on[..5], expected);
-    assert!(on[5].starts_with("404 legacy-node"), "{on:?}");
+    assert_eq!(on[..7], expected);
+    assert!(on[7].starts_with("404 legacy-node"), "{on:?}");
     let wrong = stack(&[("QR_COMPAT", "bitly")]);
     let error = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(!wrong.status.success() && error.contains("QR_COMPAT"), "{error}");

@@ -26,7 +26,7 @@ fn installed_for(purpose: &str) -> Vec<String> {
     let text = fs::read_to_string(repository().join(script)).unwrap();
     executable(&copy.path().join(script), &text);
     executable(&copy.path().join("bin/npm"), NPM);
-    for folder in ["legacy-node", "dashboards/live"] {
+    for folder in ["legacy-node", "dashboards/live", "qr-service/api/page"] {
         fs::create_dir_all(copy.path().join(folder)).unwrap();
         fs::write(copy.path().join(folder).join("package-lock.json"), "{}").unwrap();
     }
@@ -48,5 +48,5 @@ fn installed_for(purpose: &str) -> Vec<String> {
 #[test]
 fn around_two_servers_only_the_live_page_needs_packages() {
     assert_eq!(installed_for("around"), ["dashboards/live"]);
-    assert_eq!(installed_for("run"), ["dashboards/live", "legacy-node"]);
+    assert_eq!(installed_for("run"), ["dashboards/live", "legacy-node", "qr-service/api/page"]);
 }

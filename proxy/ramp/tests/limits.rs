@@ -335,7 +335,14 @@ fn costly_routes_are_limited_by_address_and_never_fall_back() {
         assert_eq!(problem["status"], 429);
     }
     // What costs no more than /qrcode has a larger limit.
-    for path in ["/v1/qr?text=a", "/v1/qr.svg?text=a&margin=0", "/v1/", "/v1/docs"] {
+    for path in [
+        "/v1/qr?text=a",
+        "/v1/qr.svg?text=a&margin=0",
+        "/v1/",
+        "/v1/docs",
+        "/v1/docs/plain",
+        "/v1/assets/swagger-ui/bundle.js",
+    ] {
         let from = Ipv4Addr::new(127, 0, 2, path.len() as u8);
         for _ in 0..100 {
             let (status, ..) = ask(&mut connect(&place, from), &format!("GET {path}"), "", "");

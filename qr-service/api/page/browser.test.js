@@ -298,31 +298,75 @@ async function runs(page, language, text) {
   }
 }
 
-describe('the documentation', () => {
-  it('shows every parameter and runs nothing', async (t) => {
-    for (const colorScheme of ['light', 'dark']) {
-      for (const [name, options] of [
-        ['wide', {}],
-        ['phone', PHONE],
-      ]) {
-        const { page, problems, responses } = await openPage(browser, t, `${baseUrl}/v1/docs`, {
-          ...options,
-          colorScheme,
-        });
-        assert.equal(await page.locator('script').count(), 0);
-        assert.equal(await page.getByText('`').count(), 0);
-        assert.equal(await overflowOf(page), 0, `${name} ${colorScheme}`);
-        const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
-        for (const path of Object.keys(document.paths)) {
-          assert.ok(await page.locator('h2', { hasText: path }).count(), path);
-        }
-        assert.deepEqual(
-          new Set(responses.map((it) => new URL(it.url()).origin)),
-          new Set([baseUrl]),
-        );
-        assert.deepEqual(problems, []);
-        await picture(page, `docs-${name}-${colorScheme}`);
-      }
+/** The documentation in both themes, wide and on a phone; `check` gets each page with its name. */
+async function everyLook(t, path, check) {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [name, options] of [
+      ['wide', {}],
+      ['phone', PHONE],
+    ]) {
+      const opened = await openPage(browser, t, baseUrl + path, { ...options, colorScheme });
+      await check(opened, `${name}-${colorScheme}`);
+      const origins = new Set(opened.responses.map((it) => new URL(it.url()).origin));
+      assert.deepEqual(origins, new Set([baseUrl]));
+      assert.deepEqual(opened.problems, []);
     }
+  }
+}
+
+describe('the documentation', () => {
+  it('shows every operation in the viewer, from this server alone', async (t) => {
+    const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
+    await everyLook(t, '/v1/docs', async ({ page }, look) => {
+      const paths = page.locator('.opblock-summary-path');
+      await paths.first().waitFor();
+      const shown = await paths.evaluateAll((all) => all.map((it) => it.dataset.path));
+      const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map(() => path),
+      );
+      assert.deepEqual(shown.toSorted(), operations.toSorted());
+      const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      assert.equal(dark === 'rgb(16, 22, 27)', look.endsWith('dark'));
+      // A problem's type leads here.
+      assert.equal(await page.locator('#invalid-parameters').count(), 1);
+      assert.equal(await page.getByText('`').count(), 0);
+      await page.locator('[data-path="/v1/qr"]').first().click();
+      await page.locator('[data-param-name="finder_shape"]').waitFor();
+      assert.equal(await overflowOf(page), 0, look);
+      await picture(page, `docs-${look}`);
+    });
+  });
+
+  it('draws a picture in the viewer', async (t) => {
+    const { page, problems } = await openPage(browser, t, `${baseUrl}/v1/docs`);
+    await page.locator('[data-path="/v1/qr"]').first().click();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    await page.locator('[data-param-name="text"] input').fill('from the viewer');
+    await page.getByRole('button', { name: 'Execute' }).click();
+    const answer = page.locator('.live-responses-table img');
+    await answer.waitFor();
+    await answer.evaluate((it) => it.decode());
+    assert.equal((await decodeQr(await answer.screenshot())).bytes.toString(), 'from the viewer');
+    await page.locator('[data-path="/v1/qr"]').first().click();
+    // As it stands there, a body is right as well.
+    await page.locator('[data-path="/v1/payload/gs1"]').last().click();
+    await page.getByRole('button', { name: 'Try it out' }).click();
+    const made = page.waitForResponse((it) => it.request().method() === 'POST');
+    await page.getByRole('button', { name: 'Execute' }).click();
+    assert.equal((await made).status(), 200);
+    assert.deepEqual(problems, []);
+  });
+
+  it('shows every parameter without a script too', async (t) => {
+    const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
+    await everyLook(t, '/v1/docs/plain', async ({ page }, look) => {
+      assert.equal(await page.locator('script').count(), 0);
+      assert.equal(await page.getByText('`').count(), 0);
+      assert.equal(await overflowOf(page), 0, look);
+      for (const path of Object.keys(document.paths)) {
+        assert.ok(await page.locator('h2', { hasText: path }).count(), path);
+      }
+      await picture(page, `docs-plain-${look}`);
+    });
   });
 });

@@ -10,7 +10,7 @@ use crate::artwork::{Artwork, Pixels};
 use crate::fault::{Code, Fault};
 use crate::options::{FinderShape, Kind, Shape};
 use crate::picture::over_white;
-use crate::plan::{Colors, Fit, Look, PicturePlan, Plan};
+use crate::plan::{Colors, Fit, PicturePlan, Plan};
 use crate::reader::{self, Picture};
 use crate::same::is_same;
 use crate::symbol::{AnySymbol, Encoded};
@@ -67,6 +67,10 @@ pub(crate) fn check(
         _ => Colors::PLAIN,
     };
     let greys = check_contrast(colors)?;
+    if let Some(dark) = plan.look.finder_color {
+        check_contrast(Colors { dark, ..colors })
+            .map_err(|fault| Fault { parameter: "finder_color".to_owned(), ..fault })?;
+    }
     let modules = encoded.symbol.modules();
     let scale = seen_scale(plan, modules);
     let kind = plan.symbol.kind();
@@ -78,8 +82,7 @@ pub(crate) fn check(
         let found = reader::read(&picture, &[kind], 1);
         found.first().is_some_and(|found| is_same(found, plan, encoded))
     };
-    let Look { shape, finders, .. } = plan.look;
-    let has_shapes = (shape, finders) != (Shape::Square, FinderShape::Square);
+    let has_shapes = plan.look.has_shapes();
     let is_uneven = kind != Kind::Qr && scale.fract() != 0.0;
     if has_shapes && scale < MIN_SHAPED_PX || is_uneven && scale < MIN_UNEVEN_PX {
         return Err(unreadable(plan, modules, scale));
@@ -222,8 +225,12 @@ fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     if scale >= 3.0 && !plan.look.is_plain() {
         // There are pixels enough for squares.
         let (name, suggestion) = match (plan.look.finders, plan.look.shape) {
-            (FinderShape::Square, Shape::Square) => ("logo", "use a smaller logo_size"),
-            (FinderShape::Square, _) => ("shape", "use shape square, or a lower version"),
+            (FinderShape::Square, Shape::Square) if plan.look.logo.is_some() => {
+                ("logo", "use a smaller logo_size")
+            }
+            (FinderShape::Square, Shape::Dots | Shape::Rounded) => {
+                ("shape", "use shape square, or a lower version")
+            }
             _ => ("finder_shape", "use finder_shape square, or a lower version"),
         };
         let detail = "a decoder cannot read the symbol so";

@@ -144,6 +144,24 @@ impl Schema {
         read.ok()
     }
 
+    /// The `values` that are right, and stand-ins for what is required and wrong or missing, so that the rest can be
+    /// checked at the same time.
+    pub fn with_stand_ins(&self, values: &Map<String, Value>) -> Map<String, Value> {
+        let is_right = |name: &str, value: &Value| {
+            let parameter = self.parameters.get(name);
+            parameter.is_some_and(|it| !value.is_null() && it.check(name, value).is_ok())
+        };
+        let right = values.iter().filter(|(name, value)| is_right(name, value));
+        let mut all: Map<String, Value> =
+            right.map(|(name, value)| (name.clone(), value.clone())).collect();
+        for name in &self.required {
+            if let (false, Some(parameter)) = (all.contains_key(name), self.parameters.get(name)) {
+                all.insert(name.clone(), parameter.stand_in());
+            }
+        }
+        all
+    }
+
     /// Reads the struct from a query that is right, as [`read_query`] and [`Self::read`] do, and in less time, since
     /// it keeps no values. `None` if anything is wrong, which those two say.
     pub fn read_right<T: DeserializeOwned>(&self, query: &str) -> Option<T> {
@@ -193,6 +211,19 @@ impl Parameter {
         let allowed = allowed.filter_map(|value| Some(value.as_str()?.to_owned()));
         let bound = |name: &str| schema[name].as_f64();
         Parameter { of, minimum: bound(low), maximum: bound(high), allowed: allowed.collect() }
+    }
+
+    /// A value that is right.
+    fn stand_in(&self) -> Value {
+        let least = self.minimum.unwrap_or_default();
+        match (self.of, self.allowed.first()) {
+            (Type::Text, Some(allowed)) => allowed.as_str().into(),
+            (Type::Text, None) => "A".repeat(least as usize).into(),
+            (Type::Integer, _) => (least as i64).into(),
+            (Type::Number, _) => least.into(),
+            (Type::Boolean, _) => false.into(),
+            (Type::Nested, _) => Value::Null,
+        }
     }
 
     /// Turns a value of a query into one of JSON, by the parameter's type. What is no number stays text.
@@ -337,7 +368,11 @@ fn add_pair(
     faults: &mut Vec<Fault>,
 ) {
     let Some(parameter) = schemas.iter().find_map(|schema| schema.parameters.get(&*name)) else {
-        faults.push(unknown(&name, schemas));
+        let fault = unknown(&name, schemas);
+        faults.push(match fault.suggestion {
+            None => fault.suggest("a text with & or # in it must be percent-encoded"),
+            Some(_) => fault,
+        });
         return;
     };
     if values.contains_key(&*name) {
@@ -435,7 +470,7 @@ fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
     let alias = ALIASES.iter().find(|(theirs, _)| *theirs == lower).map(|(_, ours)| *ours);
     match same.or(alias) {
         Some(suggestion) => fault.suggest(format!("use {suggestion}")),
-        None => fault.suggest("a text with & or # in it must be percent-encoded").allowed(ours),
+        None => fault.allowed(ours),
     }
 }
 

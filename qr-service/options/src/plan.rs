@@ -38,6 +38,10 @@ pub struct Look {
     pub shape: Shape,
     /// Of the finder patterns.
     pub finders: FinderShape,
+    /// Of their cores, where that differs. No option sets it, only the URLs of other services.
+    pub finder_cores: Option<FinderShape>,
+    /// The colour of the finder patterns, where it is not that of the dark modules; set as the one before.
+    pub finder_color: Option<Color>,
     /// The logo in the middle.
     pub logo: Option<LogoPlan>,
 }
@@ -45,7 +49,15 @@ pub struct Look {
 impl Look {
     /// Whether the picture is of squares alone.
     pub fn is_plain(&self) -> bool {
-        self.logo.is_none() && self.shape == Shape::Square && self.finders == FinderShape::Square
+        self.logo.is_none() && self.finder_color.is_none() && !self.has_shapes()
+    }
+
+    /// Whether anything is no square.
+    pub fn has_shapes(&self) -> bool {
+        let is_square = |finders: FinderShape| finders == FinderShape::Square;
+        self.shape != Shape::Square
+            || !is_square(self.finders)
+            || !self.finder_cores.is_none_or(is_square)
     }
 
     /// What the options ask for.
@@ -53,6 +65,8 @@ impl Look {
         Look {
             shape: options.shape.unwrap_or_default(),
             finders: options.finder_shape.unwrap_or_default(),
+            finder_cores: None,
+            finder_color: None,
             logo: options.logo.as_ref().map(|logo| LogoPlan {
                 file: Arc::clone(&logo.0),
                 share: Share(options.logo_size.unwrap_or(DEFAULT_LOGO)),

@@ -61,7 +61,11 @@ const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
         describe: described::<T>,
         schema: schema_of::<T>,
         compose: |schema, values, faults| {
-            let Some(fields) = schema.read::<T>(values, faults) else { return String::new() };
+            // Without a field that is required, a stand-in lets the others be checked as well.
+            let stood_in = || T::deserialize(Value::Object(schema.with_stand_ins(values))).ok();
+            let Some(fields) = schema.read::<T>(values, faults).or_else(stood_in) else {
+                return String::new();
+            };
             let mut more = Vec::new();
             let text = fields.compose(&mut more);
             // A value that is wrong by itself was left out; it is not missing as well.
@@ -132,6 +136,9 @@ impl Kind {
         faults: &mut Vec<Fault>,
     ) {
         let text = (self.compose)(schema, values, faults);
+        for fault in faults.iter_mut() {
+            fault.allowed.retain(|name| !matches!(&**name, "text" | "data"));
+        }
         for (name, is_given) in [("text", options.text.is_some()), ("data", options.data.is_some())]
         {
             if is_given {
@@ -252,6 +259,28 @@ mod test {
     /// The parameters that are at fault.
     pub(super) fn refused<T: Payload>(fields: &str) -> Vec<String> {
         compose::<T>(fields).1.into_iter().map(|fault| fault.parameter).collect()
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_found_at_once() {
+        for (refused, parameters) in [
+            (
+                refused::<epc::Epc>(r#"{"beneficiary": "a", "iban": "DE00", "amount": "0"}"#),
+                "iban amount",
+            ),
+            (
+                refused::<epc::Epc>(r#"{"amount": "0", "bic": "BIC"}"#),
+                "bic beneficiary iban amount",
+            ),
+            (refused::<wifi::Wifi>(r#"{"ssid": "", "password": "1"}"#), "ssid password"),
+            (refused::<otp::Otp>(r#"{"account": "a:b", "digits": 9}"#), "digits secret account"),
+            (refused::<event::Event>(r#"{"end": "2026"}"#), "start summary end"),
+        ] {
+            let (mut found, mut all) = (refused.clone(), parameters.split(' ').collect::<Vec<_>>());
+            found.sort();
+            all.sort();
+            assert_eq!(found, all, "{refused:?}");
+        }
     }
 
     #[test]

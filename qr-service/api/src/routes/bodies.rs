@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use multer::{Constraints, Multipart, SizeLimit};
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::fault::{Fault, Refusal};
 use crate::logo::MAX_LOGO_BYTES;
@@ -21,7 +21,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest JSON body without a logo: data of the largest symbol in Base64, escaped, six times over.
 const SHORT_BYTES: usize = 65_536;
 /// The longest body of options: a logo in Base64 beside these.
-const MAX_OPTIONS_BYTES: usize = MAX_LOGO_BYTES / 3 * 4 + SHORT_BYTES;
+pub(super) const MAX_OPTIONS_BYTES: usize = MAX_LOGO_BYTES / 3 * 4 + SHORT_BYTES;
 /// Places for long bodies that are being received, 3.5 MB in all, and the longest wait for one.
 static LONG_BODIES: Semaphore = Semaphore::const_new(8);
 const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -72,17 +72,8 @@ pub(super) async fn read_options(
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
 ) -> Result<Map<String, Value>, Refusal> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
-    let is_long = announced.is_none_or(|bytes: usize| bytes > SHORT_BYTES);
-    let _place = match is_long {
-        true => Some(
-            tokio::time::timeout(MAX_WAIT, LONG_BODIES.acquire())
-                .await
-                .map_err(|_| Refusal::Busy)?
-                .map_err(|_| Refusal::Internal)?,
-        ),
-        false => None,
-    };
+    let announced = announced(headers);
+    let _place = place_for_long(headers).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default();
     let media = content_type.split(';').next().unwrap_or_default().trim();
@@ -100,6 +91,25 @@ pub(super) async fn read_options(
     }
     let fields = in_time(read_fields(content_type, body, limit)).await?;
     Ok(read_pairs(fields, schemas, faults))
+}
+
+/// The length that a body says it has.
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok())
+}
+
+/// Waits for one of the few places for bodies with a logo; short ones need none.
+///
+/// # Errors
+/// If all stay taken.
+pub(super) async fn place_for_long(
+    headers: &HeaderMap,
+) -> Result<Option<SemaphorePermit<'static>>, Refusal> {
+    if announced(headers).is_some_and(|bytes| bytes <= SHORT_BYTES) {
+        return Ok(None);
+    }
+    let place = tokio::time::timeout(MAX_WAIT, LONG_BODIES.acquire()).await;
+    place.map_err(|_| Refusal::Busy)?.map(Some).map_err(|_| Refusal::Internal)
 }
 
 /// The fields of a form in their order; a file stands as a `data:` URI.

@@ -1,5 +1,5 @@
-//! `/v1/docs`: the description as a page, made from the OpenAPI document. It has no script and fetches
-//! nothing.
+//! `/v1/docs`: the description, shown by the [`viewer`]. `/v1/docs/plain` is the same made here from the OpenAPI
+//! document, without a script; `/v1/docs` is that too in a program without the viewer.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -8,16 +8,23 @@ use axum::extract::Request;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::{openapi, page};
+use super::{openapi, page, viewer};
 use crate::fault::PROBLEMS;
 
-static PAGE: LazyLock<String> = LazyLock::new(|| page(&openapi::document()));
+static PLAIN: LazyLock<String> = LazyLock::new(|| plain_page(&openapi::document()));
+static VIEWED: LazyLock<String> = LazyLock::new(viewed_page);
 
 const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
 <meta name=\"color-scheme\" content=\"light dark\"><title>QR codes: /v1/</title>\
 <link rel=\"icon\" href=\"/v1/assets/icon.svg\" type=\"image/svg+xml\">\
-<link rel=\"stylesheet\" href=\"/v1/assets/page.css\"></head><body class=\"docs\"><header>\
+";
+
+/// Of both pages; the last style sheet, as it gives the viewer's some of the page's colours.
+const STYLE: &str = "<link rel=\"stylesheet\" href=\"/v1/assets/page.css\"></head>";
+
+/// What both pages begin with.
+const TOP: &str = "<header>\
 <img src=\"/v1/assets/icon.svg\" alt=\"\" width=\"36\" height=\"36\"><h1>QR codes: <code>/v1/</code></h1>\
 <nav aria-label=\"Pages\"><a href=\"/v1/\">Playground</a> <a href=\"/v1/openapi.json\">OpenAPI</a></nav>\
 </header><main><section class=\"card\"><p>Ask by <code>GET</code> with a query, or by <code>POST</code> with \
@@ -36,8 +43,36 @@ fn put(page: &mut String, text: std::fmt::Arguments<'_>) {
     let _ = page.write_fmt(text);
 }
 
-fn page(document: &Value) -> String {
+fn viewed_page() -> String {
     let mut page = HEAD.to_owned();
+    page.push_str(
+        "<link rel=\"stylesheet\" href=\"/v1/assets/swagger-ui/style.css\">\
+        <script src=\"/v1/assets/swagger-ui/bundle.js\" defer></script>\
+        <script src=\"/v1/assets/docs.js\" defer></script>",
+    );
+    page.push_str(STYLE);
+    page.push_str("<body class=\"viewed\">");
+    page.push_str(TOP);
+    page.push_str(
+        "<noscript><p class=\"card\"><a href=\"/v1/docs/plain\">The same without a script</a></p></noscript>\
+        <div id=\"viewer\"></div>\
+        <p><small>Shown by Swagger UI (<a href=\"/v1/assets/swagger-ui/notices.txt\">licences</a>). \
+        <a href=\"/v1/docs/plain\">The same without a script</a></small></p>",
+    );
+    put_problems(&mut page);
+    page
+}
+
+fn plain_page(document: &Value) -> String {
+    let mut page = HEAD.to_owned();
+    page.push_str(STYLE);
+    page.push_str("<body class=\"docs\">");
+    page.push_str(TOP);
+    if !viewer::IS_HERE {
+        page.push_str(
+            "<p class=\"card\">This program was built without the viewer, swagger-ui-dist.</p>",
+        );
+    }
     let mut paths: Vec<_> = document["paths"].as_object().into_iter().flatten().collect();
     paths.sort_by_key(|(path, _)| !path.starts_with("/v1/qr"));
     page.push_str("<nav class=\"card\" aria-label=\"Paths\"><ul class=\"toc\">");
@@ -52,6 +87,12 @@ fn page(document: &Value) -> String {
     for (path, methods) in paths {
         put_path(&mut page, document, path, methods);
     }
+    put_problems(&mut page);
+    page
+}
+
+/// The kinds of problems, to which the `type` of a problem document leads, and the page's end.
+fn put_problems(page: &mut String) {
     page.push_str(
         "<section class=\"card\" id=\"problems\"><h2>Problems</h2><p>Errors are problem documents (RFC 9457). \
         <code>faults</code> lists all that is wrong with a request: the parameter, a code, and what would \
@@ -59,10 +100,9 @@ fn page(document: &Value) -> String {
     );
     for (anchor, meaning) in PROBLEMS {
         let meaning = marked(meaning);
-        put(&mut page, format_args!("<dt id=\"{anchor}\"><code>{anchor}</code><dd>{meaning}"));
+        put(page, format_args!("<dt id=\"{anchor}\"><code>{anchor}</code><dd>{meaning}"));
     }
     page.push_str("</dl></section></main></body></html>\n");
-    page
 }
 
 /// Where a path is described.
@@ -175,7 +215,15 @@ fn marked(text: &str) -> String {
     out
 }
 
-/// Answers with the page.
+const HTML: &str = "text/html; charset=utf-8";
+
+/// Answers `/v1/docs`.
 pub(super) async fn get(request: Request) -> Response {
-    page::serve(&request, "text/html; charset=utf-8", PAGE.as_str())
+    let page = if viewer::IS_HERE { &VIEWED } else { &PLAIN };
+    page::serve(&request, HTML, page.as_str())
+}
+
+/// Answers `/v1/docs/plain`.
+pub(super) async fn plain(request: Request) -> Response {
+    page::serve(&request, HTML, PLAIN.as_str())
 }

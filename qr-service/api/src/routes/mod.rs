@@ -12,6 +12,7 @@ mod page;
 mod payload;
 pub(crate) mod plain;
 mod qr;
+mod viewer;
 
 use std::sync::{Arc, LazyLock};
 
@@ -69,7 +70,8 @@ pub(crate) struct Api {
 /// | `/v1/batch` | [`batch::post`] |
 /// | `/v1/labels` | [`labels::post`] |
 /// | `/v1/decode` | [`decode::post`] |
-/// | `/v1/docs`, `/v1/openapi.json` | [`docs::get`], [`openapi::get`] |
+/// | `/v1/docs`, `/v1/docs/plain`, `/v1/openapi.json` | [`docs::get`], [`docs::plain`], [`openapi::get`] |
+/// | `/v1/assets/swagger-ui/NAME` | [`viewer::get`] |
 /// | `/v1/`, `/v1/assets/NAME` | [`page::index`], [`page::asset`] |
 /// | `/v1/qr.EXT`, any other below `/v1/` | [`qr::by_extension`] |
 /// | paths of other services, if they are switched on | [`compat`] |
@@ -94,6 +96,8 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         .route("/v1/labels", any(labels::post))
         .route("/v1/decode", any(decode::post))
         .route("/v1/docs", any(docs::get))
+        .route("/v1/docs/plain", any(docs::plain))
+        .route("/v1/assets/swagger-ui/{name}", any(viewer::get))
         .route("/v1/openapi.json", any(openapi::get))
         .route("/v1/", any(page::index))
         .route("/v1/assets/{name}", any(page::asset))

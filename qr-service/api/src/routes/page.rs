@@ -1,5 +1,6 @@
 //! `/v1/`: the playground, and the files of both pages. They are part of the program, and ask no other host.
 
+use axum::body::Body;
 use axum::extract::{Path, Request};
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
@@ -7,9 +8,9 @@ use http::{HeaderValue, Method};
 
 use crate::fault::Refusal;
 
-/// Only files of this server, and pictures that the page itself was sent.
+/// Only files of this server, pictures that the page itself was sent, and the icons within the viewer's style sheet.
 const POLICY: HeaderValue = HeaderValue::from_static(
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; \
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 const HTML: &str = "text/html; charset=utf-8";
@@ -17,7 +18,8 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 const INDEX: &str = include_str!("../../page/index.html");
 /// Name, media type and content.
-const ASSETS: [(&str, &str, &str); 5] = [
+const ASSETS: [(&str, &str, &str); 6] = [
+    ("docs.js", SCRIPT, include_str!("../../page/docs.js")),
     ("form.js", SCRIPT, include_str!("../../page/form.js")),
     ("icon.svg", "image/svg+xml", include_str!("../../page/icon.svg")),
     ("page.css", "text/css; charset=utf-8", include_str!("../../page/page.css")),
@@ -33,13 +35,13 @@ pub(super) async fn index(request: Request) -> Response {
 /// Answers `/v1/assets/NAME`.
 pub(super) async fn asset(Path(name): Path<String>, request: Request) -> Response {
     match ASSETS.iter().find(|(asset, ..)| *asset == name) {
-        Some((_, media, content)) => serve(&request, media, content),
+        Some((_, media, content)) => serve(&request, media, *content),
         None => Refusal::NotFound.into_response(),
     }
 }
 
 /// A page or one of its files.
-pub(super) fn serve(request: &Request, media: &'static str, content: &'static str) -> Response {
+pub(super) fn serve(request: &Request, media: &'static str, content: impl Into<Body>) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Refusal::Method("GET, HEAD").into_response();
     }

@@ -7,8 +7,8 @@ use qr_core::Color;
 
 use super::{Artwork, Pixels};
 
-/// Writes a PNG of `size_px` pixels a side, the symbol centred: a palette of 16 colours without a logo, else
-/// true colour with opacity.
+/// Writes a PNG of `size_px` pixels a side, the symbol centred: a palette of 16 colours, or true colour with opacity
+/// if there is a logo or a second colour.
 ///
 /// # Errors
 /// As the encoder's; a vector takes what is written.
@@ -23,8 +23,8 @@ pub(crate) fn write_png(
     let mut file = Vec::with_capacity(4096);
     let mut encoder = Encoder::new(&mut file, size_px as u32, size_px as u32);
     encoder.set_compression(Compression::Balanced);
-    let has_logo = art.logo.is_some();
-    if has_logo {
+    let has_colors = art.logo.is_some() || art.finder_color.is_some();
+    if has_colors {
         encoder.set_color(ColorType::Rgba);
     } else {
         encoder.set_color(ColorType::Indexed);
@@ -40,7 +40,7 @@ pub(crate) fn write_png(
     let mut stream = writer.stream_writer()?;
     let mut rows = Rows::new(&pixels, size_px, before);
     for y in 0..size_px {
-        let row = if has_logo { rows.colors(y) } else { rows.steps(y) };
+        let row = if has_colors { rows.colors(y) } else { rows.steps(y) };
         stream.write_all(row)?;
     }
     stream.finish()?;

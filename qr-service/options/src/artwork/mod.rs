@@ -44,6 +44,8 @@ pub struct Artwork<'a> {
     modules: Modules<'a>,
     shape: Shape,
     finders: FinderShape,
+    finder_cores: FinderShape,
+    finder_color: Option<Color>,
     logo: Option<(Place, &'a dyn LogoPixels)>,
     colors: Colors,
 }
@@ -55,10 +57,16 @@ impl<'a> Artwork<'a> {
         else {
             return None;
         };
-        let Look { shape, finders, .. } = plan.look;
-        let logo = encoded.place.zip(logo);
-        let modules = encoded.symbol.modules();
-        let art = Artwork { modules, shape, finders, logo, colors: *colors };
+        let Look { shape, finders, finder_cores, finder_color, .. } = plan.look;
+        let art = Artwork {
+            modules: encoded.symbol.modules(),
+            shape,
+            finders,
+            finder_cores: finder_cores.unwrap_or(finders),
+            finder_color,
+            logo: encoded.place.zip(logo),
+            colors: *colors,
+        };
         (!plan.look.is_plain()).then_some(art)
     }
 
@@ -101,11 +109,17 @@ impl<'a> Artwork<'a> {
     /// lines turn with every pixel of size, so `rxing` lost the symbol at some scales. With 2.5 straight modules
     /// of each edge it reads all; the core may be a full circle.
     fn finder_radii(&self) -> [f64; 3] {
-        match self.finders {
-            FinderShape::Square => [0.0; 3],
-            FinderShape::Rounded => [2.0, 1.0, 0.8],
-            FinderShape::Circle => [2.25, 1.25, 1.5],
-        }
+        let (outer, ring) = match self.finders {
+            FinderShape::Square => (0.0, 0.0),
+            FinderShape::Rounded => (2.0, 1.0),
+            FinderShape::Circle => (2.25, 1.25),
+        };
+        let core = match self.finder_cores {
+            FinderShape::Square => 0.0,
+            FinderShape::Rounded => 0.8,
+            FinderShape::Circle => 1.5,
+        };
+        [outer, ring, core]
     }
 
     /// The top left corners of the finder patterns.

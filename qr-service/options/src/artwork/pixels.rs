@@ -22,6 +22,8 @@ pub struct Pixels<'a> {
     logo: Option<PlacedLogo<'a>>,
     /// The colours of the steps from light to dark.
     pub(super) palette: Vec<Color>,
+    /// The same of the finder patterns, if they have a colour of their own.
+    finder_palette: Option<Vec<Color>>,
 }
 
 /// A logo that is not above the size at which it is drawn, and where it is.
@@ -57,9 +59,16 @@ impl<'a> Pixels<'a> {
             rounded(x, y, 1.5, core).min(rounded(x, y, 3.5, outer).max(-ring))
         });
         let (light, dark) = (art.colors.light, art.colors.dark);
-        let palette = (0..=STEPS).map(|step| between(light, dark, step)).collect();
-        let modules = (0..count).map(module).collect();
-        Pixels { art, scale, modules, finder, logo: PlacedLogo::new(art, scale), palette }
+        let palette = |dark: Color| (0..=STEPS).map(|step| between(light, dark, step)).collect();
+        Pixels {
+            art,
+            scale,
+            modules: (0..count).map(module).collect(),
+            finder,
+            logo: PlacedLogo::new(art, scale),
+            palette: palette(dark),
+            finder_palette: art.finder_color.map(palette),
+        }
     }
 
     /// Pixels a side.
@@ -113,7 +122,22 @@ impl<'a> Pixels<'a> {
         for (color, step) in colors.iter_mut().zip(&*steps) {
             *color = self.palette[usize::from(*step)];
         }
+        self.color_finders(y, steps, colors);
         self.add_logo(y, colors);
+    }
+
+    /// Gives the finder patterns of row `y` their own colour, if they have one.
+    fn color_finders(&self, y: usize, steps: &[u8], colors: &mut [Color]) {
+        let Some(palette) = &self.finder_palette else { return };
+        let wide = FINDER * self.scale;
+        for (left, top) in self.art.finder_corners() {
+            if (top..top + FINDER).contains(&(y / self.scale)) {
+                let range = left * self.scale..left * self.scale + wide;
+                for (color, step) in colors[range.clone()].iter_mut().zip(&steps[range]) {
+                    *color = palette[usize::from(*step)];
+                }
+            }
+        }
     }
 }
 

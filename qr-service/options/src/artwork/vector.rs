@@ -33,7 +33,11 @@ pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
     put(&mut out, format_args!("<g transform=\"translate({margin} {margin})\""));
     put(&mut out, format_args!("{}><path d=\"", Fill(svg.dark)));
     put_modules(&mut out, art);
-    out.push_str("\"/><path fill-rule=\"evenodd\" d=\"");
+    out.push_str("\"/><path fill-rule=\"evenodd\"");
+    if let Some(color) = art.finder_color {
+        put(&mut out, format_args!("{}", Fill(color)));
+    }
+    out.push_str(" d=\"");
     let [outer, ring, core] = art.finder_radii();
     for (x, y) in art.finder_corners() {
         for (inset, radius) in [(0.0, outer), (1.0, ring), (2.0, core)] {

@@ -1,8 +1,11 @@
 //! `/v1/payload/`: fields in, the text out, as zxing-cpp reads it.
 
-use serde_json::{Value, json};
+use std::io::BufReader;
 
-use crate::support::{encode, get, of_png, post_json, read, start};
+use serde_json::{Value, json};
+use service_kit::testing::connect;
+
+use crate::support::{encode, get, of_png, post_json, read, send, start};
 
 const VEVENT: &str = "BEGIN:VEVENT\r\nSUMMARY:s\r\nDTSTART;VALUE=DATE:20260501\r\nEND:VEVENT";
 const VCARD: &str = "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Dö;;;;\r\nFN:Dö\r\nEND:VCARD\r\n";
@@ -134,15 +137,52 @@ fn secrets_are_in_no_log() {
 }
 
 #[test]
-fn the_page_explains_every_problem_and_runs_nothing() {
+fn both_pages_explain_every_problem_and_run_no_script_of_others() {
+    let service = start(&[]);
+    for path in ["/v1/docs", "/v1/docs/plain"] {
+        let page = get(service.addr, path);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
+        for target in ["/v1/qr", "/v1/qr?text=a&dark=fff", "/v1/nothing", "/v1/payload/wifi"] {
+            let problem = get(service.addr, target).json();
+            let anchor = problem["type"].as_str().unwrap().strip_prefix("/v1/docs#").unwrap();
+            assert!(page.text().contains(&format!("id=\"{anchor}\"")), "{path} {anchor}");
+        }
+    }
+    let plain = get(service.addr, "/v1/docs/plain");
+    assert!(plain.text().contains("<code>rmqr_height</code>") && !plain.text().contains("<script"));
+}
+
+/// The folder in which `setup.sh` installs the viewer.
+const PACKAGE: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../api/page/node_modules/swagger-ui-dist/");
+
+#[test]
+fn the_viewer_is_that_of_its_package_or_the_page_says_that_there_is_none() {
     let service = start(&[]);
     let page = get(service.addr, "/v1/docs");
-    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
-    assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
-    for target in ["/v1/qr", "/v1/qr?text=a&dark=fff", "/v1/nothing", "/v1/payload/wifi"] {
-        let problem = get(service.addr, target).json();
-        let anchor = problem["type"].as_str().unwrap().strip_prefix("/v1/docs#").unwrap();
-        assert!(page.text().contains(&format!("id=\"{anchor}\"")), "{anchor}");
+    let file = |name: &str, headers: &str| {
+        let stream = &mut BufReader::new(connect(service.addr));
+        send(stream, "GET", &format!("/v1/assets/swagger-ui/{name}"), headers, b"")
+    };
+    if !std::path::Path::new(PACKAGE).exists() {
+        assert!(page.text().contains("built without the viewer"));
+        assert_eq!(file("bundle.js", "").status, 404);
+        return;
     }
-    assert!(page.text().contains("<code>rmqr_height</code>") && !page.text().contains("<script"));
+    assert!(page.text().contains("swagger-ui/bundle.js"));
+    for (name, of_package) in
+        [("bundle.js", "swagger-ui-bundle.js"), ("style.css", "swagger-ui.css")]
+    {
+        let plain = file(name, "");
+        assert_eq!(plain.body, std::fs::read(format!("{PACKAGE}{of_package}")).unwrap(), "{name}");
+        assert_eq!(plain.header("content-encoding"), None);
+        let packed = file(name, "accept-encoding: gzip\r\n");
+        assert_eq!(packed.header("content-encoding"), Some("gzip"));
+        assert_eq!(packed.header("vary"), Some("Accept-Encoding"));
+        assert!(packed.body.len() * 3 < plain.body.len());
+    }
+    assert!(file("notices.txt", "").text().contains("Apache License"));
+    assert_eq!(file("nothing.js", "").status, 404);
 }

@@ -134,7 +134,7 @@ fn bad_values_get_400_and_a_line_that_names_the_parameter() {
         ("data=a&bgcolor=12345", "bgcolor"),
         ("data=a&color=fff&bgcolor=000", "color"),
         ("data=a&color=ccc", "color"),
-        ("data=a&size=100", "size"),
+        ("data=a&size=x100", "size"),
         ("data=a&size=9x9", "size"),
         ("data=a&size=20x40", "size"),
         ("data=a&size=1001x1001", "size"),

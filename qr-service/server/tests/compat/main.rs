@@ -13,6 +13,7 @@ mod show;
 #[path = "../api/support.rs"]
 #[allow(dead_code, reason = "the API's tests use all of it")]
 mod support;
+mod wild;
 
 use std::io::BufReader;
 

@@ -3,6 +3,7 @@
 use std::io::BufReader;
 use std::net::SocketAddr;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 use service_kit::testing::connect;
 
@@ -103,13 +104,167 @@ fn each_parameter_has_its_values_and_its_default() {
     assert_eq!(seen(&kanji).2, "漢字");
 }
 
+/// The colour of a pixel.
+fn pixel(answer: &Answer, x: u32, y: u32) -> [u8; 3] {
+    let image = image::load_from_memory(&answer.body).unwrap();
+    assert_eq!(seen(answer).2, "hello");
+    image.into_rgb8().get_pixel(x, y).0
+}
+
 #[test]
-fn looks_are_left_out_and_named() {
+fn styles_are_drawn() {
     let service = start(&ON);
-    let answer = qr(service.addr, "text=hello&dotStyle=dot&finderColor=f00");
-    assert_eq!(seen(&answer).2, "hello");
-    assert_eq!(answer.header("x-qr-ignored"), Some("dotStyle, finderColor"));
-    assert_eq!(qr(service.addr, "text=hello").header("x-qr-ignored"), None);
+    let plain = qr(service.addr, "text=hello&size=290");
+    for same in ["dotStyle=square", "finderStyle=square", "finderDotStyle=square", "dotStyle=star"]
+    {
+        assert_eq!(qr(service.addr, &format!("text=hello&size=290&{same}")).body, plain.body);
+    }
+    for same in ["finderColor=000", "finderColor="] {
+        assert_eq!(qr(service.addr, &format!("text=hello&size=290&{same}")).body, plain.body);
+    }
+    // The corners of the first finder pattern's ring and core, and of a module of the timing pattern.
+    let (ring, core, module) = ((40, 40), (60, 60), (120, 100));
+    let looks = |query: &str| {
+        let answer = qr(service.addr, &format!("text=hello&size=290&{query}"));
+        [ring, core, module].map(|(x, y)| pixel(&answer, x, y)[0] < 128)
+    };
+    assert_eq!(looks(""), [true; 3]);
+    assert_eq!(looks("dotStyle=dot"), [true, true, false]);
+    assert_ne!(qr(service.addr, "text=hello&size=290&dotStyle=rounded").body, plain.body);
+    assert_eq!(looks("finderStyle=rounded"), [false, false, true]);
+    assert_eq!(looks("finderStyle=circle"), [false, false, true]);
+    assert_eq!(looks("finderStyle=circle&finderDotStyle=square"), [false, true, true]);
+    assert_eq!(looks("finderDotStyle=dot"), [true, false, true]);
+    assert_eq!(looks("finderDotStyle=rounded"), [true, false, true]);
+    let red = qr(service.addr, "text=hello&size=290&finderColor=a00&dark=003366");
+    let colors = [(45, 45), (65, 65), (125, 105), (5, 5)].map(|(x, y)| pixel(&red, x, y));
+    assert_eq!(colors, [[170, 0, 0], [170, 0, 0], [0, 51, 102], [255; 3]]);
+    for format in ["svg", "jpg"] {
+        let styled =
+            "size=290&finderColor=a00&dotStyle=dot&finderStyle=circle&finderDotStyle=square";
+        let answer = qr(service.addr, &format!("text=hello&{styled}&format={format}"));
+        assert_eq!(seen(&answer), (290, 290, "hello".to_owned()), "{format}");
+        assert!(format == "jpg" || answer.text().contains("#aa0000"));
+    }
+}
+
+/// A red square as a `data:` URI.
+fn logo() -> String {
+    let mut file = std::io::Cursor::new(Vec::new());
+    let square = image::RgbImage::from_pixel(8, 8, image::Rgb([200, 0, 0]));
+    square.write_to(&mut file, image::ImageFormat::Png).unwrap();
+    let base64 = base64::engine::general_purpose::STANDARD.encode(file.into_inner());
+    format!("data:image/png;base64,{base64}")
+}
+
+#[test]
+fn a_picture_in_the_middle_comes_as_data() {
+    let service = start(&ON);
+    let ask = |fields: Value| {
+        let mut body = json!({"text": "hello", "size": 400, "centerImageUrl": logo()});
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        post_json(service.addr, "/qr", &body)
+    };
+    let red = |answer: &Answer| {
+        assert_eq!(seen(answer).2, "hello");
+        let image = image::load_from_memory(&answer.body).unwrap().into_rgb8();
+        image.pixels().filter(|it| it.0[0] > 150 && it.0[1] < 60).count()
+    };
+    let plain = ask(json!({}));
+    assert_eq!(extra(&plain, "ECLevel"), "H");
+    assert_eq!(pixel(&plain, 200, 200), [200, 0, 0]);
+    let small = ask(json!({"centerImageSizeRatio": 0.15}));
+    assert!(red(&small) * 2 < red(&plain), "{} {}", red(&small), red(&plain));
+    let pixels = ask(json!({"centerImageWidth": 50, "centerImageHeight": "40"}));
+    assert!((30 * 30..50 * 50).contains(&red(&pixels)), "{}", red(&pixels));
+    assert_eq!(ask(json!({"ecLevel": "Q", "centerImageSizeRatio": 0.15})).status, 200);
+    // In a query, with + for +.
+    let url = logo().replace('/', "%2F");
+    assert_eq!(
+        pixel(&qr(service.addr, &format!("text=hello&size=400&centerImageUrl={url}")), 200, 200),
+        [200, 0, 0]
+    );
+    let svg = ask(json!({"format": "svg"}));
+    assert!(svg.text().contains("<image ") && seen(&svg).2 == "hello");
+    for (fields, says) in [
+        (json!({"centerImageSizeRatio": 1}), "centerImageSizeRatio: "),
+        (json!({"centerImageUrl": "https://example.com/a.png"}), "centerImageUrl: "),
+        (json!({"centerImageUrl": "data:image/png;base64,AAAA"}), "centerImageUrl: "),
+        (json!({"centerImageUrl": "data:image/png,AAAA"}), "centerImageUrl: "),
+    ] {
+        let answer = ask(fields.clone());
+        let error = answer.header("x-quickchart-error").unwrap_or_default();
+        assert!(answer.status == 400 && error.starts_with(says), "{fields}: {error}");
+        assert!(!error.contains("logo_size"), "{error}");
+    }
+}
+
+#[test]
+fn base64_is_the_png_as_text() {
+    let service = start(&ON);
+    let answer = qr(service.addr, "text=hello&size=290&dark=036&format=base64");
+    assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
+    let png = base64::engine::general_purpose::STANDARD.decode(answer.text()).unwrap();
+    assert_eq!(png, qr(service.addr, "text=hello&size=290&dark=036").body);
+}
+
+#[test]
+fn what_qr_draws_qr_read_reads() {
+    let service = start(&ON);
+    let base64 = |bytes: &[u8]| base64::engine::general_purpose::STANDARD.encode(bytes);
+    let ask = |body: &Value| post_json(service.addr, "/qr-read", body);
+    for format in ["png", "jpg"] {
+        let code = qr(service.addr, &format!("text=Hello%20World!&size=300&format={format}"));
+        let answer = ask(&json!({"image": base64(&code.body)}));
+        assert_eq!((answer.status, answer.json()), (200, json!({"result": "Hello World!"})));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+    }
+    let code = base64(&qr(service.addr, "text=a").body);
+    let url = json!({"url": format!("data:image/png;base64,{code}"), "image": "AAAA"});
+    assert_eq!(ask(&url).json(), json!({"result": "a"}));
+    let blank = base64(&qr(service.addr, "").body);
+    for (body, error) in [
+        (json!({}), "Please provide either a URL or base64 encoded image"),
+        (json!({"url": "http://127.0.0.1/a.png"}), "Could not fetch the image at that URL: "),
+        (json!({"image": "AAAA"}), "Could not decode that image."),
+        (json!({"image": "no base64"}), "Could not decode that image."),
+        (json!({"image": blank}), "No QR code was found in that image."),
+    ] {
+        let answer = ask(&body);
+        assert_eq!(answer.status, 400, "{body}");
+        assert!(answer.json()["error"].as_str().unwrap().starts_with(error), "{body}");
+    }
+    let read = get(service.addr, "/qr-read?url=https%3A%2F%2Fexample.com%2Fa.png");
+    assert!(read.text().contains("not fetched"), "{}", read.text());
+    let stream = &mut BufReader::new(connect(service.addr));
+    assert_eq!(send(stream, "POST", "/qr-read", "", &vec![b' '; 6 << 20]).status, 413);
+}
+
+#[test]
+fn validate_says_what_qr_would_answer() {
+    let service = start(&ON);
+    let ask = |body: Value| post_json(service.addr, "/api/validate-qr", &body);
+    let body = json!({"text": "https://example.com", "format": "png", "size": 300, "margin": 4});
+    let drawn = post_json(service.addr, "/qr", &body);
+    let answer = ask(body);
+    assert_eq!(answer.status, 200);
+    let told = answer.json();
+    assert_eq!(told["renderCheck"], json!({"contentType": "image/png", "bytes": drawn.body.len()}));
+    assert_eq!((&told["success"], &told["errors"]), (&json!(true), &json!([])));
+    assert_eq!(told["normalized"]["size"], 300);
+    assert!(!answer.text().contains("example.com"));
+    for (body, error) in [
+        (json!({}), "text: You are missing variable `text`"),
+        (json!({"text": "a", "format": "gif"}), "format: "),
+        (json!({"text": "a", "dark": "ccc"}), "dark: "),
+        (json!([1]), "body: "),
+    ] {
+        let answer = ask(body);
+        let told = answer.json();
+        assert_eq!((answer.status, &told["success"]), (400, &json!(false)));
+        assert!(told["errors"][0].as_str().unwrap().starts_with(error), "{told}");
+    }
+    assert_eq!(get(service.addr, "/api/validate-qr").header("allow"), Some("POST"));
 }
 
 #[test]
@@ -124,8 +279,11 @@ fn bad_values_get_400_with_the_reason_in_a_header_and_a_picture_without_a_code()
         ("text=a&dark=fff&light=000", "dark: "),
         ("text=a&dark=ccc", "dark: "),
         ("text=a&margin=101", "margin: "),
-        ("text=a&format=base64", "format: "),
         ("text=a&mode=sjis", "mode: "),
+        ("text=a&finderColor=12345", "finderColor: "),
+        ("text=a&finderColor=ccc", "finderColor: "),
+        ("text=a&dotStyle=dot&size=30", "size: "),
+        ("text=a&dotStyle=dot&size=1001&format=jpg", "size: "),
         ("text=a&format=svg&size=22", "size: "),
         ("text=a&caption=hi", "caption: "),
         ("text=a&centerImageUrl=http%3A%2F%2F127.0.0.1%2Fa.png", "centerImageUrl: "),

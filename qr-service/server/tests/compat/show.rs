@@ -72,8 +72,8 @@ fn accept_chooses_the_format_by_its_first_type() {
         let answer = show(service.addr, "/hello", &format!("accept: {accept}\r\n"));
         assert_eq!(answer.header("content-type"), Some(media));
         let (width, height, text) = seen(&answer);
-        // The least multiple of 29 modules from 360 on.
-        assert_eq!((width, height, &*text), (377, 377, "hello"), "{accept}");
+        // The largest multiple of 29 modules up to 360.
+        assert_eq!((width, height, &*text), (348, 348, "hello"), "{accept}");
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     }
     let page = show(service.addr, "/hello", "accept: text/html,*/*\r\n");
@@ -93,20 +93,57 @@ fn read_lines(answer: &Answer, rows: impl Fn(&str) -> Vec<Vec<bool>>) -> String 
     read(&padded(&picture), "qr").unwrap().text()
 }
 
-/// The two rows of modules in a line of half blocks.
+/// The two rows of modules in a line of half blocks, which draw the light ones.
 fn half_rows(line: &str) -> Vec<Vec<bool>> {
-    let upper = line.chars().map(|c| matches!(c, '█' | '▀')).collect();
-    vec![upper, line.chars().map(|c| matches!(c, '█' | '▄')).collect()]
+    let upper = line.chars().map(|c| !matches!(c, '█' | '▀')).collect();
+    vec![upper, line.chars().map(|c| !matches!(c, '█' | '▄')).collect()]
+}
+
+#[test]
+fn width_and_height_are_what_the_picture_fits_into() {
+    let service = start(&ON);
+    let width = |headers: &str| {
+        let answer = show(service.addr, "/hello", &format!("{PNG}{headers}"));
+        assert_eq!(seen(&answer).2, "hello", "{headers}");
+        picture(&answer).width
+    };
+    for (headers, pixels) in [
+        ("", 348),
+        ("x-qr-width: 100\r\nx-qr-height: 100\r\n", 87),
+        // Modules are square, so the shorter side counts.
+        ("x-qr-width: 100\r\n", 87),
+        ("x-qr-width: 1000\r\n", 348),
+        ("x-qr-height: 200\r\n", 174),
+        ("x-qr-max-width: 1000\r\nx-qr-max-height: 1000\r\n", 986),
+        // 360 is the least without -Min-Width.
+        ("x-qr-max-width: 200\r\nx-qr-max-height: 200\r\n", 348),
+        ("x-qr-min-width: 100\r\nx-qr-min-height: 100\r\n", 87),
+        (
+            "x-qr-min-width: 100\r\nx-qr-min-height: 100\r\nx-qr-max-width: 200\r\nx-qr-max-height: 150\r\n",
+            145,
+        ),
+        (
+            "x-qr-width: 290\r\nx-qr-height: 290\r\nx-qr-max-width: 2000\r\nx-qr-max-height: 2000\r\n",
+            290,
+        ),
+        ("x-qr-width: 0\r\nx-qr-height: 0\r\n", 29),
+    ] {
+        assert_eq!(width(headers), pixels, "{headers}");
+    }
+    let lines = |headers: &str| show(service.addr, "/hello", headers).text().lines().count();
+    assert_eq!(lines(""), 15);
+    assert_eq!(lines("x-qr-width: 60\r\nx-qr-height: 60\r\n"), 29);
+    let large = show(service.addr, "/hello", "x-qr-width: 60\r\nx-qr-height: 60\r\n");
+    assert_eq!(read_lines(&large, half_rows), "hello");
 }
 
 #[test]
 fn headers_are_the_options() {
     let service = start(&ON);
     let with = |headers: &str| show(service.addr, "/hello", &format!("{PNG}{headers}"));
-    assert_eq!(picture(&with("x-qr-min-width: 100\r\nx-qr-min-height: 100\r\n")).width, 116);
-    assert_eq!(picture(&with("x-qr-min-width: 0\r\nx-qr-min-height: 400\r\n")).width, 406);
-    assert_eq!(margins(&with("")), [52; 4]);
-    assert_eq!(margins(&with("x-qr-quiet-zone: false\r\n")), [0; 4]);
+    assert_eq!(margins(&with("")), [48; 4]);
+    let bare = with("x-qr-quiet-zone: false\r\n");
+    assert_eq!((margins(&bare), picture(&bare).width), ([0; 4], 252));
     assert_eq!(extra(&with(""), "ECLevel"), "M");
     assert_eq!(extra(&with("x-qr-ec-level: H\r\n"), "ECLevel"), "H");
     let seven = with("x-qr-version-type: normal\r\nx-qr-version-number: 7\r\n");
@@ -119,9 +156,21 @@ fn headers_are_the_options() {
     let colours = "accept: image/svg+xml\r\nx-qr-dark-color: a00\r\nx-qr-light-color: ffeeee\r\n";
     let svg = show(service.addr, "/hello", colours);
     assert!(svg.text().contains("#a00") && seen(&svg).2 == "hello", "{}", svg.text());
+    let png = with("x-qr-dark-color: aa0000\r\nx-qr-light-color: ffeeee\r\n");
+    let image = image::load_from_memory(&png.body).unwrap().into_rgb8();
+    assert_eq!(
+        (image.get_pixel(0, 0).0, image.get_pixel(50, 50).0),
+        ([255, 238, 238], [170, 0, 0])
+    );
     for headers in [
         "x-qr-min-width: wide\r\n",
         "x-qr-min-width: 4097\r\n",
+        "x-qr-width: 4097\r\n",
+        "x-qr-height: -1\r\n",
+        "x-qr-max-width: 1.5\r\n",
+        "x-qr-max-height: all\r\n",
+        "x-qr-dark-color: blue\r\n",
+        "x-qr-dark-color: eeeeee\r\n",
         "x-qr-quiet-zone: 4\r\n",
         "x-qr-ec-level: X\r\n",
         "x-qr-version-number: 41\r\n",

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
 use super::asked::{Asked, text};
-use super::drawing::{Wrong, draw};
-use super::quickchart::{MOST_SIZE_PX, NAMES, of_json, read, size_px};
+use super::drawing::Wrong;
+use super::quickchart::{MOST_SIZE_PX, line_of, of_json, read, size_px};
 use super::with_body;
 use crate::archive::Archive;
 use crate::fault::Refusal;
@@ -51,8 +51,10 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
     for (index, code) in codes.into_iter().enumerate() {
         let name = name_of(&code, index, &mut names);
         let drawn = api.pool.run(move || {
-            let (options, picture) = read(&code)?;
-            draw(&options, &picture)
+            if code.first("format") == Some(b"base64") {
+                return Err(Wrong::new("format", "use png, svg or jpg"));
+            }
+            read(&code)?.draw()
         });
         match drawn.await? {
             Ok(picture) => bytes.extend(archive.add(&name, &picture)),
@@ -83,7 +85,7 @@ fn error_of(index: usize, wrong: &Wrong) -> String {
     // Their own words, without the name in front.
     let line = match wrong.detail.starts_with("You are missing") {
         true => wrong.detail.clone(),
-        false => wrong.line(&NAMES),
+        false => line_of(wrong),
     };
     format!("qrCodes[{index}]: Error: {line}")
 }

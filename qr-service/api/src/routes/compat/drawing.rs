@@ -1,10 +1,13 @@
 //! From a service's parameters to a picture that can be read.
 
-use qr_core::{Print, Svg, write_eps, write_svg};
+use qr_core::{Color, Print, Svg, write_eps, write_svg};
 
 use super::raster::{self, PixelFormat, Place};
+use crate::artwork::{Artwork, LogoPixels};
 use crate::fault::Fault;
-use crate::options::{Format, Options};
+use crate::logo::Logo;
+use crate::options::{FinderShape, Format, Options};
+use crate::picture;
 use crate::plan::{Colors, Plan};
 use crate::symbol::{Encoded, encode};
 use crate::verify;
@@ -14,6 +17,9 @@ pub(super) use crate::options::MAX_SIZE_PX;
 
 /// A point of PostScript in millimetres.
 const POINT_MM: f64 = 25.4 / 72.0;
+
+/// The most pixels a side of a JPEG with shapes or colours of its own, which takes 7 MB before it is compressed.
+const MOST_STYLED_JPEG_PX: u32 = 1000;
 
 /// Puts a symbol of so many modules a side into a picture.
 type Layout = Box<dyn Fn(u32) -> Result<Place, Wrong> + Send>;
@@ -41,6 +47,14 @@ impl Picture {
             Picture::Eps { .. } => Format::Eps.content_type(),
         }
     }
+}
+
+/// What no option says of the finder patterns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Finders {
+    /// The shape of their cores, where it is another.
+    pub(super) cores: Option<FinderShape>,
+    pub(super) color: Option<Color>,
 }
 
 /// What is wrong with a parameter, which is named as we name it or as the service does.
@@ -74,16 +88,12 @@ impl From<Fault> for Wrong {
 
 /// The symbol of `options`, which have neither format nor size.
 pub(super) fn symbol(options: &Options) -> Result<Encoded, Wrong> {
-    Ok(encode(&plan(options, Format::Json)?)?)
+    Ok(encode(&plan(options, Format::Png)?)?)
 }
 
 fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
     let first = |faults: Vec<Fault>| faults.into_iter().next().map(Wrong::from);
-    let mut options = options.clone();
-    if format == Format::Json {
-        (options.dark, options.light, options.margin) = (None, None, None);
-    }
-    Plan::new(options, format).map_err(|faults| {
+    Plan::new(options.clone(), format).map_err(|faults| {
         first(faults).unwrap_or_else(|| Wrong::new("text", "it cannot be encoded"))
     })
 }
@@ -93,7 +103,22 @@ fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
 /// # Errors
 /// Why there is none, or why nobody could read it.
 pub(super) fn draw(options: &Options, picture: &Picture) -> Result<Vec<u8>, Wrong> {
+    draw_with(options, Finders::default(), picture)
+}
+
+/// The same with finder patterns that no option describes.
+///
+/// # Errors
+/// As [`draw`].
+pub(super) fn draw_with(
+    options: &Options,
+    finders: Finders,
+    picture: &Picture,
+) -> Result<Vec<u8>, Wrong> {
     let encoded = symbol(options)?;
+    if finders != Finders::default() || !plan(options, Format::Png)?.look.is_plain() {
+        return draw_styled(options, finders, picture, &encoded);
+    }
     let modules = encoded.symbol.modules();
     let colors = Colors {
         dark: options.dark.map_or(Colors::PLAIN.dark, |ink| ink.0),
@@ -134,6 +159,39 @@ pub(super) fn draw(options: &Options, picture: &Picture) -> Result<Vec<u8>, Wron
                 .map_err(|error| Wrong::new("size", error.to_string()))?;
             Ok(out.into_bytes())
         }
+    }
+}
+
+/// Draws shapes, a logo and coloured finder patterns as `/v1/qr` does.
+fn draw_styled(
+    options: &Options,
+    finders: Finders,
+    picture: &Picture,
+    encoded: &Encoded,
+) -> Result<Vec<u8>, Wrong> {
+    let modules = encoded.symbol.modules().width() as u32;
+    let (format, size, margin) = match picture {
+        Picture::Pixels(_, layout) => (Format::Png, Some(layout(modules)?.width), options.margin),
+        Picture::Svg { width, margin } => (Format::Svg, *width, Some(margin(modules)?)),
+        Picture::Eps { .. } => return Err(Wrong::new("format", "EPS has squares only")),
+    };
+    if matches!(picture, Picture::Pixels(PixelFormat::Jpeg | PixelFormat::Gif, _))
+        && size > Some(MOST_STYLED_JPEG_PX)
+    {
+        let detail = format!("with styles a JPEG has at most {MOST_STYLED_JPEG_PX}; use png");
+        return Err(Wrong::new("size", detail));
+    }
+    let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
+    (plan.look.finder_cores, plan.look.finder_color) = (finders.cores, finders.color);
+    let logo = plan.look.logo.as_ref().map(|logo| Logo::decode(&logo.file)).transpose()?;
+    let art = Artwork::of(&plan, encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
+    let drawn = picture::draw(&plan, encoded, art.as_ref())?;
+    verify::check(&plan, encoded, art.as_ref())?;
+    match picture {
+        Picture::Pixels(format, _) => {
+            raster::converted(drawn, *format).map_err(|error| Wrong::new("format", error))
+        }
+        _ => Ok(drawn),
     }
 }
 

@@ -98,10 +98,10 @@ fn read(asked: &Asked) -> Result<(Options, Picture), Wrong> {
     Ok((options, Picture::Pixels(PixelFormat::Png, Box::new(layout))))
 }
 
+/// Width and height, `WxH`; or one number for both, which QuickChart's form of this path takes.
 fn size(chs: &str) -> Result<(u32, u32), Wrong> {
-    let sides = chs.split_once('x').and_then(|(width, height)| {
-        Some((width.parse::<u32>().ok()?, height.parse::<u32>().ok()?))
-    });
+    let (width, height) = chs.split_once('x').unwrap_or((chs, chs));
+    let sides = width.parse::<u32>().ok().zip(height.parse::<u32>().ok());
     let is_allowed = |side: u32| (1..=MAX_SIZE_PX).contains(&side);
     let sides = sides.filter(|(width, height)| is_allowed(*width) && is_allowed(*height));
     sides.ok_or_else(|| {

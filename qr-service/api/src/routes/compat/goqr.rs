@@ -208,11 +208,11 @@ fn picture(
     })
 }
 
-/// A side of a square, `NxN`.
+/// A side of a square, `NxN`, or `N` as some programs write it.
 fn side(size: &str, most: u32) -> Result<u32, Wrong> {
     let wrong =
         || Wrong::new("size", format!("use a square such as 200x200, of 10x10 to {most}x{most}"));
-    let (width, height) = size.split_once(['x', 'X']).ok_or_else(wrong)?;
+    let (width, height) = size.split_once(['x', 'X']).unwrap_or((size, size));
     let (width, height): (u32, u32) =
         (width.parse().map_err(|_| wrong())?, height.parse().map_err(|_| wrong())?);
     (width == height && (10..=most).contains(&width)).then_some(width).ok_or_else(wrong)

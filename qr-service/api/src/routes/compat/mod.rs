@@ -5,6 +5,7 @@
 //! | --- | --- | --- |
 //! | goQR | `/v1/create-qr-code/`, `/v1/read-qr-code/` | [`goqr`], [`goqr_read`] |
 //! | QuickChart | `/qr`, `/qr/batch` | [`quickchart`], [`batch`] |
+//! | | `/qr-read`, `/api/validate-qr` | [`quickchart_read`], [`validate`] |
 //! | Google Image Charts | `/chart` | [`google`] |
 //! | qrcode.show | every path of one host name | [`show`] |
 //!
@@ -17,9 +18,12 @@ mod drawing;
 mod google;
 mod goqr;
 mod goqr_read;
+mod looks;
 mod quickchart;
+mod quickchart_read;
 mod raster;
 mod show;
+mod validate;
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -80,7 +84,9 @@ pub(super) fn router(services: &[Service]) -> Router<Arc<Api>> {
                 .route("/v1/read-qr-code", any(goqr_read::read)),
             Service::Quickchart => Router::new()
                 .route("/qr", any(quickchart::answer))
-                .route("/qr/batch", any(batch::answer)),
+                .route("/qr/batch", any(batch::answer))
+                .route("/qr-read", any(quickchart_read::read))
+                .route("/api/validate-qr", any(validate::answer)),
             Service::Google => Router::new().route("/chart", any(google::answer)),
         });
     }

@@ -3,27 +3,36 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::Api;
-use super::super::bodies::{in_time, read_whole};
-use super::asked::{Asked, Plus, text};
-use super::drawing::{MAX_SIZE_PX, Picture, Wrong, draw};
+use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
+use super::asked::{Asked, Plus, base64, text};
+use super::drawing::{Finders, MAX_SIZE_PX, Picture, Wrong, draw_with};
+use super::looks::{read_center_image, read_styles};
 use super::raster::{PixelFormat, Place, cross};
-use super::{Client, MAX_BODY_BYTES, with_body};
+use super::{Client, with_body};
 use crate::fault::Refusal;
 use crate::options::{Ink, LevelName, Mode, Options};
 
 /// Our parameters, and theirs.
-pub(super) const NAMES: [(&str, &str); 3] =
-    [("level", "ecLevel"), ("scale", "size"), ("version_max", "text")];
+const NAMES: [(&str, &str); 8] = [
+    ("level", "ecLevel"),
+    ("scale", "size"),
+    ("version_max", "text"),
+    ("shape", "dotStyle"),
+    ("finder_shape", "finderStyle"),
+    ("finder_color", "finderColor"),
+    ("logo", "centerImageUrl"),
+    ("logo_size", "centerImageSizeRatio"),
+];
 
 const ERROR: HeaderName = HeaderName::from_static("x-quickchart-error");
-const IGNORED: HeaderName = HeaderName::from_static("x-qr-ignored");
 
 const DEFAULT_SIZE_PX: i64 = 150;
 pub(super) const MOST_SIZE_PX: i64 = 3000;
@@ -31,11 +40,6 @@ pub(super) const MOST_SIZE_PX: i64 = 3000;
 const FALLBACK_SCALE: u32 = 4;
 /// The widest margin, in modules.
 const MOST_MARGIN: i64 = 100;
-
-/// What only changes looks, and is left out here; the answer lists those that were given.
-const LOOKS: [&str; 4] = ["dotStyle", "finderStyle", "finderDotStyle", "finderColor"];
-/// What would be missing on the picture.
-const CONTENT: [&str; 2] = ["centerImageUrl", "caption"];
 
 /// Answers `/qr`.
 pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
@@ -49,21 +53,13 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
         Method::GET | Method::HEAD => {
             Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
         }
-        Method::POST => {
-            let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
-            match serde_json::from_slice(&bytes) {
-                Ok(Value::Object(fields)) => of_json(&fields),
-                _ => return Ok(refuse(&Wrong::new("body", "it is not a JSON object"))),
-            }
-        }
+        Method::POST => match posted(&parts.headers, body).await? {
+            Some(asked) => asked,
+            None => return Ok(refuse(&Wrong::new("body", "it is not a JSON object"))),
+        },
         _ => return Err(Refusal::Method("GET, HEAD, POST")),
     };
-    let ignored = LOOKS.into_iter().filter(|name| asked.first(name).is_some()).collect::<Vec<_>>();
-    let made = api.pool.run(move || {
-        let (options, picture) = read(&asked)?;
-        Ok::<_, Wrong>((picture.content_type(), draw(&options, &picture)?))
-    });
-    let (media, picture) = match made.await? {
+    let (media, picture) = match api.pool.run(move || drawn(&asked)).await? {
         Ok(made) => made,
         Err(wrong) => return Ok(refuse(&wrong)),
     };
@@ -73,8 +69,32 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
         let policy = HeaderValue::from_static("default-src 'none'; sandbox");
         headers.insert(CONTENT_SECURITY_POLICY, policy);
     }
-    insert(headers, IGNORED, &ignored.join(", "));
     Ok(response)
+}
+
+/// The parameters of a JSON object; `None` if the body is none.
+///
+/// # Errors
+/// If it is too long or slow, or all places for long ones are taken.
+pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Asked>, Refusal> {
+    let _place = place_for_long(headers).await?;
+    let bytes = in_time(read_whole(body, MAX_OPTIONS_BYTES)).await?;
+    let fields: Option<Map<String, Value>> = serde_json::from_slice(&bytes).ok();
+    Ok(fields.as_ref().map(of_json))
+}
+
+/// Media type and bytes of what is asked for.
+///
+/// # Errors
+/// Why there is no such picture, or nobody could read it.
+pub(super) fn drawn(asked: &Asked) -> Result<(&'static str, Vec<u8>), Wrong> {
+    let code = read(asked)?;
+    let picture = code.draw()?;
+    // There it is the PNG in Base64, without `data:` before it.
+    if asked.first("format") == Some(b"base64") {
+        return Ok(("text/plain; charset=utf-8", base64(&picture).into_bytes()));
+    }
+    Ok((code.picture.content_type(), picture))
 }
 
 /// Inserts a header unless its value is empty or none.
@@ -88,12 +108,17 @@ fn refuse(wrong: &Wrong) -> Response {
     let mut response = with_body(StatusCode::BAD_REQUEST, "image/png", cross());
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    insert(headers, ERROR, &wrong.line(&NAMES));
+    insert(headers, ERROR, &line_of(wrong));
     response
 }
 
+/// What is wrong as one line, with QuickChart's names.
+pub(super) fn line_of(wrong: &Wrong) -> String {
+    wrong.line(&NAMES).replace("logo_size", "centerImageSizeRatio")
+}
+
 /// The fields of a JSON object; those that are neither text, number nor truth value are left out.
-pub(super) fn of_json(fields: &serde_json::Map<String, Value>) -> Asked {
+pub(super) fn of_json(fields: &Map<String, Value>) -> Asked {
     let mut asked = Asked::default();
     for (name, value) in fields {
         match value {
@@ -122,27 +147,44 @@ fn leading_number(value: &str) -> Option<i64> {
     Some(if value.starts_with('-') { -number } else { number })
 }
 
-pub(super) fn read(asked: &Asked) -> Result<(Options, Picture), Wrong> {
+/// A code to draw.
+pub(super) struct Code {
+    options: Options,
+    finders: Finders,
+    picture: Picture,
+}
+
+impl Code {
+    /// # Errors
+    /// Why there is no such picture, or nobody could read it.
+    pub(super) fn draw(&self) -> Result<Vec<u8>, Wrong> {
+        draw_with(&self.options, self.finders, &self.picture)
+    }
+}
+
+pub(super) fn read(asked: &Asked) -> Result<Code, Wrong> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty());
     let value = of("text").ok_or_else(|| Wrong::new("text", "You are missing variable `text`"))?;
     let value = std::str::from_utf8(value).map_err(|_| Wrong::new("text", "URI malformed"))?;
-    if let Some(name) = CONTENT.into_iter().find(|name| of(name).is_some()) {
-        let detail = "it is not drawn here; nothing is fetched, and no text is set";
-        return Err(Wrong::new(name, detail));
+    // The code without it would look right and lack something.
+    if of("caption").is_some() {
+        return Err(Wrong::new("caption", "no text is drawn here; set it below the picture"));
     }
     let ink = |name: &str| {
         let ink = of(name).map(|value| text(value).parse().map(Ink));
         ink.transpose().map_err(|_| Wrong::new(name, "use 3, 4, 6 or 8 hexadecimal digits"))
     };
     let level = of("ecLevel").map(|level| text(level).to_ascii_lowercase());
-    let options = Options {
+    let mut options = Options {
         text: Some(value.to_owned()),
-        level: Some(match level.as_deref() {
-            Some("l" | "low") => LevelName::L,
-            Some("q" | "quartile") => LevelName::Q,
-            Some("h" | "high") => LevelName::H,
-            _ => LevelName::M,
-        }),
+        level: match level.as_deref() {
+            Some("l" | "low") => Some(LevelName::L),
+            Some("m" | "medium") => Some(LevelName::M),
+            Some("q" | "quartile") => Some(LevelName::Q),
+            Some("h" | "high") => Some(LevelName::H),
+            // H with a picture in the middle, else M, which are our defaults too.
+            _ => None,
+        },
         mode: (of("mode") == Some(b"sjis")).then_some(Mode::Kanji),
         dark: ink("dark")?,
         light: ink("light")?,
@@ -153,19 +195,21 @@ pub(super) fn read(asked: &Asked) -> Result<(Options, Picture), Wrong> {
     if margin > MOST_MARGIN {
         return Err(Wrong::new("margin", format!("use 0 to {MOST_MARGIN}")));
     }
-    let picture = picture(of("format").map(text), size_px(asked), margin as u32)?;
-    Ok((options, picture))
+    let (margin, size) = (margin as u32, size_px(asked));
+    options.margin = Some(margin);
+    let finders = read_styles(asked, &mut options)?;
+    read_center_image(asked, size, margin, &mut options)?;
+    Ok(Code { options, finders, picture: picture(of("format").map(text), size, margin) })
 }
 
-fn picture(format: Option<&str>, size: i64, margin: u32) -> Result<Picture, Wrong> {
+fn picture(format: Option<&str>, size: i64, margin: u32) -> Picture {
     // npm's qrcode takes no width below that of the smallest symbol.
     let width = u32::try_from(size).ok().filter(|size| *size >= 21);
     let pixels = match format {
         Some("svg") => {
-            return Ok(Picture::Svg { width, margin: Box::new(move |_| Ok(margin)) });
+            return Picture::Svg { width, margin: Box::new(move |_| Ok(margin)) };
         }
         Some("jpg" | "jpeg") => PixelFormat::Jpeg,
-        Some("base64") => return Err(Wrong::new("format", "use png, jpg or svg")),
         _ => PixelFormat::Png,
     };
     let layout = move |modules: u32| {
@@ -182,5 +226,5 @@ fn picture(format: Option<&str>, size: i64, margin: u32) -> Result<Picture, Wron
         }
         Ok(Place::centred((width, width), scale, modules))
     };
-    Ok(Picture::Pixels(pixels, Box::new(layout)))
+    Picture::Pixels(pixels, Box::new(layout))
 }

@@ -2,7 +2,7 @@
 
 use image::codecs::gif::GifEncoder;
 use image::codecs::jpeg::JpegEncoder;
-use image::{ExtendedColorType, GenericImageView, Rgb};
+use image::{ExtendedColorType, GenericImageView, ImageFormat, Rgb};
 use qr_core::{Color, Modules, Raster};
 
 use crate::picture::over_white;
@@ -81,6 +81,33 @@ pub(super) fn draw(
             encoder.encode_image(&canvas).map_err(|error| error.to_string())?;
         }
     }
+    Ok(out)
+}
+
+/// A PNG in another format, over white.
+///
+/// # Errors
+/// A defect of an encoder, which cannot fail on what it gets.
+pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, String> {
+    if format == PixelFormat::Png {
+        return Ok(png);
+    }
+    let read = image::load_from_memory_with_format(&png, ImageFormat::Png);
+    let image = read.map_err(|error| error.to_string())?.into_rgba8();
+    let (width, height) = image.dimensions();
+    let color = |[red, green, blue, alpha]: [u8; 4]| rgb(Color { red, green, blue, alpha }).0;
+    let pixels: Vec<u8> = image.pixels().flat_map(|pixel| color(pixel.0)).collect();
+    let mut out = Vec::with_capacity(4096);
+    let encoded = match format {
+        PixelFormat::Jpeg => JpegEncoder::new_with_quality(&mut out, JPEG_QUALITY).encode(
+            &pixels,
+            width,
+            height,
+            ExtendedColorType::Rgb8,
+        ),
+        _ => GifEncoder::new(&mut out).encode(&pixels, width, height, ExtendedColorType::Rgb8),
+    };
+    encoded.map_err(|error| error.to_string())?;
     Ok(out)
 }
 

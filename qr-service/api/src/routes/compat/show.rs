@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use qr_core::{Ink, TextStyle, write_half_blocks};
+use qr_core::Modules;
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
@@ -18,8 +18,11 @@ use super::{MAX_BODY_BYTES, with_body};
 use crate::fault::Refusal;
 use crate::options::{self, Bytes, Kind, LevelName, Options};
 
-/// The least side of a picture in pixels, without a header that says otherwise.
-const LEAST_PX: u32 = 360;
+/// The side of a picture in pixels, without a header that says otherwise, and that of half blocks in characters.
+const SIDE_PX: u32 = 360;
+const SIDE_CHARACTERS: u32 = 20;
+/// The most characters a side, which a wide terminal has.
+const MOST_CHARACTERS: u32 = 1000;
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 const HELP: &str = "Send a text as the path or as the body of a POST, and get its QR code.
@@ -29,8 +32,9 @@ const HELP: &str = "Send a text as the path or as the body of a POST, and get it
   curl HOST/text -H 'Accept: image/png' -o code.png
 
 Accept: text/html, image/svg+xml, image/png, image/jpeg or text/plain; half blocks for all else.
-X-QR-Min-Width, X-QR-Min-Height: pixels. X-QR-Quiet-Zone: true or false. X-QR-EC-Level: L, M, Q or H.
-X-QR-Version-Type: micro or normal, with X-QR-Version-Number. X-QR-Dark-Color, X-QR-Light-Color: for SVG.
+X-QR-Width, X-QR-Height, or X-QR-Min-Width, -Min-Height, -Max-Width, -Max-Height: pixels, or characters of half
+blocks. X-QR-Quiet-Zone: true or false. X-QR-EC-Level: L, M, Q or H.
+X-QR-Version-Type: micro or normal, with X-QR-Version-Number. X-QR-Dark-Color, X-QR-Light-Color: rrggbb.
 ";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,19 +118,33 @@ fn refuse(line: &str) -> Response {
     response
 }
 
-/// The least width and height in pixels.
-type Sizes = (u32, u32);
-
-fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Options, Sizes), Wrong> {
-    let number = |name: &str, default: u32, most: u32| match first(headers, name) {
-        None => Ok(default),
-        Some(value) => {
-            let number = value.parse().ok().filter(|number| *number <= most);
-            number.ok_or_else(|| Wrong::new(name, format!("use 0 to {most}")))
-        }
+/// The side that the picture must not be above, unless a module takes more than that: pixels or characters.
+///
+/// As there, the maximum decides alone: `-Width` sets it, else `-Max-Width` unless `-Min-Width` (360, of half blocks
+/// 20) is above it. Modules are square here, so the shorter of width and height counts.
+fn side(headers: &HeaderMap, format: Format) -> Result<u32, Wrong> {
+    let (default, most) = match format {
+        Format::HalfBlocks => (SIDE_CHARACTERS, MOST_CHARACTERS),
+        _ => (SIDE_PX, MAX_SIZE_PX),
     };
-    let width = number("x-qr-min-width", LEAST_PX, MAX_SIZE_PX)?;
-    let height = number("x-qr-min-height", LEAST_PX, MAX_SIZE_PX)?;
+    let of = |name: &str| number(headers, name, most);
+    let longest = |exact, least, greatest| -> Result<u32, Wrong> {
+        let (exact, least, greatest) = (of(exact)?, of(least)?, of(greatest)?);
+        Ok(exact.unwrap_or(greatest.unwrap_or(0).max(least.unwrap_or(default))))
+    };
+    let width = longest("x-qr-width", "x-qr-min-width", "x-qr-max-width")?;
+    Ok(width.min(longest("x-qr-height", "x-qr-min-height", "x-qr-max-height")?))
+}
+
+fn number(headers: &HeaderMap, name: &str, most: u32) -> Result<Option<u32>, Wrong> {
+    let Some(value) = first(headers, name) else { return Ok(None) };
+    let number = value.parse().ok().filter(|number| *number <= most);
+    number.map(Some).ok_or_else(|| Wrong::new(name, format!("use 0 to {most}")))
+}
+
+/// The options, and the longest side.
+fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Options, u32), Wrong> {
+    let side = side(headers, format)?;
     let quiet_zone = match first(headers, "x-qr-quiet-zone") {
         None | Some("true") => true,
         Some("false") => false,
@@ -144,15 +162,15 @@ fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Option
         let ink = first(headers, name).map(|value| value.parse().map(options::Ink));
         ink.transpose().map_err(|_| Wrong::new(name, "use 3 or 6 hexadecimal digits"))
     };
-    let is_vector = matches!(format, Format::Svg | Format::Html);
+    let is_colored = !matches!(format, Format::Text | Format::HalfBlocks);
     let mut options = Options {
         level,
         margin: (!quiet_zone).then_some(0),
-        dark: if is_vector { ink("x-qr-dark-color")? } else { None },
-        light: if is_vector { ink("x-qr-light-color")? } else { None },
+        dark: if is_colored { ink("x-qr-dark-color")? } else { None },
+        light: if is_colored { ink("x-qr-light-color")? } else { None },
         ..Options::default()
     };
-    let version = number("x-qr-version-number", 0, 40)? as u8;
+    let version = number(headers, "x-qr-version-number", 40)?.unwrap_or(0) as u8;
     if version > 0 {
         let is_normal = matches!(first(headers, "x-qr-version-type"), Some("n" | "normal"));
         options.kind = Some(if is_normal { Kind::Qr } else { Kind::Micro });
@@ -163,23 +181,17 @@ fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Option
         Ok(text) => options.text = Some(text),
         Err(error) => options.data = Some(Bytes(error.into_bytes())),
     }
-    Ok((options, (width, height)))
+    Ok((options, side))
 }
 
-fn draw_as(format: Format, options: &Options, sizes: Sizes) -> Result<Response, Wrong> {
+fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wrong> {
     let micro = options.kind == Some(Kind::Micro);
-    let margin = options.margin.unwrap_or(if micro { 2 } else { 4 });
-    let fits = move |modules: u32| -> Result<u32, Wrong> {
-        let scale = sizes.0.max(sizes.1).div_ceil(modules + 2 * margin).max(1);
-        match scale * (modules + 2 * margin) {
-            side if side > MAX_SIZE_PX => {
-                Err(Wrong::new("x-qr-min-width", format!("it would be {side} px wide")))
-            }
-            _ => Ok(scale),
-        }
-    };
+    let quiet_zone = if micro { 2 } else { 4 };
+    let margin = options.margin.unwrap_or(quiet_zone);
+    // The size is that with the quiet zone, also where there is none.
+    let scale = move |modules: u32| (side / (modules + 2 * quiet_zone)).max(1);
     let layout = move |modules: u32| {
-        let scale = fits(modules)?;
+        let scale = scale(modules);
         let side = scale * (modules + 2 * margin);
         Ok(Place::centred((side, side), scale, modules))
     };
@@ -192,7 +204,7 @@ fn draw_as(format: Format, options: &Options, sizes: Sizes) -> Result<Response, 
         Format::Jpeg => pixels(PixelFormat::Jpeg),
         Format::Svg | Format::Html => {
             let modules = symbol(options)?.symbol.modules().width() as u32;
-            let width = Some(fits(modules)? * (modules + 2 * margin));
+            let width = Some(scale(modules) * (modules + 2 * margin));
             let svg =
                 draw(options, &Picture::Svg { width, margin: Box::new(move |_| Ok(margin)) })?;
             if format == Format::Html {
@@ -207,20 +219,41 @@ fn draw_as(format: Format, options: &Options, sizes: Sizes) -> Result<Response, 
         Format::Text | Format::HalfBlocks => {
             let encoded = symbol(options)?;
             let modules = encoded.symbol.modules();
-            let mut out = String::new();
-            if format == Format::HalfBlocks {
-                let style = TextStyle { margin_modules: margin, ink: Ink::Dark };
-                write_half_blocks(modules, &style, &mut out);
-            } else {
-                write_full_blocks(modules, margin as usize, &mut out);
-            }
+            let out = match format {
+                Format::Text => full_blocks(modules, margin as usize),
+                _ => {
+                    let scale = scale(modules.width() as u32) as usize;
+                    half_blocks(modules, margin as usize, scale)
+                }
+            };
             Ok(with_body(StatusCode::OK, PLAIN, out))
         }
     }
 }
 
+/// Light modules as blocks, two rows a line, for a dark terminal; a module is `scale` characters wide.
+fn half_blocks(modules: Modules<'_>, margin: usize, scale: usize) -> String {
+    let side = scale * (modules.width() + 2 * margin);
+    let is_light = |x: usize, y: usize| {
+        let module = |at: usize| (at / scale).wrapping_sub(margin);
+        y < side && !modules.is_dark(module(x), module(y))
+    };
+    let mut out = String::with_capacity(2 * side * side);
+    for y in (0..side).step_by(2) {
+        out.extend((0..side).map(|x| match (is_light(x, y), is_light(x, y + 1)) {
+            (true, true) => '█',
+            (true, false) => '▀',
+            (false, true) => '▄',
+            (false, false) => ' ',
+        }));
+        out.push('\n');
+    }
+    out
+}
+
 /// Two full blocks for a dark module, two spaces for a light one.
-fn write_full_blocks(modules: qr_core::Modules<'_>, margin: usize, out: &mut String) {
+fn full_blocks(modules: Modules<'_>, margin: usize) -> String {
+    let mut out = String::new();
     for y in 0..modules.height() + 2 * margin {
         for x in 0..modules.width() + 2 * margin {
             let is_dark = modules.is_dark(x.wrapping_sub(margin), y.wrapping_sub(margin));
@@ -228,6 +261,7 @@ fn write_full_blocks(modules: qr_core::Modules<'_>, margin: usize, out: &mut Str
         }
         out.push('\n');
     }
+    out
 }
 
 fn page(content: &str) -> Response {

@@ -1,0 +1,96 @@
+//! QuickChart's `/qr-read`: a picture in Base64 in, `{"result": TEXT}` out.
+//!
+//! What cannot be read has `error` instead, in their words. They send it with the status 500; here it is 400, since
+//! alerts and gates would take a 500 for a failure of the service. An address is never fetched.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CACHE_CONTROL;
+use http::{HeaderValue, Method, StatusCode};
+use image::ImageFormat;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::Api;
+use super::super::bodies::{in_time, read_whole};
+use super::asked::{Asked, Plus, text};
+use super::quickchart::of_json;
+use super::with_body;
+use crate::fault::Refusal;
+use crate::options::{Bytes, Kind, Logo};
+use crate::{reader, upload};
+
+/// The longest picture, in bytes, as of `/v1/decode`.
+const MAX_FILE_BYTES: usize = 4 << 20;
+/// The longest body: such a picture in Base64.
+const MAX_BODY_BYTES: usize = MAX_FILE_BYTES / 3 * 4 + 1024;
+const FORMATS: [ImageFormat; 4] =
+    [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
+
+const NOTHING: &str = "Please provide either a URL or base64 encoded image";
+const NOT_FETCHED: &str = "Could not fetch the image at that URL: addresses are not fetched here; \
+    send the picture in Base64 as image by POST";
+const NO_PICTURE: &str =
+    "Could not decode that image. Supported formats are PNG, JPEG, WebP, and GIF.";
+const NO_CODE: &str = "No QR code was found in that image.";
+
+/// Answers `/qr-read`.
+pub(super) async fn read(State(api): State<Arc<Api>>, request: Request) -> Response {
+    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
+}
+
+async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
+    let asked = match parts.method {
+        Method::GET | Method::HEAD => {
+            Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
+        }
+        Method::POST => {
+            let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
+            match serde_json::from_slice(&bytes) {
+                Ok(Value::Object(fields)) => of_json(&fields),
+                _ => Asked::default(),
+            }
+        }
+        _ => return Err(Refusal::Method("GET, HEAD, POST")),
+    };
+    let found = match file_of(&asked) {
+        Ok(file) => {
+            let _decoding = api.decoding.acquire().await.map_err(|_| Refusal::Internal)?;
+            api.pool.run(move || text_of(&file)).await?
+        }
+        Err(error) => Err(error),
+    };
+    let (status, body) = match found {
+        Ok(text) => (StatusCode::OK, json!({"result": text})),
+        Err(error) => (StatusCode::BAD_REQUEST, json!({"error": error})),
+    };
+    let mut response = with_body(status, "application/json", body.to_string());
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// The picture's file. As there, `url` counts before `image`.
+fn file_of(asked: &Asked) -> Result<Vec<u8>, &'static str> {
+    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
+    match (of("url"), of("image")) {
+        (Some(url), _) => {
+            let file = Logo::deserialize(Value::from(url)).map_err(|_| NOT_FETCHED)?;
+            Ok(file.0.to_vec())
+        }
+        (None, Some(image)) => {
+            let file = Bytes::deserialize(Value::from(image)).map_err(|_| NO_PICTURE)?;
+            Ok(file.0)
+        }
+        (None, None) => Err(NOTHING),
+    }
+}
+
+fn text_of(file: &[u8]) -> Result<String, &'static str> {
+    let picture = upload::decode_as(file, &FORMATS).map_err(|_| NO_PICTURE)?;
+    let found = reader::read(&picture, &[Kind::Qr], 1);
+    found.into_iter().next().map(|found| found.text).ok_or(NO_CODE)
+}
