@@ -6,11 +6,27 @@ set -eu
 prefix=/run/proxy
 cp -L /etc/proxy/*.conf "$prefix"
 mkdir -p "$prefix/edge"
+# The live page may ask another Prometheus than the file's. nginx must start while the name of that one is unknown, so
+# it resolves the name later.
+case ${PROMETHEUS_URL:=} in
+'') ;;
+http://[!/:]*)
+    address=${PROMETHEUS_URL#http://}
+    host=${address%%/*}
+    path=${address#"$host"}
+    case $host in *:*) ;; *) host=$host:80 ;; esac
+    sed -i "s|^    server prometheus:9090;|    zone prometheus 64k;\n    server $host resolve max_fails=0;|" \
+        "$prefix/upstreams.conf"
+    sed -i "s|proxy_pass http://prometheus;|proxy_pass http://prometheus${path%/}/;|" "$prefix/nginx.conf"
+    ;;
+*) echo "PROMETHEUS_URL: $PROMETHEUS_URL is no address such as http://prometheus.monitoring:9090" >&2 && exit 1 ;;
+esac
 # nginx asks DNS itself for names with `resolve`, and completes no short ones. On a cluster, the first search domain is
 # NAMESPACE.svc.DOMAIN. The family of the cluster's addresses is that of its DNS.
 domain=$(sed -n 's/^search \([^ ]*\.svc\.[^ ]*\).*/\1/p' /etc/resolv.conf)
 if [ -n "$domain" ]; then
-    sed -i -E "/ resolve /{ s/(server [^.: ]+):/\1.$domain:/; s/(server [^.: ]+\.[^.: ]+):/\1.${domain#*.}:/; }" \
+    sed -i -E "/ resolve /{ s/(server [^.: ]+):/\1.$domain:/; s/(server [^.: ]+\.[^.: ]+):/\1.${domain#*.}:/; \
+        s/(server [^.: ]+\.[^.: ]+\.svc):/\1.${domain#*.svc.}:/; }" \
         "$prefix/upstreams.conf"
 fi
 servers=$(sed -n -E 's/^nameserver +([^ ]+).*/\1/p' /etc/resolv.conf)
