@@ -1,6 +1,12 @@
 #!/bin/sh
 # Starts nginx in a container: first copies the files of the image, or those mounted over them, into
 # nginx' empty prefix.
+#
+# Settings, all variables, for docs/reference/settings.md: NAME [default] meaning.
+#   NGINX_WORKERS [4] processes of nginx
+#   NGINX_LOG_PERCENT [100] share of the requests that nginx logs, in percent; failures and fallbacks always are
+#   PROMETHEUS_URL [http://prometheus:9090/prometheus] the Prometheus of the live page, without /api/v1; plain HTTP
+#   RAMP_FIRST_SHARE [that of the route file] the new side's share of routes that nobody has moved yet, in percent
 set -eu
 
 prefix=/run/proxy
