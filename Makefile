@@ -242,6 +242,10 @@ deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_I
 instructions: ## instructions a call of the hot function, and the change since they were recorded
 	$(CARGO) run --quiet --release -p qr-bench --bin instructions -- $(if $(RECORD),--record)
 
+layout: ## which functions lie beside each other in qr-service, from what runs: after a new compiler, or much new code
+	$(CARGO) build --quiet --release -p qr-service
+	qr-service/server/layout.py target/release/qr-service
+
 request: ## instructions that qr-service takes for a request of /qrcode and /v1/qr, beside a static answer by axum; ARGS='--requests 500 --functions'
 	@$(SETUP) run load
 	$(call build,--bins --example static_answer,-p loadtest --bins)
@@ -360,4 +364,4 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: up down status logs split stop ramp compare routes reference links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-test \
-	instructions request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme capacity chaos load help
+	instructions layout request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme capacity chaos load help

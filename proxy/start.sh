@@ -1,16 +1,38 @@
 #!/bin/sh
 # Starts nginx in a container: first copies the files of the image, or those mounted over them, into
 # nginx' empty prefix.
+#
+# Settings, all variables, for docs/reference/settings.md: NAME [default] meaning.
+#   NGINX_WORKERS [4] processes of nginx
+#   NGINX_LOG_PERCENT [100] share of the requests that nginx logs, in percent; failures and fallbacks always are
+#   PROMETHEUS_URL [http://prometheus:9090/prometheus] the Prometheus of the live page, without /api/v1; plain HTTP
+#   RAMP_FIRST_SHARE [that of the route file] the new side's share of routes that nobody has moved yet, in percent
 set -eu
 
 prefix=/run/proxy
 cp -L /etc/proxy/*.conf "$prefix"
 mkdir -p "$prefix/edge"
+# The live page may ask another Prometheus than the file's. nginx must start while the name of that one is unknown, so
+# it resolves the name later.
+case ${PROMETHEUS_URL:=} in
+'') ;;
+http://[!/:]*)
+    address=${PROMETHEUS_URL#http://}
+    host=${address%%/*}
+    path=${address#"$host"}
+    case $host in *:*) ;; *) host=$host:80 ;; esac
+    sed -i "s|^    server prometheus:9090;|    zone prometheus 64k;\n    server $host resolve max_fails=0;|" \
+        "$prefix/upstreams.conf"
+    sed -i "s|proxy_pass http://prometheus;|proxy_pass http://prometheus${path%/}/;|" "$prefix/nginx.conf"
+    ;;
+*) echo "PROMETHEUS_URL: $PROMETHEUS_URL is no address such as http://prometheus.monitoring:9090" >&2 && exit 1 ;;
+esac
 # nginx asks DNS itself for names with `resolve`, and completes no short ones. On a cluster, the first search domain is
 # NAMESPACE.svc.DOMAIN. The family of the cluster's addresses is that of its DNS.
 domain=$(sed -n 's/^search \([^ ]*\.svc\.[^ ]*\).*/\1/p' /etc/resolv.conf)
 if [ -n "$domain" ]; then
-    sed -i -E "/ resolve /{ s/(server [^.: ]+):/\1.$domain:/; s/(server [^.: ]+\.[^.: ]+):/\1.${domain#*.}:/; }" \
+    sed -i -E "/ resolve /{ s/(server [^.: ]+):/\1.$domain:/; s/(server [^.: ]+\.[^.: ]+):/\1.${domain#*.}:/; \
+        s/(server [^.: ]+\.[^.: ]+\.svc):/\1.${domain#*.svc.}:/; }" \
         "$prefix/upstreams.conf"
 fi
 servers=$(sed -n -E 's/^nameserver +([^ ]+).*/\1/p' /etc/resolv.conf)

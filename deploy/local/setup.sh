@@ -245,10 +245,16 @@ unpack_from_debian() {
     mkdir -p "$work/sources" "$work/lists/partial" "$work/cache"
     # The mirror that this machine uses anyway, without that of security updates.
     sed -e 's/^Suites:.*/Suites: '"$1"'/' -e '/^$/,$d' "$sources" >"$work/sources/newer.sources"
+    # A suite under development is signed for a week. A mirror that has stood still for longer serves old packages, which
+    # are signed as ever: one that works is enough here.
     options=(-qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/sources"
-        -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root)
-    apt-get "${options[@]}" update
-    (cd "$work" && apt-get "${options[@]}" download "$2")
+        -o Dir::State::Lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root
+        -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Update::Error-Mode=any)
+    if ! apt-get "${options[@]}" update || ! (cd "$work" && apt-get "${options[@]}" download "$2"); then
+        rm -r "$work"
+        echo "setup: Debian's $1 cannot be reached as $sources has it; please install $2 and run this again" >&2
+        exit 1
+    fi
     dpkg-deb --extract "$work/$2"_*.deb "$work/root"
     install -D "$work/root/usr/bin/$2" "$tools/$2"
     rm -r "$work"

@@ -2,7 +2,7 @@
 
 import re
 
-from programs import LEGACY_NODE, PROGRAMS, code, help_of, table
+from programs import LEGACY_NODE, PROGRAMS, ROOT, code, help_of, table
 
 NAMES = ("qr-service", "relay-service", "relay-home", "shadow", "edge", "ramp", "stack")
 INTRODUCTION = """# Settings
@@ -20,7 +20,7 @@ def settings_page():
     parts = [INTRODUCTION]
     for name in NAMES:
         parts += of_program([str(PROGRAMS / name)], name)
-    return "\n\n".join([*parts, *of_legacy_node()])
+    return "\n\n".join([*parts, *of_legacy_node(), *of_proxy()])
 
 
 def of_program(command, name):
@@ -75,6 +75,14 @@ def row(flag, text, required):
         text += f": {values.replace(', ', ' or ')}"
     default = notes.get("default", "required" if required else "").replace('""', "")
     return [f"`{flag}`", code(notes.get("env", "").rstrip("=")), default if required else code(default), text]
+
+
+def of_proxy():
+    """The same of the image with nginx, whose start lists its variables."""
+    listed = re.compile(r"^#   ([A-Z_]+) \[(.*?)\] (.*)$", re.MULTILINE)
+    rows = [[code(variable), code(default), meaning]
+            for variable, default, meaning in listed.findall((ROOT / "proxy/start.sh").read_text())]
+    return ["## proxy", "The image with nginx, `ramp` and `edge`; these are nginx' own.", table(COLUMNS[1:], rows)]
 
 
 def of_legacy_node():

@@ -30,6 +30,23 @@
 {{- end }}
 {{- end }}
 
+{{/* For nginx' live page: where Prometheus is, if not ours. */}}
+{{- define "carve-out.ownPrometheus" -}}
+{{- with .Values.prometheus.url }}
+- name: PROMETHEUS_URL
+  value: {{ quote . }}
+{{- end }}
+{{- end }}
+
+{{/* Of a Prometheus of the cluster's; policies look at the ports of pods, url has that of a Service. */}}
+{{- define "carve-out.prometheusPorts" -}}
+{{- $host := (urlParse .Values.prometheus.url).host }}
+{{- $port := contains ":" $host | ternary (splitList ":" $host | last) "80" }}
+{{- range uniq (list $port "9090") }}
+- port: {{ . }}
+{{- end }}
+{{- end }}
+
 {{/* nginx' directives for the load balancers before it. */}}
 {{- define "carve-out.trusted" -}}
 {{- $private := list "10.0.0.0/8" "172.16.0.0/12" "192.168.0.0/16" "100.64.0.0/10" "fc00::/7" }}

@@ -32,7 +32,7 @@ pub struct RouteFile {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub methods: Methods,
-    /// What a share is a share of: request, client, query, parameter:NAME, header:NAME or cookie:NAME.
+    /// The value that assigns a request to a side: request, client, query, parameter:NAME, header:NAME or cookie:NAME.
     #[serde(default)]
     #[schemars(with = "String")]
     pub key: Key,
@@ -43,7 +43,7 @@ pub struct RouteFile {
     /// Headers of answers that are compared; content-type and location by default.
     #[serde(default)]
     pub compare_headers: Option<Vec<String>>,
-    /// Headers that are not compared after all.
+    /// Headers that are not compared, though `compare_headers` has them.
     #[serde(default)]
     pub ignore_headers: Vec<String>,
     /// Which side answers where the other one fails: both if the methods are GET and HEAD, else none, since
@@ -58,7 +58,7 @@ pub struct RouteFile {
     #[serde(default = "rescue_limit")]
     #[schemars(range(min = 1, max = 10000))]
     pub rescue_limit: u32,
-    /// What becomes of a request's body: by default none if the methods are GET and HEAD, else
+    /// What nginx does with a request's body: by default none if the methods are GET and HEAD, else
     /// buffered.
     #[serde(default)]
     pub body: Option<Body>,
@@ -115,7 +115,7 @@ pub enum Fallback {
     Both,
 }
 
-/// What becomes of a request's body.
+/// What nginx does with a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Body {
@@ -161,10 +161,10 @@ impl Default for Shadow {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ramp {
-    /// How long it may be silent.
+    /// How long a run may be silent before `ramp watch` or the proxies end it.
     #[schemars(with = "String")]
     pub lease: Time,
-    /// Back to the share at which the run began, or hold, where the old side cannot bear that.
+    /// What happens to the share if a run stays silent for longer than its lease.
     pub on_lost: OnLost,
 }
 
@@ -321,7 +321,7 @@ impl Route {
         self.file.max_body.unwrap_or(if self.is_session() { Size(0) } else { MAX_BODY })
     }
 
-    /// What becomes of a request's body.
+    /// What nginx does with a request's body.
     pub fn body(&self) -> Body {
         let default = if self.only_reads() { Body::None } else { Body::Buffered };
         self.file.body.unwrap_or(default)

@@ -16,10 +16,10 @@ use crate::units::{BaseUrl, Size};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Home {
-    /// Where nginx asks: http://HOST:PORT. The answer is 204 with `old` or `new` in `X-Home`.
+    /// The home's address, which nginx asks: http://HOST:PORT. It answers 204 with `old` or `new` in `X-Home`.
     #[schemars(with = "String")]
     pub url: BaseUrl,
-    /// Its admin listener, whose /share is the text of the share file that is in force.
+    /// The home's admin listener, whose /share is the text of the share file that is in force.
     #[schemars(with = "String")]
     pub admin: BaseUrl,
 }

@@ -71,21 +71,21 @@ impl fmt::Display for SideUrl {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Side {
-    /// What screens call it, such as Node or Rust.
+    /// The side's name on screens, such as Node or Rust.
     #[schemars(length(max = 30))]
     pub name: Option<String>,
-    /// Where it is: http://HOST:PORT, or unix:/PATH if its socket is on nginx' machine. By default it is the side
+    /// The side's address: http://HOST:PORT, or unix:/PATH for a socket on nginx' machine. By default the side
     /// of all routes.
     #[schemars(with = "Option<String>")]
     pub url: Option<SideUrl>,
-    /// For the judge session: its admin listener, if it has /sessions and /held. If both sides have one, the
+    /// For the judge session: the side's admin listener, if it has /sessions and /held. If both sides have one, the
     /// shadow plays sessions of clients again on both.
     #[schemars(with = "Option<String>")]
     pub admin: Option<BaseUrl>,
-    /// How long connecting may take.
+    /// How long connecting to the side may take.
     #[schemars(with = "String")]
     pub connect_timeout: Time,
-    /// How long it may be silent before and during an answer.
+    /// How long the side may be silent before and during an answer.
     #[schemars(with = "String")]
     pub timeout: Time,
     /// Whether an answer 500 means that its pod is bad: nginx then asks another pod, and gives one with three

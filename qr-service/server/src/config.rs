@@ -73,8 +73,8 @@ pub(crate) struct Arguments {
     )]
     serve_mode: ServeMode,
 
-    /// Most connections at once; for a further one, that which has waited longest for its client is
-    /// closed
+    /// Most connections at once; a further one takes the place of the one that has waited longest for
+    /// its client
     #[arg(long, env = "QR_MAX_CONNECTIONS", default_value_t = connections(), value_name = "COUNT")]
     max_connections: NonZeroUsize,
 

@@ -1,0 +1,207 @@
+"""Makes a template of the chart from one object: puts an expression wherever a value decides."""
+
+import json
+import re
+
+import yaml
+
+# The values that name each part's volume; components/ephemeral-data has what is there without one.
+KEPT = {"legacy-node": "legacyNode", "prometheus": "prometheus"}
+# The values of the parts with an autoscaler.
+SCALED = {"proxy": "proxy", "qr-service": "qrService"}
+OPERATOR = "monitoring.coreos.com/v1"
+
+
+class Template:
+    """The template of one object."""
+
+    def __init__(self, manifest, ephemeral, version):
+        self.manifest = manifest
+        # The tag of our own images.
+        self.version = version
+        # The specification of each Deployment, by name, as it is without volumes.
+        self.ephemeral = ephemeral
+        self.expressions = []
+
+    def text(self):
+        kind, name = self.manifest["kind"], self.manifest["metadata"]["name"]
+        if "namespace" in self.manifest["metadata"]:
+            self.manifest["metadata"]["namespace"] = self.of("{{ .Release.Namespace }}")
+        for subject in self.manifest.get("subjects", []):
+            subject["namespace"] = self.of("{{ .Release.Namespace }}")
+        if kind in ("Deployment", "StatefulSet"):
+            self.workload(name)
+        if (kind, name) == ("Service", "proxy"):
+            self.manifest["spec"]["type"] = self.of("{{ .Values.proxy.service.type }}")
+            self.manifest["metadata"]["annotations"] = self.nested(".Values.proxy.service.annotations")
+        if kind == "HorizontalPodAutoscaler":
+            self.autoscaler(name)
+        if "clients.conf" in self.manifest.get("data", {}):
+            ours = json.dumps(self.manifest["data"]["clients.conf"])
+            text = f'{{{{ printf "%s%s" (include "carve-out.trusted" .) {ours} | toJson }}}}'
+            self.manifest["data"]["clients.conf"] = self.of(text)
+        if kind == "NetworkPolicy" and name in ("proxy", "ramp", "relay-home"):
+            ports = {"ports": self.nested('include "carve-out.apiServerPorts" . | fromYamlArray')}
+            self.manifest["spec"]["egress"][-1] = ports
+        if name in ("metrics", "own-prometheus"):
+            self.own_prometheus()
+        if self.manifest["apiVersion"] == OPERATOR:
+            self.manifest["metadata"]["labels"] = self.nested(".Values.prometheus.operator.labels")
+        if kind == "PersistentVolumeClaim":
+            value = f".Values.{self.kept_by()}.persistence"
+            self.manifest["spec"]["storageClassName"] = self.of(("if", f"{value}.storageClass"))
+            self.manifest["spec"]["resources"]["requests"]["storage"] = self.of(f"{{{{ {value}.size }}}}")
+            needed = [condition(kind, name), f"{value}.enabled"]
+            return self.only_if(" ".join(filter(None, needed)), self.dumped())
+        return self.only_if(condition(kind, name), self.dumped())
+
+    def own_prometheus(self):
+        """Puts in the policy where a Prometheus of the cluster's is."""
+        spec = self.manifest["spec"]
+        for rule in spec.get("ingress", []) + spec.get("egress", []):
+            for peer in rule.get("from", []) + rule.get("to", []):
+                labels = peer["namespaceSelector"]["matchLabels"]
+                labels["kubernetes.io/metadata.name"] = self.of("{{ .Values.prometheus.namespace }}")
+        for rule in spec.get("egress", []):
+            rule["ports"] = self.nested('include "carve-out.prometheusPorts" . | fromYamlArray')
+
+    def kept_by(self):
+        return KEPT[self.manifest["metadata"]["labels"]["app.kubernetes.io/name"]]
+
+    def workload(self, name):
+        spec = self.manifest["spec"]
+        pod = spec["template"]["spec"]
+        if name == "proxy":
+            # nginx reads its files when it starts, so other clients.conf must start a rollout.
+            trusted = self.nested('include "carve-out.trustedSum" . | fromYaml')
+            spec["template"]["metadata"]["annotations"] = trusted
+            settings = {it["name"]: it for it in pod["containers"][0]["env"]}
+            settings["NGINX_WORKERS"]["value"] = self.of('"{{ .Values.proxy.workers }}"')
+            settings["NGINX_LOG_PERCENT"]["value"] = self.of('"{{ .Values.proxy.logPercent }}"')
+            pod["containers"][0]["env"].append(self.items('include "carve-out.ownPrometheus" . | fromYamlArray'))
+        if name == "legacy-node":
+            pod["containers"][0]["env"].append(self.items('include "carve-out.publicUrl" . | fromYamlArray'))
+        if "priorityClassName" in pod:
+            unused = "(not .Values.priorityClass.use)"
+            pod["priorityClassName"] = self.of(("unless", unused, pod["priorityClassName"]))
+        security = pod["securityContext"]
+        for setting in pod["containers"][0].get("env", []):
+            if isinstance(setting, dict) and setting["name"].endswith("PROMETHEUS_URL"):
+                ours = json.dumps(setting["value"])
+                setting["value"] = self.of(f"{{{{ default {ours} .Values.prometheus.url }}}}")
+        for key in {"runAsUser", "runAsGroup", "fsGroup"} & security.keys():
+            security[key] = self.of(("unless", ".Values.openshift", security[key]))
+        pod["imagePullSecrets"] = self.nested('include "carve-out.pullSecrets" . | fromYamlArray')
+        pod["nodeSelector"] = self.nested(".Values.nodeSelector")
+        ours = json.dumps(pod.get("tolerations", []))
+        pod["tolerations"] = self.nested(f"concat (fromJsonArray `{ours}`) .Values.tolerations")
+        ours = json.dumps(pod.get("affinity", {}))
+        pod["affinity"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) (deepCopy .Values.affinity)")
+        for container in pod.get("initContainers", []) + pod["containers"]:
+            self.container(container, name)
+        if name in KEPT:
+            self.persistence(spec, self.ephemeral[name])
+
+    def container(self, container, deployment):
+        image, _, tag = container["image"].rpartition(":")
+        registry, _, path = image.partition("/")
+        if registry != "localhost":
+            container["image"] = self.of(f'{{{{ include "carve-out.thirdParty" (list . "{path}" "{tag}") }}}}')
+        elif tag == self.version:
+            container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{path}") }}}}')
+        container["imagePullPolicy"] = self.of("{{ .Values.image.pullPolicy }}")
+        value = {"nginx": "proxy", "qr-service": "qrService"}.get(container["name"])
+        if value:
+            container["resources"] = self.nested(f".Values.{value}.resources")
+
+    def autoscaler(self, name):
+        spec = self.manifest["spec"]
+        value = SCALED[name]
+        for key in ("minReplicas", "maxReplicas"):
+            spec[key] = self.of(f"{{{{ .Values.{value}.{key} }}}}")
+        if name == "proxy":
+            target = spec["metrics"][0]["resource"]["target"]
+            target["averageValue"] = self.of("{{ mul 600 .Values.proxy.workers }}m")
+
+    def persistence(self, spec, ephemeral):
+        """Puts the data into the pod where a value says so."""
+        enabled = f".Values.{self.kept_by()}.persistence.enabled"
+        volumes = spec["template"]["spec"]["volumes"]
+        others = {volume["name"]: volume for volume in ephemeral["template"]["spec"]["volumes"]}
+        for volume in volumes:
+            for key in volume.keys() & {"persistentVolumeClaim"}:
+                other = others[volume["name"]]["emptyDir"]
+                volume[key] = self.of(("choice", enabled, volume[key], "emptyDir", other))
+        spec["strategy"] = self.of(("choice", enabled, spec["strategy"], "strategy", ephemeral["strategy"]))
+
+    def of(self, expression):
+        """A string that stands for an expression until the object is text."""
+        self.expressions.append(expression)
+        return f"@{len(self.expressions) - 1}@"
+
+    def nested(self, expression):
+        """An expression that gives a map or a list, which are left out if empty."""
+        return self.of(("nested", expression))
+
+    def items(self, expression):
+        """A list's item that stands for all that an expression gives."""
+        return self.of(("items", expression))
+
+    def only_if(self, expression, text):
+        return f"{{{{- if and {expression} }}}}\n{text}{{{{- end }}}}\n" if expression else text
+
+    def dumped(self):
+        text = yaml.safe_dump(self.manifest, sort_keys=False, width=1000, allow_unicode=True)
+        # Prometheus' and Grafana's files have braces of their own.
+        text = re.sub(r"\{\{|\}\}", lambda braces: "{{ `" + braces[0] + "` }}", text)
+        return "".join(map(self.line, text.splitlines(keepends=True)))
+
+    def line(self, line):
+        found = re.search(r"'?@(\d+)@'?", line)
+        if not found:
+            return line
+        expression = self.expressions[int(found[1])]
+        if isinstance(expression, str):
+            return line.replace(found[0], expression)
+        if expression[0] == "unless":
+            fixed = line.replace(found[0], str(expression[2]))
+            return f"{{{{- if not {expression[1]} }}}}\n{fixed}{{{{- end }}}}\n"
+        indent = len(line) - len(line.lstrip(" -"))
+        if expression[0] == "items":
+            return f"{{{{- with {expression[1]} }}}}\n{{{{- toYaml . | nindent {indent - 2} }}}}\n{{{{- end }}}}\n"
+        key = line[:indent] + line.strip().lstrip("- ").partition(":")[0]
+        if expression[0] == "nested":
+            return (
+                f"{{{{- with {expression[1]} }}}}\n{key}:\n"
+                f"{{{{- toYaml . | nindent {indent + 2} }}}}\n{{{{- end }}}}\n"
+            )
+        if expression[0] == "if":
+            return f"{{{{- with {expression[1]} }}}}\n{key}: {{{{ . }}}}\n{{{{- end }}}}\n"
+        _, condition_, value, other_key, other = expression
+        either = block(key, value, indent), block(line[:indent] + other_key, other, indent)
+        return f"{{{{- if {condition_} }}}}\n{either[0]}{{{{- else }}}}\n{either[1]}{{{{- end }}}}\n"
+
+
+def block(head, value, indent):
+    inner = yaml.safe_dump(value, sort_keys=False)
+    return f"{head}:\n" + "".join(f"{' ' * (indent + 2)}{line}\n" for line in inner.splitlines())
+
+
+def condition(kind, name):
+    """When an object is there at all, as what `and` takes; None is always."""
+    if kind == "PriorityClass":
+        return ".Values.priorityClass.create"
+    needed = []
+    if name == "own-prometheus":
+        needed.append("(not .Values.prometheus.enabled)")
+    elif name == "metrics":
+        needed.append("(or .Values.prometheus.operator.enabled (not .Values.prometheus.enabled))")
+    elif kind in ("ServiceMonitor", "PrometheusRule"):
+        needed.append(".Values.prometheus.operator.enabled")
+    elif name.startswith("prometheus"):
+        needed.append(".Values.prometheus.enabled")
+    if name.startswith("grafana"):
+        needed.append(".Values.grafana.enabled")
+    if kind == "NetworkPolicy":
+        needed.append(".Values.networkPolicy.enabled")
+    return " ".join(needed) or None
