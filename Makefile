@@ -170,6 +170,8 @@ lint: ## formatters, linters, and the checks of configuration, rules and the das
 	test -z "$$(gofmt -l loadtest/floors/go)"
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
+	# What a registry would refuse; `cargo publish --dry-run` of the two compiles them too.
+	$(CARGO) package --quiet --offline --no-verify --allow-dirty -p qr-core -p qr-options
 	$(RENDER)
 	$(NPM) run lint
 	$(LIVE) run lint
