@@ -317,40 +317,78 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
     );
 }
 
+/// A place that also has the paths of QuickChart and Google.
+fn place_with_other_services() -> Place {
+    let mut place = Place::new();
+    for service in ["google", "quickchart"] {
+        let file = format!("{}/../compat/{service}.conf", env!("CARGO_MANIFEST_DIR"));
+        let beside = place.file("nginx.conf").with_file_name(format!("compat-{service}.conf"));
+        fs::copy(file, beside).unwrap();
+    }
+    place.stop_nginx();
+    place.start_nginx();
+    place
+}
+
 #[test]
 fn costly_routes_are_limited_by_address_and_never_fall_back() {
-    let place = Place::new();
-    for path in ["/v1/qr?text=a&dark=036", "/v1/qr.pdf?text=a", "/v1/qr?text=a&d%61rk=036"] {
+    let place = place_with_other_services();
+    let costly = [
+        "/v1/qr?text=a&dark=036",
+        "/v1/qr.pdf?text=a",
+        "/v1/qr?text=a&d%61rk=036",
+        "/v1/qr.png?text=a&size=1000",
+        "/v1/qr.svg?text=a&size=200",
+        "/v1/create-qr-code/?data=a&color=f00",
+        "/v1/create-qr-code/?data=a&size=1000x1000",
+        "/v1/create-qr-code/?data=a&format=svg",
+        "/qr?text=a&dotStyle=dot",
+        "/qr-read?text=a",
+        "/chart?cht=qr&chs=1000x1000&chl=a",
+    ];
+    for (number, path) in (1..).zip(costly) {
         // Of each address of its own.
-        let from = Ipv4Addr::new(127, 0, 1, path.len() as u8);
+        let from = Ipv4Addr::new(127, 0, 1, number);
         let asked = |_| ask(&mut connect(&place, from), &format!("GET {path}"), "", "");
         let answers: Vec<(u16, String, String)> = (0..100).map(asked).collect();
         assert!(answers[..40].iter().all(|(status, ..)| *status == 200), "{path}: {answers:?}");
         let refused = answers.iter().find(|(status, ..)| *status == 429);
         let (_, head, body) = refused.unwrap_or_else(|| panic!("{path}: {answers:?}"));
-        assert_eq!(header(head, "content-type"), "application/problem+json");
         assert_eq!(header(head, "retry-after"), "1");
-        assert_eq!(header(head, "access-control-allow-origin"), "*");
-        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
-        assert_eq!(problem["status"], 429);
+        if path.starts_with("/v1/") {
+            assert_eq!(header(head, "content-type"), "application/problem+json");
+            assert_eq!(header(head, "access-control-allow-origin"), "*");
+            let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!(problem["status"], 429);
+        }
     }
-    // What costs no more than /qrcode has a larger limit.
-    for path in [
+    let mut other = connect(&place, Ipv4Addr::new(127, 0, 0, 9));
+    assert_eq!(ask(&mut other, &format!("GET {}", costly[0]), "", "").0, 200);
+}
+
+#[test]
+fn a_page_of_a_hundred_plain_pictures_is_no_storm() {
+    let place = place_with_other_services();
+    let cheap = [
         "/v1/qr?text=a",
+        "/v1/qr?text=a&size=300",
+        "/v1/qr.png?scale=12&text=a",
         "/v1/qr.svg?text=a&margin=0",
+        "/v1/create-qr-code/?data=a&size=250x250&format=png",
+        "/qr?size=300&text=a",
+        "/chart?cht=qr&chs=300x300&chl=a",
         "/v1/",
         "/v1/docs",
         "/v1/docs/plain",
         "/v1/assets/swagger-ui/bundle.js",
-    ] {
-        let from = Ipv4Addr::new(127, 0, 2, path.len() as u8);
+    ];
+    for (number, path) in (1..).zip(cheap) {
+        let from = Ipv4Addr::new(127, 0, 2, number);
         for _ in 0..100 {
             let (status, ..) = ask(&mut connect(&place, from), &format!("GET {path}"), "", "");
             assert_eq!(status, 200, "{path}");
         }
     }
-    let mut other = connect(&place, Ipv4Addr::new(127, 0, 0, 9));
-    assert_eq!(ask(&mut other, "GET /v1/qr?text=a", "", "").0, 200);
 }
 
 #[test]
