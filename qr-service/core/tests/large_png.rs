@@ -121,6 +121,7 @@ fn a_large_picture_has_fewer_bytes_than_a_general_compressor_makes_of_it() {
         (200, 1000, 95),
         (512, 1000, 95),
         (512, 450, 95),
+        (512, 680, 95),
         (53, 4000, 100),
     ] {
         let symbol = encode(&text[..length], Level::L).unwrap();
