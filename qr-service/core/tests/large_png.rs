@@ -55,7 +55,7 @@ proptest! {
     fn every_pixel_has_its_colour_and_opacity(
         text in prop_oneof!["[a-z0-9]{1,60}", "[ -~]{1,600}"],
         version in 1..=40_u8,
-        scale_px in prop_oneof![4..9_u32, 9..24_u32, 24..60_u32],
+        scale_px in prop_oneof![3..9_u32, 9..24_u32, 24..60_u32],
         margin_modules in 0..6_u32,
         spare_px in 0..60_u32,
         [dark, light] in any::<[[u8; 4]; 2]>(),

@@ -3,9 +3,9 @@
 use crate::modules::Modules;
 use crate::raster::Layout;
 
-/// Light columns before the symbol's: modules of 5 pixels can have pixels of two in the byte with the symbol's first
+/// Light columns before the symbol's: modules of 3 pixels can have pixels of three in the byte with the symbol's first
 /// one.
-pub(super) const LEFT: usize = 2;
+pub(super) const LEFT: usize = 3;
 /// Words for the rows of any symbol, and for those of a small one.
 pub(super) const ANY: usize = 5;
 pub(super) const SMALL: usize = 1;
@@ -58,12 +58,14 @@ impl<const W: usize> Row<W> {
     }
 }
 
-/// The column of a byte's first pixel, how many pixels of the byte it has, and how many it and the next one have.
+/// The column of a byte's first pixel, how many pixels of the byte it has, and how many it and the next one have, and
+/// these and the next one.
 #[derive(Clone, Copy)]
 pub(super) struct Byte {
     pub(super) column: u8,
     own: u8,
-    both: u8,
+    two: u8,
+    three: u8,
 }
 
 /// The bytes of a line with its filter type.
@@ -95,8 +97,9 @@ impl Line {
                     end = pixel_of(column + 1);
                 }
                 let own = end.saturating_sub(8 * at);
-                let both = (own + scale_px).min(8) as u8;
-                Byte { column: column as u8, own: own.min(8) as u8, both }
+                let [own, two, three] =
+                    [0, 1, 2].map(|others| (own + others * scale_px).min(8) as u8);
+                Byte { column: column as u8, own, two, three }
             })
             .collect();
         let light_before = (layout.offset_px / scale_px).min(LEFT);
@@ -109,13 +112,14 @@ impl Line {
         column * self.scale_px / 8
     }
 
-    /// A byte whose pixels are of these modules: of three at most, since none has fewer than 4 pixels.
+    /// A byte whose pixels are of these modules: of four at most, since none has fewer than 3 pixels.
     #[inline(always)]
     pub(super) fn pixels(&self, modules: u64, byte: Byte) -> u8 {
         let turns = modules ^ modules >> 1;
-        let [first, second, third] =
-            [modules, turns, turns >> 1].map(|bit| (bit as u16 & 1).wrapping_neg());
-        self.light ^ (first ^ second & 0xff >> byte.own ^ third & 0xff >> byte.both) as u8
+        let [first, second, third, fourth] =
+            [modules, turns, turns >> 1, turns >> 2].map(|bit| (bit as u16 & 1).wrapping_neg());
+        let others = second & 0xff >> byte.own ^ third & 0xff >> byte.two;
+        self.light ^ (first ^ others ^ fourth & 0xff >> byte.three) as u8
     }
 
     /// A byte of a row's line.

@@ -20,16 +20,19 @@ use super::ways::{Plain, Registers, Repetition, Way, Ways, by_literal};
 use crate::modules::Modules;
 use crate::raster::Layout;
 
-/// Modules in a row from which on repetitions gain where a byte is a module: version 15's. The bytes of dark and of light
-/// modules are as good as random; no code is shorter than one bit, so the other has two, and a sequence of both that
-/// has a place costs less. In small symbols few have one.
-const MANY: usize = 77;
-
 /// Whether [`super::deflate::LineCoder`] takes far less time for rows of so many modules of so many pixels, and makes
-/// about as few bytes: where a byte is a module, or two, few sequences are longer than the elements that would repeat
-/// them.
-const fn are_bytes(width: usize, scale_px: usize) -> bool {
-    matches!(scale_px, 0..=4) || scale_px == 8 && width < MANY
+/// about as few bytes.
+///
+/// Where a byte is a module, or has few, and rows are short, few sequences are longer than the elements that would repeat
+/// them. In long rows of bytes as good as random they gain: of two kinds of bytes, one has a code of two bits.
+const fn is_for_line_coder(width: usize, scale_px: usize) -> bool {
+    match scale_px {
+        0..=2 | 4 => true,
+        // From version 19 and 15 on.
+        3 => width < 93,
+        8 => width < 77,
+        _ => false,
+    }
 }
 
 /// A picture's stream.
@@ -39,10 +42,10 @@ pub(super) struct Stream {
     pub(super) sum: u32,
 }
 
-/// Finds the stream of a picture in which light pixels have the bits of `light`: 0 or 0xff; `None` if its modules
-/// [`are_bytes`] or it has no light line above them.
+/// Finds the stream of a picture in which light pixels have the bits of `light`: 0 or 0xff; `None` if it
+/// [`is_for_line_coder`] or has no light line above its modules.
 pub(super) fn find(modules: Modules<'_>, layout: &Layout, light: u8) -> Option<Stream> {
-    if are_bytes(modules.width(), layout.scale_px) || layout.offset_px == 0 {
+    if is_for_line_coder(modules.width(), layout.scale_px) || layout.offset_px == 0 {
         return None;
     }
     let line = Line::new(modules.width(), layout, light);
