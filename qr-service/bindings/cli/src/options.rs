@@ -119,7 +119,7 @@ fn parse_width(text: &str) -> Result<f64, String> {
 
 /// What the program does.
 pub(crate) enum Task {
-    Picture { source: Source, picture: Picture, target: Target },
+    Picture { source: Source, picture: Box<Picture>, target: Target },
     Completions(Shell),
     Manual,
 }
@@ -200,7 +200,7 @@ impl Options {
                 _ if self.bytes => Source::Bytes,
                 _ => Source::Stdin { keep_newline: self.keep_newline },
             },
-            picture: Picture {
+            picture: Box::new(Picture {
                 format,
                 encoding: self.encoding,
                 margin_modules: self.margin,
@@ -213,7 +213,7 @@ impl Options {
                 plan,
                 logo: self.logo,
                 coloured: on_terminal,
-            },
+            }),
             target,
         })
     }
