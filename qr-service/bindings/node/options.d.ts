@@ -24,7 +24,10 @@ export interface QrOptionsOfService {
   mask?: number | null;
   /** Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode. */
   mode?: 'auto' | 'numeric' | 'alphanumeric' | 'byte' | 'kanji' | 'auto-kanji' | null;
-  /** Declares the encoding by an ECI assignment number; UTF-8 is 26. Old readers print the header. */
+  /**
+   * Declares the encoding by an ECI assignment number; UTF-8 is 26, and Shift JIS, which Kanji mode has, is 20.
+   * Old readers print the header.
+   */
   eci?: number | null;
   /** The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`. */
   gs1?: boolean | null;

@@ -177,6 +177,21 @@ fn bytes_of_any_encoding_are_encoded_as_they_are() {
     assert_eq!(read(&latin).text(), "grüße");
 }
 
+/// zxing-cpp reads Kanji segments in the encoding that an ECI declares.
+#[test]
+fn kanji_takes_no_eci_but_that_of_shift_jis() {
+    for modes in [Modes::Kanji, Modes::AutomaticWithKanji] {
+        let encoder = |eci| Encoder::new(Level::M).modes(modes).eci(eci);
+        assert_eq!(read(&encoder(20).encode("東京").unwrap()).text(), "東京");
+        for assignment in [0, 3, 26, 29] {
+            let refused = encoder(assignment).encode("東京").unwrap_err();
+            assert_eq!(refused, EncoderError::Eci { assignment });
+        }
+    }
+    let ascii = Encoder::new(Level::M).modes(Modes::AutomaticWithKanji).eci(26).encode("ab");
+    assert_eq!(read(&ascii.unwrap()).text(), "ab");
+}
+
 #[test]
 fn every_length_of_eci_assignment_is_read() {
     for assignment in [0, 3, 26, 127, 128, 899, 16383, 16384, 999_999] {

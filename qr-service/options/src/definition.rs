@@ -98,6 +98,19 @@ impl Definition {
         Definition { format: Some(name), ..self }
     }
 
+    /// Its values, if they have names.
+    pub fn names(&self) -> &'static [&'static str] {
+        match self.of {
+            Of::Names(Named { names, .. }) => names,
+            _ => &[],
+        }
+    }
+
+    /// Its default, if that is always the same.
+    pub fn default_value(&self) -> Option<&'static str> {
+        self.default
+    }
+
     /// What its type's own code takes, as far as a regular expression can say it.
     pub(crate) const fn pattern(self, expression: &'static str) -> Self {
         Definition { pattern: Some(expression), ..self }

@@ -32,7 +32,7 @@ use artwork::Artwork;
 pub use definition::Definition;
 use fault::{Code, Fault};
 use options::{Format, Options};
-use parameters::{Schema, read_json, read_query};
+use parameters::{Schema, read_json, read_pairs, read_query};
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::new(&Options::schema()));
 
@@ -67,6 +67,27 @@ pub fn draw_json(object: &str) -> Result<Drawn, Vec<Fault>> {
         Ok(values) => draw_values(&values, faults),
         Err(detail) => Err(vec![Fault::new("body", Code::Malformed, detail)]),
     }
+}
+
+/// Checks one value as a query has it.
+///
+/// # Errors
+/// What is wrong with it, or that there is no option of this name.
+pub fn check_value(name: &str, value: &str) -> Result<(), Fault> {
+    read_values(vec![(name.to_owned(), value.to_owned())])
+        .map(|_| ())
+        .map_err(|mut it| it.remove(0))
+}
+
+/// Reads options from names and values as a query has them, decoded, without looking for contradictions.
+///
+/// # Errors
+/// Every fault.
+pub fn read_values(pairs: Vec<(String, String)>) -> Result<Options, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let values = read_pairs(pairs, &[&SCHEMA], &mut faults);
+    let options = SCHEMA.read(&values, &mut faults).unwrap_or_default();
+    if faults.is_empty() { Ok(options) } else { Err(faults) }
 }
 
 fn draw_values(values: &Map<String, Value>, mut faults: Vec<Fault>) -> Result<Drawn, Vec<Fault>> {

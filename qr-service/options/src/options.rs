@@ -46,7 +46,8 @@ options! {
         mask: u8 = integer(0, 7),
         /// Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode.
         mode: Mode = one_of(Mode::NAMED).default("auto"),
-        /// Declares the encoding by an ECI assignment number; UTF-8 is 26. Old readers print the header.
+        /// Declares the encoding by an ECI assignment number; UTF-8 is 26, and Shift JIS, which Kanji mode has, is 20.
+        /// Old readers print the header.
         eci: u32 = integer(0, 999_999),
         /// The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`.
         gs1: bool = boolean(),

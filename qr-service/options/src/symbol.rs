@@ -7,7 +7,7 @@ use qr_core::{
 
 use crate::artwork::{Place, find_place};
 use crate::fault::{Code, Fault};
-use crate::options::LevelName;
+use crate::options::{LevelName, Mode};
 use crate::plan::{Colors, Content, Plan, SymbolPlan};
 
 /// Up to this width, in pixels, plain pictures are written by `/qrcode`'s writer: it takes a tenth of the time, and
@@ -227,10 +227,13 @@ fn describe(error: EncoderError, plan: &Plan) -> Fault {
             Fault::new("mode", Code::NotAllowed, detail).suggest("use mode auto or byte")
         }
         EncoderError::Eci { .. } => {
-            let detail = "a text is UTF-8, which is ECI 26";
-            Fault::new("eci", Code::NotAllowed, detail)
-                .allowed([26])
-                .suggest("use 26, or give data in the encoding that the number declares")
+            let (detail, allowed) = match plan.symbol.mode() {
+                Mode::Kanji | Mode::AutoKanji => ("Kanji are Shift JIS, which is ECI 20", 20),
+                _ => ("a text is UTF-8, which is ECI 26", 26),
+            };
+            let suggestion =
+                format!("use {allowed}, or give data in the encoding that the number declares");
+            Fault::new("eci", Code::NotAllowed, detail).allowed([allowed]).suggest(suggestion)
         }
         error => Fault::new(content, Code::NotAllowed, error.to_string()),
     }

@@ -6,9 +6,10 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use qr_core::{
-    Data, Encoder, EncoderError, Fnc1, Level, MAX_SYMBOLS, MicroEncoder, MicroSymbol, Modes,
-    Modules, RmqrEncoder, RmqrSymbol, Symbol,
+    Data, Encoder, EncoderError, Fnc1, Level, MAX_SYMBOLS, MicroEncoder, Modes, RmqrEncoder,
 };
+use qr_options::options::{Kind, LevelName, Options};
+use qr_options::symbol::AnySymbol;
 
 #[derive(Args, Debug)]
 pub(crate) struct Encoding {
@@ -78,6 +79,20 @@ enum Mode {
     AutoKanji,
 }
 
+impl Mode {
+    fn named(self) -> qr_options::options::Mode {
+        use qr_options::options::Mode as Named;
+        match self {
+            Mode::Auto => Named::Auto,
+            Mode::Numeric => Named::Numeric,
+            Mode::Alphanumeric => Named::Alphanumeric,
+            Mode::Byte => Named::Byte,
+            Mode::Kanji => Named::Kanji,
+            Mode::AutoKanji => Named::AutoKanji,
+        }
+    }
+}
+
 /// The lowest and the highest version allowed.
 #[derive(Clone, Debug)]
 struct Versions(RangeInclusive<u8>);
@@ -91,23 +106,6 @@ impl FromStr for Versions {
         match (version(low), version(high)) {
             (Some(low), Some(high)) if low <= high => Ok(Versions(low..=high)),
             _ => Err("use a version from 1 to 40, or the lowest and the highest as 5-10"),
-        }
-    }
-}
-
-/// A symbol of any kind.
-pub(crate) enum AnySymbol {
-    Qr(Box<Symbol>),
-    Micro(Box<MicroSymbol>),
-    Rmqr(Box<RmqrSymbol>),
-}
-
-impl AnySymbol {
-    pub(crate) fn modules(&self) -> Modules<'_> {
-        match self {
-            AnySymbol::Qr(symbol) => symbol.modules(),
-            AnySymbol::Micro(symbol) => symbol.modules(),
-            AnySymbol::Rmqr(symbol) => symbol.modules(),
         }
     }
 }
@@ -142,6 +140,32 @@ impl Encoding {
         if self.micro || self.rmqr { 2 } else { 4 }
     }
 
+    /// The same as the definition has it. With a logo the level is the definition's default, which leaves room for it.
+    pub(crate) fn add_to(&self, options: &mut Options) {
+        let level = match self.level() {
+            Level::L => LevelName::L,
+            Level::M => LevelName::M,
+            Level::Q => LevelName::Q,
+            Level::H => LevelName::H,
+        };
+        options.kind = Some(match (self.micro, self.rmqr) {
+            (true, _) => Kind::Micro,
+            (_, true) => Kind::Rmqr,
+            _ => Kind::Qr,
+        });
+        options.level = (self.level.is_some() || options.logo.is_none()).then_some(level);
+        options.boost = Some(self.boost);
+        if let Some(Versions(versions)) = &self.symbol_version {
+            options.version_min = Some(*versions.start());
+            options.version_max = Some(*versions.end());
+        }
+        options.mask = self.mask;
+        options.mode = Some(self.mode.named());
+        options.eci = self.eci;
+        options.gs1 = Some(self.gs1);
+        options.part = self.structured.then_some(1);
+    }
+
     fn level(&self) -> Level {
         self.level.unwrap_or(if self.rmqr { Level::M } else { Level::L })
     }
@@ -164,7 +188,11 @@ impl Encoding {
                 format!("--mode {}", mode.as_ref().map_or("", |mode| mode.get_name()))
             }
             EncoderError::Eci { assignment } => {
-                return anyhow::anyhow!("--eci {assignment}: the text is UTF-8, which is 26");
+                let encoding = match self.mode {
+                    Mode::Kanji | Mode::AutoKanji => "Kanji are Shift JIS, which is 20",
+                    _ => "the text is UTF-8, which is 26",
+                };
+                return anyhow::anyhow!("--eci {assignment}: {encoding}");
             }
             EncoderError::Versions { .. } => "--symbol-version".to_owned(),
             EncoderError::Mask { .. } => "--mask".to_owned(),
@@ -174,14 +202,7 @@ impl Encoding {
     }
 
     fn modes(&self) -> Modes {
-        match self.mode {
-            Mode::Auto => Modes::Automatic,
-            Mode::Numeric => Modes::Numeric,
-            Mode::Alphanumeric => Modes::Alphanumeric,
-            Mode::Byte => Modes::Byte,
-            Mode::Kanji => Modes::Kanji,
-            Mode::AutoKanji => Modes::AutomaticWithKanji,
-        }
+        self.mode.named().into()
     }
 
     fn micro_encoder(&self) -> MicroEncoder {

@@ -1,8 +1,10 @@
 //! `qr`: text to a QR code as PNG, SVG, PDF, EPS, PBM or text.
 
+mod definition;
 mod encoding;
 mod half_blocks;
 mod input;
+mod logo;
 mod options;
 mod output;
 mod picture;

@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, Parser};
 use clap_complete::Shell;
 use qr_core::{Color, Print, Raster};
+use qr_options::fault::Fault;
+use qr_options::options as defined;
+use qr_options::plan::Plan;
 
+use crate::definition::{self, Defined};
 use crate::encoding::Encoding;
 use crate::input::Source;
 use crate::output::Target;
@@ -80,6 +84,14 @@ pub(crate) struct Options {
     #[command(flatten)]
     encoding: Encoding,
 
+    /// Draw the logo of FILE in the middle, a PNG, JPEG or WebP, for png and svg. The level is then H by default, and
+    /// the version rises until error correction can spare what the logo covers. Scan the picture before you print it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["micro", "rmqr", "structured"])]
+    logo: Option<PathBuf>,
+
+    #[command(flatten)]
+    defined: Defined,
+
     /// Keep the newline at the end of standard input
     #[arg(long)]
     keep_newline: bool,
@@ -107,7 +119,7 @@ fn parse_width(text: &str) -> Result<f64, String> {
 
 /// What the program does.
 pub(crate) enum Task {
-    Picture { source: Source, picture: Picture, target: Target },
+    Picture { source: Source, picture: Box<Picture>, target: Target },
     Completions(Shell),
     Manual,
 }
@@ -118,6 +130,8 @@ pub(crate) enum Mistake {
     UnknownExtension(PathBuf),
     /// `--bytes`, which reads standard input, with a text.
     BytesOfText,
+    /// Flags of the definition that contradict others.
+    Contradictions(Vec<Fault>),
     /// A flag that the format has no use for, what it lacks, and the formats that have it.
     NotOfFormat {
         flag: &'static str,
@@ -135,6 +149,10 @@ impl fmt::Display for Mistake {
                 write!(f, "--output {file}: end it in {EXTENSIONS}, or give --format")
             }
             Mistake::BytesOfText => f.write_str("--bytes: encodes standard input, so give no TEXT"),
+            Mistake::Contradictions(faults) => {
+                let lines: Vec<String> = faults.iter().map(definition::describe).collect();
+                f.write_str(&lines.join("; "))
+            }
             Mistake::NotOfFormat { flag, format, lacks, formats } => {
                 let format = format.name();
                 write!(f, "{flag}: {format} has no {lacks}; give --format {formats}")
@@ -158,7 +176,10 @@ impl Options {
             (None, None) if on_terminal => Format::Utf8,
             (None, None) => Format::Png,
         };
-        self.check_format(format)?;
+        let named = self.defined.options().map_err(Mistake::Contradictions)?;
+        self.check_format(format, &named)?;
+        let ink = named.ink;
+        let plan = self.plan(format, named)?;
         if self.bytes && self.text.as_ref().is_some_and(|text| text != "-") {
             return Err(Mistake::BytesOfText);
         }
@@ -179,7 +200,7 @@ impl Options {
                 _ if self.bytes => Source::Bytes,
                 _ => Source::Stdin { keep_newline: self.keep_newline },
             },
-            picture: Picture {
+            picture: Box::new(Picture {
                 format,
                 encoding: self.encoding,
                 margin_modules: self.margin,
@@ -188,15 +209,48 @@ impl Options {
                 dark: self.dark.unwrap_or(Color::BLACK),
                 light: self.light.unwrap_or(Color::WHITE),
                 title: self.title,
+                ink,
+                plan,
+                logo: self.logo,
                 coloured: on_terminal,
-            },
+            }),
             target,
         })
     }
 
+    /// What the flags ask for as the definition has it, if any of them needs it. The content comes later.
+    fn plan(&self, format: Format, named: defined::Options) -> Result<Option<Plan>, Mistake> {
+        if self.defined.is_empty() && self.logo.is_none() {
+            return Ok(None);
+        }
+        let mut options = named;
+        options.text = Some("x".to_owned());
+        options.logo = self.logo.as_ref().map(|_| defined::Logo([].into()));
+        self.encoding.add_to(&mut options);
+        // Only for these two the definition draws what `qr` does not.
+        let format = match format {
+            Format::Png => defined::Format::Png,
+            Format::Svg => defined::Format::Svg,
+            _ => {
+                options.ink = None;
+                let plan = Plan::new(options, defined::Format::Json);
+                return plan.map(Some).map_err(Mistake::Contradictions);
+            }
+        };
+        let default_size = self.scale.is_none().then_some(Raster::SERVICE.size_px);
+        options.size = self.size.or(default_size);
+        options.scale = self.scale;
+        options.margin = self.margin;
+        options.dark = self.dark.map(defined::Ink);
+        options.light = self.light.map(defined::Ink);
+        options.title.clone_from(&self.title);
+        Plan::new(options, format).map(Some).map_err(Mistake::Contradictions)
+    }
+
     /// Refuses flags that the format has no use for.
-    fn check_format(&self, format: Format) -> Result<(), Mistake> {
-        use Format::{Eps, Pbm, Pdf, Png, Svg};
+    fn check_format(&self, format: Format, named: &defined::Options) -> Result<(), Mistake> {
+        use Format::{Ascii, Eps, Pbm, Pdf, Png, Svg, Utf8};
+        let shapes = (&[Png, Svg][..], "shapes", "png or svg");
         let colours = (&[Png, Svg][..], "colours", "png or svg");
         let flags = [
             ("--size", self.size.is_some(), (&[Png, Svg][..], "size in pixels", "png or svg")),
@@ -205,6 +259,10 @@ impl Options {
             ("--dark", self.dark.is_some(), colours),
             ("--light", self.light.is_some(), colours),
             ("--title", self.title.is_some(), (&[Svg][..], "title", "svg")),
+            ("--logo", self.logo.is_some(), (&[Png, Svg][..], "logo", "png or svg")),
+            ("--shape", named.shape.is_some(), shapes),
+            ("--finder-shape", named.finder_shape.is_some(), shapes),
+            ("--ink", named.ink.is_some(), (&[Utf8, Ascii][..], "ink", "utf8 or ascii")),
         ];
         for (flag, given, (of, lacks, formats)) in flags {
             if given && !of.contains(&format) {

@@ -1,13 +1,21 @@
 //! Draws the text or bytes in the format asked for.
 
+use std::path::PathBuf;
+
 use anyhow::Context;
 use clap::ValueEnum;
 use qr_core::{
     Color, Data, Ink, Modules, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps,
     write_palette_png, write_pbm, write_pdf, write_png, write_svg,
 };
+use qr_options::artwork::{Artwork, LogoPixels};
+use qr_options::options::InkedModules;
+use qr_options::plan::{Content, Plan, SymbolPlan};
+use qr_options::symbol::{self, AnySymbol};
 
-use crate::encoding::{AnySymbol, Encoding};
+use crate::definition::describe;
+use crate::encoding::Encoding;
+use crate::logo::Logo;
 use crate::{half_blocks, svg};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -62,6 +70,11 @@ pub(crate) struct Picture {
     pub(crate) dark: Color,
     pub(crate) light: Color,
     pub(crate) title: Option<String>,
+    /// `None` for the format's own.
+    pub(crate) ink: Option<InkedModules>,
+    /// What to draw, where a flag of the definition is given; its content is not that of the picture yet.
+    pub(crate) plan: Option<Plan>,
+    pub(crate) logo: Option<PathBuf>,
     /// Whether utf8 sets the terminal's colours.
     pub(crate) coloured: bool,
 }
@@ -69,7 +82,39 @@ pub(crate) struct Picture {
 impl Picture {
     /// Draws a picture of each symbol that the data take.
     pub(crate) fn draw(&self, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
-        self.encoding.encode(data)?.iter().map(|symbol| self.draw_symbol(symbol)).collect()
+        match &self.plan {
+            Some(plan) => self.draw_plan(plan, data),
+            None => {
+                self.encoding.encode(data)?.iter().map(|symbol| self.draw_symbol(symbol)).collect()
+            }
+        }
+    }
+
+    /// Draws what flags of the definition ask for.
+    fn draw_plan(&self, plan: &Plan, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
+        let logo = self.logo.as_deref().map(Logo::read).transpose()?;
+        let mut plan = plan.clone();
+        plan.content = match data {
+            Data::Text(text) => Content::Text(text.to_owned()),
+            Data::Bytes(bytes) => Content::Bytes(bytes.to_owned()),
+        };
+        let mut pictures = Vec::new();
+        loop {
+            let fault = |fault| anyhow::anyhow!(describe(&fault));
+            let encoded = symbol::encode(&plan).map_err(fault)?;
+            let pixels = logo.as_ref().map(|logo| logo as &dyn LogoPixels);
+            let picture = match Artwork::of(&plan, &encoded, pixels) {
+                art @ Some(_) => qr_options::picture::draw(&plan, &encoded, art.as_ref()),
+                None => Ok(self.draw_symbol(&encoded.symbol)?),
+            };
+            pictures.push(picture.map_err(fault)?);
+            match &mut plan.symbol {
+                SymbolPlan::Qr { part: Some(part), .. } if usize::from(*part) < encoded.parts => {
+                    *part += 1;
+                }
+                _ => return Ok(pictures),
+            }
+        }
     }
 
     fn draw_symbol(&self, symbol: &AnySymbol) -> anyhow::Result<Vec<u8>> {
@@ -92,10 +137,12 @@ impl Picture {
             }
             Format::Svg => text = self.draw_svg(symbol, &raster),
             Format::Utf8 => {
-                text = half_blocks::draw(modules, margin_modules, self.coloured);
+                let style = TextStyle { margin_modules, ink: self.ink(Ink::Light) };
+                text = half_blocks::draw(modules, &style, self.coloured);
             }
             Format::Ascii => {
-                write_ascii(modules, &TextStyle { margin_modules, ink: Ink::Dark }, &mut text);
+                let style = TextStyle { margin_modules, ink: self.ink(Ink::Dark) };
+                write_ascii(modules, &style, &mut text);
             }
             Format::Pbm => {
                 // Exact, because the options give pbm a size by module only.
@@ -107,6 +154,14 @@ impl Picture {
             Format::Eps => write_eps(modules, &print, &mut text)?,
         }
         Ok(if text.is_empty() { bytes } else { text.into_bytes() })
+    }
+
+    fn ink(&self, of_format: Ink) -> Ink {
+        match self.ink {
+            Some(InkedModules::Light) => Ink::Light,
+            Some(InkedModules::Dark) => Ink::Dark,
+            None => of_format,
+        }
     }
 
     fn margin_modules(&self) -> u32 {

@@ -68,6 +68,10 @@ fn errors_name_the_flag_or_the_numbers() {
     );
     assert_eq!(error("é", &["--eci", "3"]), "--eci 3: the text is UTF-8, which is 26");
     assert_eq!(
+        error("漢", &["--eci", "26", "--mode", "kanji"]),
+        "--eci 26: Kanji are Shift JIS, which is 20"
+    );
+    assert_eq!(
         error("a", &["--scale", "1000"]),
         "--scale 1000 is too large: a picture of 29000 px is above the most, 16384 px a side"
     );

@@ -7,7 +7,7 @@ use std::process::Command;
 use support::{qr, refused, written};
 
 /// Every flag.
-const FLAGS: [&str; 24] = [
+const FLAGS: [&str; 31] = [
     "--output",
     "--format",
     "--size",
@@ -26,6 +26,13 @@ const FLAGS: [&str; 24] = [
     "--gs1",
     "--micro",
     "--rmqr",
+    "--rmqr-height",
+    "--rmqr-width",
+    "--shape",
+    "--finder-shape",
+    "--logo",
+    "--logo-size",
+    "--ink",
     "--structured",
     "--bytes",
     "--keep-newline",

@@ -55,8 +55,8 @@ pub enum EncoderError {
         /// The reference asked for.
         mask: u8,
     },
-    /// The ECI assignment number is above 999999, or it is not that of UTF-8 and the data is text
-    /// that is not ASCII.
+    /// The ECI assignment number is above 999999, or the data is text that is not ASCII and in another encoding:
+    /// UTF-8, in the modes with Kanji Shift JIS.
     Eci {
         /// The number asked for.
         assignment: u32,
@@ -90,7 +90,8 @@ impl fmt::Display for EncoderError {
             EncoderError::Mask { mask, most } => write!(f, "mask {mask} is not within 0 to {most}"),
             EncoderError::Eci { assignment } => write!(
                 f,
-                "ECI {assignment} is above 999999, or does not declare the text's encoding, UTF-8"
+                "ECI {assignment} is above 999999, or does not declare the text's encoding, which is UTF-8 (26), or \
+                 Shift JIS (20) in the modes with Kanji"
             ),
             EncoderError::ApplicationIndicator { indicator } => write!(
                 f,

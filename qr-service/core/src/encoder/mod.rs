@@ -128,6 +128,24 @@ pub enum Modes {
     AutomaticWithKanji,
 }
 
+/// The assignment number of Shift JIS.
+#[cfg(feature = "kanji")]
+const ECI_SHIFT_JIS: u32 = 20;
+
+impl Modes {
+    /// The ECI that declares the encoding of a text that is not ASCII; `None` if these modes have no such text.
+    ///
+    /// Decoders read Kanji segments in the encoding that the ECI declares, not always in Shift JIS.
+    fn eci(self) -> Option<u32> {
+        match self {
+            Modes::Numeric | Modes::Alphanumeric => None,
+            Modes::Automatic | Modes::Byte => Some(ECI_UTF_8),
+            #[cfg(feature = "kanji")]
+            Modes::Kanji | Modes::AutomaticWithKanji => Some(ECI_SHIFT_JIS),
+        }
+    }
+}
+
 /// What the FNC1 indicator says about the data (section 7.4.8).
 ///
 /// ```
@@ -254,7 +272,7 @@ impl Encoder {
     }
 
     /// The ECI assignment number that declares the encoding of the bytes, 0 to 999999. Text is UTF-8
-    /// and takes [`ECI_UTF_8`]. Old readers print the header as text, so there is none by default.
+    /// and takes [`ECI_UTF_8`], in the modes with Kanji Shift JIS, which is 20. Old readers print the header as text, so there is none by default.
     ///
     /// ```
     /// use qr_core::{Encoder, EncoderError, Level};
@@ -321,9 +339,8 @@ impl Encoder {
             return Err(EncoderError::Mask { mask, most: 7 });
         }
         if let Some(assignment) = self.eci {
-            let mislabelled = assignment != ECI_UTF_8
-                && matches!(data, Data::Text(text) if !text.is_ascii())
-                && matches!(self.modes, Modes::Automatic | Modes::Byte);
+            let mislabelled = self.modes.eci().is_some_and(|eci| eci != assignment)
+                && matches!(data, Data::Text(text) if !text.is_ascii());
             if assignment > 999_999 || mislabelled {
                 return Err(EncoderError::Eci { assignment });
             }

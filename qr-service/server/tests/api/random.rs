@@ -90,11 +90,9 @@ fn check_picture(request: &Request, answer: &Answer) -> Picture {
     let Some(barcode) = read(&picture, request.kind()) else {
         panic!("{request:?}: zxing-cpp cannot read it");
     };
-    if request.has_kanji() {
-        assert!(barcode.text().as_bytes() == request.message, "{request:?}: {}", barcode.text());
-    } else {
-        assert!(holds(request, &barcode.bytes()), "{request:?}: another message");
-    }
+    // Kanji are in Shift JIS, so their text is compared; in a text, control characters have names.
+    let is_same_text = || request.has_kanji() && barcode.text().as_bytes() == request.message;
+    assert!(holds(request, &barcode.bytes()) || is_same_text(), "{request:?}: another message");
     picture
 }
 
@@ -144,15 +142,22 @@ fn read_again(
 /// Every second, third ... pixel of a large picture.
 fn shrunk(picture: &Picture) -> Picture {
     let step = (picture.width.max(picture.height) as usize).div_ceil(1800);
-    let rows = picture.grey.chunks(picture.width as usize).step_by(step);
-    let grey: Vec<u8> = rows.clone().flat_map(|row| row.iter().copied().step_by(step)).collect();
-    Picture { width: picture.width.div_ceil(step as u32), height: rows.len() as u32, grey }
+    let (mut grey, mut height) = (Vec::new(), 0);
+    for row in picture.grey.chunks(picture.width as usize).step_by(step) {
+        match step {
+            1 => grey.extend_from_slice(row),
+            _ => grey.extend(row.iter().step_by(step)),
+        }
+        height += 1;
+    }
+    Picture { width: picture.width.div_ceil(step as u32), height, grey }
 }
 
 fn png_of(picture: &Picture) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, picture.width, picture.height);
     encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_compression(png::Compression::Fast);
     encoder.write_header().unwrap().write_image_data(&picture.grey).unwrap();
     file
 }

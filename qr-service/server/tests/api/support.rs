@@ -181,11 +181,33 @@ pub(crate) fn of_png(body: &[u8]) -> Picture {
     let info = reader.next_frame(&mut pixels).unwrap();
     let pixels = &pixels[..info.buffer_size()];
     let grey = match info.color_type.samples() {
-        2 => pixels.chunks(2).map(|it| grey([it[0], it[0], it[0], it[1]])).collect(),
-        4 => pixels.chunks(4).map(|it| grey([it[0], it[1], it[2], it[3]])).collect(),
+        2 => lines_of(pixels, info.line_size, 2, |it| grey([it[0], it[0], it[0], it[1]])),
+        4 => lines_of(pixels, info.line_size, 4, |it| grey([it[0], it[1], it[2], it[3]])),
         samples => panic!("{samples} samples"),
     };
     Picture { width: info.width, height: info.height, grey }
+}
+
+/// Pixels in grey, of lines with so many samples a pixel. A line that equals the one above is copied: most lines
+/// do, and 16 million pixels one by one take a second in tests, which are not optimised.
+fn lines_of(
+    pixels: &[u8],
+    line_bytes: usize,
+    samples: usize,
+    grey: impl Fn(&[u8]) -> u8,
+) -> Vec<u8> {
+    let width = line_bytes / samples;
+    let mut all = Vec::with_capacity(pixels.len() / samples);
+    let mut above: &[u8] = &[];
+    for line in pixels.chunks(line_bytes) {
+        if line == above {
+            all.extend_from_within(all.len() - width..);
+        } else {
+            all.extend(line.chunks(samples).map(&grey));
+        }
+        above = line;
+    }
+    all
 }
 
 /// Draws an SVG over white at its own size, or with `scale` pixels a module if it has none.
@@ -198,21 +220,23 @@ pub(crate) fn of_svg(body: &[u8], scale: f32) -> Picture {
     let mut pixmap = Pixmap::new(width as u32, height as u32).unwrap();
     pixmap.fill(Color::WHITE);
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
-    let grey = pixmap.data().chunks(4).map(|it| grey([it[0], it[1], it[2], 255])).collect();
+    let of_pixel = |it: &[u8]| grey([it[0], it[1], it[2], 255]);
+    let grey = lines_of(pixmap.data(), 4 * width as usize, 4, of_pixel);
     Picture { width: width as u32, height: height as u32, grey }
 }
 
 /// Draws modules, given as rows of 0 and 1, with `scale` pixels each and a quiet zone of 4.
 pub(crate) fn of_rows(rows: &[Vec<bool>], scale: usize) -> Picture {
-    let (width, height) = (rows[0].len() + 8, rows.len() + 8);
-    let is_dark = |x: usize, y: usize| {
-        let row = rows.get((y / scale).wrapping_sub(4));
-        row.and_then(|row| row.get((x / scale).wrapping_sub(4))).is_some_and(|dark| *dark)
-    };
-    let pixels = (0..width * scale * height * scale)
-        .map(|i| if is_dark(i % (width * scale), i / (width * scale)) { 0 } else { 255 });
-    let grey = pixels.collect();
-    Picture { width: (width * scale) as u32, height: (height * scale) as u32, grey }
+    let (width, height) = ((rows[0].len() + 8) * scale, (rows.len() + 8) * scale);
+    let mut grey = vec![255; width * height];
+    for (y, row) in rows.iter().enumerate() {
+        let mut line = vec![255; width];
+        for (x, _) in row.iter().enumerate().filter(|(_, dark)| **dark) {
+            line[(x + 4) * scale..][..scale].fill(0);
+        }
+        grey[(y + 4) * scale * width..][..scale * width].copy_from_slice(&line.repeat(scale));
+    }
+    Picture { width: width as u32, height: height as u32, grey }
 }
 
 /// The modules of an answer in JSON.
@@ -224,7 +248,9 @@ pub(crate) fn rows_of(answer: &Answer) -> Vec<Vec<bool>> {
 
 /// Adds light pixels around a picture, as a page does.
 pub(crate) fn padded(picture: &Picture) -> Picture {
-    let light = picture.grey.iter().copied().max().unwrap();
+    let lightest = || picture.grey.iter().copied().max().unwrap();
+    // Mostly it is white, and looking for that is fast.
+    let light = if picture.grey.contains(&255) { 255 } else { lightest() };
     let pad = 4 * (picture.width.max(picture.height) as usize / 20 + 4);
     let (width, height) = (picture.width as usize, picture.height as usize);
     let wide = width + 2 * pad;

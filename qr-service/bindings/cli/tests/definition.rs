@@ -1,0 +1,164 @@
+//! The flags that come from the definition of the options.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use contract::decode::Pixels;
+use qr_core::{Ink, Level, RmqrEncoder, TextStyle, encode, write_ascii, write_half_blocks};
+use support::{decode, pixels_of_svg, qr, qr_reading, refused, written};
+
+const TEXT: &str = "https://example.com/";
+/// A PNG of 4 x 2 red pixels.
+const LOGO: &[u8] = &[
+    137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 4, 0, 0, 0, 2, 8, 2, 0,
+    0, 0, 240, 202, 234, 52, 0, 0, 0, 16, 73, 68, 65, 84, 120, 218, 99, 56, 32, 160, 0, 71, 12,
+    200, 28, 0, 102, 154, 7, 129, 24, 82, 66, 174, 0, 0, 0, 0, 73, 69, 78, 68, 174, 66, 96, 130,
+];
+
+fn draw(args: &[&str]) -> Vec<u8> {
+    written(qr(&[TEXT]).args(args).output().unwrap())
+}
+
+/// Reads a symbol with zxing-cpp, since rqrr does not read every shape.
+fn read_text(pixels: &Pixels) -> String {
+    let Pixels { width, height, grey } = pixels;
+    let (width, height) = (*width as u32, *height as u32);
+    let view =
+        zxingcpp::ImageView::from_slice(grey, width, height, zxingcpp::ImageFormat::Lum).unwrap();
+    zxingcpp::read().formats([zxingcpp::BarcodeFormat::QRCode]).from(view).unwrap().remove(0).text()
+}
+
+fn error(args: &[&str], code: i32) -> String {
+    refused(qr(&[TEXT]).args(args).output().unwrap(), code)
+}
+
+#[test]
+fn shapes_are_those_of_the_definition() {
+    for (format, read) in [
+        ("png", (|bytes| Pixels::from_png(bytes).unwrap()) as fn(&[u8]) -> Pixels),
+        ("svg", pixels_of_svg),
+    ] {
+        let args = ["--shape", "dots", "--finder-shape", "circle", "--dark", "036", "--scale", "9"];
+        let drawn = draw(&[&args[..], &["-f", format]].concat());
+        let query =
+            "shape=dots&finder_shape=circle&dark=036&scale=9&level=L&text=https://example.com/";
+        let expected = qr_options::draw_query(&format!("{query}&format={format}")).unwrap().bytes;
+        assert!(drawn == expected, "{format}");
+        assert_eq!(read_text(&read(&drawn)), TEXT, "{format}");
+        // The size that pictures have without flags.
+        let default = draw(&["--shape", "rounded", "-f", format]);
+        assert_eq!(read(&default).width, 200, "{format}");
+    }
+}
+
+#[test]
+fn bytes_and_parts_have_shapes_too() {
+    let png = written(qr_reading(&[0xff, 0, 1], &["--bytes", "--shape", "dots", "-s", "300"]));
+    assert_eq!(decode(&Pixels::from_png(&png).unwrap()).bytes, [0xff, 0, 1]);
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("a.svg");
+    let text = "x".repeat(100);
+    let args = ["-S", "--symbol-version", "1-4", "--shape", "dots", "-o", file.to_str().unwrap()];
+    written(qr(&[&text]).args(args).output().unwrap());
+    let names = ["a-01.svg", "a-02.svg"].map(|name| folder.path().join(name));
+    let [first, second] = names.map(|name| std::fs::read(name).unwrap());
+    assert_ne!(first, second);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn a_logo_is_drawn_at_level_h_and_leaves_the_symbol_readable() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("logo");
+    std::fs::write(&file, LOGO).unwrap();
+    let logo = file.to_str().unwrap();
+    let png = draw(&["--logo", logo, "--logo-size", "0.25", "--scale", "8"]);
+    let pixels = Pixels::from_png(&png).unwrap();
+    let decoded = decode(&pixels);
+    assert_eq!((decoded.bytes.as_slice(), decoded.level), (TEXT.as_bytes(), 'H'));
+    // The logo's red, 240.
+    assert_eq!(pixels.grey[pixels.width * (pixels.height / 2) + pixels.width / 2], 240 / 3);
+    let svg = draw(&["--logo", logo, "-l", "Q", "-f", "svg", "-s", "400"]);
+    assert_eq!(decode(&pixels_of_svg(&svg)).level, 'Q');
+    assert!(String::from_utf8(svg).unwrap().contains("data:image/png;base64,"));
+
+    std::fs::write(&file, "<svg/>").unwrap();
+    assert_eq!(error(&["--logo", logo], 1), format!("--logo {logo}: it is no PNG, JPEG or WebP"));
+    std::fs::write(&file, &LOGO[..50]).unwrap();
+    assert!(error(&["--logo", logo], 1).starts_with(&format!("--logo {logo}: ")));
+    std::fs::remove_file(&file).unwrap();
+    assert!(error(&["--logo", logo], 1).contains("No such file"));
+}
+
+#[test]
+fn an_rmqr_has_the_height_and_width_asked_for() {
+    let symbol = RmqrEncoder::new(Level::M).heights(7..=7).widths(139..=139).encode(TEXT).unwrap();
+    let mut expected = String::new();
+    let style = TextStyle { margin_modules: 2, ink: Ink::Dark };
+    write_ascii(symbol.modules(), &style, &mut expected);
+    let args = ["--rmqr", "--rmqr-height", "7", "--rmqr-width", "139", "-f", "ascii"];
+    assert_eq!(draw(&args), expected.as_bytes());
+    for format in ["pdf", "eps", "pbm", "svg", "png"] {
+        draw(&["--rmqr", "--rmqr-height", "9", "-f", format]);
+    }
+}
+
+#[test]
+fn the_ink_is_the_one_asked_for() {
+    let symbol = encode(TEXT, Level::L).unwrap();
+    let style = |ink| TextStyle { ink, ..TextStyle::default() };
+    let mut expected = String::new();
+    write_half_blocks(&symbol, &style(Ink::Dark), &mut expected);
+    assert_eq!(draw(&["-f", "utf8", "--ink", "dark"]), expected.as_bytes());
+    expected.clear();
+    write_ascii(&symbol, &style(Ink::Light), &mut expected);
+    assert_eq!(draw(&["-f", "ascii", "--ink", "light"]), expected.as_bytes());
+    assert_ne!(draw(&["-f", "ascii"]), expected.as_bytes());
+}
+
+#[test]
+fn errors_are_in_words_of_the_command_line() {
+    for (args, code, expected) in [
+        (
+            &["--shape", "star"][..],
+            2,
+            "--shape <NAME>: invalid value \"star\": use square or dots or rounded",
+        ),
+        (
+            &["--rmqr", "--rmqr-width", "5"],
+            2,
+            "--rmqr-width <NUMBER>: invalid value \"5\": use 27 to 139",
+        ),
+        (&["--rmqr", "--rmqr-height", "8"], 2, "--rmqr-height: use one of [7, 9, 11, 13, 15, 17]"),
+        (
+            &["--rmqr", "--rmqr-width", "27", "--rmqr-height", "7"],
+            2,
+            "--rmqr-width: 27 modules are only 11 or 13 high (use --rmqr-height 11 or 13, or a width of 43)",
+        ),
+        (&["--rmqr", "--level", "L", "--rmqr-height", "7"], 2, "--level: rmqr has no level L"),
+        (
+            &["-f", "pdf", "--shape", "dots"],
+            2,
+            "--shape: pdf has no shapes; give --format png or svg",
+        ),
+        (&["--ink", "dark"], 2, "--ink: png has no ink; give --format utf8 or ascii"),
+        (&["--shape", "dots", "--size", "20"], 1, "--size: the symbol and its margin need 33 px"),
+        (
+            &["--shape", "dots", "--symbol-version", "1"],
+            1,
+            "TEXT: it takes 172 bits, and the symbol has 152 (use --symbol-version 2)",
+        ),
+    ] {
+        assert_eq!(error(args, code), expected, "{args:?}");
+    }
+    for (args, named) in [
+        (["--shape", "dots", "--micro"], "'--micro'"),
+        (["--rmqr-height", "7", "--boost"], "--rmqr"),
+        (["--logo-size", "0.2", "--boost"], "--logo <FILE>"),
+    ] {
+        let output = qr(&[TEXT]).args(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(named), "{args:?}: {said}");
+    }
+}
