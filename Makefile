@@ -260,7 +260,7 @@ simulate: ## how often ramp's tests roll back equal sides, and how soon they cat
 bench: ## the hot function beside its peers: a table, and target/bench/core.json
 	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
 
-bench-formats: ## SVG, PDF, EPS and large PNG beside segno, zint, qrencode, fast_qr and npm's qrcode: time and bytes; ARGS='--rounds 5'
+bench-formats: ## SVG, PDF, EPS and large PNG beside segno, zint, qrencode, fast_qr, rxing and npm's qrcode: time and bytes; ARGS='--rounds 5'
 	@$(SETUP) run bench
 	test -x target/tools/bench/bin/python || python3 -m venv target/tools/bench
 	target/tools/bench/bin/pip install --quiet --disable-pip-version-check segno==1.6.6 zint-bindings==1.2.2

@@ -21,6 +21,8 @@ use qr_core::{
     Color, Level, Palette, Print, Raster, Svg, encode, write_eps, write_palette_png, write_pdf,
     write_svg,
 };
+use rxing::qrcode::QRCodeWriter;
+use rxing::{BarcodeFormat, EncodeHints, Writer};
 use serde::Serialize;
 
 /// Measures text to SVG, PDF, EPS and PNG of 1000 pixels in two colours.
@@ -236,7 +238,9 @@ fn median_of(bytes: impl Iterator<Item = usize>) -> usize {
 fn here(format: &str) -> Vec<Maker<'static>> {
     let maker = |name, make| Maker { name, how: How::Here(make) };
     match format {
-        "svg" => vec![maker("qr-core", svg), maker("fast_qr", fast_qr_svg)],
+        "svg" => {
+            vec![maker("qr-core", svg), maker("fast_qr", fast_qr_svg), maker("rxing", rxing_svg)]
+        }
         "pdf" => vec![maker("qr-core", pdf)],
         "eps" => vec![maker("qr-core", eps)],
         _ => vec![
@@ -289,6 +293,14 @@ fn fast_qr_of(text: &str) -> fast_qr::QRCode {
 fn fast_qr_svg(text: &str, out: &mut Vec<u8>) {
     let drawn = SvgBuilder::default().margin(MARGIN as usize).to_str(&fast_qr_of(text));
     *out = drawn.into_bytes();
+}
+
+/// One rectangle a module; the quiet zone of 4 and the level L are its defaults.
+fn rxing_svg(text: &str, out: &mut Vec<u8>) {
+    let hints = EncodeHints { CharacterSet: Some("UTF-8".to_owned()), ..EncodeHints::default() };
+    let matrix = QRCodeWriter.encode_with_hints(text, &BarcodeFormat::QR_CODE, 0, 0, &hints);
+    let drawn = svg::Document::from(&matrix.expect("texts of the bench fit"));
+    *out = drawn.to_string().into_bytes();
 }
 
 /// The same picture by the `png` crate: a palette of two, each row of modules drawn once.
