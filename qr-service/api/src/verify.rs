@@ -24,8 +24,10 @@ const MOST_SHAPED_PX: f64 = 800.0;
 /// The fewest pixels a module of a shape: with one, a corner is grey or not as the renderer rounds it, and what one
 /// decoder reads the next does not.
 const MIN_SHAPED_PX: f64 = 2.0;
-/// The fewest pixels a module of Micro QR and rMQR where modules are no whole pixels: with their only finder pattern,
-/// what one decoder reads of fewer depends on where the greys of the edges lie.
+/// The fewest pixels a module of Micro QR and rMQR in print, where modules are no whole pixels: with their only finder
+/// pattern, what one decoder reads of fewer depends on where the greys of the edges lie. An SVG whose size is asked for
+/// is seen at that size, and zxing-cpp does not read R13x77 at a quarter of those from 8 to 17 pixels a module: it needs
+/// whole pixels.
 const MIN_UNEVEN_PX: f64 = 3.0;
 /// What an office printer and a phone's camera at reading distance resolve.
 const PRINT_DPI: f64 = 300.0;
@@ -84,6 +86,9 @@ pub(crate) fn check(
     };
     let has_shapes = plan.look.has_shapes();
     let is_uneven = kind != Kind::Qr && scale.fract() != 0.0;
+    if is_uneven && scale >= MIN_UNEVEN_PX && matches!(plan.picture, PicturePlan::Svg { .. }) {
+        return Err(uneven(plan, modules, scale));
+    }
     if has_shapes && scale < MIN_SHAPED_PX || is_uneven && scale < MIN_UNEVEN_PX {
         return Err(unreadable(plan, modules, scale));
     }
@@ -206,6 +211,19 @@ fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
         covered.map(share).filter(|(_, share)| *share > 0.0).collect()
     };
     (0..pixels).map(span).collect()
+}
+
+/// Why an SVG of Micro QR or rMQR is refused: its modules are no whole pixels.
+fn uneven(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
+    let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
+    let (parameter, whole) = match &plan.picture {
+        PicturePlan::Svg { fit: Some(Fit::Scale(_)), .. } => ("scale", scale.floor()),
+        _ => ("size", scale.floor() * width),
+    };
+    let detail = format!(
+        "a module is {scale:.2} pixels wide; decoders need whole pixels for Micro QR and rMQR"
+    );
+    Fault::new(parameter, Code::Unreadable, detail).suggest(format!("use a {parameter} of {whole}"))
 }
 
 fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {

@@ -104,3 +104,23 @@ fn what_nobody_could_read_is_not_sent() {
         assert!(read(&padded(&picture), "qr").is_some(), "{query}");
     }
 }
+
+#[test]
+fn an_svg_of_rmqr_has_whole_pixels_at_the_size_asked() {
+    let service = start(&[]);
+    // zxing-cpp does not read this one, an R13x77, at 1001 pixels.
+    let text =
+        "72701262715857459563728501179259098969404968568357915789514960768278267709369475437644872";
+    for kind in ["rmqr", "micro"] {
+        let text = if kind == "micro" { "123" } else { text };
+        let asked = |size: &str| {
+            get(service.addr, &format!("/v1/qr.svg?kind={kind}&text={text}&size={size}"))
+        };
+        let refused = asked("1001");
+        assert_eq!((refused.status, refused.faults()), (422, vec!["size unreadable".to_owned()]));
+        let suggestion = refused.json()["faults"][0]["suggestion"].as_str().unwrap().to_owned();
+        let works = asked(suggestion.rsplit(' ').next().unwrap());
+        assert_eq!(works.status, 200, "{suggestion}");
+        assert!(read(&padded(&of_svg(&works.body, 1.0)), kind).is_some(), "{suggestion}");
+    }
+}
