@@ -111,6 +111,31 @@ fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
     }
 }
 
+/// Found at random: symbols that end one to three bytes before the line does, so that a repetition may reach beyond them.
+#[test]
+fn a_symbol_near_the_end_of_its_lines_is_drawn() {
+    let palettes = [PLAIN, Palette { dark: Color::rgb(1, 2, 3), light: Color::WHITE }];
+    for (text, version, size_px, margin_modules) in [
+        ("0gcsd1oi9bmnah0ci", 2, 191, 1),
+        (r##"#%cylwq#6w4HvKH=G-3(Y>dy2l"q0mg<EI8>?4PFfplD8@"##, 3, 220, 0),
+    ] {
+        let symbol = Encoder::new(Level::L).versions(version..=40).encode(text).unwrap();
+        let raster = Raster { size_px, margin_modules };
+        for palette in palettes {
+            let (mut plain, mut found) = (Vec::new(), Vec::new());
+            write_png(&symbol, &raster, &mut plain).unwrap();
+            write_palette_png(&symbol, &raster, &palette, &mut found).unwrap();
+            let pairs: Vec<(u8, u8)> = rows(&plain).into_iter().zip(rows(&found)).collect();
+            // With a palette, light pixels are 0; the bits after a line's last pixel do not count.
+            let is_right = |(plain, found): &(u8, u8)| match palette == PLAIN {
+                true => plain == found,
+                false => (plain ^ found) & 0xf0 == 0xf0,
+            };
+            assert!(pairs.iter().all(is_right), "{text}");
+        }
+    }
+}
+
 #[test]
 fn a_large_picture_has_fewer_bytes_than_a_general_compressor_makes_of_it() {
     let text: String = ('a'..='z').cycle().take(512).collect();

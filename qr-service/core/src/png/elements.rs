@@ -77,7 +77,10 @@ impl Elements {
                 (..=MAX_REPEAT, _) => writer.repeat_often(len, distance, 1),
                 _ => {
                     let (longest, others) = pieces(len);
-                    writer.repeat_often(MAX_REPEAT, distance, longest);
+                    // Without such a piece its length may have no code.
+                    if longest > 0 {
+                        writer.repeat_often(MAX_REPEAT, distance, longest);
+                    }
                     others
                         .into_iter()
                         .filter(|len| *len > 0)

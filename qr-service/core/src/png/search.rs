@@ -284,7 +284,9 @@ impl<const W: usize> Search<W> {
         for at in start..end {
             let Search { elements: Elements { costs, .. }, line, ways, .. } = self;
             let cost = ways.settle(at, std::mem::replace(&mut literal, Ways::NONE));
-            if at < furthest && cost + (furthest - at) as u32 * gain_per_byte >= least {
+            // No repetition is so short that it ends at the last byte or before it from there, so those are looked at.
+            let is_dear = cost + (furthest - at.min(furthest)) as u32 * gain_per_byte >= least;
+            if at < furthest && (Ways::is_none(cost) || is_dear && at + 2 < end) {
                 continue;
             }
             let byte = line.bytes[at];

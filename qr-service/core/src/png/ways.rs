@@ -142,6 +142,12 @@ impl Ways {
         way as u32 >> COST_AT
     }
 
+    /// Whether this is the cost of no way.
+    #[inline(always)]
+    pub(super) const fn is_none(cost: u32) -> bool {
+        cost == NONE as u32 >> COST_AT
+    }
+
     /// The cost of the way to a byte; `None` if nothing reaches it.
     pub(super) fn cost(&self, at: usize) -> Option<u32> {
         Some(self.settled[at]).filter(|way| *way != NONE).map(|way| way as u32 >> COST_AT)
