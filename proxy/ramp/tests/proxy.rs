@@ -73,8 +73,10 @@ fn a_share_of_all_requests_is_mirrored_unchanged() {
     let shadow = Shadow::start(&place, true);
     place.succeeds(&["set", "50", "--mirror", "100"]);
     let odd = ["/qrcode?text=a%20b+c/d?e=f&g", "/qrcode?text=%E2%82%AC&text=2", "/qrcode"];
-    for path in odd {
+    for (before, path) in odd.into_iter().enumerate() {
         place.get(path);
+        // Each comes over a connection of its own, so the next could come first.
+        assert!(eventually(|| shadow.received().len() == before + 1), "{path}");
     }
     for path in ["/", "/%71rcode?text=a", "/.mirror/qrcode", "/qrcode/"] {
         place.get(path);
