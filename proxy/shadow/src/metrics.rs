@@ -237,7 +237,7 @@ impl Metrics {
         self.noise.get_or_create(&OfResult { route: Arc::from(route), result }).inc();
     }
 
-    /// Counts a comparison, after all that belongs to it: who reads that it was made finds its answers counted.
+    /// Counts the answers of a comparison, and then the comparison: a scrape that has it has its answers too.
     pub(crate) fn observe(&self, comparison: &Comparison) {
         let route = || Arc::clone(&comparison.route);
         self.pairs.get_or_create(&OfRoute { route: route() }).inc();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use service_kit::testing::{Service, connect, exchange, read_status};
 
-/// Of its own memory: the code of a debug build, mapped from its file, is more than that and no part of it.
+/// Most memory of the process' own. The code of a debug build, which the kernel maps from its file, does not count.
 const MOST_BYTES: u64 = 5_000_000;
 const MOST_SERIES: usize = 500;
 const MOST_SCRAPE_BYTES: usize = 50_000;

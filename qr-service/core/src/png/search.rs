@@ -284,7 +284,8 @@ impl<const W: usize> Search<W> {
         for at in start..end {
             let Search { elements: Elements { costs, .. }, line, ways, .. } = self;
             let cost = ways.settle(at, std::mem::replace(&mut literal, Ways::NONE));
-            // No repetition is so short that it ends at the last byte or before it from there, so those are looked at.
+            // A repetition has at least 3 bytes, so from the last two bytes only literals lead to the end: these bytes
+            // are always looked at.
             let is_dear = cost + (furthest - at.min(furthest)) as u32 * gain_per_byte >= least;
             if at < furthest && (Ways::is_none(cost) || is_dear && at + 2 < end) {
                 continue;
