@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from pods import NAMESPACE, OHA, OWN_NAMESPACE, PROXY, SHELL, job, with_policies
+from pods import HOME, NAMESPACE, OHA, OWN_NAMESPACE, PROXY, SHELL, job, with_policies
 
 POLL_SECONDS = 0.25
 # The pods' grace periods are up to 300 s, for streams; the tests leave none open.
@@ -77,6 +77,8 @@ class Cluster:
             )
         except subprocess.TimeoutExpired:
             return subprocess.CompletedProcess(command, 1, "", f"kubectl does not end within {timeout} s")
+        except OSError as problem:
+            return subprocess.CompletedProcess(command, 1, "", f"{problem.filename}: {problem.strerror}")
 
     def kubectl(self, *arguments, given=None):
         """Runs kubectl in the namespace and returns what it prints; raises Failed if it fails."""
@@ -170,11 +172,11 @@ class Cluster:
         return self.get("pod", pod)["status"]["podIP"]
 
     def shares_served(self, route="qrcode"):
-        """Returns the set of a route's shares that the ready proxies report."""
-        shares = set()
-        for pod in self.pods(PROXY):
-            shares.add(f"{self.ask(pod, 8081, f'split/{route}')['share_percent']:g}")
-        return shares
+        """Returns the set of a route's shares that the ready proxies report, or the homes of the relay."""
+        pods, port, path = (HOME, 42093, "share") if route == "relay" else (PROXY, 8081, f"split/{route}")
+        # A home's second line is the split.
+        answers = [self.ask_text(pod, port, path).splitlines()[-1] for pod in self.pods(pods)]
+        return {f"{json.loads(answer)['share_percent']:g}" for answer in answers}
 
     def stops_served(self, route="qrcode"):
         """Returns the set of what the ready proxies say of a route: stopped, not stopped."""

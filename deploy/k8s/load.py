@@ -28,7 +28,7 @@ class Client:
         self.cluster.start(pod)
         self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{self.name}", "--timeout=30s")
         self.log = self.follow()
-        time.sleep(1)
+        time.sleep(0.3)
         return self
 
     def follow(self):

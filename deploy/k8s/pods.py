@@ -10,6 +10,7 @@ OHA = f"localhost/oha:{workspace_version()}"
 SHELL = f"localhost/proxy:{workspace_version()}"
 QR_SERVICE = "app.kubernetes.io/name=qr-service"
 PROXY = "app.kubernetes.io/name=proxy"
+HOME = "app.kubernetes.io/name=relay-home"
 # The label of test clients. It belongs to no part, and the proxy admits anybody.
 CLIENT = "qr-test-client"
 PUBLIC_PORT = 8080

@@ -12,9 +12,10 @@ import sys
 import tempfile
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bad_pods import BAD_PODS
+from bad_pods import BAD_PODS, clients_notice_no_half_minute_without_dns_and_both_ways_back_work
 from busy_log import clients_notice_no_busy_log
 from check import EPHEMERAL, workspace_version
 from cluster import Cluster, Failed
@@ -27,11 +28,11 @@ from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
 from policies import pods_connect_as_the_policies_say_and_in_no_other_way
 from ramp import ramp
-from relay import RELAY
+from relay import RELAY_ALONE, RELAY_WITH_THE_SPLIT
 from runbooks import the_runbooks_commands_work
 from upgrade import OLDER, PRIME, UPGRADES, checked_out, has_volumes, images_of
 from users import the_contract_holds_as_a_random_user_of_group_0
-from walks import WALKS
+from walks import WALKS, a_run_without_any_ramp_is_stopped_by_the_proxies
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -64,7 +65,10 @@ def main():
         overlays = DEPLOY / "k8s/overlays"
         targets = {"deploy": DEPLOY, "own-app": overlays / "own-app"}
         targets |= {"production": overlays / "production", OLDER: older}
-        kept = has_volumes(Cluster(arguments.kubectl.split(), DEPLOY))
+        try:
+            kept = has_volumes(Cluster(arguments.kubectl.split(), DEPLOY))
+        except Failed as failure:
+            raise SystemExit(f"deploy-test: {failure}") from None
         kustomizations = [
             target and adapted(target, arguments.without, kept, Path(folder, name)) for name, target in targets.items()
         ]
@@ -106,18 +110,30 @@ def adapted(target, without, kept, folder):
 
 def run(cluster, only):
     counts = {True: 0, False: 0}
+    wanted = lambda check: check not in OPTIONAL or not only or any(word in check.__name__ for word in only)
     try:
-        for check in CHECKS:
-            if check not in OPTIONAL or not only or any(word in check.__name__ for word in only):
-                is_passed = passed(check, cluster)
+        for entry in CHECKS:
+            lanes = [list(filter(wanted, lane)) for lane in lanes_of(entry)]
+            with ThreadPoolExecutor() as pool:
+                outcomes = [it for lane in pool.map(lambda lane: all_passed(lane, cluster), lanes) for it in lane]
+            for is_passed in outcomes:
                 counts[is_passed] += 1
-                if not is_passed:
-                    cluster.start_afresh()
-                    begin(cluster)
+            if not all(outcomes):
+                cluster.start_afresh()
+                begin(cluster)
     finally:
         counts[passed(deleting_leaves_nothing, cluster)] += 1
     print(f"{counts[True]} passed, {counts[False]} failed")
     return 1 if counts[False] else 0
+
+
+def lanes_of(entry):
+    """Returns the lists of checks that run side by side: those of a tuple, or one of one."""
+    return entry if isinstance(entry, tuple) else ([entry],)
+
+
+def all_passed(checks, cluster):
+    return [passed(check, cluster) for check in checks]
 
 
 def passed(check, cluster):
@@ -240,21 +256,24 @@ def deleting_leaves_nothing(cluster):
     cluster.delete()
 
 
-OPTIONAL = [
+# The lists of a tuple run side by side, since they touch different parts.
+MIDDLE = [
     pods_connect_as_the_policies_say_and_in_no_other_way,
     *FAULTS,
-    *BAD_PODS,
+    (BAD_PODS, RELAY_ALONE),
+    clients_notice_no_half_minute_without_dns_and_both_ways_back_work,
     *WALKS,
+    ([a_run_without_any_ramp_is_stopped_by_the_proxies], [links_come_back_from_their_backup]),
     the_runbooks_commands_work,
-    *RELAY,
+    *RELAY_WITH_THE_SPLIT,
     the_contract_holds_as_a_random_user_of_group_0,
-    links_come_back_from_their_backup,
     *UPGRADES,
     *MISTAKES,
     memory_stays_within_the_limits,
     clients_notice_no_busy_log,
     a_route_of_ones_own_passes_the_gates,
 ]
+OPTIONAL = {check for entry in MIDDLE for lane in lanes_of(entry) for check in lane}
 CHECKS = [
     the_server_accepts_everything_in_a_dry_run,
     everything_is_ready_within_a_minute,
@@ -262,7 +281,7 @@ CHECKS = [
     the_contract_holds_inside,
     prometheus_has_the_requests_of_the_route,
     grafana_serves_the_provisioned_dashboard,
-    *OPTIONAL,
+    *MIDDLE,
     a_second_apply_changes_nothing,
     # They delete what the others need.
     *CHART,

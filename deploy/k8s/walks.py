@@ -5,14 +5,18 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from faults import set_stop
 from load import Load
 from pods import NAMESPACE
 from ramp import ramp
+from relay import Pairs
 
 RAMP = "app.kubernetes.io/name=ramp"
 # By them ramp, the proxies and the homes use the API; ramp's is the first.
 BINDINGS = ["ramp-change-split", "proxy-follow-split", "relay-home-follow-split"]
+# Both have a run where two are needed.
+ROUTES = ("qrcode", "relay")
+# The shares and stops of a route that all proxies serve while its run holds 25 %.
+HELD = ({"25"}, {"not stopped"})
 # What each way back may take.
 BACK_WITHIN_SECONDS = 5
 
@@ -43,37 +47,47 @@ def of_two_ramps_one_has_the_run(cluster):
     return load.summary
 
 
-def clients_and_a_run_notice_no_minute_without_the_api(cluster):
-    with Load(cluster, kept=False) as load, walk(cluster):
-        before = told(cluster)
+def clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work(cluster):
+    took = {}
+    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, walk(cluster), walk(cluster, "relay"):
+        before = told(cluster, "relay")
         cut_off(cluster)
-        goes_on(cluster, before, elsewhere=False)
-        set_stop(cluster, "wrong pictures")
+        took["set_0"] = set_0(cluster)
+        goes_on(cluster, before, elsewhere=False, route="relay")
+        took["stop_by_kubectl"] = stop_by_kubectl(cluster, "relay")
     restarts = cluster.restarts()
     cluster.expect(not restarts, f"containers restarted: {restarts}")
-    return load.summary
+    return f"{in_time(cluster, took)}; {load.summary}; {pairs.summary}"
 
 
 def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
+    """Each of two runs goes back in its own way, at the same time."""
     took = {}
-    with Load(cluster, kept=False) as load, moved_back(cluster):
-        for state in (None, deleted, killed, evicted, drained, doubled, cut_off):
-            # Each minute without the API counts. The second way back does not need ramp's rights: see below.
-            for back in (set_0,) if state is cut_off else (set_0, stop_by_kubectl):
-                begin(cluster)
-                if state:
-                    state(cluster, pod_of_the_run(cluster))
-                took[f"{back.__name__} {state.__name__ if state else 'in a hold'}"] = back(cluster)
-                end(cluster)
-                if state is doubled:
-                    scale(cluster, 1)
+    ways = dict(zip(ROUTES, (set_0, stop_by_kubectl), strict=True))
+    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, moved_back(cluster), moved_back(cluster, "relay"):
+        for state in (None, deleted, killed, evicted, drained, doubled):
+            name = state.__name__ if state else "in a hold"
+            for_both(lambda route: begin(cluster, route))
+            if state:
+                state(cluster, pod_of_the_run(cluster))
+            seconds = for_both(lambda route: ways[route](cluster, route))
+            took |= {f"{ways[route].__name__} {name}": seconds[route] for route in ROUTES}
+            for_both(lambda route: end(cluster, route))
+            if state is doubled:
+                scale(cluster, 1)
         # No word comes from ramp, and the proxies have not stopped the route by themselves yet.
         begin(cluster)
         cluster.kubectl("delete", "rolebinding", BINDINGS[0])
         took["stop_by_kubectl while ramp is cut off"] = stop_by_kubectl(cluster)
         cluster.apply()
         end(cluster)
-    return f"{in_time(cluster, took)}; {load.summary}"
+    return f"{in_time(cluster, took)}; {load.summary}; {pairs.summary}"
+
+
+def for_both(do):
+    """Maps both routes to what a function returns for them, called at the same time."""
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(ROUTES, pool.map(do, ROUTES), strict=True))
 
 
 def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
@@ -89,39 +103,49 @@ def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
 
 
 @contextmanager
-def walk(cluster):
-    """Holds 25 % with a run that does not end by itself. In the end there is none, and 100 % as before."""
-    with moved_back(cluster):
-        begin(cluster)
+def walk(cluster, route="qrcode"):
+    """Holds 25 % with a run that does not end by itself. In the end there is none, and the share is as before."""
+    with moved_back(cluster, route):
+        begin(cluster, route)
         yield
-        end(cluster)
+        end(cluster, route)
 
 
 @contextmanager
-def moved_back(cluster):
-    """Begins at 0 % and ends at 100 %."""
-    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+def moved_back(cluster, route="qrcode"):
+    """Begins at 0 %, and ends at the route's share of before: 100 %, or for the relay 0 %."""
+    set_share(cluster, route, "0")
     yield
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    if route == "qrcode":
+        set_share(cluster, route, "100")
 
 
-def begin(cluster):
-    run = ["run", "--steps=25,100", "--hold=15m", "--detach"]
+def set_share(cluster, route, percent):
+    said = f"ramp --route={route} set {percent} fails"
+    cluster.expect(ramp(cluster, [f"--route={route}", "set", percent]) == 0, said)
+
+
+def begin(cluster, route="qrcode"):
+    run = [f"--route={route}", "run", "--steps=25,100", "--hold=15m", "--detach"]
     cluster.expect(ramp(cluster, run) == 0, "the run is not accepted")
-    served = lambda: (cluster.shares_served(), cluster.stops_served()) == ({"25"}, {"not stopped"})
-    cluster.wait_for("the run to hold 25 %", lambda: holds(cluster) and served())
+    wait = lambda: holds(cluster, route) and served(cluster, route) == HELD
+    cluster.wait_for(f"the run of {route} to hold 25 %", wait)
 
 
-def end(cluster):
+def served(cluster, route):
+    return cluster.shares_served(route), cluster.stops_served(route)
+
+
+def end(cluster, route="qrcode"):
     """Ends the run, if there still is one. The route is at 0 %, and not stopped."""
     cluster.wait_for("a pod of ramp", lambda: cluster.ready_pods(RAMP))
     # The proxies say it for a second longer.
-    if "qrcode.stop" in of_the_split(cluster):
+    if f"{route}.stop" in of_the_split(cluster):
         # Whoever takes the run over has to see first that it is stopped.
-        clear = ["clear", "--reason=tested"]
+        clear = [f"--route={route}", "clear", "--reason=tested"]
         cluster.wait_for("ramp clear to be accepted", lambda: ramp(cluster, clear) == 0, timeout=20)
-    elif cluster.shares_served() != {"0"}:
-        cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails in the end")
+    elif cluster.shares_served(route) != {"0"}:
+        set_share(cluster, route, "0")
 
 
 def told(cluster, route="qrcode"):
@@ -133,21 +157,24 @@ def of_the_split(cluster):
     return json.loads(cluster.read("configmaps/split"))["data"]
 
 
-def holds(cluster):
-    now = told(cluster)
-    return now["holder"] and now["state"]["phase"] == "holding" and held(now) > 2
+def holds(cluster, route):
+    now = told(cluster, route)
+    return now["holder"] and now["state"]["phase"] == "holding" and held(now) > 2 and counted(now)
 
 
 def held(run):
     return run["state"]["held"]["secs"]
 
 
-def goes_on(cluster, before, elsewhere=True):
+def counted(run):
+    return run["state"]["trial"]["asked"]["requests"]
+
+
+def goes_on(cluster, before, elsewhere=True, route="qrcode"):
     """Waits until a run goes on in the middle of its step, with what was counted before."""
-    counted = lambda run: run["state"]["trial"]["asked"]["requests"]
 
     def again():
-        now = told(cluster)
+        now = told(cluster, route)
         if not now["holder"] or elsewhere and now["holder"] == before["holder"]:
             return None
         is_on = now["state"]["phase"] == "holding" and now["beat"] > 2
@@ -155,9 +182,9 @@ def goes_on(cluster, before, elsewhere=True):
 
     now = cluster.wait_for("the run to go on", again, timeout=60)
     cluster.expect(now["state"]["run"] == before["state"]["run"], "it is another run")
-    cluster.expect(counted(now) >= counted(before) > 0, f"{counted(before)} requests became {counted(now)}")
-    served = cluster.shares_served(), cluster.stops_served()
-    cluster.expect(served == ({"25"}, {"not stopped"}), f"the proxies serve {served}")
+    cluster.expect(counted(now) >= counted(before), f"{counted(before)} requests became {counted(now)}")
+    now_served = served(cluster, route)
+    cluster.expect(now_served == HELD, f"the proxies serve {now_served}")
 
 
 def pod_of_the_run(cluster):
@@ -195,13 +222,14 @@ def doubled(cluster, _pod):
     scale(cluster, 2)
 
 
-def cut_off(cluster, _pod=None):
+def cut_off(cluster):
     """The API has just come back after a minute. A test cannot stop a cluster's API; without the bindings it refuses
     everybody who takes part in a run."""
     cluster.kubectl("delete", "rolebinding", *BINDINGS)
     time.sleep(60)
-    served = cluster.shares_served(), cluster.stops_served()
-    cluster.expect(served == ({"25"}, {"not stopped"}), f"without the API, the proxies serve {served}")
+    for route in ROUTES:
+        now_served = served(cluster, route)
+        cluster.expect(now_served == HELD, f"without the API, the proxies serve {now_served} of {route}")
     cluster.apply()
 
 
@@ -213,28 +241,33 @@ def scale(cluster, replicas):
 # --- The ways back ------------------------------------------------------------------------------------
 
 
-def set_0(cluster):
-    """Types `set 0` until a pod takes it. Returns after how many seconds no proxy asks the new side."""
+def set_0(cluster, route="qrcode"):
+    with setting_0(cluster, route) as seconds:
+        return seconds
+
+
+@contextmanager
+def setting_0(cluster, route="qrcode"):
+    """Types `set 0` until a pod takes it, and gives after how many seconds no proxy asks the new side. The command also
+    sets the share, so it may end later: with the block."""
     began = time.monotonic()
-    words = ["-n", NAMESPACE, "exec", "deploy/ramp", "--", "/ramp", "set", "0"]
+    words = ["-n", NAMESPACE, "exec", "deploy/ramp", "--", "/ramp", f"--route={route}", "set", "0"]
     typed = lambda: cluster.run(*words).returncode == 0
     with ThreadPoolExecutor() as pool:
-        # The command returns later: it also sets the share.
         done = pool.submit(cluster.wait_for, "a pod that takes `set 0`", typed, 30)
-        seconds = after(cluster, began)
+        yield after(cluster, began, route)
         done.result()
-    return seconds
 
 
-def stop_by_kubectl(cluster):
+def stop_by_kubectl(cluster, route="qrcode"):
     began = time.monotonic()
-    patch = json.dumps({"data": {"qrcode.stop": "wrong pictures"}})
+    patch = json.dumps({"data": {f"{route}.stop": "wrong pictures"}})
     cluster.kubectl("patch", "configmap", "split", "--type=merge", "-p", patch)
-    return after(cluster, began)
+    return after(cluster, began, route)
 
 
-def after(cluster, began):
-    cluster.wait_for("every proxy to be back", lambda: is_back(cluster), timeout=30)
+def after(cluster, began, route):
+    cluster.wait_for("every proxy to be back", lambda: is_back(cluster, route), timeout=30)
     return time.monotonic() - began
 
 
@@ -245,14 +278,13 @@ def in_time(cluster, took):
     return times
 
 
-def is_back(cluster):
-    return cluster.stops_served() == {"stopped"} or cluster.shares_served() == {"0"}
+def is_back(cluster, route="qrcode"):
+    return cluster.stops_served(route) == {"stopped"} or cluster.shares_served(route) == {"0"}
 
 
 WALKS = [
     a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained,
     of_two_ramps_one_has_the_run,
-    clients_and_a_run_notice_no_minute_without_the_api,
+    clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work,
     both_ways_back_take_seconds_whatever_has_become_of_the_run,
-    a_run_without_any_ramp_is_stopped_by_the_proxies,
 ]
