@@ -5,7 +5,7 @@ import json
 from check import workspace_version
 from load import Load
 from pods import OWN_NAMESPACE, PROXY, pod_spec
-from ramp import ramp
+from ramp import ramp, set_share
 
 NODE = f"localhost/legacy-node:{workspace_version()}"
 # Answers a report that has the server's name where the route file excuses a difference.
@@ -43,8 +43,7 @@ def a_route_of_ones_own_passes_the_gates(cluster):
 
 def move(cluster, percent, name):
     """Moves the route and waits until that server answers."""
-    words = ["--route=report", "set", percent]
-    cluster.expect(ramp(cluster, words) == 0, f"ramp {' '.join(words)} fails")
+    set_share(cluster, "report", percent)
     ask = lambda pod: cluster.ask(pod, 8080, "report?year=2024")["generated_at"]
     answers = lambda: {ask(pod) for pod in cluster.pods(PROXY)} == {name}
     # The API's kept connections: until 5 s after a reload, each may have one more answer from the workers before it

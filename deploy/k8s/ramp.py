@@ -11,3 +11,8 @@ def ramp(cluster, words):
     print(done.stdout, end="", flush=True)
     print(done.stderr, end="", file=sys.stderr, flush=True)
     return done.returncode
+
+
+def set_share(cluster, route, percent):
+    words = [f"--route={route}", "set", percent]
+    cluster.expect(ramp(cluster, words) == 0, f"ramp {' '.join(words)} fails")

@@ -6,7 +6,7 @@ from check import workspace_version
 from cluster import Failed
 from faults import set_stop
 from load import Client, Load
-from ramp import ramp
+from ramp import ramp, set_share
 
 # Starts pairs at a steady rate until SIGTERM. Either half comes first, the other one up to a second later.
 PROGRAM = """
@@ -96,7 +96,7 @@ def runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus(cluste
 def clients_lose_no_pair_while_the_relay_moves(cluster):
     with Pairs(cluster) as pairs:
         for percent in ("0", "50", "100", "25"):
-            move(cluster, percent)
+            set_share(cluster, "relay", percent)
         set_stop(cluster, "streams are cut", "relay")
         set_stop(cluster, None, "relay")
     sides = cluster.measure('count(sum by (side) (edge_requests_total{route="relay",side=~"old|new"}) > 0)')
@@ -105,7 +105,7 @@ def clients_lose_no_pair_while_the_relay_moves(cluster):
 
 
 def clients_lose_no_pair_when_homes_and_sides_restart(cluster):
-    move(cluster, "50")
+    set_share(cluster, "relay", "50")
     with Pairs(cluster) as pairs:
         for home in ("relay-home-0", "relay-home-1"):
             cluster.kubectl("delete", "pod", home)
@@ -115,14 +115,9 @@ def clients_lose_no_pair_when_homes_and_sides_restart(cluster):
         cluster.kubectl("rollout", "restart", *(f"deployment/{side}" for side in sides))
         for side in sides:
             cluster.wait_for_rollout(side)
-    move(cluster, "0")
+    set_share(cluster, "relay", "0")
     return pairs.summary
 
 
-def move(cluster, percent):
-    cluster.expect(ramp(cluster, ["--route=relay", "set", percent]) == 0, f"ramp --route=relay set {percent} fails")
-
-
-RELAY_WITH_THE_SPLIT = [runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus]
 # These leave alone what `/qrcode` needs.
 RELAY_ALONE = [clients_lose_no_pair_while_the_relay_moves, clients_lose_no_pair_when_homes_and_sides_restart]

@@ -28,7 +28,7 @@ from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
 from policies import pods_connect_as_the_policies_say_and_in_no_other_way
 from ramp import ramp
-from relay import RELAY_ALONE, RELAY_WITH_THE_SPLIT
+from relay import RELAY_ALONE, runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus
 from runbooks import the_runbooks_commands_work
 from upgrade import OLDER, PRIME, UPGRADES, checked_out, has_volumes, images_of
 from users import the_contract_holds_as_a_random_user_of_group_0
@@ -265,7 +265,7 @@ MIDDLE = [
     *WALKS,
     ([a_run_without_any_ramp_is_stopped_by_the_proxies], [links_come_back_from_their_backup]),
     the_runbooks_commands_work,
-    *RELAY_WITH_THE_SPLIT,
+    runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus,
     the_contract_holds_as_a_random_user_of_group_0,
     *UPGRADES,
     *MISTAKES,

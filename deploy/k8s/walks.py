@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from load import Load
 from pods import NAMESPACE
-from ramp import ramp
+from ramp import ramp, set_share
 from relay import Pairs
 
 RAMP = "app.kubernetes.io/name=ramp"
@@ -118,11 +118,6 @@ def moved_back(cluster, route="qrcode"):
     yield
     if route == "qrcode":
         set_share(cluster, route, "100")
-
-
-def set_share(cluster, route, percent):
-    said = f"ramp --route={route} set {percent} fails"
-    cluster.expect(ramp(cluster, [f"--route={route}", "set", percent]) == 0, said)
 
 
 def begin(cluster, route="qrcode"):
