@@ -204,23 +204,20 @@ newer_go() {
     echo "$python/go"
 }
 
-# Puts what `make lint` and `make deploy-check` call into target/tools: deploy/k8s/tools, kube-score, conftest and
-# the packages for Python.
+# Puts what `make lint` and `make deploy-check` call into target/tools: deploy/k8s/tools, kube-score and the
+# packages for Python.
 install_kubernetes_tools() {
-    local tools=$PWD/target/tools go program wanted
-    # Not among deploy/k8s/tools: kube-score needs types that the Kubernetes packages of helm have no more, and conftest
-    # has hundreds of modules.
-    local programs=(github.com/zegl/kube-score/cmd/kube-score@v1.20.0 github.com/open-policy-agent/conftest@v0.71.1)
+    local tools=$PWD/target/tools go wanted
+    # Not among deploy/k8s/tools: it needs types that the Kubernetes packages of helm have no more.
+    local kube_score=github.com/zegl/kube-score/cmd/kube-score@v1.20.0
     install_python_packages deploy/k8s/requirements.txt "$tools/python"
-    wanted="${programs[*]} $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
+    wanted="$kube_score $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
     go=$(newer_go)
-    echo "setup: building kustomize, kube-score, conftest, actionlint and deploy/k8s/tools, for some minutes"
+    echo "setup: building kustomize, kube-score, actionlint and deploy/k8s/tools, for some minutes"
     # In one command, so that one program is linked while others compile.
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -C deploy/k8s/tools -ldflags='-s -w' ./... tool
-    for program in "${programs[@]}"; do
-        GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -ldflags='-s -w' "$program"
-    done
+    GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -ldflags='-s -w' "$kube_score"
     echo "$wanted" >"$tools/bin/installed.txt"
 }
 
