@@ -85,6 +85,8 @@ def all_reached(cluster, asking, targets):
 
 
 def add_strangers(cluster, script):
+    # Policies may reach a new pod only after it has begun.
+    script = f"sleep 5; {script}"
     labels = {"app.kubernetes.io/part-of": "qr"}
     items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OWN_NAMESPACE, "labels": labels}}]
     for namespace in STRANGERS:
