@@ -79,8 +79,8 @@ def clients_notice_no_scaling_by_the_autoscaler(cluster):
     metrics = f"/apis/metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}/pods"
     if cluster.run("get", "--raw", metrics).returncode:
         return "left out: the cluster has no metrics"
-    # With targets so low that 800 requests a second are more than two pods' work.
-    scalers = {"qr-service": (QR_SERVICE, "8m"), "proxy": (PROXY, "35m")}
+    # With targets so low that 800 requests a second are more than two pods' work, and twice what 20 a second need.
+    scalers = {"qr-service": (QR_SERVICE, "8m"), "proxy": (PROXY, "60m")}
     for name, (_, millicores) in scalers.items():
         cpu = {"name": "cpu", "target": {"type": "AverageValue", "averageValue": millicores}}
         spec = {"metrics": [{"type": "Resource", "resource": cpu}], "maxReplicas": 4}
