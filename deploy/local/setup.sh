@@ -52,7 +52,6 @@ around nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-lin
 around prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compiler
 around /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 load wrk=wrk faketime=faketime haproxy=haproxy cc=build-essential protoc=protobuf-compiler pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
-load /usr/include/sqlite3.h=libsqlite3-dev
 load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
 floors nginx=nginx haproxy=haproxy h2o=h2o /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
 floors cc=build-essential
@@ -306,8 +305,8 @@ packages_of_python() {
 tools_in_rust() {
     if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
     if wants all; then install_rust component add clippy rustfmt; fi
-    # With the system's OpenSSL and SQLite: its own take two minutes to compile.
-    if wants load; then LIBSQLITE3_SYS_USE_PKG_CONFIG=1 install_cargo_tool oha --no-default-features --features native-tls; fi
+    # TLS by the system's OpenSSL: the default's own takes a minute to compile.
+    if wants load; then install_cargo_tool oha --no-default-features --features native-tls; fi
     if wants fuzz; then install_cargo_tool cargo-fuzz; fi
     # Without what only its web server needs.
     if wants site; then
