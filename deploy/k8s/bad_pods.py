@@ -81,7 +81,7 @@ def clients_notice_no_half_minute_without_dns_and_both_ways_back_work(cluster):
 
 
 def clients_notice_no_time_without_a_ready_pod(cluster):
-    with Load(cluster, kept=False) as load:
+    with Load(cluster, rate=50, kept=False) as load:
         with Edges(cluster) as edges:
             scale(cluster, 0)
             cluster.wait_for("requests without a live upstream", lambda: edges.since()["no live"] > 50)

@@ -65,7 +65,7 @@ class Load(Client):
     # Its STOPSIGNAL is SIGINT, on which oha prints its summary.
     image = OHA
 
-    def __init__(self, cluster, rate=50, connections=16, kept=True, url=QRCODE, name="load"):
+    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE, name="load"):
         self.name = name
         options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
         if not kept:

@@ -85,7 +85,7 @@ def runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus(cluste
     # The first step takes longer than its hold: the gates want 500 pairs, and the shadow makes ten a second.
     run = ["run", "--steps=50,100", "--hold=10s", "--patience=90s"]
     routes = ("qrcode", "relay")
-    with Load(cluster, rate=100, kept=False) as load, Pairs(cluster, rate=25) as pairs, ThreadPoolExecutor() as pool:
+    with Load(cluster, kept=False) as load, Pairs(cluster, rate=25) as pairs, ThreadPoolExecutor() as pool:
         codes = list(pool.map(lambda route: ramp(cluster, [f"--route={route}", *run]), routes))
     cluster.expect(codes == [0, 0], f"the runs of {', '.join(routes)} end with {codes}")
     shares = cluster.shares_served()
