@@ -115,7 +115,7 @@ setup: ## install what tests, linters and benchmarks need
 
 test: ## every test of every part, the contract suite and the pages in Chromium included
 	@$(SETUP) all
-	# The CLI and the addon compile in a fraction of the time without, and are tested all the same.
+	# Without link-time optimisation the CLI and the addon compile faster, and are tested all the same.
 	export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 	$(MAKE) rungs
 	deploy/local/tests.py

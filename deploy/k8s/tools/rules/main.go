@@ -1,9 +1,9 @@
-// Checks manifests by the rules of a folder, in Rego, with OPA's own packages; conftest and OPA's command do so too, and
-// take minutes to compile:
+// Checks manifests by the rules of a folder, in Rego. It calls OPA's own packages, since conftest and OPA's command take
+// minutes to compile:
 //
 //	rules FOLDER VERSION < manifests.yaml
 //
-// It prints one line per problem: a file that is not formatted, a test of the rules that fails, and what `deny` in the
+// It prints each problem: a file that is not formatted, a test of the rules that fails, and what `deny` in the
 // package `main` says of each manifest, with VERSION as `data.version`. It exits with 1 if there is any.
 package main
 
