@@ -119,26 +119,30 @@ test: ## every test of every part, the contract suite and the pages in Chromium 
 	export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 	$(MAKE) rungs
 	deploy/local/tests.py
-	$(NPM) test
-	# The live page waits for minutes of samples; what needs the processors takes them meanwhile.
+	# The live page waits for minutes of samples, and the legacy app for timeouts; what needs the processors takes them
+	# meanwhile.
 	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser & live=$$!
-	trap 'kill $$live 2>/dev/null || true; wait $$live || true' EXIT
+	$(NPM) test >target/legacy-node.txt 2>&1 & legacy=$$!
+	trap 'kill $$live $$legacy 2>/dev/null || true; wait $$live $$legacy || true' EXIT
 	nice $(MAKE) fuzz SECONDS=4
 	nice npm --prefix qr-service/bindings/node --loglevel=error test
 	nice qr-service/bindings/wasm/test.sh
 	nice $(MAKE) python PROFILE=dev
 	nice $(LIVE) test
+	wait $$legacy || { cat target/legacy-node.txt; exit 1; }
 	wait $$live
 	trap - EXIT
 	$(TEST_STACK) with -- $(NPM) run test:browser
 	QR_COMPAT=goqr,quickchart,google $(TEST_STACK) with -- sh -c 'node --test qr-service/api/clients/clients.test.js && \
 		node --test qr-service/api/page/browser.test.js'
 
+# A module is optimised as a whole, on one processor; the others are compiled beside it.
 rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm modules, the addon
 	@$(SETUP) wasm
-	$(CARGO) build --release --quiet -p qr-cli
-	qr-service/bindings/node/build.sh --quiet
-	qr-service/bindings/wasm/build.sh
+	qr-service/bindings/wasm/build.sh & wasm=$$!
+	$(CARGO) build --release --quiet -p qr-cli || { wait $$wasm; exit 1; }
+	qr-service/bindings/node/build.sh --quiet || { wait $$wasm; exit 1; }
+	wait $$wasm
 
 python: ## build the wheel for Python into target/wheels, and test it
 	@$(SETUP) python
