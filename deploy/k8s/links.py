@@ -31,7 +31,7 @@ def has_link(cluster, link):
 
 
 def links_come_back_from_their_backup(cluster):
-    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder, Load(cluster, name="reader") as load:
+    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder, Load(cluster, kept=False) as load:
         file = Path(folder, "links.db")
         kept = add_link(cluster)
         make(cluster, "links-backup", file)

@@ -1,32 +1,38 @@
 """Steady load through the proxy's Service, from inside the cluster."""
 
+import itertools
 import json
 import subprocess
 import time
 
 from cluster import Failed
-from pods import NAMESPACE, OHA, client
+from pods import CLIENT, NAMESPACE, OHA, client
+
+CLIENTS = f"app={CLIENT}"
 
 
 class Client:
     """Runs a program as a pod while a `with` block lasts. It prints JSON when the pod is deleted; summarize() turns
     that into a line, or raises Failed."""
 
-    name = image = None
+    kind = image = None
     command = None  # the image's own
     memory = "128Mi"
+    numbers = itertools.count(1)
 
     def __init__(self, cluster, arguments):
         self.cluster = cluster
         self.arguments = arguments
         self.summary = ""
+        # Of its own, so that nobody has to wait until the one before is gone.
+        self.name = f"{self.kind}-{next(self.numbers)}"
 
     def __enter__(self):
         pod = client(self.name, self.image, self.arguments, self.memory)
         if self.command:
             pod["spec"]["containers"][0]["command"] = self.command
         self.cluster.start(pod)
-        self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{self.name}", "--timeout=30s")
+        self.cluster.wait_for(f"{self.name} to run", lambda: self.name in self.cluster.ready_pods(CLIENTS), timeout=30)
         self.log = self.follow()
         time.sleep(0.3)
         return self
@@ -42,7 +48,6 @@ class Client:
         time.sleep(1)
         was_there = self.cluster.kubectl("delete", "pod", self.name, "--wait=false", "--ignore-not-found")
         text, complaint = self.log.communicate(timeout=60)
-        self.cluster.kubectl("wait", "--for=delete", f"pod/{self.name}", "--timeout=60s")
         if not kind:
             # A pod of a part may take its place on a full node.
             self.cluster.expect(was_there, f"the pod {self.name} was deleted or preempted")
@@ -63,10 +68,10 @@ class Load(Client):
     # it has no dot.
     QRCODE = "http://proxy/qrcode\\?text=https://www/[a-z0-9]{16}"
     # Its STOPSIGNAL is SIGINT, on which oha prints its summary.
+    kind = "load"
     image = OHA
 
-    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE, name="load"):
-        self.name = name
+    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE):
         options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
         if not kept:
             options.append("--disable-keepalive")

@@ -37,7 +37,6 @@ def a_route_of_ones_own_passes_the_gates(cluster):
         cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
     finally:
         run_kubectl(cluster, "delete", "namespace", OWN_NAMESPACE, "--wait=false")
-    cluster.restore()
     return load.summary
 
 

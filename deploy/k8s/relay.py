@@ -65,7 +65,7 @@ async function pair() {
 class Pairs(Client):
     """Sends files to receivers; each has to arrive whole."""
 
-    name = "pairs"
+    kind = "pairs"
     image = f"localhost/legacy-node:{workspace_version()}"
     command = ["node"]
     memory = "256Mi"

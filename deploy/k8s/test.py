@@ -19,11 +19,11 @@ from bad_pods import BAD_PODS, clients_notice_no_half_minute_without_dns_and_bot
 from busy_log import clients_notice_no_busy_log
 from check import EPHEMERAL, workspace_version
 from cluster import Cluster, Failed
-from faults import FAULTS
+from faults import CHANGES_OF_THE_SPLIT, FAULTS, clients_notice_no_scaling
 from helm import CHART
 from links import links_come_back_from_their_backup
 from load import Load
-from mistakes import MISTAKES
+from mistakes import MISTAKES_OF_THE_PROXY, a_wrong_port_keeps_the_old_pods_serving
 from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
 from policies import pods_connect_as_the_policies_say_and_in_no_other_way
@@ -32,7 +32,11 @@ from relay import RELAY_ALONE, runs_of_both_routes_at_once_pass_the_gates_of_the
 from runbooks import the_runbooks_commands_work
 from upgrade import OLDER, PRIME, UPGRADES, checked_out, has_volumes, images_of
 from users import the_contract_holds_as_a_random_user_of_group_0
-from walks import WALKS, a_run_without_any_ramp_is_stopped_by_the_proxies
+from walks import (
+    WALKS,
+    a_run_without_any_ramp_is_stopped_by_the_proxies,
+    clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work,
+)
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -258,22 +262,30 @@ def deleting_leaves_nothing(cluster):
 
 # The lists of a tuple run side by side, since they touch different parts.
 MIDDLE = [
-    pods_connect_as_the_policies_say_and_in_no_other_way,
+    ([pods_connect_as_the_policies_say_and_in_no_other_way], CHANGES_OF_THE_SPLIT),
     *FAULTS,
     (BAD_PODS, RELAY_ALONE),
     clients_notice_no_half_minute_without_dns_and_both_ways_back_work,
     *WALKS,
-    ([a_run_without_any_ramp_is_stopped_by_the_proxies], [links_come_back_from_their_backup]),
+    (
+        [a_run_without_any_ramp_is_stopped_by_the_proxies],
+        [links_come_back_from_their_backup],
+        [a_wrong_port_keeps_the_old_pods_serving],
+    ),
+    ([clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work], [clients_notice_no_scaling]),
     the_runbooks_commands_work,
     runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus,
-    the_contract_holds_as_a_random_user_of_group_0,
-    *UPGRADES,
-    *MISTAKES,
+    *MISTAKES_OF_THE_PROXY,
     memory_stays_within_the_limits,
     clients_notice_no_busy_log,
+]
+# Each leaves another kustomization than deploy/ behind, and needs none before it.
+OTHERS = [
+    *UPGRADES,
+    the_contract_holds_as_a_random_user_of_group_0,
     a_route_of_ones_own_passes_the_gates,
 ]
-OPTIONAL = {check for entry in MIDDLE for lane in lanes_of(entry) for check in lane}
+OPTIONAL = {check for entry in MIDDLE + OTHERS for lane in lanes_of(entry) for check in lane}
 CHECKS = [
     the_server_accepts_everything_in_a_dry_run,
     everything_is_ready_within_a_minute,
@@ -283,6 +295,7 @@ CHECKS = [
     grafana_serves_the_provisioned_dashboard,
     *MIDDLE,
     a_second_apply_changes_nothing,
+    *OTHERS,
     # They delete what the others need.
     *CHART,
 ]

@@ -24,10 +24,8 @@ CHECKOUT = TOP / "target" / OLDER
 
 
 def clients_and_a_run_notice_no_upgrade_and_no_way_back(cluster):
-    """With the overlay for production, and links to keep, if the cluster has volumes for them."""
+    """To the overlay for production, and with links to keep, if the cluster has volumes for them."""
     target = cluster.production
-    cluster.apply(target)
-    cluster.wait_until_ready(timeout=180)
     link = add_link(cluster)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
         prime = with_tag(PRIME, target, Path(folder))
@@ -36,8 +34,7 @@ def clients_and_a_run_notice_no_upgrade_and_no_way_back(cluster):
     kept = has_volumes(cluster)
     if kept:
         cluster.expect(has_link(cluster, link), "a link is lost")
-    cluster.restore()
-    # What the overlay has and the default has not.
+    # What no other kustomization has.
     cluster.kubectl("delete", "ingresses", "--all", "--wait=false")
     return f"{said}; {'the links are kept' if kept else 'left out: volumes, since there is no default storage class'}"
 

@@ -29,7 +29,6 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
             cluster.expect(ids == [str(user), "0"], f"{pod} runs as {ids}")
         log = cluster.run_job("contract", f"localhost/contract:{workspace_version()}", ["http://proxy"], timeout=120)
         add_link(cluster)
-    cluster.restore()
     return f"{log.strip().splitlines()[-1]}; {load.summary}; {pairs.summary}"
 
 

@@ -21,17 +21,12 @@ HELD = ({"25"}, {"not stopped"})
 BACK_WITHIN_SECONDS = 5
 
 
-def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained(cluster):
+def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_one_has_it(cluster):
     with Load(cluster, kept=False) as load, walk(cluster):
         for vanish in (deleted, killed, evicted, drained):
             before = told(cluster)
             vanish(cluster, pod_of_the_run(cluster))
             goes_on(cluster, before)
-    return load.summary
-
-
-def of_two_ramps_one_has_the_run(cluster):
-    with Load(cluster, kept=False) as load, walk(cluster):
         holder = told(cluster)["holder"]
         scale(cluster, 2)
         # Longer than a process may be silent.
@@ -51,7 +46,12 @@ def clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work(c
     took = {}
     with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, walk(cluster), walk(cluster, "relay"):
         before = told(cluster, "relay")
-        cut_off(cluster)
+        with refused(cluster, BINDINGS):
+            time.sleep(60)
+            for route in ROUTES:
+                now_served = served(cluster, route)
+                cluster.expect(now_served == HELD, f"without the API, the proxies serve {now_served} of {route}")
+        # It has just come back.
         took["set_0"] = set_0(cluster)
         goes_on(cluster, before, elsewhere=False, route="relay")
         took["stop_by_kubectl"] = stop_by_kubectl(cluster, "relay")
@@ -77,9 +77,8 @@ def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
                 scale(cluster, 1)
         # No word comes from ramp, and the proxies have not stopped the route by themselves yet.
         begin(cluster)
-        cluster.kubectl("delete", "rolebinding", BINDINGS[0])
-        took["stop_by_kubectl while ramp is cut off"] = stop_by_kubectl(cluster)
-        cluster.apply()
+        with refused(cluster, BINDINGS[:1]):
+            took["stop_by_kubectl while ramp is cut off"] = stop_by_kubectl(cluster)
         end(cluster)
     return f"{in_time(cluster, took)}; {load.summary}; {pairs.summary}"
 
@@ -217,15 +216,21 @@ def doubled(cluster, _pod):
     scale(cluster, 2)
 
 
-def cut_off(cluster):
-    """The API has just come back after a minute. A test cannot stop a cluster's API; without the bindings it refuses
-    everybody who takes part in a run."""
-    cluster.kubectl("delete", "rolebinding", *BINDINGS)
-    time.sleep(60)
-    for route in ROUTES:
-        now_served = served(cluster, route)
-        cluster.expect(now_served == HELD, f"without the API, the proxies serve {now_served} of {route}")
-    cluster.apply()
+@contextmanager
+def refused(cluster, bindings):
+    """The API refuses those who use it by these bindings. A test cannot stop a cluster's API."""
+
+    def to(suffix):
+        for name, account in accounts.items():
+            change = {"op": "replace", "path": "/subjects/0/name", "value": account + suffix}
+            cluster.kubectl("patch", "rolebinding", name, "--type=json", "-p", json.dumps([change]))
+
+    accounts = {name: cluster.get("rolebinding", name)["subjects"][0]["name"] for name in bindings}
+    to("-nobody")
+    try:
+        yield
+    finally:
+        to("")
 
 
 def scale(cluster, replicas):
@@ -278,8 +283,6 @@ def is_back(cluster, route="qrcode"):
 
 
 WALKS = [
-    a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained,
-    of_two_ramps_one_has_the_run,
-    clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work,
+    a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_one_has_it,
     both_ways_back_take_seconds_whatever_has_become_of_the_run,
 ]
