@@ -15,6 +15,7 @@ const FORMATS = {
   scale: PIXELS,
   dark: PIXELS,
   light: PIXELS,
+  compression: ['png'],
   width_mm: ['pdf', 'eps'],
   title: ['svg'],
   style: ['txt'],

@@ -47,6 +47,11 @@ export interface QrOptionsOfService {
    * size by default and fills the room it gets.
    */
   scale?: number | null;
+  /**
+   * How a `png` is compressed: `smallest` takes as few bytes as Zopfli, and some milliseconds. Not with shapes or
+   * a logo.
+   */
+  compression?: 'fast' | 'smallest' | null;
   /** Width in millimetres with the quiet zone, for `pdf` and `eps`. */
   width_mm?: number | null;
   /**

@@ -69,7 +69,7 @@ pub use modules::{Modules, Row};
 pub use pbm::write_pbm;
 pub use png::write_png;
 #[cfg(feature = "png-color")]
-pub use png::{Palette, write_palette_png};
+pub use png::{Palette, write_palette_png, write_shortest_png};
 pub use raster::{Raster, RasterError};
 #[cfg(feature = "rmqr")]
 pub use rmqr::RmqrSymbol;

@@ -5,7 +5,8 @@
 
 use proptest::prelude::*;
 use qr_core::{
-    Color, Encoder, Level, Palette, Raster, RmqrEncoder, encode, write_palette_png, write_png,
+    Color, Encoder, Level, Modules, Palette, Raster, RmqrEncoder, encode, write_palette_png,
+    write_png, write_shortest_png,
 };
 
 const PLAIN: Palette = Palette { dark: Color::BLACK, light: Color::WHITE };
@@ -69,12 +70,7 @@ proptest! {
         let palette = Palette { dark: color(dark), light: color(light) };
         let mut png = Vec::new();
         write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
-        let mut decoder = decoder(&png);
-        decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
-        let mut reader = decoder.read_info().unwrap();
-        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-        reader.next_frame(&mut pixels).unwrap();
-        reader.finish().unwrap();
+        let pixels = colors(&png);
         let side = raster.size_px as usize;
         let scale = side / (symbol.size() + 2 * margin_modules as usize);
         let offset = (side - symbol.size() * scale) / 2;
@@ -83,6 +79,69 @@ proptest! {
             let (x, y) = (module_at(i % side), module_at(i / side));
             prop_assert_eq!(*pixel, if symbol.modules().is_dark(x, y) { dark } else { light });
         }
+    }
+}
+
+/// The colours of all pixels.
+fn colors(png: &[u8]) -> Vec<u8> {
+    let mut decoder = decoder(png);
+    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
+    let mut reader = decoder.read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    reader.finish().unwrap();
+    pixels
+}
+
+/// Of the usual picture and the shortest of the same: their bytes.
+fn usual_and_shortest<'a>(
+    modules: impl Into<Modules<'a>>,
+    raster: &Raster,
+    palette: &Palette,
+) -> [usize; 2] {
+    let modules = modules.into();
+    let (mut usual, mut shortest) = (Vec::new(), b"before".to_vec());
+    write_palette_png(modules, raster, palette, &mut usual).unwrap();
+    write_shortest_png(modules, raster, palette, &mut shortest).unwrap();
+    assert!(shortest.starts_with(b"before"));
+    assert!(colors(&usual) == colors(&shortest[6..]), "{raster:?}");
+    [usual.len(), shortest.len() - 6]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_shortest_picture_has_the_same_pixels_in_no_more_bytes(
+        text in prop_oneof!["[a-z0-9]{1,60}", "[ -~]{1,300}", "a{1,200}"],
+        scale_px in 1..20_u32,
+        margin_modules in 0..6_u32,
+        spare_px in 0..20_u32,
+        is_plain in any::<bool>(),
+    ) {
+        let dark = if is_plain { Color::BLACK } else { Color::rgb(1, 2, 3) };
+        let palette = Palette { dark, light: Color::WHITE };
+        let symbol = Encoder::new(Level::L).encode(&text).unwrap();
+        let exact = Raster::of_scale(&symbol, scale_px, margin_modules);
+        let raster = Raster { size_px: exact.size_px + spare_px, margin_modules };
+        let [usual, shortest] = usual_and_shortest(&symbol, &raster, &palette);
+        prop_assert!(shortest <= usual, "{shortest} {usual}");
+        if let Ok(symbol) = RmqrEncoder::new(Level::M).encode(&text) {
+            let raster = Raster::of_scale(&symbol, scale_px, margin_modules);
+            usual_and_shortest(&symbol, &raster, &palette);
+        }
+    }
+}
+
+/// Shares of the usual bytes, at most, as measured beside Zopfli (`make bench-formats`).
+#[test]
+fn the_shortest_picture_is_shorter_where_the_usual_one_is_not_short() {
+    let text: String = ('!'..='~').cycle().step_by(7).take(340).collect();
+    for (length, scale_px, percent) in [(20, 1, 96), (340, 1, 99), (340, 8, 97), (20, 16, 97)] {
+        let symbol = encode(&text[..length], Level::M).unwrap();
+        let raster = Raster::of_scale(&symbol, scale_px, 4);
+        let [usual, shortest] = usual_and_shortest(&symbol, &raster, &PLAIN);
+        assert!(100 * shortest <= percent * usual, "{length} {scale_px}: {shortest} {usual}");
     }
 }
 

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use contract::decode::Pixels;
+use judge::decode::Pixels;
 use proptest::test_runner::{Config, TestRng, TestRunner};
 use qr_core::{Level, Raster, encode, write_png};
 use tempfile::TempDir;
@@ -50,7 +50,7 @@ fn pictures() -> Pictures {
     #[cfg(feature = "png-color")]
     for (length, scale_px, margin_modules) in [(1, 9, 4), (20, 27, 4), (60, 16, 0), (300, 20, 1)] {
         // Written by the search for repetitions, as grey.
-        use qr_core::{Color, Palette, write_palette_png};
+        use qr_core::{Color, Palette, write_palette_png, write_shortest_png};
         let symbol = encode(&random_text(length), Level::L).unwrap();
         let raster = Raster::of_scale(&symbol, scale_px, margin_modules);
         let raster = Raster { size_px: raster.size_px + 3, ..raster };
@@ -58,6 +58,9 @@ fn pictures() -> Pictures {
         let mut png = Vec::new();
         write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
         add_file(png, &format!("{raster:?} {length}"));
+        let mut png = Vec::new();
+        write_shortest_png(&symbol, &raster, &palette, &mut png).unwrap();
+        add_file(png, &format!("{raster:?} {length}, the shortest"));
     }
     Pictures { _folder: folder, files, pixels }
 }

@@ -1,7 +1,7 @@
 //! Options that contradict each other, or that the kind of symbol, the format or this build does not have.
 
 use crate::fault::{Code, Fault};
-use crate::options::{Format, Kind, LevelName, Mode, Options};
+use crate::options::{Compression, Format, Kind, LevelName, Mode, Options};
 use crate::plan::Look;
 
 /// Heights and widths of rMQR symbols, in modules (ISO/IEC 23941).
@@ -17,6 +17,9 @@ pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault>
     if matches!(options.mode, Some(Mode::Kanji | Mode::AutoKanji)) && options.data.is_some() {
         let detail = "data are bytes, which have no Kanji";
         faults.push(contradiction("mode", detail).suggest("give text, or use mode byte"));
+    }
+    if options.compression == Some(Compression::Smallest) && !Look::of(options).is_plain() {
+        faults.push(contradiction("compression", "only pictures of squares are compressed so"));
     }
     if options.size.is_some() && options.scale.is_some() {
         faults.push(contradiction("scale", "size is given too; one of them decides"));
@@ -52,7 +55,7 @@ fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
 /// Options that only some formats have.
 fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     use Format::{Eps, Pdf, Png, Svg, Txt};
-    let of: [(&str, bool, &[Format]); 13] = [
+    let of: [(&str, bool, &[Format]); 14] = [
         ("shape", options.shape.is_some(), &[Png, Svg]),
         ("finder_shape", options.finder_shape.is_some(), &[Png, Svg]),
         ("logo", options.logo.is_some(), &[Png, Svg]),
@@ -61,6 +64,7 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
         ("scale", options.scale.is_some(), &[Png, Svg]),
         ("dark", options.dark.is_some(), &[Png, Svg]),
         ("light", options.light.is_some(), &[Png, Svg]),
+        ("compression", options.compression.is_some(), &[Png]),
         ("width_mm", options.width_mm.is_some(), &[Pdf, Eps]),
         ("title", options.title.is_some(), &[Svg]),
         ("style", options.style.is_some(), &[Txt]),

@@ -64,6 +64,9 @@ options! {
         /// Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
         /// size by default and fills the room it gets.
         scale: u32 = integer(1, 195),
+        /// How a `png` is compressed: `smallest` takes as few bytes as Zopfli, and some milliseconds. Not with shapes or
+        /// a logo.
+        compression: Compression = one_of(Compression::NAMED).default("fast"),
         /// Width in millimetres with the quiet zone, for `pdf` and `eps`.
         width_mm: f64 = number(1.0, 1000.0).default("40"),
         /// Colour of the dark modules, for `png` and `svg`: 3, 4, 6 or 8 hexadecimal digits, the last ones
@@ -213,6 +216,18 @@ impl Format {
             Format::Txt => "text/plain; charset=utf-8",
             Format::Json => "application/json",
         }
+    }
+}
+
+names! {
+    /// How a PNG is compressed.
+    #[derive(Default)]
+    Compression {
+        /// In microseconds.
+        #[default]
+        Fast = "fast",
+        /// In as few bytes as are found in some milliseconds.
+        Smallest = "smallest",
     }
 }
 

@@ -51,7 +51,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
     let margin_modules = plan.margin;
     let widest = (modules.width() as u32) + 2 * margin_modules;
     Ok(match &plan.picture {
-        PicturePlan::Png { fit, colors } => {
+        PicturePlan::Png { fit, colors, compression } => {
             let size_px = size_px(*fit, widest)?;
             #[cfg(feature = "shapes")]
             if let Some(art) = art {
@@ -60,7 +60,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
             }
             let raster = Raster { size_px, margin_modules };
             let mut png = Vec::with_capacity(2048);
-            let written = encoded.symbol.write_png(&raster, *colors, &mut png);
+            let written = encoded.symbol.write_png(&raster, *colors, *compression, &mut png);
             written.map_err(|error| Fault::new("size", Code::Size, error.to_string()))?;
             png
         }

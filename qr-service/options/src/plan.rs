@@ -7,7 +7,8 @@ use qr_core::Color;
 use crate::contradictions::{contradiction, contradictions_of};
 use crate::fault::{Code, Fault};
 use crate::options::{
-    FinderShape, Format, InkedModules, Kind, LevelName, MAX_MM, Mode, Options, Shape, Style,
+    Compression, FinderShape, Format, InkedModules, Kind, LevelName, MAX_MM, Mode, Options, Shape,
+    Style,
 };
 
 /// Pixels a module of a PNG without a size.
@@ -184,7 +185,7 @@ impl SymbolPlan {
 #[allow(missing_docs, reason = "the fields are the options of the same names")]
 pub enum PicturePlan {
     /// PNG.
-    Png { fit: Fit, colors: Colors },
+    Png { fit: Fit, colors: Colors, compression: Compression },
     /// SVG; without a size it fills the room it gets.
     Svg { fit: Option<Fit>, colors: Colors, title: Option<String> },
     /// PDF.
@@ -252,9 +253,11 @@ impl Plan {
         };
         let width = Millimetres(options.width_mm.unwrap_or(DEFAULT_MM).min(MAX_MM));
         let picture = match format {
-            Format::Png => {
-                PicturePlan::Png { fit: fit.unwrap_or(Fit::Scale(DEFAULT_SCALE)), colors }
-            }
+            Format::Png => PicturePlan::Png {
+                fit: fit.unwrap_or(Fit::Scale(DEFAULT_SCALE)),
+                colors,
+                compression: options.compression.unwrap_or_default(),
+            },
             Format::Svg => PicturePlan::Svg { fit, colors, title: options.title },
             Format::Pdf => PicturePlan::Pdf { width },
             Format::Eps => PicturePlan::Eps { width },

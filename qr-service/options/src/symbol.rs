@@ -2,12 +2,12 @@
 
 use qr_core::{
     Data, Encoder, EncoderError, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, Palette, Raster,
-    RasterError, RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png,
+    RasterError, RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png, write_shortest_png,
 };
 
 use crate::artwork::{Place, find_place};
 use crate::fault::{Code, Fault};
-use crate::options::{LevelName, Mode};
+use crate::options::{Compression, LevelName, Mode};
 use crate::plan::{Colors, Content, Plan, SymbolPlan};
 
 /// Up to this width, in pixels, plain pictures are written by `/qrcode`'s writer: it takes a tenth of the time, and
@@ -64,7 +64,7 @@ impl AnySymbol {
         }
     }
 
-    /// Appends its PNG to `out`, as [`write_palette_png`] does.
+    /// Appends its PNG to `out`, as [`write_palette_png`] or [`write_shortest_png`] does.
     ///
     /// # Errors
     /// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
@@ -72,16 +72,16 @@ impl AnySymbol {
         &self,
         raster: &Raster,
         colors: Colors,
+        compression: Compression,
         out: &mut Vec<u8>,
     ) -> Result<(), RasterError> {
-        match self {
-            AnySymbol::Qr(symbol) if colors == Colors::PLAIN && raster.size_px <= SMALL_PX => {
+        let palette = Palette { dark: colors.dark, light: colors.light };
+        match (self, compression) {
+            (_, Compression::Smallest) => write_shortest_png(self.modules(), raster, &palette, out),
+            (AnySymbol::Qr(symbol), _) if colors == Colors::PLAIN && raster.size_px <= SMALL_PX => {
                 write_png(symbol, raster, out)
             }
-            _ => {
-                let palette = Palette { dark: colors.dark, light: colors.light };
-                write_palette_png(self.modules(), raster, &palette, out)
-            }
+            _ => write_palette_png(self.modules(), raster, &palette, out),
         }
     }
 }

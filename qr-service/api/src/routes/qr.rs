@@ -23,7 +23,7 @@ use crate::fault::{Code, Fault, Problem, Refusal};
 use crate::head::Head;
 use crate::headers::{accept_of, accepted, disposition, tag};
 use crate::logo::Logo;
-use crate::options::{Format, Options};
+use crate::options::{Compression, Format, Options};
 use crate::parameters::{Schema, read_query};
 use crate::picture::{SymbolData, draw};
 use crate::plan::{Colors, Fit, PicturePlan, Plan, plan_of};
@@ -212,7 +212,11 @@ pub(super) fn is_quick(plan: &Plan) -> bool {
         && plan.look.is_plain()
         && matches!(&plan.picture, PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. }
             if *colors == Colors::PLAIN)
-        && !matches!(&plan.picture, PicturePlan::Svg { fit: Some(Fit::Size(_)), .. })
+        && !matches!(
+            &plan.picture,
+            PicturePlan::Svg { fit: Some(Fit::Size(_)), .. }
+                | PicturePlan::Png { compression: Compression::Smallest, .. }
+        )
 }
 
 /// Makes the picture: on this thread if that is quick, else on a worker.

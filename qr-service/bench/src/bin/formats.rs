@@ -19,7 +19,7 @@ use qr_bench::inputs::{INPUTS, Input};
 use qr_bench::{quartiles, take_turns};
 use qr_core::{
     Color, Level, Palette, Print, Raster, Svg, encode, write_eps, write_palette_png, write_pdf,
-    write_svg,
+    write_shortest_png, write_svg,
 };
 use rxing::qrcode::QRCodeWriter;
 use rxing::{BarcodeFormat, EncodeHints, Writer};
@@ -49,6 +49,8 @@ const DARK: [u8; 3] = [26, 35, 126];
 const LIGHT: [u8; 3] = [255, 253, 231];
 const SIZE_PX: u32 = 1000;
 const MARGIN: u32 = 4;
+/// Pixels a module of the PNGs beside zopfli's.
+const SCALES: [u32; 8] = [1, 2, 3, 4, 5, 8, 10, 16];
 const FORMATS: [&str; 4] = ["svg", "pdf", "eps", "png"];
 
 /// Peers that Python runs: their names, formats and scripts.
@@ -70,6 +72,14 @@ struct Row {
     ns_spread: Option<[f64; 2]>,
     /// Median size of the files.
     bytes: usize,
+}
+
+/// The bytes of PNGs, black on white, as shares of those with the same pixels by zopfli.
+#[derive(Serialize)]
+struct Scale {
+    scale_px: u32,
+    /// By input: the median of [`write_palette_png`], and of [`write_shortest_png`].
+    shares: Vec<[f64; 2]>,
 }
 
 /// A library that writes a format.
@@ -142,10 +152,13 @@ fn main() -> anyhow::Result<()> {
         }
     }
     print_table(&rows);
+    let scales = SCALES.iter().map(|scale_px| scale_beside_zopfli(*scale_px));
+    let scales = scales.collect::<anyhow::Result<Vec<_>>>()?;
+    print_scales(&scales);
     if let Some(folder) = arguments.out.parent() {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    let text = serde_json::to_string_pretty(&rows)? + "\n";
+    let text = serde_json::to_string_pretty(&(rows, scales))? + "\n";
     fs::write(&arguments.out, text).with_context(|| arguments.out.display().to_string())?;
     println!("\n{}", arguments.out.display());
     Ok(())
@@ -220,10 +233,16 @@ fn measure(
     }
     if format == "png" {
         // Zopfli takes a second for some of them, so both rows are of a few texts, the same ones.
-        let some = &texts[..texts.len().min(16)];
+        let mut sizes = [Vec::new(), Vec::new()];
+        for text in texts.iter().take(16) {
+            let mut file = Vec::new();
+            png(text, &mut file);
+            sizes[0].push(file.len());
+            sizes[1].push(len_by_zopfli(&file)?);
+        }
         let names = ["qr-core, some texts", "these by zopfli"];
-        for (name, bytes) in names.into_iter().zip(beside_zopfli(some)?) {
-            let input = input.name;
+        for (name, sizes) in names.into_iter().zip(sizes) {
+            let (input, bytes) = (input.name, median_of(sizes.into_iter()));
             // Zopfli's has no time, as nobody would wait for it.
             rows.push(Row { format, name, input, ns_per_op: None, ns_spread: None, bytes });
         }
@@ -335,38 +354,51 @@ fn fast_qr_png(text: &str, compression: Compression, out: &mut Vec<u8>) {
         .expect("writing to memory");
 }
 
-/// The median sizes of qr-core's files, and of the same with their rows compressed by zopfli: without a filter, and
-/// with each row as the difference to the one above, whichever is smaller.
-fn beside_zopfli(texts: &[String]) -> anyhow::Result<[usize; 2]> {
-    let mut sizes = [Vec::new(), Vec::new()];
-    for text in texts {
-        let mut file = Vec::new();
-        png(text, &mut file);
-        let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info()?;
-        let mut pixels = vec![0; reader.output_buffer_size().context("the picture's size")?];
-        reader.next_frame(&mut pixels)?;
-        let line_bytes = reader.info().raw_row_length() - 1;
-        let (mut plain, mut up) = (Vec::new(), Vec::new());
-        let mut above = vec![0; line_bytes];
-        for line in pixels.chunks(line_bytes) {
-            plain.push(0);
-            plain.extend_from_slice(line);
-            up.push(2);
-            up.extend(line.iter().zip(&above).map(|(byte, above)| byte.wrapping_sub(*above)));
-            above = line.to_vec();
+/// The shares for one width of modules.
+fn scale_beside_zopfli(scale_px: u32) -> anyhow::Result<Scale> {
+    let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+    let mut scale = Scale { scale_px, shares: Vec::new() };
+    for input in &INPUTS {
+        let mut shares = [Vec::new(), Vec::new()];
+        for text in input.texts().iter().take(4) {
+            let symbol = symbol(text);
+            let raster = Raster::of_scale(&symbol, scale_px, MARGIN);
+            let (mut usual, mut shortest) = (Vec::new(), Vec::new());
+            write_palette_png(&symbol, &raster, &palette, &mut usual)?;
+            write_shortest_png(&symbol, &raster, &palette, &mut shortest)?;
+            let by_zopfli = len_by_zopfli(&usual)? as f64;
+            shares[0].push(usual.len() as f64 / by_zopfli);
+            shares[1].push(shortest.len() as f64 / by_zopfli);
         }
-        let mut smallest = usize::MAX;
-        for rows in [plain, up] {
-            let mut packed = Vec::new();
-            let options = zopfli::Options::default();
-            zopfli::compress(options, zopfli::Format::Zlib, rows.as_slice(), &mut packed)?;
-            smallest = smallest.min(packed.len());
-        }
-        let data: usize = data_bytes(&file)?;
-        sizes[0].push(file.len());
-        sizes[1].push(file.len() - data + smallest);
+        scale.shares.push(shares.map(|shares| quartiles(shares)[1]));
     }
-    Ok(sizes.map(|sizes| median_of(sizes.into_iter())))
+    Ok(scale)
+}
+
+/// The length of a PNG with its rows compressed by zopfli: without a filter, or with each row as the difference to the
+/// one above, whichever is smaller.
+fn len_by_zopfli(file: &[u8]) -> anyhow::Result<usize> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info()?;
+    let mut pixels = vec![0; reader.output_buffer_size().context("the picture's size")?];
+    reader.next_frame(&mut pixels)?;
+    let line_bytes = reader.info().raw_row_length() - 1;
+    let (mut plain, mut up) = (Vec::new(), Vec::new());
+    let mut above = vec![0; line_bytes];
+    for line in pixels.chunks(line_bytes) {
+        plain.push(0);
+        plain.extend_from_slice(line);
+        up.push(2);
+        up.extend(line.iter().zip(&above).map(|(byte, above)| byte.wrapping_sub(*above)));
+        above = line.to_vec();
+    }
+    let mut smallest = usize::MAX;
+    for rows in [plain, up] {
+        let mut packed = Vec::new();
+        let options = zopfli::Options::default();
+        zopfli::compress(options, zopfli::Format::Zlib, rows.as_slice(), &mut packed)?;
+        smallest = smallest.min(packed.len());
+    }
+    Ok(file.len() - data_bytes(file)? + smallest)
 }
 
 /// The bytes in a PNG's IDAT chunks.
@@ -404,5 +436,15 @@ fn print_table(rows: &[Row]) {
                 }
             }
         }
+    }
+}
+
+fn print_scales(scales: &[Scale]) {
+    let inputs: String = INPUTS.iter().map(|input| format!(" {:>15}", input.name)).collect();
+    println!("\nPNG, black on white: bytes beside zopfli's; as usual, and the shortest\n");
+    println!("  pixels a module{inputs}");
+    for Scale { scale_px, shares } in scales {
+        let shares = shares.iter().map(|[usual, short]| format!("   {usual:>5.3}  {short:>5.3}"));
+        println!("  {scale_px:>15}{}", shares.collect::<String>());
     }
 }

@@ -179,6 +179,7 @@ impl Options {
         let named = self.defined.options().map_err(Mistake::Contradictions)?;
         self.check_format(format, &named)?;
         let ink = named.ink;
+        let compression = named.compression.unwrap_or_default();
         let plan = self.plan(format, named)?;
         if self.bytes && self.text.as_ref().is_some_and(|text| text != "-") {
             return Err(Mistake::BytesOfText);
@@ -208,6 +209,7 @@ impl Options {
                 width_mm: self.width_mm.unwrap_or(Print::default().width_mm),
                 dark: self.dark.unwrap_or(Color::BLACK),
                 light: self.light.unwrap_or(Color::WHITE),
+                compression,
                 title: self.title,
                 ink,
                 plan,
@@ -258,6 +260,7 @@ impl Options {
             ("--width-mm", self.width_mm.is_some(), (&[Pdf, Eps][..], "millimetres", "pdf or eps")),
             ("--dark", self.dark.is_some(), colours),
             ("--light", self.light.is_some(), colours),
+            ("--compression", named.compression.is_some(), (&[Png][..], "compression", "png")),
             ("--title", self.title.is_some(), (&[Svg][..], "title", "svg")),
             ("--logo", self.logo.is_some(), (&[Png, Svg][..], "logo", "png or svg")),
             ("--shape", named.shape.is_some(), shapes),

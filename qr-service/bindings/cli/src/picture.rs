@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ValueEnum;
 use qr_core::{
-    Color, Data, Ink, Modules, Palette, Print, Raster, Svg, TextStyle, write_ascii, write_eps,
-    write_palette_png, write_pbm, write_pdf, write_png, write_svg,
+    Color, Data, Ink, Modules, Print, Raster, Svg, TextStyle, write_ascii, write_eps, write_pbm,
+    write_pdf, write_svg,
 };
 use qr_options::artwork::{Artwork, LogoPixels};
-use qr_options::options::InkedModules;
-use qr_options::plan::{Content, Plan, SymbolPlan};
+use qr_options::options::{Compression, InkedModules};
+use qr_options::plan::{Colors, Content, Plan, SymbolPlan};
 use qr_options::symbol::{self, AnySymbol};
 
 use crate::definition::describe;
@@ -69,6 +69,7 @@ pub(crate) struct Picture {
     pub(crate) width_mm: f64,
     pub(crate) dark: Color,
     pub(crate) light: Color,
+    pub(crate) compression: Compression,
     pub(crate) title: Option<String>,
     /// `None` for the format's own.
     pub(crate) ink: Option<InkedModules>,
@@ -125,14 +126,8 @@ impl Picture {
         let (mut bytes, mut text) = (Vec::new(), String::new());
         match self.format {
             Format::Png => {
-                let palette = Palette { dark: self.dark, light: self.light };
-                let drawn = match symbol {
-                    // The service's bytes.
-                    AnySymbol::Qr(symbol) if self.is_plain() => {
-                        write_png(symbol, &raster, &mut bytes)
-                    }
-                    _ => write_palette_png(modules, &raster, &palette, &mut bytes),
-                };
+                let colors = Colors { dark: self.dark, light: self.light };
+                let drawn = symbol.write_png(&raster, colors, self.compression, &mut bytes);
                 drawn.with_context(|| self.fault_of_size())?;
             }
             Format::Svg => text = self.draw_svg(symbol, &raster),

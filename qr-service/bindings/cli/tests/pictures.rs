@@ -4,8 +4,10 @@
 
 mod support;
 
-use contract::decode::Pixels;
-use qr_core::{Level, Raster, generate};
+use judge::decode::Pixels;
+use qr_core::{
+    Color, Level, Palette, Raster, encode, generate, write_palette_png, write_shortest_png,
+};
 use support::{decode, pixels_of_half_blocks, pixels_of_svg, qr, qr_reading, written};
 
 const TEXTS: [&str; 5] = [
@@ -53,10 +55,16 @@ fn without_flags_it_writes_the_png_that_the_service_answers() {
 
 #[test]
 fn a_png_has_the_bytes_of_qr_core() {
+    let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
     let raster = Raster { size_px: 777, margin_modules: 2 };
-    let mut expected = Vec::new();
-    generate(TEXTS[3], Level::Q, &raster, &mut expected).unwrap();
-    assert!(draw(TEXTS[3], &["--size", "777", "--margin", "2", "--level", "q"]) == expected);
+    let symbol = encode(TEXTS[3], Level::Q).unwrap();
+    let (mut usual, mut shortest) = (Vec::new(), Vec::new());
+    write_palette_png(&symbol, &raster, &palette, &mut usual).unwrap();
+    write_shortest_png(&symbol, &raster, &palette, &mut shortest).unwrap();
+    let args = ["--size", "777", "--margin", "2", "--level", "q"];
+    assert!(draw(TEXTS[3], &args) == usual);
+    assert!(draw(TEXTS[3], &[&args[..], &["--compression", "smallest"]].concat()) == shortest);
+    assert!(shortest.len() < usual.len());
 }
 
 #[test]

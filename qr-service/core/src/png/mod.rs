@@ -17,10 +17,12 @@ mod rows;
 #[cfg(feature = "png-color")]
 mod search;
 #[cfg(feature = "png-color")]
+mod shortest;
+#[cfg(feature = "png-color")]
 mod ways;
 
 #[cfg(feature = "png-color")]
-pub use color::{Palette, write_palette_png};
+pub use color::{Palette, write_palette_png, write_shortest_png};
 use deflate::{Counts, Limits, LineCoder, MISSING_BYTES, Sink, Writer};
 use huffman::{Codes, Lengths};
 use prepared::CODES;

@@ -73,6 +73,8 @@ fn what_contradicts_itself_or_does_not_fit_is_refused_with_the_parameter() {
         ("json?text=a&margin=4", 400, "margin contradictory"),
         ("png?text=a&title=t", 400, "title contradictory"),
         ("svg?text=a&ink=dark", 400, "ink contradictory"),
+        ("svg?text=a&compression=fast", 400, "compression contradictory"),
+        ("png?text=a&compression=smallest&shape=dots", 400, "compression contradictory"),
         ("png?text=a&kind=micro&boost=true", 400, "boost contradictory"),
         ("png?text=a&kind=micro&eci=26", 400, "eci contradictory"),
         ("png?text=a&kind=micro&level=H", 400, "level not-allowed"),

@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use service_kit::testing::connect;
 
-use crate::support::{get, get_with, send, start};
+use crate::support::{get, get_with, of_png, send, start};
 
 #[test]
 fn every_format_is_chosen_by_extension_parameter_and_accept() {
@@ -50,6 +50,20 @@ fn every_format_is_chosen_by_extension_parameter_and_accept() {
     assert_eq!(get_with(service.addr, "/v1/qr?text=a", "accept: image/webp\r\n").status, 406);
     for path in ["/v1/qr.gif?text=a", "/v1/nothing", "/v1/qr.png/x", "/v1/qr."] {
         assert_eq!(get(service.addr, path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn the_smallest_png_has_the_same_pixels_in_fewer_bytes() {
+    let service = start(&[]);
+    for query in ["scale=1", "scale=16", "size=300", "scale=1&dark=036", "kind=rmqr&scale=1"] {
+        let fast = get(service.addr, &format!("/v1/qr.png?text=HELLO&{query}"));
+        let query = format!("{query}&compression=smallest");
+        let smallest = get(service.addr, &format!("/v1/qr.png?text=HELLO&{query}"));
+        assert_eq!(smallest.status, 200, "{}", smallest.text());
+        assert!(smallest.body.len() < fast.body.len(), "{query}");
+        assert!(of_png(&smallest.body).grey == of_png(&fast.body).grey, "{query}");
+        assert_ne!(smallest.header("etag"), fast.header("etag"));
     }
 }
 

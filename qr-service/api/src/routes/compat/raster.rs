@@ -5,6 +5,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::{ExtendedColorType, GenericImageView, ImageFormat, Rgb};
 use qr_core::{Color, Modules, Raster};
 
+use crate::options::Compression;
 use crate::picture::over_white;
 use crate::plan::Colors;
 use crate::symbol::AnySymbol;
@@ -65,7 +66,7 @@ pub(super) fn draw(
     match format {
         PixelFormat::Png => match of_core(modules, place) {
             Some(raster) => {
-                let written = symbol.write_png(&raster, colors, &mut out);
+                let written = symbol.write_png(&raster, colors, Compression::Fast, &mut out);
                 written.map_err(|error| error.to_string())?;
             }
             None => canvas.write_png(colors, &mut out).map_err(|error| error.to_string())?,

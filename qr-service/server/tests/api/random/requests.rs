@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::support::{LOGO, encode};
 
 /// Each parameter but `text`, `data` and `format`, its values, and how many of 256 requests have it.
-const VALUES: [(&str, u8, &[&str]); 24] = [
+const VALUES: [(&str, u8, &[&str]); 25] = [
     ("kind", 120, &["qr", "micro", "rmqr"]),
     ("level", 40, &["L", "M", "Q", "H"]),
     ("boost", 30, &["true", "false"]),
@@ -23,6 +23,7 @@ const VALUES: [(&str, u8, &[&str]); 24] = [
     ("margin", 30, &["0", "1", "4", "20"]),
     ("size", 20, &["21", "60", "200", "1001", "4096"]),
     ("scale", 20, &["1", "2", "3", "10"]),
+    ("compression", 20, &["fast", "smallest"]),
     ("width_mm", 20, &["5", "20.5", "40", "400"]),
     ("dark", 20, &["000", "036", "f00", "777", "0008", "26-35-126"]),
     ("light", 20, &["fff", "0000", "ffe", "999"]),
