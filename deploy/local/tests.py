@@ -2,7 +2,7 @@
 """Runs every test of the workspace, several programs at once: `make test`.
 
 Cargo runs one test program after the other, and most of them wait most of the time: for a step of a ramp, a
-timeout, a sample of Prometheus. Here two of those run at once, and beside them, with what processor time they
+timeout, a sample of Prometheus. Here three of those run at once, and beside them, with what processor time they
 leave, one of those that only compute. Each program's output is printed when it ends, and at last the time of each.
 
 A test that failed runs once more when nothing else does, and then counts: beside others it may have lost to them a
@@ -124,7 +124,7 @@ def main():
         sys.exit(f"tests.py names what is no test program: {', '.join(unknown)}")
     computing = worker(compute, niced=True)
     worker(alone).join()
-    for thread in [worker(others), worker(others), computing]:
+    for thread in [worker(others), worker(others), worker(others), computing]:
         thread.join()
     again = [(program, program.failed) for program in every if program.code != 0]
     for program, tests in again:
