@@ -338,6 +338,7 @@ fn costly_routes_are_limited_by_address_and_never_fall_back() {
         "/v1/qr.pdf?text=a",
         "/v1/qr?text=a&d%61rk=036",
         "/v1/qr.png?text=a&size=1000",
+        "/v1/qr?text=a&compression=smallest",
         "/v1/qr.svg?text=a&size=200",
         "/v1/create-qr-code/?data=a&color=f00",
         "/v1/create-qr-code/?data=a&size=1000x1000",
