@@ -2,7 +2,7 @@
 """Runs every test of the workspace, several programs at once: `make test`.
 
 Cargo runs one test program after the other, and most of them wait most of the time: for a step of a ramp, a
-timeout, a sample of Prometheus. Here three of those run at once, and beside them, with what processor time they
+timeout, a sample of Prometheus. Here two of those run at once, and beside them, with what processor time they
 leave, one of those that only compute. Each program's output is printed when it ends, and at last the time of each.
 
 A test that failed runs once more when nothing else does, and then counts: beside others it may have lost to them a
@@ -38,9 +38,9 @@ COMPUTE = {
     "qr-service/api",
     "qr-service/compat",
 }
-# Storms of requests with bounds for each, and faults that no client may notice: a side that has no processor is one
-# more fault. No other program that serves runs meanwhile.
-ALONE = {"loadtest/overload", "loadtest/chaos"}
+# Storms of requests with bounds for each, faults that no client may notice, and bodies of which every one has to be
+# compared: a side that has no processor is one more fault. No other program that serves runs meanwhile.
+ALONE = {"loadtest/overload", "loadtest/chaos", "stack/bodies"}
 # Minutes, in this order; begun late, they would end late.
 LONGEST = ["loadtest/chaos", "stack/minutes", "ramp/run", "stack/failures", "relay-service/nginx", "ramp/split"]
 LONGEST += ["qr-service/api", "loadtest/ladder"]
@@ -124,7 +124,7 @@ def main():
         sys.exit(f"tests.py names what is no test program: {', '.join(unknown)}")
     computing = worker(compute, niced=True)
     worker(alone).join()
-    for thread in [worker(others), worker(others), worker(others), computing]:
+    for thread in [worker(others), worker(others), computing]:
         thread.join()
     again = [(program, program.failed) for program in every if program.code != 0]
     for program, tests in again:
