@@ -48,8 +48,8 @@ export interface QrOptionsOfService {
    */
   scale?: number | null;
   /**
-   * How a `png` is compressed: `smallest` takes as few bytes as Zopfli, and some milliseconds. Not with shapes or
-   * a logo.
+   * How a `png` is compressed: `smallest` takes about as few bytes as Zopfli makes, and up to 0.2 s. Not with
+   * shapes or a logo.
    */
   compression?: 'fast' | 'smallest' | null;
   /** Width in millimetres with the quiet zone, for `pdf` and `eps`. */

@@ -64,8 +64,8 @@ options! {
         /// Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
         /// size by default and fills the room it gets.
         scale: u32 = integer(1, 195),
-        /// How a `png` is compressed: `smallest` takes as few bytes as Zopfli, and some milliseconds. Not with shapes or
-        /// a logo.
+        /// How a `png` is compressed: `smallest` takes about as few bytes as Zopfli makes, and up to 0.2 s. Not with
+        /// shapes or a logo.
         compression: Compression = one_of(Compression::NAMED).default("fast"),
         /// Width in millimetres with the quiet zone, for `pdf` and `eps`.
         width_mm: f64 = number(1.0, 1000.0).default("40"),
@@ -226,7 +226,7 @@ names! {
         /// In microseconds.
         #[default]
         Fast = "fast",
-        /// In as few bytes as are found in some milliseconds.
+        /// In as few bytes as are found in a fraction of a second.
         Smallest = "smallest",
     }
 }
