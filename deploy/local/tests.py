@@ -47,7 +47,7 @@ LONGEST += ["qr-service/api", "loadtest/ladder"]
 
 
 class Program:
-    """A test program, or all doc tests."""
+    """A test program, all doc tests, or what is built for a later one."""
 
     def __init__(self, name, command, folder):
         self.name, self.command, self.folder = name, command, folder
@@ -116,6 +116,9 @@ def main():
     programs = build()
     compute = deque(program for program in programs if is_in(COMPUTE, program))
     compute.append(Program("doc tests", [*CARGO, "--doc"], TOP))
+    # They run after this, and take longer to build than all else.
+    fuzz = [CARGO[0], "fuzz", "build", "--sanitizer", "none"]
+    compute.append(Program("building the fuzz targets", fuzz, TOP / "qr-service/core"))
     alone = deque(program for program in programs if is_in(ALONE, program))
     others = deque(program for program in programs if program not in compute and program not in alone)
     every = [*alone, *others, *compute]
