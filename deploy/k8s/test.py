@@ -23,7 +23,11 @@ from faults import CHANGES_OF_THE_SPLIT, FAULTS, clients_notice_no_scaling
 from helm import CHART
 from links import links_come_back_from_their_backup
 from load import Load
-from mistakes import MISTAKES_OF_THE_PROXY, a_wrong_port_keeps_the_old_pods_serving
+from mistakes import (
+    MISTAKES_IN_FILES,
+    a_split_that_ramp_did_not_write_keeps_the_old_pods_serving,
+    a_wrong_port_keeps_the_old_pods_serving,
+)
 from own_app import a_route_of_ones_own_passes_the_gates
 from pods import PROXY
 from policies import pods_connect_as_the_policies_say_and_in_no_other_way
@@ -275,9 +279,9 @@ MIDDLE = [
     ([clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work], [clients_notice_no_scaling]),
     the_runbooks_commands_work,
     runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus,
-    *MISTAKES_OF_THE_PROXY,
-    memory_stays_within_the_limits,
+    a_split_that_ramp_did_not_write_keeps_the_old_pods_serving,
     clients_notice_no_busy_log,
+    ([memory_stays_within_the_limits], [*MISTAKES_IN_FILES, a_second_apply_changes_nothing]),
 ]
 # Each leaves another kustomization than deploy/ behind, and needs none before it.
 OTHERS = [
@@ -294,7 +298,6 @@ CHECKS = [
     prometheus_has_the_requests_of_the_route,
     grafana_serves_the_provisioned_dashboard,
     *MIDDLE,
-    a_second_apply_changes_nothing,
     *OTHERS,
     # They delete what the others need.
     *CHART,

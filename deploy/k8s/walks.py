@@ -44,7 +44,8 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_on
 
 def clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work(cluster):
     took = {}
-    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, walk(cluster), walk(cluster, "relay"):
+    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, moved_back(cluster), moved_back(cluster, "relay"):
+        for_both(lambda route: begin(cluster, route))
         before = told(cluster, "relay")
         with refused(cluster, BINDINGS):
             time.sleep(60)
@@ -55,6 +56,7 @@ def clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work(c
         took["set_0"] = set_0(cluster)
         goes_on(cluster, before, elsewhere=False, route="relay")
         took["stop_by_kubectl"] = stop_by_kubectl(cluster, "relay")
+        for_both(lambda route: end(cluster, route))
     restarts = cluster.restarts()
     cluster.expect(not restarts, f"containers restarted: {restarts}")
     return f"{in_time(cluster, took)}; {load.summary}; {pairs.summary}"
