@@ -9,6 +9,9 @@ from cluster import Failed
 from pods import CLIENT, NAMESPACE, OHA, client
 
 CLIENTS = f"app={CLIENT}"
+# Requests a second of a Load where the old side answers most: it takes some 8 ms of a core for each, and the pods that
+# start meanwhile need one too.
+RATE_ON_OLD = 50
 
 
 class Client:

@@ -6,7 +6,7 @@ import subprocess
 
 from check import TOP
 from cluster import Failed
-from load import Load
+from load import RATE_ON_OLD, Load
 from pods import PROXY
 from ramp import ramp
 from walks import walk
@@ -36,7 +36,7 @@ def the_runbooks_commands_work(cluster):
     commands = sorted(different.values(), key=rank)
     failed = []
     mirror = cluster.ask(cluster.pods(PROXY)[0], 8081, "split/qrcode")["mirror_percent"]
-    with Load(cluster, kept=False) as load, walk(cluster):
+    with Load(cluster, RATE_ON_OLD, kept=False) as load, walk(cluster):
         for words in commands:
             problem = typed(cluster, words)
             if problem:

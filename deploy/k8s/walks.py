@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from load import Load
+from load import RATE_ON_OLD, Load
 from pods import NAMESPACE
 from ramp import ramp, set_share
 from relay import Pairs
@@ -22,7 +22,7 @@ BACK_WITHIN_SECONDS = 5
 
 
 def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_one_has_it(cluster):
-    with Load(cluster, kept=False) as load, walk(cluster):
+    with Load(cluster, RATE_ON_OLD, kept=False) as load, walk(cluster):
         for vanish in (deleted, killed, evicted, drained):
             before = told(cluster)
             vanish(cluster, pod_of_the_run(cluster))
@@ -44,7 +44,8 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_on
 
 def clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work(cluster):
     took = {}
-    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, moved_back(cluster), moved_back(cluster, "relay"):
+    load, pairs = Load(cluster, RATE_ON_OLD, kept=False), Pairs(cluster)
+    with load, pairs, moved_back(cluster), moved_back(cluster, "relay"):
         for_both(lambda route: begin(cluster, route))
         before = told(cluster, "relay")
         with refused(cluster, BINDINGS):
@@ -66,7 +67,8 @@ def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
     """Each of two runs goes back in its own way, at the same time."""
     took = {}
     ways = dict(zip(ROUTES, (set_0, stop_by_kubectl), strict=True))
-    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs, moved_back(cluster), moved_back(cluster, "relay"):
+    load, pairs = Load(cluster, RATE_ON_OLD, kept=False), Pairs(cluster)
+    with load, pairs, moved_back(cluster), moved_back(cluster, "relay"):
         for state in (None, deleted, killed, evicted, drained, doubled):
             name = state.__name__ if state else "in a hold"
             for_both(lambda route: begin(cluster, route))
@@ -92,7 +94,7 @@ def for_both(do):
 
 
 def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
-    with Load(cluster, kept=False) as load, walk(cluster):
+    with Load(cluster, RATE_ON_OLD, kept=False) as load, walk(cluster):
         cluster.kubectl("scale", "deployment/ramp", "--replicas=0")
         # After the route's lease, 30 s.
         cluster.wait_for("every proxy to stop the route", lambda: is_back(cluster))
