@@ -27,8 +27,8 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_on
             before = told(cluster)
             vanish(cluster, pod_of_the_run(cluster))
             goes_on(cluster, before)
+        cluster.wait_for("two pods of ramp", lambda: len(cluster.ready_pods(RAMP)) == 2)
         holder = told(cluster)["holder"]
-        scale(cluster, 2)
         # Longer than a process may be silent.
         deadline = time.monotonic() + 8
         while time.monotonic() < deadline:
@@ -38,7 +38,6 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_on
         before = told(cluster)
         killed(cluster, pod_of_the_run(cluster))
         goes_on(cluster, before)
-        scale(cluster, 1)
     return load.summary
 
 
@@ -69,7 +68,7 @@ def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
     ways = dict(zip(ROUTES, (set_0, stop_by_kubectl), strict=True))
     load, pairs = Load(cluster, RATE_ON_OLD, kept=False), Pairs(cluster)
     with load, pairs, moved_back(cluster), moved_back(cluster, "relay"):
-        for state in (None, deleted, killed, evicted, drained, doubled):
+        for state in (None, deleted, killed, evicted, drained, alone):
             name = state.__name__ if state else "in a hold"
             for_both(lambda route: begin(cluster, route))
             if state:
@@ -77,8 +76,8 @@ def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
             seconds = for_both(lambda route: ways[route](cluster, route))
             took |= {f"{ways[route].__name__} {name}": seconds[route] for route in ROUTES}
             for_both(lambda route: end(cluster, route))
-            if state is doubled:
-                scale(cluster, 1)
+            if state is alone:
+                scale(cluster, 2)
         # No word comes from ramp, and the proxies have not stopped the route by themselves yet.
         begin(cluster)
         with refused(cluster, BINDINGS[:1]):
@@ -98,7 +97,7 @@ def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
         cluster.kubectl("scale", "deployment/ramp", "--replicas=0")
         # After the route's lease, 30 s.
         cluster.wait_for("every proxy to stop the route", lambda: is_back(cluster))
-        cluster.kubectl("scale", "deployment/ramp", "--replicas=1")
+        cluster.kubectl("scale", "deployment/ramp", "--replicas=2")
     return load.summary
 
 
@@ -207,17 +206,18 @@ def evicted(cluster, pod):
 
 
 def drained(cluster, pod):
-    """Drains its node of ramp, as a test on one node can. For a moment no pod can start there."""
+    """Drains its node of this pod, as if the other one had a node of its own. For a moment no pod can start there."""
     node = cluster.get("pod", pod)["spec"]["nodeName"]
-    options = [f"--pod-selector={RAMP}", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"]
+    cluster.kubectl("label", "pod", pod, "drained=yes")
+    options = ["--pod-selector=drained=yes", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=60s"]
     cluster.kubectl("drain", node, *options)
     time.sleep(5)
     cluster.kubectl("uncordon", node)
 
 
-def doubled(cluster, _pod):
-    """A command meets the pod that has the run, or the other one."""
-    scale(cluster, 2)
+def alone(cluster, _pod):
+    """The other pod takes the run over, if it was not that one's."""
+    scale(cluster, 1)
 
 
 @contextmanager
