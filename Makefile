@@ -13,7 +13,6 @@ LIVE := npm --prefix dashboards/live --loglevel=error
 export PATH := $(PATH):/usr/sbin:/sbin
 STACK := target/plain/stack
 RAMP := target/plain/ramp
-TEST_STACK := target/debug/stack
 SETUP := deploy/local/setup.sh
 # A stack that is measured logs every request once, in nginx; on `make up` qr-service does so too.
 AS_ON_A_CLUSTER := QR_ACCESS_LOG=errors
@@ -119,22 +118,6 @@ test: ## every test of every part, the contract suite and the pages in Chromium 
 	export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 	$(MAKE) rungs
 	deploy/local/tests.py
-	# The live page waits for minutes of samples, and the legacy app for timeouts; what needs the processors takes them
-	# meanwhile.
-	$(TEST_STACK) with --split 50 --mirror 25 -- $(LIVE) run test:browser & live=$$!
-	$(NPM) test >target/legacy-node.txt 2>&1 & legacy=$$!
-	trap 'kill $$live $$legacy 2>/dev/null || true; wait $$live $$legacy || true' EXIT
-	nice $(MAKE) fuzz SECONDS=4
-	nice npm --prefix qr-service/bindings/node --loglevel=error test
-	nice qr-service/bindings/wasm/test.sh
-	nice $(MAKE) python PROFILE=dev
-	nice $(LIVE) test
-	wait $$legacy || { cat target/legacy-node.txt; exit 1; }
-	wait $$live
-	trap - EXIT
-	$(TEST_STACK) with -- $(NPM) run test:browser
-	QR_COMPAT=goqr,quickchart,google $(TEST_STACK) with -- sh -c 'node --test qr-service/api/clients/clients.test.js && \
-		node --test qr-service/api/page/browser.test.js'
 
 # A module is optimised as a whole, on one processor; the others are compiled beside it.
 rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm modules, the addon

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every test of the workspace, several programs at once: `make test`.
+"""Runs every test, several programs at once: `make test`.
 
 Cargo runs one test program after the other, and most of them wait most of the time: for a step of a ramp, a
 timeout, a sample of Prometheus. Here two of those run at once, and beside them, with what processor time they
@@ -38,16 +38,38 @@ COMPUTE = {
     "qr-service/api",
     "qr-service/compat",
 }
+# Those that are no program of Cargo: what computes, and what waits for samples and timeouts.
+NPM = ["npm", "--loglevel=error", "--prefix"]
+STACK = ["target/debug/stack", "with"]
+CLIENTS = "node --test qr-service/api/clients/clients.test.js && node --test qr-service/api/page/browser.test.js"
+COMPUTING = {
+    "doc tests": [*CARGO, "--doc"],
+    "fuzzing": ["make", "fuzz", "SECONDS=4"],
+    "bindings/node": [*NPM, "qr-service/bindings/node", "test"],
+    "bindings/wasm": ["qr-service/bindings/wasm/test.sh"],
+    "bindings/python": ["make", "python", "PROFILE=dev"],
+    "live page": [*NPM, "dashboards/live", "test"],
+}
+WAITING = {
+    "live page in a browser": [
+        *STACK, "--split", "50", "--mirror", "25", "--", *NPM, "dashboards/live", "run", "test:browser",
+    ],
+    "legacy-node": [*NPM, "legacy-node", "test"],
+    "legacy-node in a browser": [*STACK, "--", *NPM, "legacy-node", "run", "test:browser"],
+    "clients, and the playground in a browser": [
+        "env", "QR_COMPAT=goqr,quickchart,google", *STACK, "--", "sh", "-c", CLIENTS,
+    ],
+}
 # Storms of requests with bounds for each, faults that no client may notice, and bodies of which every one has to be
 # compared: a side that has no processor is one more fault. No other program that serves runs meanwhile.
 ALONE = {"loadtest/overload", "loadtest/chaos", "stack/bodies"}
 # Minutes, in this order; begun late, they would end late.
-LONGEST = ["loadtest/chaos", "stack/minutes", "ramp/run", "stack/failures", "relay-service/nginx", "ramp/split"]
-LONGEST += ["qr-service/api", "loadtest/ladder"]
+LONGEST = ["loadtest/chaos", "live page in a browser", "stack/minutes", "ramp/run", "stack/failures"]
+LONGEST += ["relay-service/nginx", "ramp/split", "qr-service/api", "loadtest/ladder"]
 
 
 class Program:
-    """A test program, all doc tests, or what is built for a later one."""
+    """A test program."""
 
     def __init__(self, name, command, folder):
         self.name, self.command, self.folder = name, command, folder
@@ -74,7 +96,7 @@ class Program:
 
 
 def build():
-    """Builds all test programs and returns them, the longest first."""
+    """Builds the workspace's test programs, and returns them and the others, the longest first."""
     command = [*CARGO, "--no-run", "--message-format=json-render-diagnostics"]
     built = subprocess.run(command, check=False, cwd=TOP, stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
@@ -88,6 +110,7 @@ def build():
             kind, target = message["target"]["kind"][0], message["target"]["name"]
             name = f"{package}/{target}" if kind == "test" else f"{package}/unit tests of {kind} {target}"
             programs.append(Program(name, [message["executable"]], folder))
+    programs += [Program(name, command, TOP) for name, command in (COMPUTING | WAITING).items()]
     rank = {name: place for place, name in enumerate(LONGEST)}
     return sorted(programs, key=lambda program: rank.get(program.name, len(rank)))
 
@@ -114,11 +137,7 @@ def worker(programs, niced=False):
 
 def main():
     programs = build()
-    compute = deque(program for program in programs if is_in(COMPUTE, program))
-    compute.append(Program("doc tests", [*CARGO, "--doc"], TOP))
-    # They run after this, and take longer to build than all else.
-    fuzz = [CARGO[0], "fuzz", "build", "--sanitizer", "none"]
-    compute.append(Program("building the fuzz targets", fuzz, TOP / "qr-service/core"))
+    compute = deque(program for program in programs if is_in(COMPUTE | COMPUTING.keys(), program))
     alone = deque(program for program in programs if is_in(ALONE, program))
     others = deque(program for program in programs if program not in compute and program not in alone)
     every = [*alone, *others, *compute]
