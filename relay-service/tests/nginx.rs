@@ -132,6 +132,34 @@ fn a_home_goes_by_what_another_one_gave_while_a_side_let_it_wait() {
     });
 }
 
+/// nginx waits 5 s for a home, and then asks the other one, which may say something else.
+#[test]
+fn a_side_that_hangs_holds_up_many_keys_no_longer_than_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (Legacy::start(), relay_service(&[]));
+    let admins = free_addresses(2).unwrap();
+    let all = folder.path().join("all");
+    std::fs::write(&all, "100").unwrap();
+    let home = home(&all, (&old, &new), (admins[0], admins[1]), &[]);
+    new.signal("STOP");
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..100)
+            .map(|i| {
+                scope.spawn({
+                    let home = &home;
+                    move || side(home, &i.to_string())
+                })
+            })
+            .collect();
+        for asked in asked {
+            assert_eq!(asked.join().unwrap(), "old");
+        }
+    });
+    assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
+    new.signal("CONT");
+}
+
 /// The side that a home gives for a key.
 fn side(home: &Service, key: &str) -> String {
     let request = format!("GET / HTTP/1.1\r\nx-key: /p/{key}\r\nconnection: close\r\n\r\n");

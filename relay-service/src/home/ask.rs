@@ -16,7 +16,7 @@ use super::homes::{Answer, Side};
 /// A side that does not answer in this time serves nobody.
 const LIMIT: Duration = Duration::from_secs(2);
 /// Questions under way at once: an admin listener takes 64 connections.
-static PLACES: Semaphore = Semaphore::const_new(16);
+const PLACES: usize = 16;
 
 /// A side that hangs must not hold up a stop of the route.
 const LIMIT_WHILE_STOPPED: Duration = Duration::from_millis(300);
@@ -25,19 +25,35 @@ const LIMIT_WHILE_STOPPED: Duration = Duration::from_millis(300);
 const LIMIT_OF_HOMES: Duration = Duration::from_millis(300);
 static PLACES_OF_HOMES: Semaphore = Semaphore::const_new(16);
 
-/// Asks the new side while the route is stopped: only a key that it surely holds stays with it.
-pub(super) async fn holds_while_stopped(admin: SocketAddr, key: &str) -> bool {
-    timeout(LIMIT_WHILE_STOPPED, ask(admin, key)).await == Ok(Answer::Held)
+/// A side's admin listener.
+pub(super) struct Listener {
+    admin: SocketAddr,
+    places: Semaphore,
 }
 
-/// Asks the side whose admin listener is at `admin`.
-pub(super) async fn ask(admin: SocketAddr, key: &str) -> Answer {
-    // Never closed, so there is always a place in the end.
-    let _place = PLACES.acquire().await;
-    match timeout(LIMIT, status(admin, key)).await {
-        Ok(Ok(status)) if status == *b"204" => Answer::Held,
-        Ok(Ok(status)) if status == *b"404" => Answer::Free,
-        _ => Answer::Away,
+impl Listener {
+    pub(super) fn new(admin: SocketAddr) -> Self {
+        Listener { admin, places: Semaphore::new(PLACES) }
+    }
+
+    /// Asks while the route is stopped: only a key that the side surely holds stays with it.
+    pub(super) async fn holds_while_stopped(&self, key: &str) -> bool {
+        timeout(LIMIT_WHILE_STOPPED, self.ask(key)).await == Ok(Answer::Held)
+    }
+
+    /// Asks the side. The wait for a place counts too: if the side hangs, many keys wait no longer than one, and nginx,
+    /// which after 5 s asks another home, hears this one.
+    pub(super) async fn ask(&self, key: &str) -> Answer {
+        let answer = timeout(LIMIT, async {
+            // Never closed, so there is always a place in the end.
+            let _place = self.places.acquire().await;
+            status(self.admin, key).await
+        });
+        match answer.await {
+            Ok(Ok(status)) if status == *b"204" => Answer::Held,
+            Ok(Ok(status)) if status == *b"404" => Answer::Free,
+            _ => Answer::Away,
+        }
     }
 }
 

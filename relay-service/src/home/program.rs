@@ -25,7 +25,7 @@ use service_kit::{Admin, Listeners, Serving, Timeouts, serve, shutdown_signal, t
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::ask::{ask, given, holds_while_stopped};
+use super::ask::{Listener, given};
 use super::homes::{Answers, Homes, Side, Wish};
 use super::share::{self, InForce};
 use super::stranded::{self, Counters};
@@ -124,8 +124,8 @@ fn without_own(all: Vec<Other>, admin: SocketAddr) -> Vec<SocketAddr> {
 struct Home {
     homes: Mutex<Homes>,
     in_force: watch::Receiver<InForce>,
-    old: SocketAddr,
-    new: SocketAddr,
+    old: Listener,
+    new: Listener,
     others: Vec<SocketAddr>,
     asked: Counter,
     leases: Gauge,
@@ -178,8 +178,8 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
     let home = Arc::new(Home {
         homes: Mutex::default(),
         in_force: in_force.clone(),
-        old: arguments.old_admin_addr,
-        new: arguments.new_admin_addr,
+        old: Listener::new(arguments.old_admin_addr),
+        new: Listener::new(arguments.new_admin_addr),
         others: without_own(arguments.others, admin_addr),
         asked,
         leases,
@@ -246,7 +246,7 @@ impl Home {
         if let Some(side) = self.homes().leased(key, Instant::now()) {
             return side;
         }
-        let (old, new) = tokio::join!(ask(self.old, key), ask(self.new, key));
+        let (old, new) = tokio::join!(self.old.ask(key), self.new.ask(key));
         // Last: a side that goes away may take its time to say so, and meanwhile another home decides.
         let given = given(&self.others, key).await;
         let share = self.in_force.borrow().share;
@@ -260,7 +260,7 @@ impl Home {
         if let Some(side) = leased {
             return side;
         }
-        if holds_while_stopped(self.new, key).await {
+        if self.new.holds_while_stopped(key).await {
             return Side::New;
         }
         given(&self.others, key).await.unwrap_or(Side::Old)
