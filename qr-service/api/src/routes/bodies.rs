@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::fault::{Fault, Refusal};
-use crate::logo::MAX_LOGO_BYTES;
+use crate::logo;
 use crate::options::Logo;
 use crate::parameters::{MAX_PARAMETERS, Schema, read_json, read_pairs};
 
@@ -21,7 +21,7 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest JSON body without a logo: data of the largest symbol in Base64, escaped, six times over.
 const SHORT_BYTES: usize = 65_536;
 /// The longest body of options: a logo in Base64 beside these.
-pub(super) const MAX_OPTIONS_BYTES: usize = MAX_LOGO_BYTES / 3 * 4 + SHORT_BYTES;
+pub(super) const MAX_OPTIONS_BYTES: usize = logo::MAX_BYTES / 3 * 4 + SHORT_BYTES;
 /// Places for long bodies that are being received, 3.5 MB in all, and the longest wait for one.
 static LONG_BODIES: Semaphore = Semaphore::const_new(8);
 const MAX_WAIT: Duration = Duration::from_secs(5);

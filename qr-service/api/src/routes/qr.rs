@@ -22,7 +22,7 @@ use crate::described::Described;
 use crate::fault::{Code, Fault, Problem, Refusal};
 use crate::head::Head;
 use crate::headers::{accept_of, accepted, disposition, tag};
-use crate::logo::Logo;
+use crate::logo;
 use crate::options::{Compression, Format, Options};
 use crate::parameters::{Schema, read_query};
 use crate::picture::{SymbolData, draw};
@@ -248,7 +248,7 @@ pub(super) fn remake_here(plan: &Plan) -> Result<Made, Refusal> {
 
 fn make_picture(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
     let refuse = |fault| Refusal::Unprocessable(vec![fault]);
-    let logo = plan.look.logo.as_ref().map(|logo| Logo::decode(&logo.file)).transpose();
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;
     let encoded = encode(plan).map_err(refuse)?;
     let art = Artwork::of(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));

@@ -15,7 +15,7 @@ use qr_options::symbol::{self, AnySymbol};
 
 use crate::definition::describe;
 use crate::encoding::Encoding;
-use crate::logo::Logo;
+use crate::logo;
 use crate::{half_blocks, svg};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -93,7 +93,7 @@ impl Picture {
 
     /// Draws what flags of the definition ask for.
     fn draw_plan(&self, plan: &Plan, data: Data<'_>) -> anyhow::Result<Vec<Vec<u8>>> {
-        let logo = self.logo.as_deref().map(Logo::read).transpose()?;
+        let logo = self.logo.as_deref().map(logo::read).transpose()?;
         let mut plan = plan.clone();
         plan.content = match data {
             Data::Text(text) => Content::Text(text.to_owned()),

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "shapes")]
 mod file;
+#[cfg(feature = "image")]
+mod image;
 mod pixels;
 mod place;
 mod vector;
@@ -27,7 +29,7 @@ const DOT: f64 = 1.0;
 /// Modules a side of a finder pattern.
 const FINDER: usize = 7;
 
-/// The pixels of a logo. Who calls this crate decodes and scales them.
+/// The pixels of a logo. Who calls this crate decodes them.
 pub trait LogoPixels {
     /// Width and height.
     fn size(&self) -> (u32, u32);
@@ -130,7 +132,7 @@ impl<'a> Artwork<'a> {
 }
 
 /// `color` over `below`, by its opacity.
-fn over(color: Color, below: Color) -> Color {
+pub fn over(color: Color, below: Color) -> Color {
     let alpha = u32::from(color.alpha);
     let rest = u32::from(below.alpha) * (255 - alpha) / 255;
     let sum = alpha + rest;

@@ -5,7 +5,7 @@ use qr_core::{Color, Print, Svg, write_eps, write_svg};
 use super::raster::{self, PixelFormat, Place};
 use crate::artwork::{Artwork, LogoPixels};
 use crate::fault::Fault;
-use crate::logo::Logo;
+use crate::logo;
 use crate::options::{FinderShape, Format, Options};
 use crate::picture;
 use crate::plan::{Colors, Plan};
@@ -18,8 +18,8 @@ pub(super) use crate::options::MAX_SIZE_PX;
 /// A point of PostScript in millimetres.
 const POINT_MM: f64 = 25.4 / 72.0;
 
-/// The most pixels a side of a JPEG with shapes or colours of its own, which takes 7 MB before it is compressed.
-const MOST_STYLED_JPEG_PX: u32 = 1000;
+/// The most pixels a side of a JPEG with shapes, colours of its own or a caption, which takes 7 MB before it is compressed.
+const MOST_STYLED_JPEG_PX: i64 = 1000;
 
 /// Puts a symbol of so many modules a side into a picture.
 type Layout = Box<dyn Fn(u32) -> Result<Place, Wrong> + Send>;
@@ -175,24 +175,39 @@ fn draw_styled(
         Picture::Svg { width, margin } => (Format::Svg, *width, Some(margin(modules)?)),
         Picture::Eps { .. } => return Err(Wrong::new("format", "EPS has squares only")),
     };
-    if matches!(picture, Picture::Pixels(PixelFormat::Jpeg | PixelFormat::Gif, _))
-        && size > Some(MOST_STYLED_JPEG_PX)
-    {
-        let detail = format!("with styles a JPEG has at most {MOST_STYLED_JPEG_PX}; use png");
-        return Err(Wrong::new("size", detail));
+    if let Picture::Pixels(format, _) = picture {
+        check_styled(*format, size.unwrap_or(0).into())?;
     }
     let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
     (plan.look.finder_cores, plan.look.finder_color) = (finders.cores, finders.color);
-    let logo = plan.look.logo.as_ref().map(|logo| Logo::decode(&logo.file)).transpose()?;
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose()?;
     let art = Artwork::of(&plan, encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
     let drawn = picture::draw(&plan, encoded, art.as_ref())?;
     verify::check(&plan, encoded, art.as_ref())?;
     match picture {
-        Picture::Pixels(format, _) => {
-            raster::converted(drawn, *format).map_err(|error| Wrong::new("format", error))
-        }
+        Picture::Pixels(format, _) => converted(drawn, *format),
         _ => Ok(drawn),
     }
+}
+
+/// Whether a picture of `size` pixels a side that [`converted`] has to convert takes not too much memory.
+///
+/// # Errors
+/// That it takes too much.
+pub(super) fn check_styled(format: PixelFormat, size: i64) -> Result<(), Wrong> {
+    if format != PixelFormat::Png && size > MOST_STYLED_JPEG_PX {
+        let detail = format!("with styles a JPEG has at most {MOST_STYLED_JPEG_PX}; use png");
+        return Err(Wrong::new("size", detail));
+    }
+    Ok(())
+}
+
+/// A PNG in another format.
+///
+/// # Errors
+/// A defect of an encoder.
+pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, Wrong> {
+    raster::converted(png, format).map_err(|error| Wrong::new("format", error))
 }
 
 fn check(plan: &Plan, encoded: &Encoded) -> Result<(), Wrong> {

@@ -14,6 +14,7 @@
 
 mod asked;
 mod batch;
+mod caption;
 mod drawing;
 mod google;
 mod goqr;

@@ -13,12 +13,16 @@ use serde_json::{Map, Value};
 use super::super::Api;
 use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
 use super::asked::{Asked, Plus, base64, text};
-use super::drawing::{Finders, MAX_SIZE_PX, Picture, Wrong, draw_with};
+use super::caption::Caption;
+use super::drawing::{
+    Finders, MAX_SIZE_PX, Picture, Wrong, check_styled, converted, draw_with, symbol,
+};
 use super::looks::{read_center_image, read_styles};
 use super::raster::{PixelFormat, Place, cross};
 use super::{Client, with_body};
 use crate::fault::Refusal;
 use crate::options::{Ink, LevelName, Mode, Options};
+use crate::plan::Colors;
 
 /// Our parameters, and theirs.
 const NAMES: [(&str, &str); 8] = [
@@ -94,7 +98,7 @@ pub(super) fn drawn(asked: &Asked) -> Result<(&'static str, Vec<u8>), Wrong> {
     if asked.first("format") == Some(b"base64") {
         return Ok(("text/plain; charset=utf-8", base64(&picture).into_bytes()));
     }
-    Ok((code.picture.content_type(), picture))
+    Ok((code.content_type(), picture))
 }
 
 /// Inserts a header unless its value is empty or none.
@@ -152,13 +156,38 @@ pub(super) struct Code {
     options: Options,
     finders: Finders,
     picture: Picture,
+    /// What is drawn below the picture, which is a PNG then, and the format that this becomes.
+    caption: Option<(Caption, PixelFormat)>,
 }
 
 impl Code {
+    fn content_type(&self) -> &'static str {
+        let with_caption = self.caption.as_ref().map(|(_, format)| format.content_type());
+        with_caption.unwrap_or_else(|| self.picture.content_type())
+    }
+
     /// # Errors
     /// Why there is no such picture, or nobody could read it.
     pub(super) fn draw(&self) -> Result<Vec<u8>, Wrong> {
-        draw_with(&self.options, self.finders, &self.picture)
+        let drawn = draw_with(&self.options, self.finders, &self.picture)?;
+        match &self.caption {
+            Some((caption, format)) => {
+                let light = self.options.light.map_or(Colors::PLAIN.light, |ink| ink.0);
+                let quiet_px = self.missing_quiet_zone_px()?;
+                converted(caption.below(&drawn, light, quiet_px)?, *format)
+            }
+            None => Ok(drawn),
+        }
+    }
+
+    /// Pixels that the margin lacks to be the standard's quiet zone.
+    fn missing_quiet_zone_px(&self) -> Result<u32, Wrong> {
+        let modules = symbol(&self.options)?.symbol.modules().width() as u32;
+        let scale = match &self.picture {
+            Picture::Pixels(_, layout) => layout(modules)?.scale,
+            _ => 0,
+        };
+        Ok(4_u32.saturating_sub(self.options.margin.unwrap_or(4)) * scale)
     }
 }
 
@@ -166,10 +195,6 @@ pub(super) fn read(asked: &Asked) -> Result<Code, Wrong> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty());
     let value = of("text").ok_or_else(|| Wrong::new("text", "You are missing variable `text`"))?;
     let value = std::str::from_utf8(value).map_err(|_| Wrong::new("text", "URI malformed"))?;
-    // The code without it would look right and lack something.
-    if of("caption").is_some() {
-        return Err(Wrong::new("caption", "no text is drawn here; set it below the picture"));
-    }
     let ink = |name: &str| {
         let ink = of(name).map(|value| text(value).parse().map(Ink));
         ink.transpose().map_err(|_| Wrong::new(name, "use 3, 4, 6 or 8 hexadecimal digits"))
@@ -199,18 +224,30 @@ pub(super) fn read(asked: &Asked) -> Result<Code, Wrong> {
     options.margin = Some(margin);
     let finders = read_styles(asked, &mut options)?;
     read_center_image(asked, size, margin, &mut options)?;
-    Ok(Code { options, finders, picture: picture(of("format").map(text), size, margin) })
+    let pixels = match of("format") {
+        Some(b"svg") => None,
+        Some(b"jpg" | b"jpeg") => Some(PixelFormat::Jpeg),
+        _ => Some(PixelFormat::Png),
+    };
+    let caption = match Caption::read(asked)? {
+        Some(caption) => {
+            // The code without it would look right and lack something.
+            let format = pixels.ok_or_else(|| Wrong::new("caption", "use png or jpg, not svg"))?;
+            check_styled(format, size)?;
+            Some((caption, format))
+        }
+        None => None,
+    };
+    let pixels = caption.as_ref().map_or(pixels, |_| Some(PixelFormat::Png));
+    Ok(Code { options, finders, picture: picture(pixels, size, margin), caption })
 }
 
-fn picture(format: Option<&str>, size: i64, margin: u32) -> Picture {
+/// `pixels` is `None` for an SVG.
+fn picture(pixels: Option<PixelFormat>, size: i64, margin: u32) -> Picture {
     // npm's qrcode takes no width below that of the smallest symbol.
     let width = u32::try_from(size).ok().filter(|size| *size >= 21);
-    let pixels = match format {
-        Some("svg") => {
-            return Picture::Svg { width, margin: Box::new(move |_| Ok(margin)) };
-        }
-        Some("jpg" | "jpeg") => PixelFormat::Jpeg,
-        _ => PixelFormat::Png,
+    let Some(pixels) = pixels else {
+        return Picture::Svg { width, margin: Box::new(move |_| Ok(margin)) };
     };
     let layout = move |modules: u32| {
         let needed = modules + 2 * margin;
