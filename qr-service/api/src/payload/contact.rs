@@ -8,6 +8,7 @@ use crate::fault::{Code, Fault};
 
 /// A contact. One of the names is required.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.com"}))]
 pub(super) struct Vcard {
     /// First names.
     #[schema(min_length = 1, max_length = 100)]

@@ -49,6 +49,24 @@ fn every_payload_arrives_as_its_text() {
 }
 
 #[test]
+fn a_payload_that_requires_no_field_has_an_example_for_the_viewer() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let mut examples = 0;
+    for (name, schema) in schemas.iter().filter(|(name, _)| !name.ends_with("_form")) {
+        let Some(kind) = name.strip_prefix("Payload_") else { continue };
+        if schema["required"].as_array().is_none_or(Vec::is_empty) {
+            let path = format!("/v1/payload/{kind}.png");
+            let answer = post_json(service.addr, &path, &schema["example"]);
+            assert_eq!(answer.status, 200, "{kind}: {}", answer.text());
+            examples += 1;
+        }
+    }
+    assert!(examples > 0);
+}
+
+#[test]
 fn fields_and_options_are_checked_together() {
     let service = start(&[]);
     let geo = json!({"latitude": 91, "level": "X", "text": "a", "nothing": 1});
