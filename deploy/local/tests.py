@@ -3,7 +3,8 @@
 
 Cargo runs one test program after the other, and most of them wait most of the time: for a step of a ramp, a
 timeout, a sample of Prometheus. Here two of those run at once, and beside them, with what processor time they
-leave, one of those that only compute. Each program's output is printed when it ends, and at last the time of each.
+leave, one of those that only compute; in the end three of these. Each program's output is printed when it ends, and at
+last the time of each.
 
 A test that failed runs once more when nothing else does, and then counts: beside others it may have lost to them a
 bound of time. The end of the output names what passed only alone.
@@ -65,7 +66,7 @@ WAITING = {
 ALONE = {"loadtest/overload", "loadtest/chaos", "stack/bodies"}
 # Minutes, in this order; begun late, they would end late.
 LONGEST = ["loadtest/chaos", "live page in a browser", "stack/minutes", "ramp/run", "stack/failures"]
-LONGEST += ["relay-service/nginx", "ramp/split", "qr-service/api", "loadtest/ladder"]
+LONGEST += ["relay-service/nginx", "ramp/split", "fuzzing", "doc tests", "qr-service/api", "loadtest/ladder"]
 
 
 class Program:
@@ -119,16 +120,17 @@ def is_in(names, program):
     return program.name in names or program.name.partition("/")[0] in names
 
 
-def worker(programs, niced=False):
-    """Starts a thread that runs programs until none is left."""
+def worker(*queues, niced=False):
+    """Starts a thread that runs the programs of one queue after the other until none is left."""
 
     def run():
-        while programs:
-            try:
-                program = programs.popleft()
-            except IndexError:
-                return
-            program.run(niced)
+        for programs in queues:
+            while programs:
+                try:
+                    program = programs.popleft()
+                except IndexError:
+                    break
+                program.run(niced)
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -146,7 +148,7 @@ def main():
         sys.exit(f"tests.py names what is no test program: {', '.join(unknown)}")
     computing = worker(compute, niced=True)
     worker(alone).join()
-    for thread in [worker(others), worker(others), computing]:
+    for thread in [worker(others, compute), worker(others, compute), computing]:
         thread.join()
     again = [(program, program.failed) for program in every if program.code != 0]
     for program, tests in again:
