@@ -340,8 +340,8 @@ fn a_code_with_a_caption_can_be_read_in_every_style() {
         "dotStyle=dot&finderStyle=circle&finderColor=900",
         "format=jpg",
         "format=jpeg&dotStyle=rounded&margin=2",
-        "size=3000&captionFontSize=200",
-        "size=1000&format=jpg&captionFontSize=100",
+        "size=600&captionFontSize=80",
+        "size=500&format=jpg&captionFontSize=100",
         "ecLevel=H&size=60&captionFontSize=7",
     ] {
         // The first size counts.
