@@ -4,6 +4,7 @@
 #![cfg(feature = "api")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod captions;
 mod clients;
 mod google;
 mod goqr;
