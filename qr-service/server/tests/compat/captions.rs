@@ -62,6 +62,10 @@ fn a_caption_is_drawn_below_the_code() {
         ["one", "one%0Atwo", "one%0A%0Atwo", "These%20words%20fill%20more%20than%20one%20line"];
     assert_eq!(counts.map(lines), [1.0, 2.0, 3.0, 2.0]);
 
+    // Four modules of 14 pixels are free between code and words, if the margin is not.
+    let (rows, ..) = words_below(&qr(service.addr, "text=hello&size=300&margin=0&caption=Hi"), 300);
+    assert!(rows[0] >= 300 + 4 * 14, "{rows:?}");
+
     let colored =
         "caption=Below&captionFontSize=24&captionFontColor=rebeccapurple&light=ffe&dark=036";
     let (_, colors, _) = words_below(&qr(service.addr, &format!("text=hello&{colored}")), 150);
