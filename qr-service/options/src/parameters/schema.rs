@@ -1,56 +1,18 @@
-//! Reads the parameters of a query or a JSON object into a struct, and lists every fault at once.
-//!
-//! A schema says which parameters there are, with their types, limits and values. OpenAPI is made from the
-//! same schema, so what it says is what is checked.
+//! Which parameters a struct has, with their types, limits and values, and the struct from their values.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, MapAccess};
 use serde_json::{Map, Value};
 
+use super::{Right, pairs_of, split_pair};
 use crate::fault::{Code, Fault};
-
-/// The most parameters of a request: several times as many as there are.
-pub const MAX_PARAMETERS: usize = 100;
-/// Characters of an unknown name that a fault repeats.
-const MAX_NAME: usize = 40;
-
-/// Names that other services have, and ours.
-const ALIASES: [(&str, &str); 27] = [
-    ("bg", "light"),
-    ("bgcolor", "light"),
-    ("background", "light"),
-    ("border", "margin"),
-    ("chl", "text"),
-    ("chld", "level and margin"),
-    ("chs", "size"),
-    ("color", "dark"),
-    ("content", "text"),
-    ("data-uri", "data"),
-    ("download", "filename"),
-    ("ec", "level"),
-    ("ecc", "level"),
-    ("ecl", "level"),
-    ("eclevel", "level"),
-    ("errorcorrection", "level"),
-    ("errorcorrectionlevel", "level"),
-    ("fg", "dark"),
-    ("foreground", "dark"),
-    ("message", "text"),
-    ("output", "format"),
-    ("px", "size"),
-    ("qzone", "margin"),
-    ("quietzone", "margin"),
-    ("type", "format"),
-    ("version", "version_min and version_max"),
-    ("width", "size or width_mm"),
-];
 
 /// The parameters of one struct, with their limits.
 pub struct Schema {
-    parameters: BTreeMap<String, Parameter>,
+    pub(super) parameters: BTreeMap<String, Parameter>,
     required: Vec<String>,
 }
 
@@ -64,7 +26,7 @@ enum Type {
     Nested,
 }
 
-struct Parameter {
+pub(super) struct Parameter {
     of: Type,
     /// Of a number its value, of a text its length in characters.
     minimum: Option<f64>,
@@ -171,7 +133,7 @@ impl Schema {
     }
 
     /// A whole number that JSON has with a point, as Python writes `8.0`: JSON Schema's integers include it.
-    fn json_value(&self, name: &str, value: Value) -> Value {
+    pub(super) fn json_value(&self, name: &str, value: Value) -> Value {
         let is_integer = self.parameters.get(name).is_some_and(|it| it.of == Type::Integer);
         match value.as_f64() {
             // Each of these is a number of its own, and all limits are below them.
@@ -227,7 +189,7 @@ impl Parameter {
     }
 
     /// Turns a value of a query into one of JSON, by the parameter's type. What is no number stays text.
-    fn query_value(&self, text: Cow<'_, str>) -> Value {
+    pub(super) fn query_value(&self, text: Cow<'_, str>) -> Value {
         let value = match self.of {
             Type::Integer => text.parse::<i64>().ok().map(Value::from),
             Type::Number => text.parse::<f64>().ok().map(Value::from),
@@ -237,7 +199,7 @@ impl Parameter {
         value.unwrap_or_else(|| Value::String(text.into_owned()))
     }
 
-    fn check(&self, name: &str, value: &Value) -> Result<(), Fault> {
+    pub(super) fn check(&self, name: &str, value: &Value) -> Result<(), Fault> {
         let malformed = |what: &str| Err(Fault::new(name, Code::Malformed, format!("use {what}")));
         let measure = match (self.of, value) {
             (Type::Integer, Value::Number(number)) if number.is_i64() || number.is_u64() => {
@@ -280,226 +242,4 @@ impl Parameter {
         let (minimum, maximum) = (self.minimum, self.maximum);
         Fault { minimum, maximum, ..Fault::new(name, Code::OutOfRange, detail) }
     }
-}
-
-/// The parts of a query that have a name or a value.
-fn pairs_of(query: &str) -> impl Iterator<Item = &str> {
-    query.split('&').filter(|pair| !pair.is_empty())
-}
-
-/// Reads a query: `+` is a space. `schemas` say which parameters there are. Faults are added for names
-/// that are unknown or repeated, and for values that are not UTF-8; those values are left out.
-pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> Map<String, Value> {
-    let mut values = Map::new();
-    if pairs_of(query).count() > MAX_PARAMETERS {
-        let detail = format!("a request has at most {MAX_PARAMETERS} parameters");
-        faults.push(Fault::new("query", Code::OutOfRange, detail).at_most(MAX_PARAMETERS as u32));
-        return values;
-    }
-    for (name, value) in pairs_of(query).map(split_pair) {
-        match decode(name) {
-            Some(name) => add_pair(&mut values, name, decode(value), schemas, faults),
-            None => {
-                let detail = "a name is not percent-encoded UTF-8";
-                faults.push(Fault::new("query", Code::Malformed, detail));
-            }
-        }
-    }
-    values
-}
-
-fn split_pair(pair: &str) -> (&str, &str) {
-    pair.split_once('=').unwrap_or((pair, ""))
-}
-
-/// The parameters of a query while all are right; else an error, which says nothing. serde refuses repeated ones, so
-/// there are no more than a struct has.
-struct Right<'a, I> {
-    pairs: I,
-    schema: &'a Schema,
-    /// Of the name that was read last.
-    value: Value,
-}
-
-impl<'q, 'de, I: Iterator<Item = (&'q str, &'q str)>> MapAccess<'de> for Right<'_, I> {
-    type Error = serde_json::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Self::Error> {
-        let Some((name, value)) = self.pairs.next() else { return Ok(None) };
-        let wrong = || Self::Error::custom("");
-        let (name, value) = decode(name).zip(decode(value)).ok_or_else(wrong)?;
-        let parameter = self.schema.parameters.get(&*name).ok_or_else(wrong)?;
-        self.value = parameter.query_value(value);
-        parameter.check(&name, &self.value).map_err(|_| wrong())?;
-        seed.deserialize(name.into_deserializer()).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(
-        &mut self,
-        seed: V,
-    ) -> Result<V::Value, Self::Error> {
-        seed.deserialize(self.value.take())
-    }
-}
-
-/// Reads the fields of a form, or a row of a table with the names of its columns, as a query's.
-pub fn read_pairs(
-    pairs: Vec<(String, String)>,
-    schemas: &[&Schema],
-    faults: &mut Vec<Fault>,
-) -> Map<String, Value> {
-    let mut values = Map::new();
-    for (name, value) in pairs {
-        let (name, value) = (Cow::Owned(name), Some(Cow::Owned(value)));
-        add_pair(&mut values, name, value, schemas, faults);
-    }
-    values
-}
-
-/// Adds a parameter whose value is text; `None` could not be decoded.
-fn add_pair(
-    values: &mut Map<String, Value>,
-    name: Cow<'_, str>,
-    value: Option<Cow<'_, str>>,
-    schemas: &[&Schema],
-    faults: &mut Vec<Fault>,
-) {
-    let Some(parameter) = schemas.iter().find_map(|schema| schema.parameters.get(&*name)) else {
-        let fault = unknown(&name, schemas);
-        faults.push(match fault.suggestion {
-            None => fault.suggest("a text with & or # in it must be percent-encoded"),
-            Some(_) => fault,
-        });
-        return;
-    };
-    if values.contains_key(&*name) {
-        // One fault, however often it is repeated.
-        if !faults.iter().any(|it| it.parameter == name && it.code == Code::Repeated) {
-            faults.push(Fault::new(&name, Code::Repeated, "give it once"));
-        }
-        return;
-    }
-    let value = match value {
-        Some(value) => parameter.query_value(value),
-        None => {
-            let detail = "it is not percent-encoded UTF-8; write % as %25";
-            faults.push(Fault::new(&name, Code::Malformed, detail));
-            // So that it is not missing as well.
-            Value::Null
-        }
-    };
-    values.insert(name.into_owned(), value);
-}
-
-/// Reads a JSON object, with faults for names that are unknown or repeated.
-///
-/// # Errors
-/// If it is not a JSON object.
-pub fn read_json(
-    body: &[u8],
-    schemas: &[&Schema],
-    faults: &mut Vec<Fault>,
-) -> Result<Map<String, Value>, String> {
-    let entries = serde_json::from_slice(body)
-        .map_err(|error| format!("the body is not a JSON object: line {}", error.line()))?;
-    Ok(read_entries(entries, schemas, faults))
-}
-
-/// The values of a JSON object, with faults for names that are unknown or repeated.
-pub fn read_entries(
-    Entries(entries): Entries,
-    schemas: &[&Schema],
-    faults: &mut Vec<Fault>,
-) -> Map<String, Value> {
-    let mut values = Map::new();
-    for (name, value) in entries {
-        let Some(schema) = schemas.iter().find(|schema| schema.has(&name)) else {
-            faults.push(unknown(&name, schemas));
-            continue;
-        };
-        if values.contains_key(&name) {
-            faults.push(Fault::new(&name, Code::Repeated, "give it once"));
-        } else {
-            let value = schema.json_value(&name, value);
-            values.insert(name, value);
-        }
-    }
-    values
-}
-
-/// The entries of a JSON object in their order, with the repeated ones.
-pub struct Entries(Vec<(String, Value)>);
-
-impl<'de> serde::Deserialize<'de> for Entries {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Entries;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> Result<Entries, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    if entries.len() == MAX_PARAMETERS {
-                        return Err(serde::de::Error::custom("too many parameters"));
-                    }
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
-        }
-        deserializer.deserialize_map(Visitor)
-    }
-}
-
-fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
-    let short: String = name.chars().take(MAX_NAME).collect();
-    let fault = Fault::new(&short, Code::Unknown, "there is no such parameter");
-    let lower: String = short.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
-    let ours = schemas.iter().flat_map(|schema| schema.parameters.keys());
-    let same = ours.clone().find(|ours| ours.replace('_', "") == lower).map(String::as_str);
-    let alias = ALIASES.iter().find(|(theirs, _)| *theirs == lower).map(|(_, ours)| *ours);
-    match same.or(alias) {
-        Some(suggestion) => fault.suggest(format!("use {suggestion}")),
-        None => fault.allowed(ours),
-    }
-}
-
-/// Decodes a part of a query; `None` if an escape is not two hexadecimal digits, or the bytes are not UTF-8.
-fn decode(text: &str) -> Option<Cow<'_, str>> {
-    let special = |bytes: &[u8]| bytes.iter().position(|byte| matches!(byte, b'%' | b'+'));
-    let mut rest = text.as_bytes();
-    let Some(mut at) = special(rest) else { return Some(Cow::Borrowed(text)) };
-    let mut decoded = Vec::with_capacity(text.len());
-    loop {
-        decoded.extend_from_slice(&rest[..at]);
-        let after = match &rest[at..] {
-            [b'+', after @ ..] => {
-                decoded.push(b' ');
-                after
-            }
-            [_, high, low, after @ ..] => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                decoded.push((digit(*high)? << 4 | digit(*low)?) as u8);
-                after
-            }
-            _ => return None,
-        };
-        rest = after;
-        match special(rest) {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
-    decoded.extend_from_slice(rest);
-    String::from_utf8(decoded).ok().map(Cow::Owned)
 }
