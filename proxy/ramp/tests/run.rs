@@ -228,6 +228,24 @@ fn each_gate_passes_fails_or_waits_as_configured() {
     assert!(!place.file("ramp.json").exists() && !place.file("ramp.log").exists());
 }
 
+/// Prometheus marks a series as ended when it sees its instance go. Of what went meanwhile it answers with the last
+/// sample for five minutes.
+#[test]
+fn a_run_does_not_wait_for_instances_that_ended_while_prometheus_restarted() {
+    let place = Place::new();
+    let mut measured = measured(&place);
+    measured.set(Traffic { down: "shadow", ..Traffic::FINE });
+    thread::sleep(Duration::from_secs(1));
+    measured.replace(&place, "second");
+    measured.set(Traffic::FINE);
+    let gates = gates(&place).display().to_string();
+    // The gates look at the last 15 s.
+    thread::sleep(Duration::from_secs(17));
+    let output = place.run(&["run", "--dry-run", "--hold", "1s", "--gates", &gates]);
+    let (status, said) = code(&output);
+    assert_eq!(status, Some(0), "{said}");
+}
+
 #[test]
 fn without_prometheus_nothing_moves() {
     let place = Place::new();

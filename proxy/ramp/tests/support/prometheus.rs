@@ -158,6 +158,7 @@ impl Counters {
 /// Prometheus and the simulated services.
 pub(crate) struct Measured {
     counters: Arc<Mutex<Counters>>,
+    exporter: SocketAddr,
     prometheus: Option<Process>,
 }
 
@@ -175,8 +176,8 @@ impl Measured {
                 let _ = answer(&stream, &shared);
             }
         });
-        let prometheus = Some(start_prometheus(place, exporter));
-        Measured { counters, prometheus }
+        let prometheus = Some(start_prometheus(place, exporter, "first"));
+        Measured { counters, exporter, prometheus }
     }
 
     /// Waits for the first scrapes, up to 5 s.
@@ -198,6 +199,12 @@ impl Measured {
 
     pub(crate) fn stop_prometheus(&mut self) {
         self.prometheus = None;
+    }
+
+    /// Restarts Prometheus with its data, and both services with pods of another name.
+    pub(crate) fn replace(&mut self, place: &Place, pods: &str) {
+        self.stop_prometheus();
+        self.prometheus = Some(start_prometheus(place, self.exporter, pods));
     }
 }
 
@@ -223,7 +230,7 @@ fn prometheus_of(place: &Place) -> Prometheus {
     Prometheus { url: format!("http://{}", place.at.prometheus) }
 }
 
-fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
+fn start_prometheus(place: &Place, exporter: SocketAddr, pods: &str) -> Process {
     let dir = place.beside("measured");
     fs::create_dir_all(&dir).unwrap();
     let mut conf =
@@ -231,7 +238,7 @@ fn start_prometheus(place: &Place, exporter: SocketAddr) -> Process {
     for job in ["edge", "shadow"] {
         let _ = writeln!(
             conf,
-            "  - {{ job_name: {job}, metrics_path: /{job}, static_configs: [{{ targets: ['{exporter}'] }}] }}"
+            "  - {{ job_name: {job}, metrics_path: /{job}, static_configs: [{{ targets: ['{exporter}'], labels: {{ pod: {pods} }} }}] }}"
         );
     }
     fs::write(dir.join("prometheus.yml"), conf).unwrap();
