@@ -4,9 +4,11 @@ import itertools
 import json
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from cluster import Failed
-from pods import CLIENT, NAMESPACE, OHA, client
+from pods import CLIENT, NAMESPACE, OHA, client_pod
 
 CLIENTS = f"app={CLIENT}"
 # Requests a second of a Load where the old side answers most: it takes some 8 ms of a core for each, and the pods that
@@ -31,7 +33,7 @@ class Client:
         self.name = f"{self.kind}-{next(self.numbers)}"
 
     def __enter__(self):
-        pod = client(self.name, self.image, self.arguments, self.memory)
+        pod = client_pod(self.name, self.image, self.arguments, self.memory)
         if self.command:
             pod["spec"]["containers"][0]["command"] = self.command
         self.cluster.start(pod)
@@ -57,6 +59,21 @@ class Client:
             self.cluster.expect(text, f"the log of the pod {self.name} came back empty. {complaint}")
             self.summary = self.summarize(json.loads(text))
         return False
+
+
+@contextmanager
+def at_once(*clients):
+    """Starts clients at the same time, and stops them so when the `with` block ends."""
+    kind = None
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda client: client.__enter__(), clients))
+        try:
+            yield clients
+        except BaseException as error:
+            kind = type(error)
+            raise
+        finally:
+            list(pool.map(lambda client: client.__exit__(kind, None, None), clients))
 
 
 class Load(Client):

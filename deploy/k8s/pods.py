@@ -46,13 +46,17 @@ def policy(name, of, direction, arrows):
     }
 
 
-def client(name, image, arguments, memory="128Mi"):
-    """A pod that runs one program."""
+def client_pod(name, image, arguments, memory="128Mi"):
+    """A pod that runs one program once it can reach the proxy: what enforces policies learns of a pod's address only
+    when the pod has one, and refuses its connections until then."""
+    spec = pod_spec(name, image, arguments, memory)
+    reach = "until (: </dev/tcp/proxy/80) 2>/dev/null; do sleep 0.1; done"
+    spec["initContainers"] = [{**container_spec("reach", SHELL, ["-c", reach], memory="64Mi"), "command": ["bash"]}]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "namespace": NAMESPACE, "labels": {"app": CLIENT}},
-        "spec": pod_spec(name, image, arguments, memory),
+        "spec": spec,
     }
 
 
@@ -81,20 +85,22 @@ def pod_spec(name, image, arguments, memory):
             "runAsUser": 65532,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [
-            {
-                "name": name,
-                "image": image,
-                "imagePullPolicy": "IfNotPresent",
-                "args": arguments,
-                "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": memory}},
-                "securityContext": {
-                    "allowPrivilegeEscalation": False,
-                    "readOnlyRootFilesystem": True,
-                    "capabilities": {"drop": ["ALL"]},
-                },
-            }
-        ],
+        "containers": [container_spec(name, image, arguments, memory)],
+    }
+
+
+def container_spec(name, image, arguments, memory):
+    return {
+        "name": name,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "args": arguments,
+        "resources": {"requests": {"cpu": "50m"}, "limits": {"memory": memory}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
     }
 
 

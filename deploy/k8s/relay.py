@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from check import workspace_version
 from cluster import Failed
 from faults import set_stop
-from load import Client, Load
+from load import Client, Load, at_once
 from ramp import ramp, set_share
 
 # Starts pairs at a steady rate until SIGTERM. Either half comes first, the other one up to a second later.
@@ -85,7 +85,8 @@ def runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus(cluste
     # The first step takes longer than its hold: the gates want 500 pairs, and the shadow makes ten a second.
     run = ["run", "--steps=50,100", "--hold=10s", "--patience=90s"]
     routes = ("qrcode", "relay")
-    with Load(cluster, kept=False) as load, Pairs(cluster, rate=25) as pairs, ThreadPoolExecutor() as pool:
+    load, pairs = Load(cluster, kept=False), Pairs(cluster, rate=25)
+    with at_once(load, pairs), ThreadPoolExecutor() as pool:
         codes = list(pool.map(lambda route: ramp(cluster, [f"--route={route}", *run]), routes))
     cluster.expect(codes == [0, 0], f"the runs of {', '.join(routes)} end with {codes}")
     shares = cluster.shares_served()

@@ -11,7 +11,7 @@ import yaml
 
 from check import TOOLS, TOP, workspace_version
 from links import add_link, has_link
-from load import RATE_ON_OLD, Load
+from load import RATE_ON_OLD, Load, at_once
 from ramp import ramp
 from relay import Pairs
 from walks import goes_on, told, walk
@@ -66,7 +66,8 @@ def share(cluster):
 
 def replaced_under_load(cluster, steps, move=share):
     """Does each step, a function and the version that runs after it, in the middle of a move, which must survive."""
-    with Load(cluster, RATE_ON_OLD, kept=False) as load, Pairs(cluster) as pairs, move(cluster):
+    load, pairs = Load(cluster, RATE_ON_OLD, kept=False), Pairs(cluster)
+    with at_once(load, pairs), move(cluster):
         for replace, version in steps:
             before = told(cluster) if move is walk else None
             replace()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from check import EPHEMERAL, TOP, workspace_version
 from links import add_link
-from load import Load
+from load import Load, at_once
 from pods import QR_SERVICE
 from relay import Pairs
 
@@ -17,17 +17,19 @@ IN_PODS = ("deployment/proxy", "deployment/legacy-node", "deployment/legacy-rela
 
 def the_contract_holds_as_a_random_user_of_group_0(cluster):
     user = random.randrange(1_000_000_000, 2_000_000_000)
-    with Load(cluster, kept=False) as load, Pairs(cluster) as pairs:
+    load, pairs = Load(cluster, kept=False), Pairs(cluster)
+    with at_once(load, pairs):
         with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
             cluster.apply(with_user(user, cluster.kustomization, Path(folder)))
         cluster.wait_until_ready(timeout=180)
+        # Those of the other user, which end meanwhile, get none of its requests.
+        log = cluster.run_job("contract", f"localhost/contract:{workspace_version()}", ["http://proxy"], timeout=120)
         cluster.wait_until_none_terminates()
         users = {pod["spec"]["securityContext"]["runAsUser"] for pod in cluster.read_pods(QR_SERVICE)}
         cluster.expect(users == {user}, f"the pods of qr-service have the users {users}")
         for pod in IN_PODS:
             ids = cluster.kubectl("exec", pod, "--", "sh", "-c", "id -u; id -g").split()
             cluster.expect(ids == [str(user), "0"], f"{pod} runs as {ids}")
-        log = cluster.run_job("contract", f"localhost/contract:{workspace_version()}", ["http://proxy"], timeout=120)
         add_link(cluster)
     return f"{log.strip().splitlines()[-1]}; {load.summary}; {pairs.summary}"
 

@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from load import RATE_ON_OLD, Load
+from load import RATE_ON_OLD, Load, at_once
 from pods import NAMESPACE
 from ramp import ramp, set_share
 from relay import Pairs
@@ -44,7 +44,7 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_on
 def clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work(cluster):
     took = {}
     load, pairs = Load(cluster, RATE_ON_OLD, kept=False), Pairs(cluster)
-    with load, pairs, moved_back(cluster), moved_back(cluster, "relay"):
+    with at_once(load, pairs), moved_back(cluster), moved_back(cluster, "relay"):
         for_both(lambda route: begin(cluster, route))
         before = told(cluster, "relay")
         with refused(cluster, BINDINGS):
@@ -67,7 +67,7 @@ def both_ways_back_take_seconds_whatever_has_become_of_the_run(cluster):
     took = {}
     ways = dict(zip(ROUTES, (set_0, stop_by_kubectl), strict=True))
     load, pairs = Load(cluster, RATE_ON_OLD, kept=False), Pairs(cluster)
-    with load, pairs, moved_back(cluster), moved_back(cluster, "relay"):
+    with at_once(load, pairs), moved_back(cluster), moved_back(cluster, "relay"):
         for state in (None, deleted, killed, evicted, drained, alone):
             name = state.__name__ if state else "in a hold"
             for_both(lambda route: begin(cluster, route))
