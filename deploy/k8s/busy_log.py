@@ -14,6 +14,7 @@ RATE = 10_000
 def clients_notice_no_busy_log(cluster):
     # All of it goes through one proxy.
     cluster.patch("hpa", "proxy", {"spec": {"minReplicas": 1, "maxReplicas": 1}})
+    cluster.kubectl("scale", "deployment/proxy", "--replicas=1")
     (pod,) = cluster.wait_for("one proxy", lambda: len(cluster.pods(PROXY)) == 1 and cluster.pods(PROXY))
     most = 0
     load = Load(cluster, rate=RATE, connections=64)
