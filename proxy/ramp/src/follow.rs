@@ -23,8 +23,10 @@ use crate::watch::{Hearing, watch_by};
 const LOOK: Duration = Duration::from_millis(100);
 /// The time between two looks for stops.
 const STOPS: Duration = Duration::from_millis(400);
-/// How long to wait before the same refused split is tried again.
-const RETRY: Duration = Duration::from_secs(30);
+/// How long to wait before a refused split is tried again: nginx may have been without DNS for a moment. Each time
+/// twice as long, up to half a minute.
+const RETRY: Duration = Duration::from_secs(1);
+const MAX_RETRY: Duration = Duration::from_secs(30);
 
 /// Applies the cluster's splits to the nginx whose prefix is `dir` whenever they change, until
 /// `interrupted`. It reports each problem on stderr once and tries again.
@@ -130,10 +132,16 @@ fn follow_splits(followers: &mut [Follower<'_>], every: Duration, interrupted: &
     }
 }
 
+struct Refused {
+    split: Split,
+    at: Instant,
+    wait: Duration,
+}
+
 struct Follower<'a> {
     nginx: Nginx,
     cluster: &'a Cluster,
-    refused: Option<(Split, Instant)>,
+    refused: Option<Refused>,
     reported: String,
 }
 
@@ -157,12 +165,11 @@ impl Follower<'_> {
         if self.nginx.served()? == *wanted {
             return Ok(());
         }
-        if let Some((refused, when)) = &self.refused
-            && refused == wanted
-            && when.elapsed() < RETRY
-        {
+        let refused = self.refused.as_ref().filter(|it| it.split == *wanted);
+        if refused.is_some_and(|it| it.at.elapsed() < it.wait) {
             return Ok(());
         }
+        let wait = refused.map_or(RETRY, |it| MAX_RETRY.min(2 * it.wait));
         let lock = change::take(&self.nginx)?;
         match change::adopt(&self.nginx, &lock, wanted, interrupted) {
             Ok(()) => {
@@ -174,7 +181,7 @@ impl Follower<'_> {
                 Ok(())
             }
             Err(problem) => {
-                self.refused = Some((wanted.clone(), Instant::now()));
+                self.refused = Some(Refused { split: wanted.clone(), at: Instant::now(), wait });
                 Err(problem).context("the cluster's split is not applied")
             }
         }

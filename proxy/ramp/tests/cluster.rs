@@ -41,6 +41,20 @@ fn a_new_proxy_applies_the_clusters_split() {
 }
 
 #[test]
+fn what_nginx_refused_for_a_moment_is_tried_again_soon() {
+    let (place, api) = (Place::new(), Api::start());
+    let configuration = place.read("nginx.conf");
+    let write = |text: &str| std::fs::write(place.file("nginx.conf"), text).unwrap();
+    write(&format!("{configuration}\nnonsense;\n"));
+    api.set(&first().with(&share("25")).render("qrcode"));
+    let _follower = follow(&place, &api);
+    thread::sleep(Duration::from_millis(1500));
+    assert_eq!(place.served().share_percent.to_string(), "0");
+    write(&configuration);
+    assert!(eventually(|| place.served().share_percent.to_string() == "25"));
+}
+
+#[test]
 fn without_a_split_in_the_cluster_status_shows_what_the_proxies_serve() {
     let (place, api) = (Place::new(), Api::start());
     let output = from_elsewhere(&place, &api, &["status"]);
