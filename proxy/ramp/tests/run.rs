@@ -241,9 +241,15 @@ fn a_run_does_not_wait_for_instances_that_ended_while_prometheus_restarted() {
     let gates = gates(&place).display().to_string();
     // The gates look at the last 15 s.
     thread::sleep(Duration::from_secs(17));
-    let output = place.run(&["run", "--dry-run", "--hold", "1s", "--gates", &gates]);
-    let (status, said) = code(&output);
-    assert_eq!(status, Some(0), "{said}");
+    let mut said = String::new();
+    // A machine that stalls misses scrapes; what is so is so in the next window, too.
+    let passes = eventually(|| {
+        let (status, now) =
+            code(&place.run(&["run", "--dry-run", "--hold", "1s", "--gates", &gates]));
+        said = now;
+        status == Some(0)
+    });
+    assert!(passes, "{said}");
 }
 
 #[test]
