@@ -124,8 +124,8 @@ impl Schema {
         all
     }
 
-    /// Reads the struct from a query that is right, as [`read_query`] and [`Self::read`] do, and in less time, since
-    /// it keeps no values. `None` if anything is wrong, which those two say.
+    /// Reads the struct from a query that is right, as [`super::read_query`] and [`Self::read`] do, and in less time,
+    /// since it keeps no values. `None` if anything is wrong, which those two say.
     pub fn read_right<T: DeserializeOwned>(&self, query: &str) -> Option<T> {
         let pairs = pairs_of(query).map(split_pair);
         let right = Right { pairs, schema: self, value: Value::Null };
