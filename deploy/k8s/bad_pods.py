@@ -41,10 +41,8 @@ def clients_notice_no_pod_that_answers_500_refuses_or_hangs_for_ever(cluster):
 
 
 def bad_pod(name):
-    spec = pod_spec(name, NODE, ["-e", BAD[name]], memory="128Mi")
-    container = spec["containers"][0]
-    container["command"] = ["node"]
-    container["ports"] = [{"name": "http", "containerPort": QR_SERVICE_PORT}]
+    spec = pod_spec(name, NODE, ["-e", BAD[name]], memory="128Mi", command=["node"])
+    spec["containers"][0]["ports"] = [{"name": "http", "containerPort": QR_SERVICE_PORT}]
     # Not the hash of the ReplicaSet, which would take the pod for one of its own.
     labels = dict([QR_SERVICE.split("=")])
     metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}

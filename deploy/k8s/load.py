@@ -33,9 +33,7 @@ class Client:
         self.name = f"{self.kind}-{next(self.numbers)}"
 
     def __enter__(self):
-        pod = client_pod(self.name, self.image, self.arguments, self.memory)
-        if self.command:
-            pod["spec"]["containers"][0]["command"] = self.command
+        pod = client_pod(self.name, self.image, self.arguments, self.memory, self.command)
         self.cluster.start(pod)
         self.cluster.wait_for(f"{self.name} to run", lambda: self.name in self.cluster.ready_pods(CLIENTS), timeout=30)
         self.log = self.follow()
@@ -57,8 +55,11 @@ class Client:
             # A pod of a part may take its place on a full node.
             self.cluster.expect(was_there, f"the pod {self.name} was deleted or preempted")
             self.cluster.expect(text, f"the log of the pod {self.name} came back empty. {complaint}")
-            # A log that is followed may come twice.
-            self.summary = self.summarize(json.JSONDecoder().raw_decode(text)[0])
+            outcome, end = json.JSONDecoder().raw_decode(text)
+            # Of a log that is followed, a part may come again.
+            rest = text[end:].strip()
+            self.cluster.expect(rest in text[:end], f"{self.name} printed more than its JSON: {rest}")
+            self.summary = self.summarize(outcome)
         return False
 
 

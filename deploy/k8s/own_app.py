@@ -67,8 +67,7 @@ def servers():
     items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}]
     # The old server is so slow that the gates on latency pass on a busy machine too.
     for name, delay_ms in (("old", "50"), ("new", "0")):
-        spec = pod_spec(name, NODE, ["-e", PROGRAM, name, delay_ms], memory="128Mi")
-        spec["containers"][0]["command"] = ["node"]
+        spec = pod_spec(name, NODE, ["-e", PROGRAM, name, delay_ms], memory="128Mi", command=["node"])
         metadata = {"name": name, "namespace": OWN_NAMESPACE, "labels": {"app": name}}
         ports = {"selector": {"app": name}, "ports": [{"port": 80, "targetPort": 8080}]}
         items += [

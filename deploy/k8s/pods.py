@@ -46,12 +46,12 @@ def policy(name, of, direction, arrows):
     }
 
 
-def client_pod(name, image, arguments, memory="128Mi"):
+def client_pod(name, image, arguments, memory="128Mi", command=None):
     """A pod that runs one program once it can reach the proxy: what enforces policies learns of a pod's address only
     when the pod has one, and refuses its connections until then."""
-    spec = pod_spec(name, image, arguments, memory)
+    spec = pod_spec(name, image, arguments, memory, command)
     reach = "until (: </dev/tcp/proxy/80) 2>/dev/null; do sleep 0.1; done"
-    spec["initContainers"] = [{**container_spec("reach", SHELL, ["-c", reach], memory="64Mi"), "command": ["bash"]}]
+    spec["initContainers"] = [container_spec("reach", SHELL, ["-c", reach], memory="64Mi", command=["bash"])]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -75,7 +75,7 @@ def job(name, image, arguments, memory="128Mi"):
     }
 
 
-def pod_spec(name, image, arguments, memory):
+def pod_spec(name, image, arguments, memory, command=None):
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
@@ -85,12 +85,15 @@ def pod_spec(name, image, arguments, memory):
             "runAsUser": 65532,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [container_spec(name, image, arguments, memory)],
+        "containers": [container_spec(name, image, arguments, memory, command)],
     }
 
 
-def container_spec(name, image, arguments, memory):
+def container_spec(name, image, arguments, memory, command=None):
+    """A container; without a command it runs the image's own."""
+    own = {"command": command} if command else {}
     return {
+        **own,
         "name": name,
         "image": image,
         "imagePullPolicy": "IfNotPresent",

@@ -90,8 +90,7 @@ def add_strangers(cluster, script):
     labels = {"app.kubernetes.io/part-of": "qr"}
     items = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OWN_NAMESPACE, "labels": labels}}]
     for namespace in STRANGERS:
-        spec = pod_spec(STRANGER, SHELL, ["-c", script], memory="64Mi")
-        spec["containers"][0]["command"] = ["bash"]
+        spec = pod_spec(STRANGER, SHELL, ["-c", script], memory="64Mi", command=["bash"])
         metadata = {"name": STRANGER, "namespace": namespace}
         items.append({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
     run_kubectl(cluster, "apply", "-f", "-", given=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
