@@ -2,9 +2,18 @@
 
 What fits the schema may be refused, but not for what the schema could have said: a name that it does not have, or
 a value of another type.
+
+And one repair of the pinned version: where it draws a body that must not fit, it asks its validator about files,
+which that cannot read (`Unsupported type: 'Binary'`), and gives up on the operation. Elsewhere it takes a file as an
+empty text there; here as well.
 """
 
 import schemathesis
+from schemathesis.generation.jsonschema import strategy
+from schemathesis.specs.openapi.negative import _strip_binary
+
+validator = strategy._validator
+strategy._validator = lambda schema: lambda value: validator(schema)(_strip_binary(value))
 
 SAYABLE = ('use a whole number', 'use a number', 'use true or false', 'use text')
 # Rows of text, of which the schema says nothing.
