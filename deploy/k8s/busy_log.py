@@ -8,7 +8,11 @@ from pods import NAMESPACE, PROXY
 
 # The limit of before, which evicted proxies.
 TOO_SMALL_MIB = 50
+# How long a log may take to be larger than that.
+PATIENCE_SECONDS = 60
 RATE = 10_000
+# The longest that proxies log.
+REQUEST_ID = "i" * 128
 
 
 def clients_notice_no_busy_log(cluster):
@@ -17,11 +21,11 @@ def clients_notice_no_busy_log(cluster):
     cluster.kubectl("scale", "deployment/proxy", "--replicas=1")
     (pod,) = cluster.wait_for("one proxy", lambda: len(cluster.pods(PROXY)) == 1 and cluster.pods(PROXY))
     most = 0
-    load = Load(cluster, rate=RATE, connections=64)
+    load = Load(cluster, rate=RATE, connections=64, headers=[f"x-request-id: {REQUEST_ID}"])
     load.memory = "2Gi"  # oha keeps a record of each request
     with load:
-        deadline = time.monotonic() + cluster.busy_seconds
-        while time.monotonic() < deadline:
+        deadline = time.monotonic() + (cluster.busy_seconds or PATIENCE_SECONDS)
+        while time.monotonic() < deadline and (cluster.busy_seconds or most < TOO_SMALL_MIB):
             time.sleep(5)
             most = max(most, used_mib(cluster, pod))
             cluster.expect(pod in cluster.ready_pods(PROXY), f"{pod} is not ready any more, at {most:.0f} MiB")

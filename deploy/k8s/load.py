@@ -93,8 +93,9 @@ class Load(Client):
     kind = "load"
     image = OHA
 
-    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE):
+    def __init__(self, cluster, rate=100, connections=16, kept=True, url=QRCODE, headers=()):
         options = ["--no-tui", "--output-format=json", "-z=900s", f"-q={rate}", f"-c={connections}"]
+        options += [f"-H={header}" for header in headers]
         if not kept:
             options.append("--disable-keepalive")
         super().__init__(cluster, [*options, "--rand-regex-url", url])

@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--only", metavar="WORDS", help="run only faults with one of these words in their names")
     parser.add_argument("--from", dest="older", metavar="COMMIT", help="a tag or commit to upgrade from")
     parser.add_argument("--helm", metavar="COMMAND", help="test the chart's upgrade too, with this helm")
-    parser.add_argument("--busy", type=int, default=40, metavar="SECONDS", help="how long the proxy's log is kept busy")
+    parser.add_argument("--busy", type=int, metavar="SECONDS", help="keep the proxy's log busy for so long")
     parser.add_argument("--chart", metavar="REFERENCE", help="install this released chart too; helm's flags may follow")
     parser.add_argument("--verify", metavar="COMMAND", help="with --chart: called with it and each image, by digest")
     arguments = parser.parse_args()
@@ -268,15 +268,13 @@ def deleting_leaves_nothing(cluster):
 MIDDLE = [
     ([pods_connect_as_the_policies_say_and_in_no_other_way], CHANGES_OF_THE_SPLIT),
     *FAULTS,
-    (BAD_PODS, RELAY_ALONE),
+    (BAD_PODS, [a_run_without_any_ramp_is_stopped_by_the_proxies, *RELAY_ALONE]),
     clients_notice_no_half_minute_without_dns_and_both_ways_back_work,
     *WALKS,
     (
-        [a_run_without_any_ramp_is_stopped_by_the_proxies],
-        [links_come_back_from_their_backup],
-        [a_wrong_port_keeps_the_old_pods_serving],
+        [clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work],
+        [a_wrong_port_keeps_the_old_pods_serving, clients_notice_no_scaling, links_come_back_from_their_backup],
     ),
-    ([clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work], [clients_notice_no_scaling]),
     the_runbooks_commands_work,
     runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus,
     a_split_that_ramp_did_not_write_keeps_the_old_pods_serving,

@@ -93,12 +93,15 @@ def for_both(do):
 
 
 def a_run_without_any_ramp_is_stopped_by_the_proxies(cluster):
-    with Load(cluster, RATE_ON_OLD, kept=False) as load, walk(cluster):
+    """It is one of the relay's, so that `/qrcode` is free for another check."""
+    with Pairs(cluster) as pairs, walk(cluster, "relay"):
         cluster.kubectl("scale", "deployment/ramp", "--replicas=0")
         # After the route's lease, 30 s.
-        cluster.wait_for("every proxy to stop the route", lambda: is_back(cluster))
+        cluster.wait_for("every proxy to stop the route", lambda: is_back(cluster, "relay"))
         cluster.kubectl("scale", "deployment/ramp", "--replicas=2")
-    return load.summary
+        # Else end() might find nothing to clear yet.
+        cluster.wait_for("ramp to stop the route too", lambda: "relay.stop" in of_the_split(cluster))
+    return pairs.summary
 
 
 # --- The run ------------------------------------------------------------------------------------------
