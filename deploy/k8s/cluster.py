@@ -180,7 +180,9 @@ class Cluster:
 
     def stops_served(self, route="qrcode"):
         """Returns the set of what the ready proxies say of a route: stopped, not stopped."""
-        return {self.ask_text(pod, 8081, f"stop/{route}").strip() for pod in self.pods(PROXY)}
+        # Autoscalers may begin and end some meanwhile.
+        pods = set(self.pods(PROXY)) & set(self.ready_pods(PROXY))
+        return {self.ask_text(pod, 8081, f"stop/{route}").strip() for pod in pods}
 
     def measure(self, expression):
         """Returns the one number that Prometheus has for an expression, or None."""

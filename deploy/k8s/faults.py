@@ -157,7 +157,6 @@ CHANGES_OF_THE_SPLIT = [clients_notice_no_change_of_the_split, clients_notice_no
 FAULTS = [
     clients_notice_no_rollout_of_the_sides_the_shadow_and_prometheus,
     clients_notice_no_rollout_of_the_proxy_which_has_the_split_that_was_set,
-    clients_notice_no_scaling_by_the_autoscaler,
     clients_notice_no_pod_killed_at_once_and_no_eviction,
     clients_notice_no_hung_pod_and_none_that_exceeds_its_memory,
 ]

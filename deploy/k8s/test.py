@@ -19,7 +19,12 @@ from bad_pods import BAD_PODS, clients_notice_no_half_minute_without_dns_and_bot
 from busy_log import clients_notice_no_busy_log
 from check import EPHEMERAL, workspace_version
 from cluster import Cluster, Failed
-from faults import CHANGES_OF_THE_SPLIT, FAULTS, clients_notice_no_scaling
+from faults import (
+    CHANGES_OF_THE_SPLIT,
+    FAULTS,
+    clients_notice_no_scaling,
+    clients_notice_no_scaling_by_the_autoscaler,
+)
 from helm import CHART
 from links import links_come_back_from_their_backup
 from load import Load
@@ -268,7 +273,8 @@ def deleting_leaves_nothing(cluster):
 MIDDLE = [
     ([pods_connect_as_the_policies_say_and_in_no_other_way], CHANGES_OF_THE_SPLIT),
     *FAULTS,
-    (BAD_PODS, [a_run_without_any_ramp_is_stopped_by_the_proxies, *RELAY_ALONE]),
+    ([clients_notice_no_scaling_by_the_autoscaler], [a_run_without_any_ramp_is_stopped_by_the_proxies]),
+    (BAD_PODS, RELAY_ALONE),
     clients_notice_no_half_minute_without_dns_and_both_ways_back_work,
     *WALKS,
     (
