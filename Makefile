@@ -9,8 +9,8 @@ MAKEFLAGS += --no-print-directory
 CARGO ?= cargo
 NPM := npm --prefix legacy-node --loglevel=error
 LIVE := npm --prefix dashboards/live --loglevel=error
-# Debian has nginx where only root's PATH looks.
-export PATH := $(PATH):/usr/sbin:/sbin
+# Tools of setup.sh; and Debian has nginx where only root's PATH looks.
+export PATH := $(CURDIR)/target/tools/bin:$(PATH):/usr/sbin:/sbin
 STACK := target/plain/stack
 RAMP := target/plain/ramp
 SETUP := deploy/local/setup.sh
@@ -21,7 +21,6 @@ LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node 
 
 # Renders all that comes from route files; with CHECK=--check, it only looks.
 define RENDER
-$(CARGO) build --quiet $(or $(ROUTES_OF),-p route)
 routes=target/debug/routes
 $$routes render --to proxy $(CHECK)
 $$routes render --to deploy/k8s/base/proxy --only upstreams.conf,locations.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
@@ -35,8 +34,11 @@ $$routes render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/ow
 $$routes schema $(CHECK) proxy/routes/route.schema.json
 endef
 
-# The programs that docs/reference describes, besides legacy-node.
-DESCRIBED := $(foreach program,qr-service relay-service relay-home shadow edge ramp stack,--bin $(program))
+# The programs that write or describe generated files. With the features that tests have, so that nothing is compiled
+# twice.
+GENERATORS := $(CARGO) build --quiet --workspace --all-features --example bindgen \
+	$(foreach program,routes qr-service relay-service relay-home shadow edge ramp stack,--bin $(program))
+PYTHON := target/tools/python/bin/python
 
 # To measure: qr-service as production runs it, with what $(1) adds, and at the same time the programs
 # around it, $(2). They stand beside each other in target/measure.
@@ -60,7 +62,7 @@ endef
 
 ##@ The stack on this machine
 
-up: ## start everything; ROUTES=folder OLD=http://host:port NEW=...: only the edge, around two servers of yours; QR_COMPAT=...: docs/switching.md
+up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around your servers
 	@$(SETUP) $(if $(OLD),around,run)
 	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service -p relay-service --features qr-service/api) -p shadow -p edge -p ramp -p stack
 	$(STACK) up $(if $(ROUTES),--routes '$(ROUTES)') $(if $(OLD),--old-url '$(OLD)') $(if $(NEW),--new-url '$(NEW)')
@@ -74,14 +76,14 @@ status: $(STACK) ## what runs, and the share of the new side
 logs: $(STACK) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to follow
 	@$(STACK) logs $(if $(FOLLOW),--follow) $(PART)
 
-split: $(STACK) ## send PERCENT=25 of a route to the new side; ROUTE=name where there are several
+split: $(STACK) ## send PERCENT=25 of a route to the new side; ROUTE=name if there are several
 	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25 [ROUTE=name]" >&2; exit 2; }
 	$(STACK) split $(if $(ROUTE),--route '$(ROUTE)') $(PERCENT)
 
-stop: $(STACK) ## send every new request of a route to the old side at once, whatever hangs; ROUTE=name REASON=why
+stop: $(STACK) ## send all of a route to the old side at once, whatever hangs; ROUTE=name REASON=why
 	@$(STACK) stop $(if $(ROUTE),--route '$(ROUTE)') $(if $(REASON),--reason '$(REASON)')
 
-ramp: $(STACK) ## move it step by step, with gates and rollback: ARGS='--steps 1,5,25 --hold 60s', or ARGS=status
+ramp: $(STACK) ## move it step by step, with gates: ARGS='--steps 1,5,25 --hold 60s', ARGS=status
 	@$(if $(ROUTE),export RAMP_ROUTE='$(ROUTE)')
 	export RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
 	export RAMP_PROXY_ADMIN_ADDR=$${RAMP_PROXY_ADMIN_ADDR:-$${STACK_PROXY_ADMIN_ADDR:-127.0.0.1:8081}}
@@ -91,17 +93,9 @@ ramp: $(STACK) ## move it step by step, with gates and rollback: ARGS='--steps 1
 	*) exec $(RAMP) $(ARGS) ;;
 	esac
 
-compare: $(STACK) ## ask both sides each path and query of FILE=requests.txt, and say what differs; ROUTE=name
+compare: $(STACK) ## ask both sides what FILE=requests.txt lists, and say what differs; ROUTE=name
 	@test -n "$(FILE)" || { echo "usage: make compare FILE=requests.txt [ROUTE=name]" >&2; exit 2; }
 	$(STACK) compare $(if $(ROUTE),--route '$(ROUTE)') '$(FILE)'
-
-routes: ## write what nginx includes from proxy/routes/*.toml, and the schema for editors
-	@$(RENDER)
-
-reference: ## write docs/reference from the programs, proxy/routes/route.schema.json and proxy/ramp/gates*.toml
-	@$(SETUP) run
-	$(CARGO) build --quiet --workspace --all-features $(DESCRIBED) --example bindgen
-	docs/reference/render.py
 
 $(STACK):
 	@echo "nothing is built yet; make up builds and starts it" >&2
@@ -109,124 +103,131 @@ $(STACK):
 
 ##@ Work on it
 
-setup: ## install what tests, linters and benchmarks need
-	@$(SETUP) all
-
-test: ## every test of every part, the contract suite and the pages in Chromium included
-	@$(SETUP) all
-	# Without link-time optimisation the CLI and the addon compile faster, and are tested all the same.
-	export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-	$(MAKE) rungs
-	deploy/local/tests.py
-
-# A module is optimised as a whole, on one processor; the others are compiled beside it.
-rungs: ## build what the legacy app can make pictures with: the CLI, the Wasm modules, the addon
-	@$(SETUP) wasm
-	qr-service/bindings/wasm/build.sh & wasm=$$!
-	$(CARGO) build --release --quiet -p qr-cli || { wait $$wasm; exit 1; }
-	qr-service/bindings/node/build.sh --quiet || { wait $$wasm; exit 1; }
-	wait $$wasm
-
-python: ## build the wheel for Python into target/wheels, and test it
-	@$(SETUP) python
-	rm -f target/wheels/qr_fast-*
-	target/tools/wheel/bin/maturin build --quiet --locked --profile $(or $(PROFILE),release) -m qr-service/bindings/python/Cargo.toml \
-		--interpreter target/tools/wheel/bin/python
-	target/tools/wheel/bin/pip install --quiet --disable-pip-version-check --no-index --force-reinstall target/wheels/qr_fast-*.whl
-	target/tools/wheel/bin/pytest --quiet -p no:cacheprovider qr-service/bindings/python/test
-
-fuzz: ## look for faults of qr-core and qr-query: SECONDS=3600 or RUNS=1000000 for each of TARGETS
-	@$(SETUP) fuzz
-	cd qr-service/core
-	for target in $(or $(TARGETS),decodes modules pixels query); do
-		mkdir -p fuzz/corpus/$$target
-		$(CARGO) fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds -- \
-			$(if $(RUNS),-runs=$(RUNS),-max_total_time=$(or $(SECONDS),60)) \
-			-max_len=$(or $(MAX_LEN),3000) -len_control=100 -verbosity=0 -print_final_stats=1
-	done
-
-fuzz-relay: ## look for requests that the relay reads otherwise than hyper: CASES=1000000
-	PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test -p relay-service --all-features --lib any_bytes
+setup: ## install what make lint and make test need
+	@$(SETUP) test
 
 lint: CHECK := --check
-# With the features that tests have, so that they need not compile it again; Cargo counts those of tests too
-# where it builds an example.
-lint: ROUTES_OF := --workspace --all-features --bin routes --example bindgen $(DESCRIBED)
-lint: ## formatters, linters, and the checks of configuration, rules and the dashboard
-	@$(SETUP) all
+lint: ## formatters, linters, checks of manifests, rules and generated files
+	@$(SETUP) test
 	$(CARGO) fmt --check
-	$(CARGO) fmt --check --all --manifest-path loadtest/floors/rust/Cargo.toml
-	test -z "$$(gofmt -l loadtest/floors/go)"
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
-	# What a registry would refuse; `cargo publish --dry-run` of the two compiles them too.
-	$(CARGO) package --quiet --offline --no-verify --allow-dirty -p qr-core -p qr-options
+	$(GENERATORS)
 	$(RENDER)
+	docs/reference/render.py --check
+	docs/site.py --check
 	$(NPM) run lint
 	$(LIVE) run lint
-	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs
-	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node qr-service/api/page qr-service/api/clients loadtest/floors loadtest/peers
+	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs \
+		qr-service/api/page qr-service/api/clients loadtest/floors loadtest/peers
 	node dashboards/grafana/lint.mjs
 	promtool check config dashboards/prometheus/prometheus.yml
 	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
-	docs/reference/render.py --check
-	docs/site.py --check
-	shellcheck -x .ci/run deploy/images.sh deploy/local/setup.sh deploy/release/rehearse.sh deploy/release/release.sh proxy/start.sh qr-service/api/schemathesis.sh qr-service/bindings/c/install.sh qr-service/bindings/wasm/build.sh qr-service/bindings/wasm/test.sh
-	target/tools/python/bin/hadolint legacy-node/Dockerfile proxy/Dockerfile qr-service/Dockerfile
-	target/tools/bin/actionlint
+	shellcheck -x .ci/run $$(git ls-files '*.sh')
+	target/tools/python/bin/hadolint $$(git ls-files '*Dockerfile')
 	target/tools/python/bin/zizmor --offline --quiet .github/workflows
-	$(MAKE) deploy-check
+	$(PYTHON) deploy/k8s/check.py
 
-contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder for another route
+test: ## the tests that a change needs, pages in Chromium included
+	@$(SETUP) test
+	$(MAKE) bindings PROFILE=dev
+	$(CARGO) nextest run --workspace --all-features $(ARGS)
+
+test-all: ## every test, an hour; PART=rust: only these; CONTRIBUTING.md lists the parts
+	@$(SETUP) all
+	for part in $(or $(PART),rust docs bindings manifests fuzz newcomer measure); do
+		echo "test-all: $$part"
+		$(MAKE) all-$$part
+	done
+
+# The tests of make test as well: some only fail beside others.
+all-rust:
+	$(MAKE) bindings PROFILE=dev
+	$(CARGO) nextest run --workspace --all-features --profile all $(ARGS)
+
+all-docs:
+	$(CARGO) test --quiet --doc --workspace --all-features
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --quiet --workspace --no-deps --all-features
+	# What a registry would refuse; `cargo publish --dry-run` of the two compiles them too.
+	$(CARGO) package --quiet --offline --no-verify --allow-dirty -p qr-core -p qr-options
+	$(CARGO) fmt --check --all --manifest-path loadtest/floors/rust/Cargo.toml
+	test -z "$$(gofmt -l loadtest/floors/go)"
+
+# As they are released, which make test does not wait for.
+all-bindings:
+	export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+	$(MAKE) bindings
+	$(NPM) test
+	qr-service/bindings/wasm/test.sh
+
+all-manifests:
+	target/tools/bin/actionlint
+	$(PYTHON) deploy/k8s/check.py --all
+
+# SECONDS=3600 or RUNS=1000000 for each of TARGETS.
+all-fuzz:
+	cd qr-service/core
+	for target in $(or $(TARGETS),decodes modules pixels query); do
+		mkdir -p fuzz/corpus/$$target
+		$(CARGO) fuzz run --sanitizer none $$target fuzz/corpus/$$target fuzz/seeds -- \
+			$(if $(RUNS),-runs=$(RUNS),-max_total_time=$(or $(SECONDS),30)) \
+			-max_len=$(or $(MAX_LEN),3000) -len_control=100 -verbosity=0 -print_final_stats=1
+	done
+
+# What the top README says, typed in a fresh clone of the last commit; CLUSTER=file: docs/getting-started-cluster.md
+all-newcomer:
+	$(if $(CLUSTER),CLUSTER='$(CLUSTER)') $(CARGO) nextest run --workspace --all-features --profile all \
+		--run-ignored only -E 'test($(if $(CLUSTER),on_a_cluster,in_a_fresh_clone))' --no-capture
+
+all-measure:
+	$(MAKE) ladder QUICK=1
+	$(MAKE) chaos ARGS=--quick
+
+bindings: ## build the command, Wasm, Node addon, Python wheel, C library; PROFILE=dev is faster
+	@$(SETUP) wasm python
+	PROFILE='$(PROFILE)' qr-service/bindings/build.sh
+
+contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder
 	@$(CARGO) run --quiet --profile plain -p contract -- $(or $(URL),http://127.0.0.1:8080) \
 		$(if $(CASES),--cases '$(CASES)')
 
-site: ## the documentation as a website, in target/site; SOURCE_URL=https://... is where its links to code lead
+generate: ## write what is made from other files: nginx' includes, docs/reference, rules
+	@$(SETUP) test
+	$(GENERATORS)
+	$(RENDER)
+	docs/reference/render.py
+	$(PYTHON) deploy/k8s/check.py --write-rules
+
+site: ## the documentation as a website, in target/site; SOURCE_URL: where links to code lead
 	@$(SETUP) site
 	docs/site.py
-	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') PATH="$$PWD/target/tools/bin:$$PATH" mdbook build docs
-
-newcomer: ## what the top README says, typed in a fresh clone of the last commit, where all is built: half an hour; CLUSTER=file: docs/getting-started-cluster.md
-	@$(SETUP) run $(if $(CLUSTER),manifests)
-	$(if $(CLUSTER),CLUSTER='$(CLUSTER)') $(CARGO) test -p stack --test minutes -- --ignored --nocapture $(if $(CLUSTER),on_a_cluster,in_a_fresh_clone)
-
-links-backup: ## the short links into FILE=links.db while the app runs; with KUBECTL=kubectl those of a cluster
-	@test -n "$(FILE)" || { echo "usage: make links-backup FILE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
-	$(LINKS) backup >'$(FILE).part' || { rm '$(FILE).part'; exit 1; }
-	mv '$(FILE).part' '$(FILE)'
-
-links-restore: ## replace all short links by those of FILE=links.db while the app runs; KUBECTL=kubectl as above
-	@test -n "$(FILE)" || { echo "usage: make links-restore FILE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
-	$(LINKS) restore <'$(FILE)'
+	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') mdbook build docs
 
 ##@ On a cluster
 
 images: ## every image, with docker, podman or buildah, whichever is there
 	@deploy/images.sh
 
-release-rehearsal: ## a whole release on this machine, with a registry and a key of its own; PROFILE=plain SKIP=packages
-	@PROFILE='$(PROFILE)' SKIP='$(SKIP)' ONLY='$(ONLY)' deploy/release/rehearse.sh
-
-deploy-check: ## render, validate and score the manifests, without a cluster
+chart: ## the Helm chart, from the manifests: target/chart; HELM=helm compares both
 	@$(SETUP) manifests
-	target/tools/python/bin/python deploy/k8s/check.py
+	$(PYTHON) deploy/k8s/chart.py $(if $(HELM),--verify '$(HELM)')
 
-chart: ## the Helm chart, from the manifests: target/chart; HELM=helm checks that both render the same
-	@$(SETUP) manifests
-	target/tools/python/bin/python deploy/k8s/chart.py $(if $(HELM),--verify '$(HELM)')
-
-deploy-rules: ## write the rules of dashboards/ into the manifest for prometheus-operator
-	@$(SETUP) manifests
-	target/tools/python/bin/python deploy/k8s/check.py --write-rules
-
-deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_IMAGE='kind load docker-image'; FROM=tag to upgrade from
+deploy-test: ## deploy/ on a cluster, under load and faults; KUBECTL, LOAD_IMAGE: deploy/k8s
 	@$(SETUP) manifests
 	TEST=1 deploy/images.sh
 	VERSION=prime deploy/images.sh
 	$(if $(FROM),FROM='$(FROM)' deploy/images.sh)
-	target/tools/python/bin/python deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
+	$(PYTHON) deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
 		--load-image '$(LOAD_IMAGE)' $(if $(FROM),--from '$(FROM)') $(if $(HELM),--helm '$(HELM)') $(ARGS)
+
+release-rehearsal: ## a whole release on this machine, with its own registry; SKIP=packages
+	@PROFILE='$(PROFILE)' SKIP='$(SKIP)' ONLY='$(ONLY)' deploy/release/rehearse.sh
+
+links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBECTL=kubectl
+	@test -n "$(BACKUP)$(RESTORE)" || { echo "usage: make links BACKUP=links.db, or RESTORE=links.db [KUBECTL=kubectl]" >&2; exit 2; }
+	$(if $(BACKUP),$(LINKS) backup >'$(BACKUP).part' || { rm '$(BACKUP).part'; exit 1; }
+	mv '$(BACKUP).part' '$(BACKUP)')
+	$(if $(RESTORE),$(LINKS) restore <'$(RESTORE)')
 
 ##@ Measure it
 
@@ -349,10 +350,9 @@ load: ## traffic for a route: RATE=100 DURATION=60s, distinct texts for /qrcode 
 		$(if $(DURATION),--duration $(DURATION)) --url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' \
 		$(if $(FILE),--file '$(FILE)')
 
-help: ## this list
+help:
 	@awk 'BEGIN { FS = ":.*## " } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: up down status logs split stop ramp compare routes reference links-backup links-restore setup test rungs python fuzz fuzz-relay lint contract site newcomer images release-rehearsal deploy-check chart deploy-rules deploy-test \
-	instructions layout request simulate bench bench-http way floors threads ladder ladder-relay ladder-readme capacity chaos load help
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)

@@ -21,7 +21,7 @@ from chart_template import Template
 
 TOP = Path(__file__).resolve().parents[2]
 CHART = TOP / "deploy/chart"
-KUSTOMIZE = TOP / "target/tools/bin/kustomize"
+KUBECTL = TOP / "target/tools/python/bin/kubectl"
 # What the parts with a volume are without one.
 EPHEMERAL = ["ephemeral-data"]
 # Their objects are in the chart too, each under a condition.
@@ -61,7 +61,7 @@ def rendered(components=()):
         names = [f"../../deploy/k8s/components/{name}" for name in components]
         text = json.dumps({"resources": ["../../deploy/k8s/base"], "components": names})
         Path(folder, "kustomization.yaml").write_text(text)
-        command = [KUSTOMIZE, "build", folder]
+        command = [KUBECTL, "kustomize", folder]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
 

@@ -34,7 +34,7 @@ def links_come_back_from_their_backup(cluster):
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder, Load(cluster, kept=False) as load:
         file = Path(folder, "links.db")
         kept = add_link(cluster)
-        make(cluster, "links-backup", file)
+        make(cluster, "BACKUP", file)
         later = add_link(cluster)
         # Without a volume they go with their pod. With one, the later link shows that the backup has replaced it.
         cluster.kubectl("rollout", "restart", "deployment/legacy-node")
@@ -42,18 +42,18 @@ def links_come_back_from_their_backup(cluster):
         cluster.wait_until_none_terminates()
         is_kept = cluster.has("persistentvolumeclaim", "links")
         cluster.expect(is_there(cluster, kept) == is_kept, f"kept by its volume: {is_kept}; the link says otherwise")
-        said = make(cluster, "links-restore", file)
+        said = make(cluster, "RESTORE", file)
         cluster.expect(is_there(cluster, kept), "the link is not restored")
         cluster.expect(not is_there(cluster, later), "the backup has a link that came after it")
     return f"{said}; {load.summary}"
 
 
-def make(cluster, target, file):
-    """Runs one of make's targets on the cluster and returns the last line of what it says."""
-    command = ["make", "--silent", "-C", TOP, target, f"KUBECTL={shlex.join(cluster.command)}", f"FILE={file}"]
+def make(cluster, action, file):
+    """Runs make's target for links on the cluster and returns the last line of what it says."""
+    command = ["make", "--silent", "-C", TOP, "links", f"KUBECTL={shlex.join(cluster.command)}", f"{action}={file}"]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
-        raise Failed(f"make {target}: {done.stderr.strip()}")
+        raise Failed(f"make links {action}: {done.stderr.strip()}")
     return done.stderr.strip().splitlines()[-1]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from check import TOOLS, TOP, workspace_version
+from check import KUBECTL, TOP, workspace_version
 from links import add_link, has_link
 from load import RATE_ON_OLD, Load, at_once
 from ramp import ramp
@@ -121,7 +121,7 @@ def checked_out(commit):
 
 def images_of(target):
     """Returns the names of this project's images in a kustomization."""
-    command = [TOOLS / "kustomize", "build", target]
+    command = [KUBECTL, "kustomize", target]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     manifests = yaml.load_all(text, Loader=yaml.CSafeLoader)
     pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] in ("Deployment", "StatefulSet")]

@@ -4,14 +4,12 @@
 #
 #     deploy/local/setup.sh run        to start the stack: make up
 #     deploy/local/setup.sh around     to start it around two servers of yours: make up OLD=... NEW=...
-#     deploy/local/setup.sh load       to put load on it: make load, bench-http, ladder, chaos
-#     deploy/local/setup.sh floors     the servers that make floors measures beside ours
-#     deploy/local/setup.sh wasm       to build the Wasm modules: make rungs
-#     deploy/local/setup.sh python     make python
-#     deploy/local/setup.sh fuzz       make fuzz
-#     deploy/local/setup.sh bench      make bench-formats
-#     deploy/local/setup.sh manifests  to check manifests: make deploy-check, deploy-test
-#     deploy/local/setup.sh all        all of these, and what else tests and linters need
+#     deploy/local/setup.sh test       what a change needs: make lint, make test, make bindings
+#     deploy/local/setup.sh all        every test: make test-all
+#     deploy/local/setup.sh load       to measure: make ladder, make chaos
+#     deploy/local/setup.sh bench      make bench
+#     deploy/local/setup.sh fuzz       make test-all PART=fuzz
+#     deploy/local/setup.sh manifests  to check the chart and score manifests: make test-all PART=manifests, make deploy-test
 #     deploy/local/setup.sh site       to make the website: make site
 #     deploy/local/setup.sh packages   to build its packages for other languages
 #     deploy/local/setup.sh release    to build a release's programs; rehearsal: make release-rehearsal
@@ -19,30 +17,35 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 usage() {
-    echo "usage: deploy/local/setup.sh run|around|load|floors|wasm|python|fuzz|bench|manifests|site|all|packages|release|rehearsal ..." >&2
+    echo "usage: deploy/local/setup.sh run|around|test|all|load|bench|fuzz|manifests|site|packages|release|rehearsal ..." >&2
     exit 2
 }
 
-[ $# -gt 0 ] || usage
-for purpose in "$@"; do
-    case "$purpose" in
-    run | around | load | floors | wasm | python | fuzz | bench | manifests | site | all | packages | release | rehearsal) ;;
+# expand PURPOSE: prints it and all that it includes
+expand() {
+    echo "$1"
+    case "$1" in
+    around | load | bench | site | wasm | python | validate) ;;
+    run) expand around ;;
+    packages) expand wasm && expand python ;;
+    manifests | fuzz) expand validate ;;
+    test) expand run && expand wasm && expand python && expand validate ;;
+    all) expand test && expand load && expand bench && expand fuzz && expand manifests ;;
+    release) ;;
+    rehearsal) expand release && expand manifests ;;
     *) usage ;;
     esac
+}
+
+[ $# -gt 0 ] || usage
+purposes=" "
+for purpose in "$@"; do
+    expanded=$(expand "$purpose") || exit
+    purposes+="${expanded//$'\n'/ } "
 done
-purposes=" $* "
-# The whole stack is our two servers and what starts around them.
-[[ "$purposes" != *" run "* ]] || purposes+="around "
 
-[[ "$purposes" != *" rehearsal "* ]] || purposes+="release manifests "
-[[ "$purposes" != *" packages "* ]] || purposes+="wasm python "
-
-# wants PURPOSE: nothing but a release, the website or the floors needs the tools that make them
 wants() {
-    case "$1" in
-    floors | site | packages | release | rehearsal) [[ "$purposes" == *" $1 "* ]] ;;
-    *) [[ "$purposes" == *" $1 "* || "$purposes" == *" all "* ]] ;;
-    esac
+    [[ "$purposes" == *" $1 "* ]]
 }
 
 # Each line is a purpose, then pairs of what a Debian package brings (a command, a file, or a module of
@@ -51,27 +54,27 @@ packages_by_purpose='
 around nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
 around prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compiler
 around /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
-load wrk=wrk faketime=faketime haproxy=haproxy cc=build-essential protoc=protobuf-compiler pkg-config=pkg-config /usr/include/openssl/ssl.h=libssl-dev
-load /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
-floors nginx=nginx haproxy=haproxy h2o=h2o /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
-floors cc=build-essential
-fuzz c++=build-essential cmake=cmake
-bench python3:ensurepip=python3-venv cc=build-essential qrencode=qrencode
+test chromium-headless-shell|chromium|google-chrome=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
+test cmake=cmake c++=build-essential /usr/lib/python3/dist-packages/PIL=python3-pil
 python python3:ensurepip=python3-venv cc=build-essential
-manifests python3:ensurepip=python3-venv go=golang-go
+validate python3:ensurepip=python3-venv
+all valgrind=valgrind gs=ghostscript javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java go=golang-go
+load nginx=nginx wrk=wrk haproxy=haproxy go=golang-go cc=build-essential valgrind=valgrind
+load /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
+fuzz c++=build-essential cmake=cmake
+bench python3:ensurepip=python3-venv cc=build-essential pkg-config=pkg-config qrencode=qrencode valgrind=valgrind
+bench /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
+manifests go=golang-go
 packages cc=build-essential pkg-config=pkg-config
 release musl-gcc=musl-tools protoc=protobuf-compiler cc=build-essential jq=jq python3:ensurepip=python3-venv
 release /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev qemu-aarch64-static=qemu-user-static
 release skopeo=skopeo
-rehearsal docker-registry=docker-registry buildah=buildah dpkg-deb=dpkg
-all chromium=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck valgrind=valgrind pdftoppm=poppler-utils gs=ghostscript
-all javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java
-all /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
-all /usr/lib/python3/dist-packages/PIL=python3-pil'
+rehearsal docker-registry=docker-registry buildah=buildah dpkg-deb=dpkg'
 
 has() {
     case "$1" in
     /*) [ -e "$1" ] ;;
+    *'|'*) has "${1%%|*}" || has "${1#*|}" ;;
     python3:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     *) PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null ;;
     esac
@@ -126,9 +129,14 @@ install_packages() {
     echo "setup: installing $packages"
     export DEBIAN_FRONTEND=noninteractive
     $as_root apt-get update -qq
+    # Debian's package without windows; others have only the whole browser.
+    if apt-cache show chromium-headless-shell >/dev/null 2>&1; then
+        packages=${packages/#chromium /chromium-headless-shell }
+        packages=${packages/ chromium / chromium-headless-shell }
+    fi
     # shellcheck disable=SC2086  # a list
     without_starting $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null
-    for service in nginx h2o prometheus prometheus-nginx-exporter supervisor docker-registry; do
+    for service in nginx prometheus prometheus-nginx-exporter supervisor docker-registry; do
         case " $packages " in
         *" $service "*)
             if [ -d /run/systemd/system ]; then
@@ -159,9 +167,9 @@ check_toolchains() {
 # install_node_packages FOLDER [FILE]: for running, without what only tests and linters need, such as this FILE of them
 install_node_packages() {
     local installed=$1/node_modules/.package-lock.json omit=(--omit=dev)
-    if wants all; then omit=(); fi
+    if wants test; then omit=(); fi
     if [ ! -e "$installed" ] || [ "$1/package-lock.json" -nt "$installed" ] ||
-        { wants all && [ ! -e "$1/node_modules/${2:-.bin/biome}" ]; }; then
+        { wants test && [ ! -e "$1/node_modules/${2:-.bin/biome}" ]; }; then
         echo "setup: installing $1's packages"
         npm ci --prefix "$1" "${omit[@]}" --no-audit --no-fund --loglevel=error >/dev/null
         touch "$installed"
@@ -171,22 +179,25 @@ install_node_packages() {
 # install_cargo_tool NAME [OPTION ...]
 install_cargo_tool() {
     if ! command -v "$1" >/dev/null; then
-        echo "setup: building $1"
+        echo "setup: building $1: a minute or two"
         # Without link-time optimisation it is built in half the time.
         CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
             cargo install --quiet --locked "$@"
     fi
 }
 
-# With TLS by the system's OpenSSL: the default's own takes a minute to compile. What no request passes is not optimised,
-# which would take a third of the time.
-install_oha() {
-    local crate options=(--no-default-features --features native-tls)
-    for crate in oha hyper hyper-util http http-body-util httparse bytes tokio mio futures-core futures-util kanal \
-        rand rand_core rand_regex regex-syntax hashbrown slab tikv-jemalloc-sys; do
-        options+=(--config "profile.release.package.$crate.opt-level=3")
-    done
-    CARGO_PROFILE_RELEASE_OPT_LEVEL=0 install_cargo_tool oha "${options[@]}"
+# install_prebuilt NAME VERSION: a tool of Cargo's, from the Python package that has it built, or else compiled
+install_prebuilt() {
+    local python=$PWD/target/tools/python/bin
+    if command -v "$1" >/dev/null; then return; fi
+    if "$python/pip" install --quiet --disable-pip-version-check --only-binary=:all: \
+        "astral-dev-toolchain-$1==$2" 2>/dev/null; then
+        mkdir -p target/tools/bin
+        ln -sf "$python/$1" target/tools/bin/
+    else
+        echo "setup: compiling $1, for some minutes"
+        install_cargo_tool "$1" --version "$2"
+    fi
 }
 
 # rustup OPTION ...: where Rust came by other means, its packages have to bring these
@@ -215,17 +226,15 @@ newer_go() {
     echo "$python/go"
 }
 
-# Puts what `make lint` and `make deploy-check` call into target/tools: deploy/k8s/tools, kube-score and the
-# packages for Python.
+# Puts what checks manifests beyond `make test` into target/tools: deploy/k8s/tools and kube-score.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go wanted
     # Not among deploy/k8s/tools: it needs types that the Kubernetes packages of helm have no more.
     local kube_score=github.com/zegl/kube-score/cmd/kube-score@v1.20.0
-    install_python_packages deploy/k8s/requirements.txt "$tools/python"
     wanted="$kube_score $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
     go=$(newer_go)
-    echo "setup: building kustomize, kube-score, actionlint and deploy/k8s/tools, for some minutes"
+    echo "setup: building kube-score, actionlint and deploy/k8s/tools: three to five minutes"
     # In one command, so that one program is linked while others compile; and not optimised, which takes a third longer
     # than they then gain.
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -C deploy/k8s/tools -ldflags='-s -w' -gcflags='all=-N -l' ./... tool
@@ -272,7 +281,7 @@ unpack_from_debian() {
 install_rehearsal_tools() {
     install_python_packages deploy/release/rehearsal-requirements.txt "$PWD/target/tools/rehearsal"
     unpack_from_debian forky cosign
-    install_cargo_tool cargo-deny --version 0.20.2
+    install_prebuilt cargo-deny 0.20.2
 }
 
 # In the version whose packages deploy/k8s/tools has. A release is published where helm is installed. It is not in
@@ -285,40 +294,36 @@ install_helm() {
     GOBIN=$tools/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' "helm.sh/helm/v4/cmd/helm@$version"
 }
 
-# Where its package has no program for this machine, the row is left out.
-install_bun() {
-    local floors=$PWD/target/tools/floors
-    if [ "$("$floors/node_modules/.bin/bun" --version 2>/dev/null)" = 1.4.5 ]; then return; fi
-    npm install --prefix "$floors" --no-audit --no-fund --loglevel=error bun@1.4.5 >/dev/null ||
-        echo "setup: bun cannot be installed; make floors leaves its row out" >&2
-}
-
 packages_of_node() {
     if wants run; then install_node_packages legacy-node; fi
     # The viewer of /v1/docs, which qr-api's build script puts into the program.
     if wants run || wants release; then install_node_packages qr-service/api/page swagger-ui-dist; fi
     if wants around; then install_node_packages dashboards/live; fi
-    if wants all; then install_node_packages qr-service/bindings/node .bin/tsc; fi
+    if wants test; then install_node_packages qr-service/bindings/node .bin/tsc; fi
     if wants all; then install_node_packages qr-service/api/clients node-2fa; fi
-    if wants floors; then install_bun; fi
+}
+
+# Before the others, which put tools into its first environment or call them from there.
+tools_in_python() {
+    local tools=$PWD/target/tools
+    if wants validate; then install_python_packages deploy/local/requirements.txt "$tools/python"; fi
+    if wants test; then install_prebuilt cargo-nextest 0.9.148; fi
+    if wants fuzz; then install_prebuilt cargo-fuzz 0.13.2; fi
 }
 
 packages_of_python() {
+    local tools=$PWD/target/tools
     if wants python; then
-        install_python_packages qr-service/bindings/python/test/requirements.txt "$PWD/target/tools/wheel"
+        install_python_packages qr-service/bindings/python/test/requirements.txt "$tools/wheel"
     fi
-    if wants all; then
-        install_python_packages qr-service/api/clients/requirements.txt "$PWD/target/tools/clients"
-    fi
+    if wants all; then install_python_packages qr-service/api/clients/requirements.txt "$tools/clients"; fi
     if wants rehearsal; then install_rehearsal_tools; fi
 }
 
 # One after the other: two of Cargo's installations wait for each other.
 tools_in_rust() {
     if wants wasm; then install_rust target add wasm32-unknown-unknown; fi
-    if wants all; then install_rust component add clippy rustfmt; fi
-    if wants load; then install_oha; fi
-    if wants fuzz; then CARGO_PROFILE_RELEASE_OPT_LEVEL=0 install_cargo_tool cargo-fuzz; fi
+    if wants test; then install_rust component add clippy rustfmt; fi
     # Without what only its web server needs.
     if wants site; then
         PATH=$PWD/target/tools/bin:$PATH install_cargo_tool mdbook --version 0.5.4 --root target/tools \
@@ -345,6 +350,8 @@ side_by_side() {
     return "$status"
 }
 
+export PATH=$PWD/target/tools/bin:$PATH
 install_packages
 check_toolchains
+tools_in_python
 side_by_side tools_in_go tools_in_rust packages_of_node packages_of_python

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/reference/ from the programs and files that it describes: settings, API, metrics, route files, gates.
 
-    docs/reference/render.py            # make reference
+    docs/reference/render.py            # make generate
     docs/reference/render.py --check    # writes nothing; names the pages that are out of date: make lint
 
 It runs the programs in target/debug, with all features, and legacy-node with Node.
@@ -23,7 +23,7 @@ PAGES = {
     "route-files.md": routes_page,
     "gates.md": gates_page,
 }
-NOTE = "<!-- Written by `make reference`; change what it is made from. -->"
+NOTE = "<!-- Written by `make generate`; change what it is made from. -->"
 
 
 def main():
@@ -36,7 +36,7 @@ def main():
         if sys.argv[1:] != ["--check"]:
             file.write_text(text)
         elif text != before:
-            stale.append(f"docs/reference/{name} is out of date; make reference writes it")
+            stale.append(f"docs/reference/{name} is out of date; make generate writes it")
             stale += list(difflib.unified_diff(before.splitlines(), text.splitlines(), "is", "should be", "", n=0))[:10]
     if stale:
         sys.exit("\n".join(stale))

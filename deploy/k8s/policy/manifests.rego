@@ -1,4 +1,4 @@
-# What every manifest has to be, beside kube-score's checks. `make deploy-check` runs these rules over all that
+# What every manifest has to be, beside kube-score's checks. `make test-all PART=manifests` runs these rules over all that
 # kustomize and helm render; manifests_test.rego shows for each that it refuses something.
 package main
 

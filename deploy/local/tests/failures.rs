@@ -109,21 +109,6 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
 }
 
 #[test]
-fn clients_do_not_notice_that_prometheus_and_shadow_are_gone() {
-    let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
-    let asked_again = with_load(&stack, |served| {
-        stack.signal_part(Part::Shadow, Signal::STOP).unwrap();
-        assert!(grows(|| served().0), "with a shadow that hangs");
-        stack.signal_part(Part::Shadow, Signal::CONT).unwrap();
-        stack.stop_part(Part::Shadow).unwrap();
-        stack.stop_part(Part::Prometheus).unwrap();
-        assert!(grows(|| served().0), "without both");
-        assert_eq!(served().1, 0, "all from new");
-    });
-    assert_eq!(asked_again, 0);
-}
-
-#[test]
 fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let stack = start(&Options::default());
     stack.stop_part(Part::LegacyNode).unwrap();
@@ -183,49 +168,69 @@ fn moving_the_split_under_load_loses_no_request() {
     assert!(asked_again <= 16, "{asked_again}");
 }
 
-#[test]
-fn a_supervisord_that_reads_no_log_stops_no_client_of_nginx() {
-    const REQUESTS: usize = 2000; // nginx' lines of 150 of them fill a pipe
-    let stack = start(&Options::default());
-    let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
-    let supervisor = Pid::from_raw(supervisor.unwrap().trim().parse().unwrap()).unwrap();
-    // nginx itself answers these: the sides' logs have pipes of their own.
-    let ask = || {
-        let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-        let request = "TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).map(|_| answer)
-    };
-    kill_process(supervisor, Signal::STOP).unwrap();
-    let answers: Vec<_> = (0..REQUESTS).map(|_| ask()).take_while(Result::is_ok).collect();
-    kill_process(supervisor, Signal::CONT).unwrap();
-    assert_eq!(answers.len(), REQUESTS, "then nginx hung");
-    assert!(answers.iter().flatten().all(|answer| answer.starts_with("HTTP/1.1 405 ")));
-    log_lines(stack.settings(), Part::Nginx, "\"method\":\"TRACE\"", REQUESTS);
-}
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
 
-#[test]
-fn nothing_outlives_a_stack_that_is_killed() {
-    let stack = start(&Options { old_workers: 2, ..Options::default() });
-    let mut processes: Vec<Pid> = Vec::new();
-    for part in Part::ALL {
-        let pid = stack.pid_of(part).unwrap();
-        processes.push(pid);
-        let children = format!("/proc/{0}/task/{0}/children", pid.as_raw_nonzero());
-        let children = std::fs::read_to_string(children).unwrap();
-        processes.extend(
-            children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()),
-        );
+    #[test]
+    fn clients_do_not_notice_that_prometheus_and_shadow_are_gone() {
+        let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
+        let asked_again = with_load(&stack, |served| {
+            stack.signal_part(Part::Shadow, Signal::STOP).unwrap();
+            assert!(grows(|| served().0), "with a shadow that hangs");
+            stack.signal_part(Part::Shadow, Signal::CONT).unwrap();
+            stack.stop_part(Part::Shadow).unwrap();
+            stack.stop_part(Part::Prometheus).unwrap();
+            assert!(grows(|| served().0), "without both");
+            assert_eq!(served().1, 0, "all from new");
+        });
+        assert_eq!(asked_again, 0);
     }
-    assert!(
-        processes.len() >= Part::ALL.len() + 3,
-        "the workers of legacy-node and nginx are among them"
-    );
-    let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
-    let supervisor: i32 = supervisor.unwrap().trim().parse().unwrap();
-    kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
-    let gone = |pid: &Pid| !stack::supervisor::is_alive(*pid);
-    assert!(eventually(Duration::from_secs(20), || processes.iter().all(gone)));
+
+    #[test]
+    fn a_supervisord_that_reads_no_log_stops_no_client_of_nginx() {
+        const REQUESTS: usize = 2000; // nginx' lines of 150 of them fill a pipe
+        let stack = start(&Options::default());
+        let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
+        let supervisor = Pid::from_raw(supervisor.unwrap().trim().parse().unwrap()).unwrap();
+        // nginx itself answers these: the sides' logs have pipes of their own.
+        let ask = || {
+            let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            let request = "TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).map(|_| answer)
+        };
+        kill_process(supervisor, Signal::STOP).unwrap();
+        let answers: Vec<_> = (0..REQUESTS).map(|_| ask()).take_while(Result::is_ok).collect();
+        kill_process(supervisor, Signal::CONT).unwrap();
+        assert_eq!(answers.len(), REQUESTS, "then nginx hung");
+        assert!(answers.iter().flatten().all(|answer| answer.starts_with("HTTP/1.1 405 ")));
+        log_lines(stack.settings(), Part::Nginx, "\"method\":\"TRACE\"", REQUESTS);
+    }
+
+    #[test]
+    fn nothing_outlives_a_stack_that_is_killed() {
+        let stack = start(&Options { old_workers: 2, ..Options::default() });
+        let mut processes: Vec<Pid> = Vec::new();
+        for part in Part::ALL {
+            let pid = stack.pid_of(part).unwrap();
+            processes.push(pid);
+            let children = format!("/proc/{0}/task/{0}/children", pid.as_raw_nonzero());
+            let children = std::fs::read_to_string(children).unwrap();
+            processes.extend(
+                children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()).unwrap()),
+            );
+        }
+        assert!(
+            processes.len() >= Part::ALL.len() + 3,
+            "the workers of legacy-node and nginx are among them"
+        );
+        let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
+        let supervisor: i32 = supervisor.unwrap().trim().parse().unwrap();
+        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
+        let gone = |pid: &Pid| !stack::supervisor::is_alive(*pid);
+        assert!(eventually(Duration::from_secs(20), || processes.iter().all(gone)));
+    }
 }

@@ -151,6 +151,6 @@ fn place(file: &Path, text: &str, check: bool) -> anyhow::Result<()> {
     if fs::read_to_string(file).is_ok_and(|there| there == text) {
         return Ok(());
     }
-    ensure!(!check, "{shown} is not what the route files say; make routes writes it");
+    ensure!(!check, "{shown} is not what the route files say; make generate writes it");
     fs::write(file, text).with_context(|| shown.to_string())
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the library and installs it, its header and qr.pc: install.sh [PREFIX], by default
-# /usr/local. DESTDIR is put before the prefix, for packagers. For Linux; needs Rust and binutils.
+# /usr/local. DESTDIR is put before the prefix, for packagers. BUILT is a folder of Cargo's in which the libraries are
+# already. For Linux; needs Rust and binutils.
 set -eu
 
 prefix=${1:-/usr/local}
@@ -14,17 +15,22 @@ esac
 here=$(cd "$(dirname "$0")" && pwd)
 cargo=${CARGO:-cargo}
 
-# One build makes both libraries and prints the system libraries that the static one needs.
-if ! log=$("$cargo" rustc --manifest-path "$here/Cargo.toml" --release --lib --color never \
-    -- --print native-static-libs 2>&1); then
-    echo "$log" >&2
-    exit 1
+if [ -n "${BUILT:-}" ]; then
+    built=$BUILT
+    native_libs="-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc"
+else
+    # One build makes both libraries and prints the system libraries that the static one needs.
+    if ! log=$("$cargo" rustc --manifest-path "$here/Cargo.toml" --release --lib --color never \
+        -- --print native-static-libs 2>&1); then
+        echo "$log" >&2
+        exit 1
+    fi
+    native_libs=$(echo "$log" | sed -n 's/^note: native-static-libs: //p')
+    # Asks Cargo for its target directory: a variable or a configuration file may set another.
+    built=$("$cargo" metadata --manifest-path "$here/Cargo.toml" --format-version 1 --no-deps |
+        sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')/release
 fi
-native_libs=$(echo "$log" | sed -n 's/^note: native-static-libs: //p')
 version=$("$cargo" pkgid --manifest-path "$here/Cargo.toml" | sed 's/.*[#@]//')
-# Asks Cargo for its target directory: a variable or a configuration file may set another.
-built=$("$cargo" metadata --manifest-path "$here/Cargo.toml" --format-version 1 --no-deps |
-    sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')/release
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

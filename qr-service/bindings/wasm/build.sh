@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the Wasm modules into target/wasm/: nodejs/ and web/ for JavaScript, each with qr_wasm and
-# qr_wasm_draw, and qr_raw.wasm for other hosts. Needs Rust with the target wasm32-unknown-unknown, and Node.js; downloads only crates.
+# qr_wasm_draw, and qr_raw.wasm for other hosts. Needs Rust with the target wasm32-unknown-unknown, and Node.js; downloads
+# only crates. With PROFILE=dev they are built as tests are: sooner, and slower.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,32 +13,39 @@ target=$(cargo metadata --format-version 1 --no-deps |
 # Every runtime has had 128-bit vectors since 2023; without them a picture takes three times as long.
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C target-feature=+simd128"
 
-# module PROFILE CRATE [OPTION ...]
+new=$target/wasm.new
+rm -rf "$new"
+mkdir -p "$new/built"
+
+# module NAME LIBRARY PROFILE CRATE [OPTION ...]: builds a crate's library into $new/built/NAME.wasm
 module() {
-    profile=$1
-    crate=$2
-    shift 2
+    name=$1
+    library=$2
+    profile=$3
+    crate=$4
+    shift 4
+    [ "${PROFILE:-}" != dev ] || profile=dev
     cargo rustc --quiet --profile "$profile" --target wasm32-unknown-unknown -p "$crate" "$@"
+    [ "$profile" != dev ] || profile=debug
+    cp "$target/wasm32-unknown-unknown/$profile/$library.wasm" "$new/built/$name.wasm"
 }
 # Not stripped here: bindgen reads the sections first and removes them itself.
-module wasm-module qr-wasm
-module wasm-module qr-wasm-raw -- -C link-arg=--strip-all
+module qr_wasm qr_wasm wasm-module qr-wasm
+module qr_raw qr_raw wasm-module qr-wasm-raw -- -C link-arg=--strip-all
 # A profile is a folder, so that one build does not replace the other and each is only made anew if it changed.
-module wasm-draw qr-wasm --features draw
+module qr_wasm_draw qr_wasm wasm-draw qr-wasm --features draw
 # With the features that tests have, so that they need not compile it again.
 cargo build --quiet --workspace --all-features --example bindgen
 
-built=$target/wasm32-unknown-unknown
-new=$target/wasm.new
-rm -rf "$new"
-mkdir -p "$new"
 for for_what in nodejs web; do
-    "$target/debug/examples/bindgen" "$built/wasm-module/qr_wasm.wasm" "$for_what" "$new/$for_what" qr_wasm
-    "$target/debug/examples/bindgen" "$built/wasm-draw/qr_wasm.wasm" "$for_what" "$new/$for_what" qr_wasm_draw
+    for name in qr_wasm qr_wasm_draw; do
+        "$target/debug/examples/bindgen" "$new/built/$name.wasm" "$for_what" "$new/$for_what" "$name"
+    done
 done
 # Node takes it for CommonJS otherwise.
 echo '{ "type": "module" }' >"$new/web/package.json"
-cp "$built/wasm-module/qr_raw.wasm" "$new"
+mv "$new/built/qr_raw.wasm" "$new"
+rm -r "$new/built"
 # Replaces the folder as a whole, so that no reader sees a half-written one.
 rm -rf "$target/wasm"
 mv "$new" "$target/wasm"

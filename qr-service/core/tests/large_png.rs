@@ -29,7 +29,7 @@ fn rows(png: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn every_pixel_is_that_of_the_plain_writer(
@@ -50,7 +50,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
     fn every_pixel_has_its_colour_and_opacity(
@@ -109,7 +109,7 @@ fn usual_and_shortest<'a>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
     fn the_shortest_picture_has_the_same_pixels_in_no_more_bytes(

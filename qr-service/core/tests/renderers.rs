@@ -151,25 +151,30 @@ fn poppler_shows_a_pdf_without_seams() {
     });
 }
 
-#[test]
-fn ghostscript_shows_an_eps_and_a_pdf_without_seams() {
-    let folder = TempDir::new().unwrap();
-    let render = |path: &Path, crop: &str, side: u32| {
-        let mut command = Command::new("gs");
-        command.args(["-q", "-dBATCH", "-dNOPAUSE", "-dSAFER", "-sDEVICE=pgmraw", crop]);
-        // Black ink as black, not as a press prints it.
-        command.arg("-dUseFastColor=true");
-        command.args(["-dGraphicsAlphaBits=4", &format!("-r{side}"), "-sOutputFile=-"]);
-        of_pgm(&run(command.arg(path)))
-    };
-    check(EXACT, |symbol, side| {
-        let mut eps = String::new();
-        write_eps(symbol, &an_inch(), &mut eps).unwrap();
-        render(&file(&folder, "a.eps", eps.as_bytes()), "-dEPSCrop", side)
-    });
-    check(EXACT, |symbol, side| {
-        let mut pdf = Vec::new();
-        write_pdf(symbol, &an_inch(), &mut pdf).unwrap();
-        render(&file(&folder, "a.pdf", &pdf), "-dUseMediaBox", side)
-    });
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn ghostscript_shows_an_eps_and_a_pdf_without_seams() {
+        let folder = TempDir::new().unwrap();
+        let render = |path: &Path, crop: &str, side: u32| {
+            let mut command = Command::new("gs");
+            command.args(["-q", "-dBATCH", "-dNOPAUSE", "-dSAFER", "-sDEVICE=pgmraw", crop]);
+            // Black ink as black, not as a press prints it.
+            command.arg("-dUseFastColor=true");
+            command.args(["-dGraphicsAlphaBits=4", &format!("-r{side}"), "-sOutputFile=-"]);
+            of_pgm(&run(command.arg(path)))
+        };
+        check(EXACT, |symbol, side| {
+            let mut eps = String::new();
+            write_eps(symbol, &an_inch(), &mut eps).unwrap();
+            render(&file(&folder, "a.eps", eps.as_bytes()), "-dEPSCrop", side)
+        });
+        check(EXACT, |symbol, side| {
+            let mut pdf = Vec::new();
+            write_pdf(symbol, &an_inch(), &mut pdf).unwrap();
+            render(&file(&folder, "a.pdf", &pdf), "-dUseMediaBox", side)
+        });
+    }
 }

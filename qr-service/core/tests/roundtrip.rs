@@ -28,8 +28,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
-
+    // PROPTEST_CASES sets how many; `make test-all` asks for more.
     #[test]
     fn every_text_decodes_to_itself(text in text()) {
         let mut png = Vec::new();
@@ -50,40 +49,46 @@ fn a_symbol_with_two_equal_rows_decodes() {
     assert_eq!(decode_by_both(&png).0.bytes, text.as_bytes());
 }
 
-#[test]
-fn every_length_up_to_512_bytes_has_a_picture() {
-    for length in 1..=512 {
-        let text: String = ('a'..='z').cycle().take(length).collect();
-        let mut png = Vec::new();
-        generate(&text, Level::L, &Raster::SERVICE, &mut png).unwrap();
-        assert_eq!(decode_by_both(&png).0.bytes, text.as_bytes());
-    }
-}
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
 
-#[test]
-fn every_version_at_every_level_decodes_in_every_size() {
-    for level in Level::ALL {
-        let letter = level.to_string().parse().unwrap();
-        // Texts grow byte by byte; the first one of each version is checked.
-        let mut version = 0;
-        for length in 1.. {
-            let text: String = ('a'..='z').cycle().skip(length % 26).take(length).collect();
-            let Ok(symbol) = encode(&text, level) else { break };
-            if symbol.version() == version {
-                continue;
-            }
-            version = symbol.version();
-            let modules = symbol.size() as u32;
-            for (scale, margin_modules, spare) in [(2, 4, 0), (3, 4, 2), (5, 9, 7)] {
-                let size_px = (modules + 2 * margin_modules) * scale + spare;
-                let mut png = Vec::new();
-                write_png(&symbol, &Raster { size_px, margin_modules }, &mut png).unwrap();
-                let (decoded, pixels) = decode_by_both(&png);
-                assert_eq!((pixels.width, pixels.height), (size_px as usize, size_px as usize));
-                let expected = Decoded { bytes: text.clone().into_bytes(), version, level: letter };
-                assert_eq!(decoded, expected);
-            }
+    #[test]
+    fn every_length_up_to_512_bytes_has_a_picture() {
+        for length in 1..=512 {
+            let text: String = ('a'..='z').cycle().take(length).collect();
+            let mut png = Vec::new();
+            generate(&text, Level::L, &Raster::SERVICE, &mut png).unwrap();
+            assert_eq!(decode_by_both(&png).0.bytes, text.as_bytes());
         }
-        assert_eq!(version, 40, "{level}");
+    }
+
+    #[test]
+    fn every_version_at_every_level_decodes_in_every_size() {
+        for level in Level::ALL {
+            let letter = level.to_string().parse().unwrap();
+            // Texts grow byte by byte; the first one of each version is checked.
+            let mut version = 0;
+            for length in 1.. {
+                let text: String = ('a'..='z').cycle().skip(length % 26).take(length).collect();
+                let Ok(symbol) = encode(&text, level) else { break };
+                if symbol.version() == version {
+                    continue;
+                }
+                version = symbol.version();
+                let modules = symbol.size() as u32;
+                for (scale, margin_modules, spare) in [(2, 4, 0), (3, 4, 2), (5, 9, 7)] {
+                    let size_px = (modules + 2 * margin_modules) * scale + spare;
+                    let mut png = Vec::new();
+                    write_png(&symbol, &Raster { size_px, margin_modules }, &mut png).unwrap();
+                    let (decoded, pixels) = decode_by_both(&png);
+                    assert_eq!((pixels.width, pixels.height), (size_px as usize, size_px as usize));
+                    let expected =
+                        Decoded { bytes: text.clone().into_bytes(), version, level: letter };
+                    assert_eq!(decoded, expected);
+                }
+            }
+            assert_eq!(version, 40, "{level}");
+        }
     }
 }

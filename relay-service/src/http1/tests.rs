@@ -255,7 +255,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// `make fuzz-relay` sets more cases.
+    /// PROPTEST_CASES sets how many.
     #[test]
     fn any_bytes_are_read_as_hyper_reads_them(
         bytes in bytes(),

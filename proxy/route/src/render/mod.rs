@@ -57,7 +57,7 @@ impl Upstreams {
     }
 }
 
-const HEAD: &str = "# Written by `make routes` from the route files. Changes here are lost.\n";
+const HEAD: &str = "# Written by `make generate` from the route files. Changes here are lost.\n";
 
 /// Every file's name and text.
 pub fn all(routes: &[Route], upstreams: &Upstreams) -> Vec<(&'static str, String)> {

@@ -39,22 +39,6 @@ const NOTHING_LOST: [&str; 2] =
     ["--leak-check=full", "--errors-for-leak-kinds=definite,indirect,possible"];
 
 #[test]
-fn the_interface_works_from_c_without_an_error_or_a_leak() {
-    passes_under_valgrind(&C99, &NOTHING_LEFT, &[]);
-    passes_under_valgrind(&C99, &NOTHING_LOST, &["qr_draw"]);
-}
-
-#[test]
-fn the_interface_works_from_cpp_without_an_error_or_a_leak() {
-    passes_under_valgrind(&CPP11, &NOTHING_LEFT, &[]);
-}
-
-#[test]
-fn threads_share_no_data_that_they_write() {
-    passes_under_valgrind(&C99, &["--tool=helgrind"], &[]);
-}
-
-#[test]
 fn the_shared_library_exports_only_the_functions_of_the_header() {
     let library = library_folder().join("libqr.so");
     let said = succeed(tool("nm").args(["--dynamic", "--defined-only", "-P"]).arg(library));
@@ -80,4 +64,25 @@ fn a_program_with_the_static_library_does_not_need_the_shared_one() {
 #[test]
 fn pkg_config_knows_the_version() {
     assert_eq!(support::pkg_config(&["--modversion"]), [VERSION]);
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn the_interface_works_from_c_without_an_error_or_a_leak() {
+        passes_under_valgrind(&C99, &NOTHING_LEFT, &[]);
+        passes_under_valgrind(&C99, &NOTHING_LOST, &["qr_draw"]);
+    }
+
+    #[test]
+    fn the_interface_works_from_cpp_without_an_error_or_a_leak() {
+        passes_under_valgrind(&CPP11, &NOTHING_LEFT, &[]);
+    }
+
+    #[test]
+    fn threads_share_no_data_that_they_write() {
+        passes_under_valgrind(&C99, &["--tool=helgrind"], &[]);
+    }
 }

@@ -67,7 +67,7 @@ fn in_go() -> Example {
     Example::new(|program| {
         let mut go = tool("go");
         // The user's cache may hold the flags that pkg-config printed for another checkout.
-        go.env("GOCACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("qr-c/go-cache"));
+        go.env("GOCACHE", support::target().join("c-go-cache"));
         succeed(go.args(["build", "-o"]).arg(&program).arg(source("go/main.go")));
         vec![program.into()]
     })
@@ -132,21 +132,8 @@ fn c_with_the_static_library() {
 }
 
 #[test]
-fn go() {
-    works(&in_go());
-}
-
-#[test]
 fn python() {
     works(&in_python());
-}
-
-/// Without the test for invalid UTF-8: the JVM replaces it before the program sees it.
-#[test]
-fn java() {
-    let example = in_java();
-    draws_the_picture_of_qr_core(&example);
-    explains_its_failures(&example);
 }
 
 #[test]
@@ -163,4 +150,22 @@ fn the_readmes_commands_compile_the_c_example_and_its_list_of_libraries_is_right
     let libraries = pkg_config(&["--static", "--libs-only-l"]).join(" ");
     let system = libraries.strip_prefix("-lqr ").unwrap();
     assert!(readme.contains(&format!("`{system}`")), "{system}");
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn go() {
+        works(&in_go());
+    }
+
+    /// Without the test for invalid UTF-8: the JVM replaces it before the program sees it.
+    #[test]
+    fn java() {
+        let example = in_java();
+        draws_the_picture_of_qr_core(&example);
+        explains_its_failures(&example);
+    }
 }

@@ -4,12 +4,11 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { after, describe, it } from 'node:test';
+import { launchBrowser } from '../../../../legacy-node/test/support/browser.js';
 import { decodeQr } from '../../../../legacy-node/test/support/decoder.js';
 import { cases } from '../../node/test/support/cases.mjs';
 import { drawByCore } from '../../node/test/support/core.mjs';
-import { built, requireFromLegacy } from './support/modules.mjs';
-
-const { chromium } = requireFromLegacy('playwright-core');
+import { built } from './support/modules.mjs';
 
 const PAGE = `<!doctype html><title>QR</title><link rel="icon" href="data:,"><img id="qr" alt="">`;
 const TYPES = { js: 'text/javascript', wasm: 'application/wasm' };
@@ -26,10 +25,7 @@ const server = createServer(async (request, response) => {
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 after(() => server.close());
 
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-});
+const browser = await launchBrowser();
 after(() => browser.close());
 
 const page = await browser.newPage();

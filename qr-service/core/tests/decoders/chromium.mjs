@@ -1,22 +1,10 @@
 // Writes the pixels of PNG and SVG files as Chromium shows them to stdout: one byte of grey per pixel.
-// The first argument is the folder whose node_modules have playwright-core.
+// The first argument is the folder of the legacy app, whose tests start it.
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 
 const [folder, ...paths] = process.argv.slice(2);
-const { chromium } = createRequire(`${folder}/`)('playwright-core');
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--no-first-run',
-  ],
-});
+const { launchBrowser } = await import(`${folder}/test/support/browser.js`);
+const browser = await launchBrowser();
 try {
   const page = await browser.newPage();
   for (const path of paths) {

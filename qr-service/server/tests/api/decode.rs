@@ -6,8 +6,7 @@ use std::net::SocketAddr;
 use serde_json::json;
 use service_kit::testing::connect;
 
-use crate::hostile::resident_bytes;
-use crate::support::{Answer, get, of_png, padded, read_answer, send, start};
+use crate::support::{Answer, get, of_png, padded, read_answer, resident_bytes, send, start};
 
 fn decode(addr: SocketAddr, media: &str, body: &[u8]) -> Answer {
     let headers = format!("content-type: {media}\r\n");

@@ -11,9 +11,13 @@ mod decode;
 mod description;
 mod faults;
 mod formats;
-mod hostile;
 mod labels;
 mod payloads;
 mod random;
 mod support;
 mod symbols;
+
+/// Only `make test-all` runs these: floods, bombs and slow readers, with memory and time measured.
+mod nightly {
+    mod hostile;
+}

@@ -297,3 +297,10 @@ pub(crate) fn files_of(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     let decode = |text: String| base64::engine::general_purpose::STANDARD.decode(text).unwrap();
     listed.into_iter().map(|(name, content)| (name, decode(content))).collect()
 }
+
+/// The most memory that the process has had in RAM.
+pub(crate) fn resident_bytes(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
+}

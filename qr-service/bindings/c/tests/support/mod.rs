@@ -1,4 +1,4 @@
-//! Installs the library with `install.sh`, and builds and runs programs with it.
+//! Builds and runs programs with the library that `make bindings` has installed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "not every test uses all of it")]
@@ -7,7 +7,6 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::LazyLock;
 
 pub(crate) const C99: [&str; 5] = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"];
 pub(crate) const CPP11: [&str; 6] =
@@ -25,15 +24,16 @@ pub(crate) fn folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Installs the library, once for each test program, and returns the prefix.
-pub(crate) fn prefix() -> &'static Path {
-    static PREFIX: LazyLock<PathBuf> = LazyLock::new(|| {
-        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let prefix = temporary.join("qr-c").join(env!("CARGO_CRATE_NAME"));
-        succeed(Command::new(folder().join("install.sh")).arg(&prefix));
-        prefix
-    });
-    &PREFIX
+/// Where `make bindings` installs the library: `target/c`.
+pub(crate) fn prefix() -> PathBuf {
+    let prefix = target().join("c");
+    assert!(prefix.exists(), "{} is missing: make bindings PROFILE=dev", prefix.display());
+    prefix
+}
+
+/// Cargo's folder, in which this test is in `debug/deps`.
+pub(crate) fn target() -> PathBuf {
+    std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned()
 }
 
 pub(crate) fn library_folder() -> PathBuf {

@@ -3,15 +3,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
+// A module that is not optimised has more frames than the ten that a stack shows.
+Error.stackTraceLimit = 50;
+
 const require = createRequire(import.meta.url);
 
 /** The folder that the modules are built in. */
 export const built = fileURLToPath(new URL('../../../../../target/wasm/', import.meta.url));
-
-/** Resolves legacy-node's packages. */
-export const requireFromLegacy = createRequire(
-  new URL('../../../../../legacy-node/package.json', import.meta.url),
-);
 
 /** wasm-bindgen's `generate(text, options)`. */
 export const { generate } = require(`${built}nodejs/qr_wasm.js`);

@@ -14,17 +14,10 @@ use serde_json::{Value, json};
 use service_kit::testing::{Service, connect, eventually};
 
 use crate::artwork::{logo, uri};
-use crate::support::{files_of, get, post_json, post_many, send, start};
+use crate::support::{files_of, get, post_json, post_many, resident_bytes, send, start};
 
 /// The most memory that the service may take, whatever it is asked.
 const MOST_BYTES: u64 = 128_000_000;
-
-/// The most memory that the process has had in RAM.
-pub(crate) fn resident_bytes(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
-}
 
 /// Ends those who watch it, also if a test fails.
 #[derive(Default)]

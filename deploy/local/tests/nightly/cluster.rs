@@ -12,7 +12,7 @@ use crate::shell::Shell;
 /// The shell first reads the file `CLUSTER`. Where kind cannot run, that file has functions that stand in for the
 /// commands `kind`, `kubectl` and `curl`, and sets `KUBECTL` for make; with kind, it may be empty.
 #[test]
-#[ignore = "make newcomer CLUSTER=file runs it"]
+#[ignore = "make test-all PART=newcomer CLUSTER=file runs it"]
 fn a_newcomer_can_type_what_the_guide_says_on_a_cluster() {
     let stand_ins = PathBuf::from(env::var_os("CLUSTER").expect("CLUSTER names a file"));
     let text = fs::read_to_string(repository().join("docs/getting-started-cluster.md")).unwrap();

@@ -1,5 +1,5 @@
-//! Pairs of all kinds while the relay's share moves and its parts are restarted and killed. `make relay-moves` is
-//! the long form.
+//! Pairs of all kinds while the relay's share moves and its parts are restarted and killed. RATE and
+//! SECONDS make it longer.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,21 +26,16 @@ struct Load {
     moves: u32,
 }
 
+/// RATE pairs a second for SECONDS; of a minute and more, with bodies of up to 100 MB.
 #[test]
 fn no_pair_is_stranded_or_cut_and_no_byte_changed() {
-    let time = Duration::from_secs(12);
-    play(&Load { pairs_per_second: 20.0, time, largest: 5_000_000, moves: 20 });
-}
-
-/// RATE pairs a second for SECONDS, up to 100 MB each.
-#[test]
-#[ignore = "takes minutes: make relay-moves"]
-fn the_long_form() {
     let number = |name, default: f64| {
         std::env::var(name).ok().map_or(default, |text| text.parse().expect(name))
     };
-    let time = Duration::from_secs_f64(number("SECONDS", 300.0));
-    play(&Load { pairs_per_second: number("RATE", 50.0), time, largest: 100_000_000, moves: 100 });
+    let time = Duration::from_secs_f64(number("SECONDS", 12.0));
+    let is_long = time >= Duration::from_secs(60);
+    let (largest, moves) = if is_long { (100_000_000, 100) } else { (5_000_000, 20) };
+    play(&Load { pairs_per_second: number("RATE", 20.0), time, largest, moves });
 }
 
 fn play(load: &Load) {

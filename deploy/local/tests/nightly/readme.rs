@@ -95,14 +95,9 @@ fn follow(mut shell: Shell) {
     step("curl -sS 'http://localhost:8080/report?year=2024'; echo", 0, &["generated_at"]);
 }
 
-#[test]
-fn a_newcomer_can_type_what_the_readme_says() {
-    follow(Shell::new());
-}
-
 /// With the real builds, and the downloads of a first time.
 #[test]
-#[ignore = "make newcomer runs it"]
+#[ignore = "make test-all PART=newcomer runs it"]
 fn a_newcomer_can_type_it_in_a_fresh_clone() {
     follow(Shell::in_clone());
 }

@@ -1,0 +1,45 @@
+#!/bin/sh
+# Builds what other languages load: the command, the Wasm modules, the addon of Node.js, the wheel of Python, and the C
+# library, which is installed in target/c.
+#
+#     qr-service/bindings/build.sh                as they are released
+#     PROFILE=dev qr-service/bindings/build.sh    as the tests have them: sooner built, slower; no wheel but its module
+#
+# Needs what `make setup` installs. Downloads only crates.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$here/../.."
+
+# A module is optimised as a whole, on one processor; the others are compiled beside it.
+qr-service/bindings/wasm/build.sh & wasm=$!
+
+# Renamed into place: overwriting the old file would crash a process that has it loaded.
+replace() {
+    cp "$1" "$2.new"
+    mv "$2.new" "$2"
+}
+
+others() {
+    if [ "${PROFILE:-}" = dev ]; then
+        # With the features that tests have, so that they need not compile it again; Cargo counts those of tests too
+        # where it builds an example.
+        cargo build --quiet --workspace --all-features --example bindgen --lib
+        replace target/debug/libqr_node.so qr-service/bindings/node/qr.node
+        mkdir -p target/python
+        replace target/debug/libqr_fast.so target/python/qr_fast.abi3.so
+        BUILT=target/debug qr-service/bindings/c/install.sh "$PWD/target/c"
+    else
+        cargo build --quiet --release -p qr-cli
+        qr-service/bindings/node/build.sh --quiet
+        qr-service/bindings/c/install.sh "$PWD/target/c"
+        rm -f target/wheels/qr_fast-*
+        target/tools/wheel/bin/maturin build --quiet --locked --profile release \
+            -m qr-service/bindings/python/Cargo.toml --interpreter target/tools/wheel/bin/python
+    fi
+}
+
+status=0
+others || status=$?
+wait "$wasm" || status=$?
+exit "$status"
