@@ -242,6 +242,9 @@ fn json_values() {
         ("json", r#"{"a":null}"#, "{}", "json", "/a: old null, new absent"),
         ("json", r#"{"a":{"b":[0,"x"]}}"#, r#"{"a":{"b":[0,"y"]}}"#, "json", r#"/a/b/1: old "x", new "y""#),
         ("json", r#"{"a/b":1,"~":1}"#, r#"{"a/b":2,"~":2}"#, "json", "/a~1b: old 1, new 2"),
+        ("json", r#""Ok""#, r#""OK""#, "json", r#"the whole value: old "Ok", new "OK""#),
+        ("json", r#"{"A":1}"#, r#"{"a":1}"#, "json", "/A: old 1, new absent"),
+        ("json", "true", "false", "json", "the whole value: old true, new false"),
         ("json", "null", "false", "json", "the whole value: old null, new false"),
         ("json", "1", r#""1""#, "json", r#"the whole value: old 1, new "1""#),
         ("json", "[]", "{}", "json", "the whole value: old [], new {}"),
@@ -370,28 +373,6 @@ fn images() {
     assert_eq!(shown(&compare("image", &grey(&[0, 0]), &broken)).0, "undecodable");
 }
 
-#[test]
-fn images_of_the_largest_size() {
-    let side = 4096;
-    let mut samples = vec![7; 4 * side * side];
-    let old = png_of(png::ColorType::Rgba, &samples, side as u32);
-    samples[4 * side * side - 1] = 9;
-    let new = png_of(png::ColorType::Rgba, &samples, side as u32);
-    assert_eq!(
-        shown(&compare("image", &old, &new)),
-        (
-            "pixels",
-            "1 of 16777216 pixels differ by more than 0, the first at x 4095, y 4095: \
-             old #07070707, new #07070709"
-        )
-    );
-    let higher = png_of(png::ColorType::Grayscale, &vec![0; side + 1], 1);
-    assert_eq!(
-        shown(&compare("image", &old, &higher)),
-        ("undecodable", "new: 1 x 4097 px, larger than 4096 x 4096")
-    );
-}
-
 /// A small file that claims 60000 x 60000 pixels.
 fn huge_png() -> Vec<u8> {
     let mut file = Vec::new();
@@ -482,4 +463,31 @@ fn what_a_judge_saw_is_described() {
 fn a_judge_is_shared_between_threads() {
     fn shared<T: Send + Sync>(_: &T) {}
     shared(&judge("json"));
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn images_of_the_largest_size() {
+        let side = 4096;
+        let mut samples = vec![7; 4 * side * side];
+        let old = png_of(png::ColorType::Rgba, &samples, side as u32);
+        samples[4 * side * side - 1] = 9;
+        let new = png_of(png::ColorType::Rgba, &samples, side as u32);
+        assert_eq!(
+            shown(&compare("image", &old, &new)),
+            (
+                "pixels",
+                "1 of 16777216 pixels differ by more than 0, the first at x 4095, y 4095: \
+                 old #07070707, new #07070709"
+            )
+        );
+        let higher = png_of(png::ColorType::Grayscale, &vec![0; side + 1], 1);
+        assert_eq!(
+            shown(&compare("image", &old, &higher)),
+            ("undecodable", "new: 1 x 4097 px, larger than 4096 x 4096")
+        );
+    }
 }

@@ -181,12 +181,6 @@ fn a_stop_takes_less_than_a_second_whatever_hangs() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
-fn a_hundred_stops_take_less_than_a_second_each() {
-    stops_at_random_moments(100);
-}
-
-#[test]
 fn a_stop_needs_no_room_on_the_disk() {
     let place = Place::new();
     place.succeeds(&["set", "100"]);
@@ -334,4 +328,14 @@ fn a_route_file_can_ask_to_hold() {
     assert_eq!(place.share(), "50");
     let metrics = place.read("ramp.prom");
     assert!(metrics.contains("ramp_run_active{route=\"qrcode\"} 1"), "{metrics}");
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn a_hundred_stops_take_less_than_a_second_each() {
+        stops_at_random_moments(100);
+    }
 }
