@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154,SC2016  # release.sh sets $files; programs in JavaScript have their own $
 # The packages for other languages; release.sh includes this file, and has what it calls.
 #
 # Each package is installed from its file in an empty folder and draws there. The pictures must decode, and be the
