@@ -1,141 +1,216 @@
 //! The rounds: in each, one row's server after the other runs alone under load.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use anyhow::{Context, ensure};
-use serde::Serialize;
 
-use crate::load::{self, Load};
-use crate::rows::{BASELINE, CEILING, Row};
-use crate::sampling::{Memory, Sampler, cpu_seconds};
-use crate::server::{Cores, Server};
-use crate::{check, texts};
-
-/// How many of the first texts are decoded before and after the load; a hundred have the whole mix.
-pub const CHECKED: usize = 100;
-/// Size of the static answer.
-const STATIC_BYTES: f64 = 420.0;
+use crate::check::check;
+use crate::client::{Connections, Flow, Load, measure as send};
+use crate::cores::Cores;
+use crate::rows::{Answers, Group, Row};
+use crate::sampling::{Sampler, cpu_seconds};
+use crate::server::Server;
+use crate::wrk::Wrk;
+use crate::{nginx, relay, texts};
 
 /// How long and with what load each row is measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// The group of rows.
+    pub group: Group,
     /// Rounds over all rows.
     pub rounds: usize,
     /// Seconds of load before the measurement.
     pub warm_up_seconds: u64,
-    /// Seconds of closed-loop load, as fast as the server answers.
+    /// Seconds of load as fast as the server answers, and of each transfer through a relay.
     pub closed_seconds: u64,
     /// Seconds at each of the two fixed rates.
     pub open_seconds: u64,
+    /// Requests whose instructions are counted.
+    pub counted: u64,
     /// Concurrent connections.
     pub connections: usize,
     /// Cores of the servers.
     pub server_cores: Cores,
-    /// Cores of wrk and oha.
+    /// Cores of the clients.
     pub load_cores: Cores,
 }
 
-/// One row's figures of one round.
-#[derive(Clone, Debug, Serialize)]
-pub struct Measured {
-    /// Closed loop.
-    pub closed: Load,
-    /// Open loop at half of the baseline's capacity, the same rate for all rows.
-    pub open_equal: Load,
-    /// Open loop at 80 % of the row's own capacity.
-    pub open_own: Load,
-    /// The rates of the two open loops.
-    pub asked_rates: [f64; 2],
-    /// CPU time of the server's process trees per 1000 requests of the closed loop.
-    pub cpu_seconds_per_1000: f64,
-    /// Mean bytes of a picture, over the texts that are decoded.
-    pub bytes_per_response: f64,
-    /// Peak over all phases.
-    pub memory: Memory,
+/// What a row gave in a round, by the name of the figure.
+pub type Figures = BTreeMap<&'static str, f64>;
+
+/// What all rounds gave.
+#[derive(Debug, Default)]
+pub struct Climbed {
+    /// The rows with their rounds.
+    pub rows: Vec<(&'static Row, Vec<Figures>)>,
+    /// A line for each row that could not be started here.
+    pub left_out: Vec<String>,
 }
 
-/// Measures `rows` in `plan.rounds` rounds and returns the rounds of each row.
+/// Measures rows in turn, round by round. A row that does not start is left out, unless `named` says that it was asked for
+/// by its name.
 ///
-/// The rate that is the same for all rows is half of the baseline's capacity in its first round, so
-/// the baseline must come before every row except the ceiling.
+/// The fixed rate that is the same for all rows is half of the baseline's capacity in its first round, so the
+/// baseline comes before all rows but the static answer.
 ///
 /// # Errors
-/// If any server does not start, answers wrongly or fails a request.
-pub fn climb(rows: &[Row], plan: &Plan) -> anyhow::Result<Vec<Vec<Measured>>> {
-    let mix = texts::mix();
-    for row in rows {
+/// If a server answers wrongly or fails a request, or a named one does not start.
+pub fn climb(
+    rows: &[&'static Row],
+    plan: &Plan,
+    named: impl Fn(&Row) -> bool,
+) -> anyhow::Result<Climbed> {
+    let mut climbed = Climbed::default();
+    for &row in rows {
         // Fails before minutes are spent on other rows.
-        check(&Server::start(row, &plan.server_cores)?, row, &mix).with_context(|| row.name)?;
-    }
-    let mut rounds = vec![Vec::new(); rows.len()];
-    let mut equal_rate = None;
-    for round in 1..=plan.rounds {
-        for (row, measured) in rows.iter().zip(&mut rounds) {
-            let here = measure_row(row, plan, &mix, &mut equal_rate)
-                .with_context(|| format!("{}, round {round}", row.name))?;
-            eprintln!(
-                "round {round}/{}  {:<18} {:>8.0} requests/s",
-                plan.rounds, row.name, here.closed.requests_per_second
-            );
-            measured.push(here);
+        match try_out(row, plan).with_context(|| row.name)? {
+            Ok(()) => climbed.rows.push((row, Vec::new())),
+            Err(error) if named(row) => return Err(error.context(row.name)),
+            Err(error) => {
+                let line = format!("{}: {error:#}", row.name);
+                eprintln!("left out: {line}");
+                climbed.left_out.push(line);
+            }
         }
     }
-    Ok(rounds)
+    ensure!(!climbed.rows.is_empty(), "no row can be started here");
+    let mut equal_rate = None;
+    for round in 1..=plan.rounds {
+        for (row, rounds) in &mut climbed.rows {
+            let figures = measure(row, plan, round, &mut equal_rate)
+                .with_context(|| format!("{}, round {round}", row.name))?;
+            let first = plan.group.columns()[0];
+            let value = figures.get(first.figures[0]).copied().unwrap_or(f64::NAN);
+            let (value, title) = ((first.format)(value), first.title);
+            eprintln!("round {round}/{}  {:<22} {value:>9} {title}", plan.rounds, row.name);
+            rounds.push(figures);
+        }
+        add_ratios(&mut climbed, plan.group);
+    }
+    Ok(climbed)
 }
 
-fn measure_row(
+/// Adds to the last round of each row its ratio to the baseline in the same round.
+fn add_ratios(climbed: &mut Climbed, group: Group) {
+    let first = group.columns()[0].figures[0];
+    let is_base = |row: &Row| Some(row.name) == group.baseline();
+    let mut base = climbed.rows.iter().filter(|(row, _)| is_base(row));
+    let base = base.next().and_then(|(_, rounds)| rounds.last()?.get(first).copied());
+    for (_, rounds) in &mut climbed.rows {
+        if let (Some(base), Some(last)) = (base, rounds.last_mut())
+            && let Some(value) = last.get(first)
+        {
+            last.insert("times_baseline", value / base);
+        }
+    }
+}
+
+/// Starts a row's server and checks what it answers; an error within the result says that it does not start.
+fn try_out(row: &Row, plan: &Plan) -> anyhow::Result<anyhow::Result<()>> {
+    if plan.group == Group::Nginx {
+        return Ok(Ok(()));
+    }
+    let server = match Server::start(row, &plan.server_cores) {
+        Ok(server) => server,
+        Err(error) => return Ok(Err(error)),
+    };
+    if plan.group != Group::Relay {
+        check(&server, row, &texts::mix())?;
+    }
+    Ok(Ok(()))
+}
+
+fn measure(
     row: &Row,
     plan: &Plan,
-    mix: &[String],
+    round: usize,
     equal_rate: &mut Option<f64>,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<Figures> {
+    match plan.group {
+        Group::Relay => relay::measure(row, plan, round == 1),
+        Group::Nginx => nginx::measure(row, plan),
+        Group::Qrcode | Group::Floors => measure_served(row, plan, equal_rate),
+    }
+}
+
+fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Result<Figures> {
     let server = Server::start(row, &plan.server_cores)?;
+    // Servers of the floors get one request again and again, so that wrk can send more.
+    let has_texts = plan.group == Group::Qrcode;
+    let texts = if has_texts { texts::mix() } else { vec![texts::LINK.to_owned()] };
     let folder = tempfile::tempdir()?;
-    let targets = folder.path().join("targets");
-    texts::write_targets(&targets, &server.url, &texts::targets(texts::QRCODE, mix))?;
-    let closed =
-        |seconds| load::closed(&targets, &server.url, &plan.load_cores, plan.connections, seconds);
-    closed(plan.warm_up_seconds)?;
+    let file = folder.path().join("targets");
+    let targets = match row.answers {
+        Answers::Pictures => texts::targets(row.target, &texts),
+        _ => vec![row.target.to_owned()],
+    };
+    fs::write(&file, targets.join("\n") + "\n")?;
+    let wrk = Wrk { cores: plan.load_cores.clone(), connections: plan.connections };
+    let url = format!("{}{}", server.url, targets[0]);
+    let several = (targets.len() > 1).then_some(file.as_path());
+    wrk.load(&url, several, plan.warm_up_seconds)?;
 
     let roots = server.roots()?;
     let sampler = Sampler::start(roots.clone());
-    let cpu_before = cpu_seconds(&roots);
-    let at_saturation = closed(plan.closed_seconds)?;
-    let cpu = cpu_seconds(&roots) - cpu_before;
-    if row.name == BASELINE && equal_rate.is_none() {
-        *equal_rate = Some(at_saturation.requests_per_second / 2.0);
+    let (before, began) = (cpu_seconds(&roots), Instant::now());
+    let closed = wrk.load(&url, several, plan.closed_seconds)?;
+    let (cpu, took) = (cpu_seconds(&roots) - before, began.elapsed().as_secs_f64());
+    let rate = closed.requests / closed.seconds;
+    let mut figures = Figures::from([
+        ("requests_per_second", rate),
+        ("cpu_seconds_per_request", cpu / closed.requests),
+        ("busy", cpu / took / plan.server_cores.count() as f64),
+        ("saturated_p50", closed.p50_us / 1e6),
+        ("saturated_p99", closed.p99_us / 1e6),
+    ]);
+    if has_texts {
+        if Some(row.name) == plan.group.baseline() {
+            equal_rate.get_or_insert(rate / 2.0);
+        }
+        // The static answer comes before the baseline; its latency at the equal rate is not compared.
+        let equal = equal_rate.unwrap_or(100.0);
+        at_fixed_rate(&mut figures, EQUAL, server.addr, &targets, equal, plan)?;
+        at_fixed_rate(&mut figures, OWN, server.addr, &targets, 0.8 * rate, plan)?;
     }
-    // The ceiling comes before the baseline; its latency at the equal rate is not compared.
-    let equal = equal_rate.unwrap_or(100.0);
-    let own = 0.8 * at_saturation.requests_per_second;
-    let open = |rate| open_loop(&targets, plan, rate);
-    let (open_equal, open_own) = (open(equal)?, open(own)?);
     let memory = sampler.finish();
-    let bytes_per_response = check(&server, row, mix)?;
-    for (name, load) in [("closed", at_saturation), ("equal", open_equal), ("own", open_own)] {
-        ensure!(load.errors == 0, "{} of {} requests failed ({name})", load.errors, load.requests);
-        ensure!(load.requests > 0.0, "no request was answered ({name})");
-    }
-    Ok(Measured {
-        closed: at_saturation,
-        open_equal,
-        open_own,
-        asked_rates: [equal, own],
-        bytes_per_response,
-        cpu_seconds_per_1000: 1000.0 * cpu / at_saturation.requests,
-        memory,
-    })
+    figures.insert("pss_bytes", memory.pss_bytes as f64);
+    figures.insert("rss_bytes", memory.rss_bytes as f64);
+    figures.insert("bytes_per_response", check(&server, row, &texts)?);
+    figures.extend(row.article.map(|ratio| ("article", ratio)));
+    Ok(figures)
 }
 
-/// Checks the pictures and returns their mean bytes.
-fn check(server: &Server, row: &Row, mix: &[String]) -> anyhow::Result<f64> {
-    match row.name {
-        CEILING => Ok(STATIC_BYTES),
-        _ => check::decodes(server, mix, CHECKED),
-    }
-}
+const EQUAL: [&str; 5] = ["equal_asked", "equal_rate", "equal_p50", "equal_p99", "equal_p999"];
+const OWN: [&str; 5] = ["own_asked", "own_rate", "own_p50", "own_p99", "own_p999"];
 
-fn open_loop(targets: &Path, plan: &Plan, rate: f64) -> anyhow::Result<Load> {
-    load::open(targets, &plan.load_cores, plan.connections, rate, plan.open_seconds)
+/// Adds the figures with these names of a load at a fixed rate.
+fn at_fixed_rate(
+    figures: &mut Figures,
+    names: [&'static str; 5],
+    server: SocketAddr,
+    targets: &[String],
+    rate: f64,
+    plan: &Plan,
+) -> anyhow::Result<()> {
+    let targets = targets.to_vec();
+    let load = send(Flow {
+        server,
+        rate,
+        lasts: Duration::from_secs(plan.open_seconds),
+        connections: Connections::Kept(plan.connections),
+        patience: Duration::from_secs(30),
+        target: Box::new(move |number| targets[number as usize % targets.len()].clone()),
+    })?;
+    let (errors, requests) = (load.errors, load.requests);
+    ensure!(errors == 0, "{errors} of {requests} requests failed: {:?}", load.by_reason);
+    ensure!(requests > 0.0, "no request was answered at {rate:.0} a second");
+    let Load { requests_per_second, p50_seconds, p99_seconds, p999_seconds, .. } = load;
+    let values = [rate, requests_per_second, p50_seconds, p99_seconds, p999_seconds];
+    figures.extend(names.into_iter().zip(values));
+    Ok(())
 }

@@ -1,5 +1,6 @@
-//! Servers on their own cores ([`server`]), load from other cores ([`load`]), its cost ([`sampling`]),
-//! and checks of the answers ([`check`]). And faults under load ([`chaos`]).
+//! Three programs. `ladder` measures servers in rows ([`rows`]), in turn, on their own cores, and writes a table
+//! ([`report`]). `chaos` plays faults under load ([`chaos`], [`overload`]). `load` gives a stack traffic. All send requests
+//! at fixed rates by the same clients ([`client`]).
 
 use std::fs;
 use std::path::Path;
@@ -7,24 +8,26 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 use anyhow::Context;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 
-pub mod capacity;
 pub mod chaos;
 pub mod check;
-pub mod floors;
-pub mod functions;
+pub mod client;
+pub mod cores;
 pub mod ladder;
-pub mod load;
+pub mod nginx;
 pub mod overload;
-pub mod ramps;
 pub mod relay;
 pub mod report;
 pub mod rows;
 pub mod sampling;
 pub mod server;
+pub mod svg;
+#[cfg(test)]
+mod tests;
 pub mod texts;
-pub mod way;
+pub mod wrk;
 
 /// A program's exit code; prints an error as one line.
 pub fn exit_code(program: &str, result: anyhow::Result<ExitCode>) -> ExitCode {
@@ -51,4 +54,13 @@ pub fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 /// Those of [`write()`].
 pub fn write_json(file: &Path, value: &impl Serialize) -> anyhow::Result<()> {
     write(file, &(serde_json::to_string_pretty(value)? + "\n"))
+}
+
+/// Lets this process, and those that it starts, open as many files as the system allows.
+///
+/// # Errors
+/// If the limit cannot be set.
+pub fn allow_all_files() -> anyhow::Result<()> {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).context("ulimit -n")
 }

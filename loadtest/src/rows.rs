@@ -1,14 +1,32 @@
-//! The rows of the ladder, in order.
+//! The rows of the ladder, in groups. To add a row, add it here; a new kind of server also needs a [`Way`].
 
+use anyhow::ensure;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use stack::Share;
 
+use crate::nginx::{COUNTED, Counted};
 use crate::texts;
 
+/// Rows that are compared with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// Ways to serve /qrcode
+    Qrcode,
+    /// Ways from a sender to its receivers
+    Relay,
+    /// Servers that always answer the same
+    Floors,
+    /// The way through nginx, in instructions
+    Nginx,
+}
+
 /// How a row is served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Way {
-    /// A plain axum router that always answers the same 420 bytes: the load generators' ceiling.
-    Static,
+    /// An example of qr-service that answers the same 420 bytes: `static_answer`, or `floor` with service-kit.
+    Example(&'static str, &'static [&'static str]),
     /// legacy-node with one of its generators.
     LegacyNode {
         /// `QR_IMPL`.
@@ -16,10 +34,8 @@ pub enum Way {
         /// `WORKERS`.
         workers: usize,
     },
-    /// qr-service.
-    Service,
-    /// qr-service with the article's function.
-    Article,
+    /// A build of qr-service, with this `QR_ENGINE`.
+    Service(&'static str, &'static str),
     /// `peers/quickchart.cjs`.
     QuickChart,
     /// A whole stack: nginx, qr-service for `/qrcode`, legacy-node for the rest.
@@ -27,9 +43,39 @@ pub enum Way {
         /// Of the requests without failure, those that nginx logs.
         log_share: Share,
     },
+    /// A program of `floors/rust` or `floors/go`, with more arguments than the address and the number of cores.
+    Built(&'static str, &'static [&'static str]),
+    /// `floors/node.mjs`.
+    Node,
+    /// nginx or HAProxy with a configuration of `floors/`.
+    Configured(&'static str, &'static str),
+    /// No server: the sender's socket is the receiver's.
+    Socket,
+    /// Through legacy-node's relay.
+    LegacyRelay,
+    /// Through npm `piping-server`.
+    PipingServer,
+    /// Through relay-service.
+    Relay {
+        /// `RELAY_SPLICE`.
+        splice: bool,
+    },
+    /// Instructions a request.
+    Counted(Counted),
 }
 
-/// A row of the table.
+/// What a server has to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// Pictures of the texts.
+    Pictures,
+    /// The same 420 bytes as all other such rows.
+    Same,
+    /// The same, with other lines in its head, for this reason.
+    SameBut(&'static str),
+}
+
+/// A row of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its name in tables and files.
@@ -38,6 +84,8 @@ pub struct Row {
     pub about: &'static str,
     /// How it is served.
     pub way: Way,
+    /// What it answers.
+    pub answers: Answers,
     /// The target of its requests, up to the text.
     pub target: &'static str,
     /// The article's requests per second for the same kind of server, relative to Node alone.
@@ -48,15 +96,24 @@ pub struct Row {
 
 /// For rows that are expected to be faster than the row before.
 const UNEXPLAINED: &str = "unexpected, look into it";
+const NGINX_SAYS: &str = "nginx' filter for heads always writes Server and Connection";
 
 impl Row {
     const fn new(name: &'static str, way: Way, about: &'static str) -> Self {
-        let target = texts::QRCODE;
-        Row { name, about, way, target, article: None, slower_because: UNEXPLAINED }
+        let (target, answers) = (texts::QRCODE, Answers::Pictures);
+        Row { name, about, way, answers, target, article: None, slower_because: UNEXPLAINED }
     }
 
     const fn legacy_node(name: &'static str, generator: &'static str, about: &'static str) -> Self {
         Row::new(name, Way::LegacyNode { generator, workers: 1 }, about)
+    }
+
+    const fn floor(name: &'static str, way: Way, about: &'static str) -> Self {
+        Row { answers: Answers::Same, target: "/qrcode", ..Row::new(name, way, about) }
+    }
+
+    pub(crate) const fn counted(name: &'static str, counted: Counted, about: &'static str) -> Self {
+        Row::new(name, Way::Counted(counted), about)
     }
 
     const fn target(self, target: &'static str) -> Self {
@@ -70,21 +127,70 @@ impl Row {
     const fn slower_because(self, slower_because: &'static str) -> Self {
         Row { slower_because, ..self }
     }
+
+    const fn answers(self, answers: Answers) -> Self {
+        Row { answers, ..self }
+    }
+
+    /// Whether it pairs a sender with receivers that ask for their key.
+    pub fn is_relay(&self) -> bool {
+        matches!(self.way, Way::LegacyRelay | Way::PipingServer | Way::Relay { .. })
+    }
 }
 
-/// The row that all others are compared with.
-pub const BASELINE: &str = "node";
-/// The row that shows how much load wrk can make.
-pub const CEILING: &str = "static";
+impl Group {
+    /// Its name in arguments and files.
+    pub fn name(self) -> &'static str {
+        ["qrcode", "relay", "floors", "nginx"][self as usize]
+    }
 
-/// Every row, with the article's ratios of requests per second.
-pub const ROWS: [Row; 13] = [
-    Row::new(
-        CEILING,
-        Way::Static,
+    /// Its rows, in the order of the table.
+    pub fn rows(self) -> &'static [Row] {
+        match self {
+            Group::Qrcode => &QRCODE,
+            Group::Relay => &RELAYS,
+            Group::Floors => &FLOORS,
+            Group::Nginx => &COUNTED,
+        }
+    }
+
+    /// The row that the others are compared with.
+    pub fn baseline(self) -> Option<&'static str> {
+        match self {
+            Group::Qrcode => Some("node"),
+            Group::Floors => Some("hyper"),
+            Group::Nginx => Some("ours"),
+            Group::Relay => None,
+        }
+    }
+
+    /// The rows that `only` names, or all; those of `/qrcode` always with their limit and what they are compared with.
+    ///
+    /// # Errors
+    /// A name that no row has, and the names of the rows.
+    pub fn chosen(self, only: &[String]) -> anyhow::Result<Vec<&'static Row>> {
+        let names: Vec<&str> = self.rows().iter().map(|row| row.name).collect();
+        for name in only {
+            let is_known = names.contains(&name.as_str());
+            let group = self.name();
+            ensure!(is_known, "--only {name:?}: the rows of {group} are {}", names.join(", "));
+        }
+        let always: &[&str] = if self == Group::Qrcode { &["static", "node"] } else { &[] };
+        let wanted = |row: &&Row| {
+            only.is_empty() || always.contains(&row.name) || only.iter().any(|it| it == row.name)
+        };
+        Ok(self.rows().iter().filter(wanted).collect())
+    }
+}
+
+static QRCODE: [Row; 15] = [
+    Row::floor(
+        "static",
+        Way::Example("static_answer", &[]),
         "a plain axum router that always answers the same 420 bytes: the load generator's limit",
-    ),
-    Row::legacy_node(BASELINE, "node", "legacy-node, one process, npm qrcode").article(1.0),
+    )
+    .target(texts::QRCODE),
+    Row::legacy_node("node", "node", "legacy-node, one process, npm qrcode").article(1.0),
     Row::new(
         "node-cluster",
         Way::LegacyNode { generator: "node", workers: 2 },
@@ -98,15 +204,14 @@ pub const ROWS: [Row; 13] = [
     ),
     Row::legacy_node("cli", "cli", "one process of the CLI per picture").article(1.76),
     Row::legacy_node("wasm", "wasm", "the Wasm module through wasm-bindgen").article(2.03),
-    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module through its plain interface").slower_because(
-        "both make the picture in a tenth of the time that Express needs per request, so the \
-         difference between them is noise",
-    ),
+    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module through its plain interface")
+        .slower_because(
+            "both make the picture in a tenth of the time that Express needs per request, so the \
+             difference between them is noise",
+        ),
     Row::legacy_node("native", "native", "the addon on the event loop's thread")
         .article(3.75)
-        .slower_because(
-            "the picture is a small part of the request, so the difference is noise",
-        ),
+        .slower_because("the picture is a small part of the request, so the difference is noise"),
     Row::legacy_node("native-async", "native-async", "the addon on a thread of libuv's pool")
         .slower_because(
             "handing a picture to another thread and back takes longer than making it; that pays off \
@@ -114,7 +219,7 @@ pub const ROWS: [Row; 13] = [
         ),
     Row::new(
         "axum-article",
-        Way::Article,
+        Way::Service("axum-article", "reference"),
         "qr-service with the article's function",
     )
     .article(4.93)
@@ -122,7 +227,7 @@ pub const ROWS: [Row; 13] = [
         "the article's function takes a hundred times as long as qr-core, which the rows before call \
          from Node: the function costs more than the server around it",
     ),
-    Row::new("qr-service", Way::Service, "qr-service alone"),
+    Row::new("qr-service", Way::Service("qr-service", "default"), "qr-service alone"),
     Row::new(
         "nginx+qr-service",
         Way::Stack { log_share: Share::ALL },
@@ -137,11 +242,74 @@ pub const ROWS: [Row; 13] = [
         Way::Stack { log_share: Share::NONE },
         "the same, but nginx logs only failures and fallbacks, as the servers of the other rows do",
     ),
+    Row::new("v1-qr", Way::Service("qr-service", "default"), "qr-service's /v1/qr, the same picture")
+        .target("/v1/qr?size=200&level=L&text="),
+    Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
+        .target("/qr?size=200&ecLevel=L&text=")
+        .slower_because("it makes the picture as `node` does, and does so without nginx or Rust"),
 ];
 
-/// The rows of `make bench-http` that are not in the ladder: the picture of `/qrcode` by servers that have options.
-pub const WITH_OPTIONS: [Row; 2] = [
-    Row::new("v1-qr", Way::Service, "qr-service's /v1/qr").target("/v1/qr?size=200&level=L&text="),
-    Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
-        .target("/qr?size=200&ecLevel=L&text="),
+static FLOORS: [Row; 14] = [
+    Row::floor("hyper", Way::Built("hyper", &[]), "hyper 1 without a router, on tokio"),
+    Row::floor(
+        "hyper-threads",
+        Way::Built("threads", &["apart"]),
+        "hyper on a thread, a runtime and a listener per core, which share nothing",
+    ),
+    Row::floor(
+        "hyper-threads-shared",
+        Way::Built("threads", &["shared"]),
+        "the same with a limit, a counter and a background task of all threads, as in an article",
+    ),
+    Row::floor("axum", Way::Built("axum", &[]), "axum 0.8, a router with one route"),
+    Row::floor("actix-web", Way::Built("actix-web", &[]), "actix-web 4"),
+    Row::floor("net/http", Way::Built("nethttp", &[]), "Go's net/http"),
+    Row::floor("fasthttp", Way::Built("fasthttp", &[]), "Go's fasthttp"),
+    Row::floor(
+        "go-hyper",
+        Way::Built("gohyper", &[]),
+        "Go's net/http handlers, called through C by hyper",
+    ),
+    Row::floor("node", Way::Node, "Node's http"),
+    Row::floor("nginx", Way::Configured("nginx", "nginx.conf"), "nginx, `return 200`")
+        .answers(Answers::SameBut(NGINX_SAYS)),
+    Row::floor(
+        "nginx-lua",
+        Way::Configured("nginx", "nginx-lua.conf"),
+        "nginx with Lua, for OpenResty",
+    )
+    .answers(Answers::SameBut(NGINX_SAYS)),
+    Row::floor(
+        "service-kit",
+        Way::Example("floor", &["documented"]),
+        "the server part of qr-service without the picture: a route behind hyper and axum",
+    ),
+    Row::floor(
+        "service-kit-shortcut",
+        Way::Example("floor", &["tuned"]),
+        "the same with a shortcut before hyper",
+    ),
+    Row::new(
+        "qr-service",
+        Way::Service("qr-service", "default"),
+        "not a floor: qr-service draws the picture of one link for every request",
+    ),
+];
+
+static RELAYS: [Row; 7] = [
+    Row::new("socket", Way::Socket, "the sender's socket is the receiver's"),
+    Row::new(
+        "haproxy",
+        Way::Configured("haproxy", "relay-haproxy.cfg"),
+        "HAProxy as a plain proxy, with splicing",
+    ),
+    Row::new(
+        "nginx",
+        Way::Configured("nginx", "relay-nginx.conf"),
+        "nginx as a plain proxy, without buffering",
+    ),
+    Row::new("legacy-node", Way::LegacyRelay, "the legacy app's relay"),
+    Row::new("piping-server", Way::PipingServer, "npm piping-server"),
+    Row::new("copying", Way::Relay { splice: false }, "relay-service with RELAY_SPLICE=false"),
+    Row::new("splicing", Way::Relay { splice: true }, "relay-service"),
 ];

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use procfs::WithCurrentSystemInfo;
 use procfs::process::{Process, Stat, all_processes};
-use serde::Serialize;
 
 /// Time between two samples. Reading a process' PSS costs that process about a millisecond.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// Peak memory of a process tree, in bytes.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     /// Proportional set size: a page that processes share counts once.
     pub pss_bytes: u64,
@@ -100,56 +99,4 @@ pub fn cpu_seconds(roots: &[i32]) -> f64 {
         .map(|(_, stat)| stat.utime as i64 + stat.stime as i64 + stat.cutime + stat.cstime)
         .sum();
     ticks as f64 / procfs::ticks_per_second() as f64
-}
-
-/// CPU seconds of this process' children that have ended and were waited for: wrk, if nothing else has ended.
-pub fn waited_cpu_seconds() -> f64 {
-    let stat = Process::myself().and_then(|process| process.stat());
-    let ticks = stat.map_or(0, |stat| stat.cutime + stat.cstime);
-    ticks as f64 / procfs::ticks_per_second() as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{BufRead as _, BufReader, Write as _};
-    use std::process::{Command, Stdio};
-
-    /// Of a tree of its own: the other tests change the memory of this process.
-    #[test]
-    fn memory_of_a_child_is_counted() {
-        let mut root = Command::new("sh")
-            .args(["-c", "echo ready; read line; sleep 60 & echo started; read line; kill $!"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("sh");
-        let roots = [root.id().cast_signed()];
-        let mut said = BufReader::new(root.stdout.take().expect("it is piped")).lines();
-        let mut expect_line =
-            |line: &str| assert_eq!(said.next().expect("a line").expect("it writes"), line);
-        // A shell that still starts grows.
-        expect_line("ready");
-        let alone = memory(&roots);
-        assert_eq!(tree(&roots).len(), 1);
-        let mut lines = root.stdin.take().expect("it is piped");
-        lines.write_all(b"\n").expect("it reads");
-        expect_line("started");
-        let both = tree(&roots).len();
-        let with_child = memory(&roots);
-        lines.write_all(b"\n").expect("it reads");
-        root.wait().expect("it ends");
-        assert_eq!(both, 2);
-        assert!(alone.pss_bytes > 0 && alone.pss_bytes <= alone.rss_bytes);
-        assert!(with_child.rss_bytes > alone.rss_bytes);
-    }
-
-    #[test]
-    fn time_of_a_child_that_has_ended_is_counted() {
-        let mine = [std::process::id().cast_signed()];
-        let before = cpu_seconds(&mine);
-        let spin = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
-        Command::new("sh").args(["-c", spin]).status().expect("sh");
-        assert!(cpu_seconds(&mine) > before);
-    }
 }

@@ -1,50 +1,125 @@
 //! Starts the server of a row on given cores.
 
-use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpStream};
+use std::fs::{self, File};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::process::{Pid, Signal, kill_process};
+use stack::preflight::is_on_path;
 use stack::settings::repository;
-use stack::{Options, Part, Share, Stack};
+use stack::{Options, Part, Stack};
 use tempfile::TempDir;
 
+use crate::check::BODY;
+use crate::cores::Cores;
 use crate::rows::{Row, Way};
 
-const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// Valgrind is slow to start on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// A cluster's primary waits for its workers.
+const STOP_TIMEOUT: Duration = Duration::from_secs(12);
 
-/// A running server. It ends with this value.
+/// A process on cores of its own. It ends with this value.
+pub struct Process {
+    child: Child,
+    errors: PathBuf,
+}
+
+impl Process {
+    /// Starts a command on these cores and waits until `addr` accepts connections. What it writes to its error output
+    /// is in `folder`.
+    ///
+    /// # Errors
+    /// What is missing, or the process' last words.
+    pub fn start(
+        command: &Command,
+        cores: &Cores,
+        folder: &Path,
+        addr: SocketAddr,
+    ) -> anyhow::Result<Self> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let is_there = program.contains('/') || is_on_path(&program);
+        ensure!(is_there, "{program} is not installed");
+        let errors = folder.join("errors.log");
+        let mut started = Command::new("setpriv");
+        // The server ends with this process, however that ends.
+        started.args(["--pdeathsig", "TERM", "--", "taskset", "-c", &cores.list(), &program]);
+        started.args(command.get_args());
+        for (name, value) in command.get_envs() {
+            started.env(name, value.unwrap_or_default());
+        }
+        started.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&errors)?);
+        let mut process = Process { child: started.spawn().context("setpriv")?, errors };
+        process.wait_until_it_listens(addr)?;
+        Ok(process)
+    }
+
+    /// The root of its process tree.
+    pub fn root(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    /// Ends it; what it has written to its error output.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    pub fn end(self) -> anyhow::Result<String> {
+        let errors = self.errors.clone();
+        drop(self);
+        fs::read_to_string(&errors).with_context(|| errors.display().to_string())
+    }
+
+    fn wait_until_it_listens(&mut self, addr: SocketAddr) -> anyhow::Result<()> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        while TcpStream::connect(addr).is_err() {
+            if let Some(status) = self.child.try_wait()? {
+                let said = fs::read_to_string(&self.errors).unwrap_or_default();
+                bail!("does not start ({status}): {}", said.trim());
+            }
+            ensure!(Instant::now() < deadline, "does not listen after {START_TIMEOUT:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A kill would leave workers behind.
+        if let Some(pid) = Pid::from_raw(self.root()) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(20));
+        }
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+enum Held {
+    Nothing,
+    Process(Process),
+    Stack(Box<Stack>),
+}
+
+/// A row's running server. It ends with this value.
 pub struct Server {
     /// Its base URL.
     pub url: String,
     /// The address it listens on.
     pub addr: SocketAddr,
-    /// The target of its requests, up to the text.
-    pub target: &'static str,
+    /// Where bytes arrive that a plain proxy was sent.
+    pub arrivals: TcpListener,
+    // Ends before its folder.
     held: Held,
-}
-
-/// Starts a whole stack on these cores.
-///
-/// # Errors
-/// What is missing, or the last words of the part that did not start.
-pub(crate) fn start_stack(options: &Options, cores: &Cores) -> anyhow::Result<Stack> {
-    // Processes inherit the cores of the thread that starts them.
-    let mine = sched_getaffinity(None)?;
-    sched_setaffinity(None, &cores.set())?;
-    let stack = Stack::start(&built("qr-service")?, options);
-    sched_setaffinity(None, &mine)?;
-    stack
-}
-
-/// One process or a whole stack.
-enum Held {
-    Process { child: Child, _data: TempDir },
-    Stack(Box<Stack>),
+    _folder: TempDir,
 }
 
 impl Server {
@@ -53,59 +128,25 @@ impl Server {
     /// # Errors
     /// What is missing, or the server's last words.
     pub fn start(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
-        match row.way {
-            Way::Stack { log_share } => Self::start_stack(row, log_share, cores),
-            _ => Self::start_process(row, cores).with_context(|| row.name),
-        }
-    }
-
-    fn start_process(row: &Row, cores: &Cores) -> anyhow::Result<Self> {
-        let data = tempfile::tempdir()?;
-        let addr = service_kit::free_address()?;
-        let mut command = Command::new("setpriv");
-        // The server ends with this process, however that ends.
-        command.args(["--pdeathsig", "KILL", "--", "taskset", "-c", &cores.list()]);
-        let at = addr.to_string();
-        match row.way {
-            Way::Static => {
-                command.arg(built("examples/static_answer")?).arg(&at);
+        let folder = tempfile::tempdir()?;
+        let arrivals = TcpListener::bind("127.0.0.1:0")?;
+        let to = arrivals.local_addr()?;
+        let (addr, held) = match row.way {
+            Way::Socket => (to, Held::Nothing),
+            Way::Stack { log_share } => {
+                let options = Options { log_share, ..Options::default() };
+                let qr_service = built("qr-service")?;
+                let stack = cores.keeping(|| Stack::start(&qr_service, &options))?;
+                (stack.settings().addresses.proxy, Held::Stack(Box::new(stack)))
             }
-            Way::Service | Way::Article => {
-                let (program, engine) = match row.way {
-                    Way::Article => ("axum-article", "reference"),
-                    _ => ("qr-service", "default"),
-                };
-                command.arg(built(program)?).env("QR_ENGINE", engine);
-                command.env("QR_ADDR", &at).env("QR_ADMIN_ADDR", "127.0.0.1:0");
-                command.env("QR_WORKER_THREADS", cores.count().to_string());
+            _ => {
+                let addr = service_kit::free_address()?;
+                let place = Place { addr, to, cores: cores.count(), folder: folder.path() };
+                let command = place.command(row.way)?;
+                (addr, Held::Process(Process::start(&command, cores, folder.path(), addr)?))
             }
-            Way::LegacyNode { generator, workers } => {
-                command.arg("node").arg(repository().join("legacy-node/src/server.js"));
-                command.env("ADDR", &at).env("ADMIN_ADDR", "127.0.0.1:0");
-                command.env("DATA_DIR", data.path()).env("QR_IMPL", generator);
-                // Like qr-service, it does not log requests that succeed.
-                command.env("LOG_LEVEL", "warn").env("WORKERS", workers.to_string());
-            }
-            Way::QuickChart => {
-                command.arg("node").arg(repository().join("loadtest/peers/quickchart.cjs"));
-                command.env("NODE_PATH", repository().join("legacy-node/node_modules"));
-                command.env("ADDR", &at).env("NODE_ENV", "production");
-            }
-            Way::Stack { .. } => bail!("the stack is not one process"),
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().context("setpriv")?;
-        let held = Held::Process { child, _data: data };
-        let mut server = Server { url: format!("http://{addr}"), addr, target: row.target, held };
-        server.wait_until_it_listens()?;
-        Ok(server)
-    }
-
-    fn start_stack(row: &Row, log_share: Share, cores: &Cores) -> anyhow::Result<Self> {
-        let stack = start_stack(&Options { log_share, ..Options::default() }, cores)?;
-        let addr = stack.settings().addresses.proxy;
-        let url = stack.url();
-        Ok(Server { url, addr, target: row.target, held: Held::Stack(Box::new(stack)) })
+        };
+        Ok(Server { url: format!("http://{addr}"), addr, arrivals, held, _folder: folder })
     }
 
     /// The roots of its process trees. Of a stack, only the parts that serve requests: not Prometheus,
@@ -115,105 +156,108 @@ impl Server {
     /// If one of them has ended.
     pub fn roots(&self) -> anyhow::Result<Vec<i32>> {
         match &self.held {
-            Held::Process { child, .. } => Ok(vec![child.id().cast_signed()]),
+            Held::Nothing => Ok(Vec::new()),
+            Held::Process(process) => Ok(vec![process.root()]),
             Held::Stack(stack) => [Part::Nginx, Part::QrService, Part::LegacyNode]
                 .into_iter()
                 .map(|part| Ok(stack.pid_of(part)?.as_raw_nonzero().get()))
                 .collect(),
         }
     }
+}
 
-    fn wait_until_it_listens(&mut self) -> anyhow::Result<()> {
-        let Held::Process { child, .. } = &mut self.held else { return Ok(()) };
-        // A full pipe would block the server.
-        let output = child.stdout.take().context("no output")?;
-        thread::spawn(move || BufReader::new(output).lines().for_each(drop));
-        let errors = child.stderr.take().context("no output")?;
-        let said = thread::spawn(move || {
-            BufReader::new(errors).lines().map_while(Result::ok).collect::<Vec<_>>().join("\n")
-        });
-        let deadline = Instant::now() + START_TIMEOUT;
-        while TcpStream::connect(self.addr).is_err() {
-            if let Some(status) = child.try_wait()? {
-                bail!("does not start ({status}): {}", said.join().unwrap_or_default());
+/// Where a server runs.
+struct Place<'a> {
+    addr: SocketAddr,
+    /// Where a plain proxy sends what it gets.
+    to: SocketAddr,
+    cores: usize,
+    folder: &'a Path,
+}
+
+impl Place<'_> {
+    /// The command that runs a server in the foreground.
+    fn command(&self, way: Way) -> anyhow::Result<Command> {
+        let (at, cores, top) = (self.addr.to_string(), self.cores.to_string(), repository());
+        let node = |script: &str| {
+            let mut command = Command::new("node");
+            command.arg(top.join(script)).env("DATA_DIR", self.folder).env("LOG_LEVEL", "warn");
+            command
+        };
+        let any_port = "127.0.0.1:0";
+        let mut command = match way {
+            Way::Example(name, _) => Command::new(built(&format!("examples/{name}"))?),
+            Way::Service(name, _) => Command::new(built(name)?),
+            Way::Relay { .. } => Command::new(built("relay-service")?),
+            Way::Built(name, _) => Command::new(there(&format!("target/floors/{name}"))?),
+            Way::LegacyNode { .. } | Way::LegacyRelay => node("legacy-node/src/server.js"),
+            Way::QuickChart => node("loadtest/peers/quickchart.cjs"),
+            Way::Node => node("loadtest/floors/node.mjs"),
+            Way::PipingServer => {
+                let program = "target/tools/relay/node_modules/.bin/piping-server";
+                there(program)?;
+                node(program)
             }
-            ensure!(Instant::now() < deadline, "does not listen after {START_TIMEOUT:?}");
-            thread::sleep(Duration::from_millis(20));
+            Way::Configured(program, _) => Command::new(program),
+            Way::Stack { .. } | Way::Socket | Way::Counted(_) => bail!("it is not one process"),
+        };
+        match way {
+            Way::Example(_, more) | Way::Built(_, more) => {
+                command.args([&at, &cores]).args(more).env("GOMAXPROCS", cores);
+            }
+            Way::Service(_, engine) => {
+                command.env("QR_ADDR", at).env("QR_ADMIN_ADDR", any_port).env("QR_ENGINE", engine);
+                command.env("QR_WORKER_THREADS", cores);
+            }
+            Way::Relay { splice } => {
+                command.env("RELAY_ADDR", at).env("RELAY_ADMIN_ADDR", any_port);
+                command.env("RELAY_LOG_LEVEL", "warn").env("RELAY_WORKER_THREADS", "1");
+                command.env("RELAY_SPLICE", splice.to_string());
+            }
+            Way::LegacyNode { generator, workers } => {
+                command.env("ADDR", at).env("ADMIN_ADDR", any_port).env("QR_IMPL", generator);
+                command.env("WORKERS", workers.to_string());
+            }
+            Way::LegacyRelay => {
+                command.env("RELAY_ADDR", at);
+                command.envs(["ADDR", "ADMIN_ADDR", "RELAY_PROXY_ADDR"].map(|it| (it, any_port)));
+            }
+            Way::QuickChart => {
+                command.env("NODE_PATH", top.join("legacy-node/node_modules"));
+                command.env("ADDR", at).env("NODE_ENV", "production");
+            }
+            Way::Node => {
+                command.arg(at);
+            }
+            Way::PipingServer => {
+                command
+                    .args(["--host", "127.0.0.1", "--http-port"])
+                    .arg(self.addr.port().to_string());
+            }
+            Way::Configured("nginx", conf) => {
+                command.args(["-e", "stderr", "-p"]).arg(self.folder);
+                command.arg("-c").arg(self.configuration(conf)?);
+            }
+            Way::Configured(_, conf) => {
+                command.args(["-db", "-q", "-f"]).arg(self.configuration(conf)?);
+            }
+            Way::Stack { .. } | Way::Socket | Way::Counted(_) => {}
         }
-        Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Held::Process { child, .. } = &mut self.held {
-            // SIGTERM first, so that a cluster's primary ends its workers.
-            if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            }
-            let deadline = Instant::now() + Duration::from_secs(12);
-            while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
-                thread::sleep(Duration::from_millis(20));
-            }
-            // It may have ended by itself.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
-/// A list of cores, by number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cores(Vec<usize>);
-
-impl Cores {
-    /// All cores.
-    pub fn all() -> Self {
-        Cores((0..thread::available_parallelism().map_or(1, usize::from)).collect())
+        Ok(command)
     }
 
-    /// The number of cores.
-    pub fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The list in `taskset -c`'s format.
-    pub fn list(&self) -> String {
-        self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-    }
-
-    /// Keeps this thread and all that it starts to these cores, but for servers, which get their own: who samples a
-    /// server's memory should take no time from it.
-    ///
-    /// # Errors
-    /// If the kernel does not allow these cores.
-    pub fn keep_to(&self) -> anyhow::Result<()> {
-        sched_setaffinity(None, &self.set()).with_context(|| format!("cores {}", self.list()))
-    }
-
-    fn set(&self) -> CpuSet {
-        let mut set = CpuSet::new();
-        self.0.iter().for_each(|&core| set.set(core));
-        set
-    }
-
-    /// Whether both lists have a core in common.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.0.iter().any(|core| other.0.contains(core))
-    }
-}
-
-impl std::str::FromStr for Cores {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> anyhow::Result<Self> {
-        let problem = || format!("{text:?}: must be a list of cores such as 0 or 0,1");
-        let cores: Result<Vec<usize>, _> = text.split(',').map(str::parse).collect();
-        let cores = cores.with_context(problem)?;
-        let there = thread::available_parallelism().map_or(1, usize::from);
-        let most = cores.iter().max().copied().unwrap_or(0);
-        ensure!(most < there.max(1), "{text:?}: this machine has cores 0 to {}", there - 1);
-        Ok(Cores(cores))
+    /// Writes a copy of a configuration of `floors/` for this place.
+    fn configuration(&self, name: &str) -> anyhow::Result<PathBuf> {
+        let file = repository().join("loadtest/floors").join(name);
+        let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+        let text = text
+            .replace("ADDRESS", &self.addr.to_string())
+            .replace("RECEIVER", &self.to.to_string())
+            .replace("CORES", &self.cores.to_string())
+            .replace("BODY", &String::from_utf8_lossy(&BODY));
+        let copy = self.folder.join(name);
+        fs::write(&copy, text)?;
+        Ok(copy)
     }
 }
 
@@ -226,4 +270,11 @@ pub fn built(name: &str) -> anyhow::Result<PathBuf> {
     let file = here.parent().unwrap_or(Path::new(".")).join(name);
     ensure!(file.is_file(), "{} is not built (make ladder builds it)", file.display());
     Ok(file)
+}
+
+/// A file of this repository that `make ladder` builds or installs.
+fn there(file: &str) -> anyhow::Result<PathBuf> {
+    let path = repository().join(file);
+    ensure!(path.is_file(), "{file} is missing (make ladder builds or installs it)");
+    Ok(path)
 }

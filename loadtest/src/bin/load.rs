@@ -1,6 +1,7 @@
 //! `make load`: gives a route traffic, and the dashboards something to show.
 
 use std::fs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,8 +10,8 @@ use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use loadtest::load::{Load, check_installed, open};
-use loadtest::server::Cores;
+use loadtest::client::{Connections, Flow, Load, measure};
+use loadtest::report::time as shown;
 use loadtest::{exit_code, texts};
 use service_kit::arguments::time;
 
@@ -31,8 +32,8 @@ struct Arguments {
     #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
     url: String,
     /// Concurrent connections
-    #[arg(long, default_value_t = 50, value_name = "COUNT")]
-    connections: usize,
+    #[arg(long, default_value_t = 50, value_parser = RangedU64ValueParser::<u32>::new().range(1..), value_name = "COUNT")]
+    connections: u32,
 }
 
 fn main() -> ExitCode {
@@ -53,13 +54,33 @@ fn run(arguments: &Arguments) -> anyhow::Result<Load> {
         None => texts::targets(texts::QRCODE, &texts::mix()),
     };
     let first = requests.first().context("no request")?;
+    let server = address(url)?;
     let answer = ureq::get(format!("{url}{first}")).call();
     answer.with_context(|| format!("{url} does not serve {first} (make up starts the stack)"))?;
-    check_installed(&["oha"])?;
-    let targets = tempfile::NamedTempFile::new().context("no temporary file")?;
-    texts::write_targets(targets.path(), url, &requests)?;
     println!("Sending {rate} requests per second to {url} for {duration:?}.");
-    open(targets.path(), &Cores::all(), connections, rate.into(), duration.as_secs())
+    let is_random = arguments.file.is_some();
+    let target = move |number: u64| {
+        let at = if is_random { fastrand::usize(..) } else { number as usize };
+        requests[at % requests.len()].clone()
+    };
+    measure(Flow {
+        server,
+        rate: rate.into(),
+        lasts: duration,
+        connections: Connections::Kept(connections as usize),
+        patience: Duration::from_secs(30),
+        target: Box::new(target),
+    })
+}
+
+/// The address in a base URL.
+fn address(url: &str) -> anyhow::Result<SocketAddr> {
+    let problem = || format!("--url {url:?}: must be such as http://127.0.0.1:8080");
+    let host = url.strip_prefix("http://").filter(|host| !host.contains('/'));
+    let host = host.with_context(problem)?;
+    let with_port = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
+    let mut addresses = with_port.to_socket_addrs().with_context(problem)?;
+    addresses.next().with_context(problem)
 }
 
 /// The requests in a file, as `make compare` reads them.
@@ -79,14 +100,20 @@ fn read(file: &Path) -> anyhow::Result<Vec<String>> {
 }
 
 fn summary(load: &Load) -> String {
+    let Load { requests, requests_per_second, errors, p50_seconds, p99_seconds, .. } = load;
+    let listed = |counts: &std::collections::BTreeMap<String, u64>| {
+        let each = counts.iter().map(|(name, count)| format!("{count} {name}"));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let reasons =
+        if *errors > 0 { format!(" ({})", listed(&load.by_reason)) } else { String::new() };
+    let served = match load.served_by.is_empty() {
+        true => String::new(),
+        false => format!("; served by: {}", listed(&load.served_by)),
+    };
     format!(
-        "{:.0} answers, {:.1} per second, {} errors; median {:.2} ms, p99 {:.2} ms; mean size {:.0} \
-         bytes",
-        load.requests,
-        load.requests_per_second,
-        load.errors,
-        load.p50_seconds * 1e3,
-        load.p99_seconds * 1e3,
-        load.bytes_per_response
+        "{requests:.0} answers, {requests_per_second:.1} per second, {errors} errors{reasons}; median {}, p99 {}{served}",
+        shown(*p50_seconds),
+        shown(*p99_seconds),
     )
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use ramp::Share;
 use rustix::process::{Signal, kill_process};
 use stack::Part;
@@ -35,25 +35,16 @@ const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fa
     Fault { name, pictures: Pictures::Right, play }
 }
 
-/// All faults, in the order in which they are played.
-pub const FAULTS: [Fault; 18] = [
-    fault("none: ramp reaches 100 %", ramp_to_all),
+/// A fault of each kind, in the order in which they are played.
+pub const FAULTS: [Fault; 11] = [
     fault("split moved, with reloads", move_split),
-    fault("qr-service restarted", |place| restart(place, Part::QrService)),
     fault("legacy-node restarted", |place| restart(place, Part::LegacyNode)),
     fault("qr-service killed", |place| place.end_and_wait(Part::QrService, Signal::KILL)),
-    fault("legacy-node killed", |place| place.end_and_wait(Part::LegacyNode, Signal::KILL)),
     fault("qr-service hangs for a while", |place| hang(place, Part::QrService)),
     fault("nginx worker killed", kill_worker),
     fault("shadow and Prometheus stopped", without_watchers),
-    fault("edge hangs for a while", |place| hang(place, Part::Edge)),
     fault("nobody reads the logs", hang_log_reader),
-    fault("ramp killed in its step", kill_ramp),
-    fault("Prometheus hangs while ramp runs", |place| {
-        hang_while_ramp_runs(place, Part::Prometheus)
-    }),
-    fault("edge hangs while ramp runs", |place| hang_while_ramp_runs(place, Part::Edge)),
-    fault("the shadow lies while ramp runs", lying_shadow),
+    fault("Prometheus hangs while ramp runs", hang_while_ramp_runs),
     fault("ramp's clock jumps", jump_clock),
     fault("the disk is full while ramp runs", fill_disk),
     Fault {
@@ -89,72 +80,24 @@ fn hang_log_reader(place: &Place) -> anyhow::Result<()> {
     kill_process(reader, Signal::CONT).context("supervisord")
 }
 
-/// Nobody ends the run, so its watcher does.
-fn kill_ramp(place: &Place) -> anyhow::Result<()> {
-    /// The lease of a run is 30 s.
-    const NOTICED: Duration = Duration::from_secs(60);
-    let mut run = ramp_at_first_step(place)?;
-    run.kill().and_then(|()| run.wait()).context("ramp")?;
-    wait_for_old_side(place, NOTICED)?;
-    place.stack.set_split(ROUTE, place.plan.share)
-}
-
-/// Until the share is 0, or the route is stopped, as it is if nginx could not reload in time; the stop is
-/// cleared then.
-fn wait_for_old_side(place: &Place, patience: Duration) -> anyhow::Result<()> {
-    let deadline = Instant::now() + patience;
-    while place.split()?.share_percent != Share::NONE {
-        let nginx = place.stack.settings().nginx(ROUTE);
-        if ramp::in_force(&nginx)?.is_some() {
-            let clear = ["clear", "--reason", "the fault is over"];
-            let cleared = place.ramp().args(clear).output().context("ramp clear")?;
-            ensure!(cleared.status.success(), "{}", String::from_utf8_lossy(&cleared.stderr));
-            return Ok(());
-        }
-        if Instant::now() >= deadline {
-            let log = fs::read_to_string(place.stack.settings().log_of(Part::Watch));
-            let said = log.unwrap_or_default();
-            let last = said.lines().last().unwrap_or("nothing");
-            bail!("after {patience:?} the new side still has its share; ramp watch says: {last}");
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    Ok(())
-}
-
-/// A step passes by what Prometheus says now, so without it, or with old samples of the edge, the run stays
-/// where it is.
-fn hang_while_ramp_runs(place: &Place, part: Part) -> anyhow::Result<()> {
+/// A step passes by what Prometheus says now, so without it the run stays where it is.
+fn hang_while_ramp_runs(place: &Place) -> anyhow::Result<()> {
     let run = ramp_at_first_step(place)?;
-    place.stack.signal_part(part, Signal::STOP)?;
+    place.stack.signal_part(Part::Prometheus, Signal::STOP)?;
     std::thread::sleep(place.plan.hold + Duration::from_secs(5));
     let split = place.split()?;
-    place.stack.signal_part(part, Signal::CONT)?;
+    place.stack.signal_part(Part::Prometheus, Signal::CONT)?;
     ensure!(split.share_percent == Share::percent(25)?, "ramp moved to {}", split.share_percent);
-    abort(place, run)
-}
-
-/// Goes back from a run, and to the plan's share.
-fn abort(place: &Place, run: Child) -> anyhow::Result<()> {
     go_back(place, run)?;
     place.stack.set_split(ROUTE, place.plan.share)
 }
 
+/// Goes back from a run.
 fn go_back(place: &Place, mut run: Child) -> anyhow::Result<()> {
     let aborted = place.ramp().arg("abort").output().context("ramp abort")?;
     ensure!(aborted.status.success(), "ramp abort: {}", String::from_utf8_lossy(&aborted.stderr));
     run.wait().context("ramp")?;
     wait_for_share(place, Share::NONE, Duration::from_secs(5))
-}
-
-/// The shadow says that the new side fails, which it does not. Its word counts: the run goes back.
-fn lying_shadow(place: &Place) -> anyhow::Result<()> {
-    let run = ramp_at_first_step(place)?;
-    place.deploy_shadow(true)?;
-    let ended = rolled_back(place, run);
-    place.deploy_shadow(false)?;
-    ended?;
-    place.stack.set_split(ROUTE, place.plan.share)
 }
 
 /// ramp's clock goes back by an hour and on by two, in the middle of a step. The run has to go on as if
@@ -232,17 +175,6 @@ fn without_watchers(place: &Place) -> anyhow::Result<()> {
     watchers.iter().try_for_each(|part| place.stack.stop_part(*part))?;
     std::thread::sleep(place.plan.stopped);
     watchers.iter().try_for_each(|part| place.stack.start_part(*part))
-}
-
-/// No fault: every gate passes, and clients notice nothing.
-fn ramp_to_all(place: &Place) -> anyhow::Result<()> {
-    place.stack.set_split(ROUTE, Share::NONE)?;
-    let output = ramp(place, place.plan.steps)?.wait_with_output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "ramp ended with {}: {said}", output.status);
-    let split = place.split()?;
-    ensure!(split.share_percent == Share::ALL, "ramp left the split at {}", split.share_percent);
-    place.stack.set_split(ROUTE, place.plan.share)
 }
 
 /// Starts `ramp run` with `steps`.

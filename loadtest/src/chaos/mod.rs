@@ -1,6 +1,5 @@
 //! Plays faults under load, one after the other, and records what clients see.
 
-pub mod client;
 mod faults;
 mod place;
 pub mod soak;
@@ -9,11 +8,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use client::{Outcome, Request, Requests};
 pub use faults::{FAULTS, Fault, Pictures};
 pub use place::{OWN_MOUNTS, Place, Plan};
 use serde::Serialize;
 
+use crate::check::is_picture_of;
+use crate::client::{Connections, Flow, Recording, Sample, record};
+
+/// More than the requests that hang while a part is stopped.
+const CONNECTIONS: usize = 64;
 /// Pause after each fault, so that late requests count for the fault that delayed them.
 const SETTLE: Duration = Duration::from_secs(1);
 
@@ -51,24 +54,34 @@ pub fn play(
     mut told: impl FnMut(&Seen),
 ) -> anyhow::Result<Vec<Seen>> {
     let place = Place::start(plan)?;
-    let url = place.stack.url();
-    client::with_load(&url, plan.rate, |requests| {
-        std::thread::sleep(SETTLE);
-        requests.take_until(Instant::now()); // the first requests open connections
-        let mut all = Vec::new();
-        for fault in faults {
-            let seen = play_one(fault, &place, requests).context(fault.name)?;
-            told(&seen);
-            all.push(seen);
-        }
-        Ok(all)
-    })
+    let requests = record(Flow {
+        server: place.stack.settings().addresses.proxy,
+        rate: plan.rate,
+        // Until the faults are over.
+        lasts: Duration::from_secs(1 << 24),
+        connections: Connections::Kept(CONNECTIONS),
+        patience: Duration::from_secs(20),
+        target: Box::new(|number| format!("/qrcode?text={}", text_of(number))),
+    })?;
+    std::thread::sleep(SETTLE);
+    requests.take_until(Instant::now())?; // the first requests open connections
+    let mut all = Vec::new();
+    for fault in faults {
+        let seen = play_one(fault, &place, &requests).context(fault.name)?;
+        told(&seen);
+        all.push(seen);
+    }
+    Ok(all)
 }
 
-fn play_one(fault: &Fault, place: &Place, requests: &Requests) -> anyhow::Result<Seen> {
+fn text_of(number: u64) -> String {
+    format!("https://example.com/chaos/{number}")
+}
+
+fn play_one(fault: &Fault, place: &Place, requests: &Recording) -> anyhow::Result<Seen> {
     play_and_check(fault, place)?;
     std::thread::sleep(SETTLE);
-    Ok(sum_up(fault, &requests.take_until(Instant::now())))
+    Ok(sum_up(fault, &requests.take_until(Instant::now())?))
 }
 
 /// Plays a fault. On return both sides serve, and the split is as before.
@@ -81,27 +94,29 @@ fn play_and_check(fault: &Fault, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sum_up(fault: &Fault, requests: &[Request]) -> Seen {
+fn sum_up(fault: &Fault, requests: &[Sample]) -> Seen {
     let mut seen = Seen { fault: fault.name, requests: requests.len(), ..Seen::default() };
     let mut reasons = Vec::new();
     for request in requests {
         seen.slowest_seconds = seen.slowest_seconds.max(request.took.as_secs_f64());
-        match &request.outcome {
-            Outcome::Served(by) => {
-                *seen.served.entry(by.clone()).or_default() += 1;
-                seen.asked_again += usize::from(request.asked_again);
-            }
-            Outcome::Status(status) => *seen.statuses.entry(*status).or_default() += 1,
-            Outcome::WrongPicture(why) => {
-                seen.wrong_pictures += 1;
-                if fault.pictures == Pictures::Right {
-                    reasons.push(why.clone());
-                }
-            }
-            Outcome::Failed(why) => {
+        match request.status {
+            0 => {
                 seen.failed += 1;
-                reasons.push(why.clone());
+                reasons.push(String::from_utf8_lossy(&request.body).into_owned());
             }
+            200 => match is_picture_of(&request.body, &text_of(request.number)) {
+                Ok(()) => {
+                    *seen.served.entry(request.served_by.clone()).or_default() += 1;
+                    seen.asked_again += usize::from(request.asked_again);
+                }
+                Err(why) => {
+                    seen.wrong_pictures += 1;
+                    if fault.pictures == Pictures::Right {
+                        reasons.push(why.to_string());
+                    }
+                }
+            },
+            status => *seen.statuses.entry(status).or_default() += 1,
         }
     }
     seen.complaints.extend(seen.statuses.iter().map(|(status, n)| format!("{n} x {status}")));

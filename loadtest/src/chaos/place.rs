@@ -28,8 +28,6 @@ pub struct Plan {
     pub restarts: usize,
     /// How long a part is stopped.
     pub stopped: Duration,
-    /// The steps of the healthy ramp, in percent.
-    pub steps: &'static str,
     /// Whether the steps are too short for the standard proofs.
     pub has_short_steps: bool,
     /// How long each step of the ramp is held.
@@ -90,7 +88,6 @@ impl Place {
             self.ramp().args(order).output().context("ramp")?;
         }
         self.deploy(false)?;
-        self.deploy_shadow(false)?;
         self.stack.set_split(ROUTE, self.plan.share)?;
         self.wait_until_both_serve()
     }
@@ -127,13 +124,6 @@ impl Place {
     pub(super) fn deploy(&self, with_faults: bool) -> anyhow::Result<()> {
         self.release.install(with_faults)?;
         self.end_and_wait(Part::QrService, Signal::TERM)
-    }
-
-    /// Replaces the shadow by one that compares the old side with an address where nobody answers, or by
-    /// the right one again.
-    pub(super) fn deploy_shadow(&self, lies: bool) -> anyhow::Result<()> {
-        self.release.install_shadow(lies)?;
-        self.end_and_wait(Part::Shadow, Signal::TERM)
     }
 
     /// The `ramp` program, for this stack.
@@ -211,9 +201,8 @@ impl Release {
     fn new(programs: &Path) -> anyhow::Result<Self> {
         let release = Release { folder: tempfile::tempdir()?, programs: programs.to_owned() };
         release.install(false)?;
-        release.install_shadow(false)?;
         // The stack looks for these beside qr-service.
-        for name in ["edge", "ramp", "relay-service", "relay-home"] {
+        for name in ["edge", "ramp", "relay-service", "relay-home", "shadow"] {
             std::os::unix::fs::symlink(programs.join(name), release.folder.path().join(name))?;
         }
         Ok(release)
@@ -223,27 +212,14 @@ impl Release {
         self.folder.path().join("qr-service")
     }
 
+    /// Installs a script that starts the right program or the one with faults.
     fn install(&self, with_faults: bool) -> anyhow::Result<()> {
         let name = if with_faults { "examples/wrong_pictures" } else { "qr-service" };
-        self.install_as("qr-service", name, "")
-    }
-
-    fn install_shadow(&self, lies: bool) -> anyhow::Result<()> {
-        self.install_as(
-            "shadow",
-            "shadow",
-            if lies { "SHADOW_NEW_URL=http://127.0.0.1:1 " } else { "" },
-        )
-    }
-
-    /// Installs a script that starts a program.
-    fn install_as(&self, installed: &str, name: &str, environment: &str) -> anyhow::Result<()> {
         let program = self.programs.join(name);
         ensure!(program.is_file(), "{} is not built (make chaos builds it)", program.display());
         let new = self.folder.path().join("new");
-        let script = format!("#!/bin/sh\n{environment}exec '{}' \"$@\"\n", program.display());
-        fs::write(&new, script)?;
+        fs::write(&new, format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display()))?;
         fs::set_permissions(&new, Permissions::from_mode(0o755))?;
-        fs::rename(new, self.folder.path().join(installed)).context("cannot install a release")
+        fs::rename(new, self.folder.path().join("qr-service")).context("cannot install a release")
     }
 }

@@ -127,7 +127,7 @@ fn memory(place: &Place) -> anyhow::Result<BTreeMap<&'static str, u64>> {
     Part::ALL.iter().map(of).collect()
 }
 
-fn complaints(rounds: &[Round]) -> Vec<String> {
+pub(crate) fn complaints(rounds: &[Round]) -> Vec<String> {
     let Some(last) = rounds.last() else { return Vec::new() };
     let mut complaints: Vec<String> =
         last.tally.lost.iter().map(|(why, count)| format!("{count} lost: {why}")).collect();
@@ -244,28 +244,5 @@ impl Tally {
         self.asked_again += other.asked_again;
         self.told_to_wait += other.told_to_wait;
         self.slowest_seconds = self.slowest_seconds.max(other.slowest_seconds);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn round(lost: u64, wrong: u64, memory: u64) -> Round {
-        let mut tally = Tally { wrong, wrong_by_fault: 7, ..Tally::default() };
-        if lost > 0 {
-            tally.lost.insert("502".to_owned(), lost);
-        }
-        Round { seconds: 1.0, tally, memory_bytes: BTreeMap::from([("nginx", memory)]) }
-    }
-
-    #[test]
-    fn what_is_lost_or_wrong_and_memory_that_grows_are_complaints() {
-        let fine = [round(0, 0, 1), round(0, 0, 40_000_000), round(0, 0, 52_000_000)];
-        assert_eq!(complaints(&fine), [""; 0]);
-        assert_eq!(complaints(&fine[..1]), [""; 0]);
-        let bad = [round(0, 0, 1), round(0, 0, 40_000_000), round(2, 3, 60_000_000)];
-        let said = "nginx grew from 40000000 to 60000000 bytes";
-        assert_eq!(complaints(&bad), ["2 lost: 502", "3 wrong pictures", said]);
     }
 }

@@ -1,12 +1,10 @@
 //! Days that go wrong: a side that hangs or is gone under load, and clients that hold connections.
 //!
-//! Each part starts a stack of its own, sends requests at fixed rates ([`open_loop`]), plays its fault,
+//! Each part starts a stack of its own, sends requests at fixed rates ([`crate::client`]), plays its fault,
 //! and compares what clients saw with its bounds. `make chaos` plays all; the tests play shorter ones.
 
-pub mod open_loop;
 mod parts;
 mod slow;
-mod tenfold;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,14 +64,6 @@ impl Report {
         let limit = limit.mul_f64(self.slack);
         if took >= limit {
             self.complaints.push(format!("{name}: {took:?}, not below {limit:?}"));
-        }
-    }
-
-    /// Notes a ratio, and complains if it is below the limit, where limits count.
-    fn at_least(&mut self, name: &str, ratio: f64, limit: f64) {
-        self.figure(name, ratio);
-        if ratio * self.slack < limit {
-            self.complaints.push(format!("{name}: {ratio:.2}, below {limit}"));
         }
     }
 

@@ -9,17 +9,16 @@ use ramp::Share;
 use rustix::process::{Pid, Signal, kill_process};
 use stack::{Options, Part as Program, Stack, http};
 
-use super::open_loop::{self, Flow, Sample, quantile};
 use super::slow::SlowClients;
-use super::{Part, Plan, Report, tenfold};
+use super::{Part, Plan, Report};
+use crate::client::{Connections, Flow, Recording, Sample, quantile, record};
 
 /// All parts, in the order in which they are played.
-pub const PARTS: [Part; 5] = [
+pub const PARTS: [Part; 4] = [
     Part { name: "old side hangs", play: old_side_hangs },
     Part { name: "app hangs: pages", play: app_hangs },
     Part { name: "new side gone in a storm", play: new_side_gone },
     Part { name: "slow clients", play: slow_clients },
-    Part { name: "ten times the load", play: tenfold::play },
 ];
 
 /// Before a fault, so that connections are open and every cache is warm.
@@ -34,12 +33,11 @@ const AFTER: Duration = Duration::from_secs(3);
 /// The legacy app's workers are stopped, so its kernel accepts connections and nobody answers. The
 /// client's answer has to come from the new side as fast as if the app were dead.
 fn old_side_hangs(plan: &Plan) -> anyhow::Result<Report> {
-    const TEXTS: usize = 1000;
+    const TEXTS: u64 = 1000;
     let stack = start(plan, Share::percent(50)?, 2)?;
     let of_old = texts_of_old(&stack, TEXTS)?;
     let lasts = WARM_UP + plan.fault + RECOVERED + AFTER;
-    let flow = Flow::new(200.0, |number| path_of_text(number % TEXTS));
-    let running = open_loop::start(address(&stack), vec![flow], lasts)?;
+    let running = send(&stack, 200.0, lasts, |number| path_of_text(number % TEXTS))?;
     thread::sleep(WARM_UP);
     let stopped = Instant::now();
     let ended = stopped + plan.fault;
@@ -47,21 +45,21 @@ fn old_side_hangs(plan: &Plan) -> anyhow::Result<Report> {
     signal(&workers, Signal::STOP)?;
     thread::sleep(ended - Instant::now());
     signal(&workers, Signal::CONT)?;
-    let samples = running.finish()?.concat();
+    let samples = running.finish()?;
 
     let mut report = Report::of(plan);
     report.some("requests", samples.len());
     report.none("not 200", samples.iter().filter(|sample| sample.status != 200).count());
     report.below("slowest", quantile(&samples, 1.0), Duration::from_secs(4));
     let of_old: Vec<&Sample> =
-        samples.iter().filter(|sample| of_old[sample.number % TEXTS]).collect();
+        samples.iter().filter(|sample| of_old[(sample.number % TEXTS) as usize]).collect();
     let late = of_old.iter().filter(|sample| sample.due > stopped + NOTICED && sample.due < ended);
     let late: Vec<&Sample> = late.copied().collect();
     report.some("requests of the old side's share after 5 s", late.len());
     let median = quantile(late.iter().copied(), 0.5);
     report.below("median of the old side's share after 5 s", median, Duration::from_millis(50));
     let back = of_old.iter().filter(|sample| sample.due > ended + RECOVERED);
-    let back = back.filter(|sample| sample.served_by() == "legacy-node").count();
+    let back = back.filter(|sample| sample.served_by == "legacy-node").count();
     report.figure("served by the old side again, under load", back as f64);
     // Two workers just bear their half of the load, and may not catch up while it lasts: nginx is right to
     // leave them alone then. At a client's pace they have to be back.
@@ -81,8 +79,7 @@ fn app_hangs(plan: &Plan) -> anyhow::Result<Report> {
     // The first failures come when the first pages are given up.
     let fault = page_timeout + plan.fault;
     let lasts = WARM_UP + fault + RECOVERED + AFTER;
-    let flow = Flow::new(20.0, |_| "/".to_owned());
-    let running = open_loop::start(address(&stack), vec![flow], lasts)?;
+    let running = send(&stack, 20.0, lasts, page)?;
     thread::sleep(WARM_UP);
     let stopped = Instant::now();
     let ended = stopped + fault;
@@ -90,7 +87,7 @@ fn app_hangs(plan: &Plan) -> anyhow::Result<Report> {
     signal(&workers, Signal::STOP)?;
     thread::sleep(ended - Instant::now());
     signal(&workers, Signal::CONT)?;
-    let samples = running.finish()?.concat();
+    let samples = running.finish()?;
 
     let mut report = Report::of(plan);
     report.below("slowest page", quantile(&samples, 1.0), page_timeout + Duration::from_secs(2));
@@ -149,13 +146,9 @@ fn storm(
 ) -> anyhow::Result<()> {
     let link = link.to_owned();
     let links = move |number| if number % 2 == 0 { link.clone() } else { "/api/links".to_owned() };
-    let flows = vec![
-        Flow::new(plan.storm, path_of_text),
-        Flow::new(10.0, |_| "/".to_owned()),
-        Flow::new(10.0, links),
-    ];
     let lasts = WARM_UP + plan.fault + RECOVERED + AFTER;
-    let running = open_loop::start(address(stack), flows, lasts)?;
+    let route = send(stack, plan.storm, lasts, path_of_text)?;
+    let (pages, links) = (send(stack, 10.0, lasts, page)?, send(stack, 10.0, lasts, links)?);
     thread::sleep(WARM_UP);
     let began = Instant::now();
     (gone.begin)(stack)?;
@@ -163,9 +156,7 @@ fn storm(
     let ended = Instant::now();
     (gone.end)(stack)?;
     let returned = Instant::now();
-    let samples = running.finish()?;
-    let [route, pages, links] =
-        <[Vec<Sample>; 3]>::try_from(samples).ok().context("not three flows")?;
+    let (route, pages, links) = (route.finish()?, pages.finish()?, links.finish()?);
     storm_report(report, gone.name, &route, [began, ended, returned]);
     for (what, samples) in [("pages", &pages), ("links", &links)] {
         let name = gone.name;
@@ -190,10 +181,10 @@ fn storm_report(
         route.iter().filter(|sample| sample.due > began + NOTICED && sample.due < ended).collect();
     let (served, refused): (Vec<&Sample>, Vec<&Sample>) =
         late.into_iter().partition(|sample| sample.status == 200);
-    let by_old = served.iter().filter(|sample| sample.served_by() == "legacy-node").count();
+    let by_old = served.iter().filter(|sample| sample.served_by == "legacy-node").count();
     report.some(&format!("{name}: served by the old side after 5 s"), by_old);
     report.some(&format!("{name}: refused after 5 s"), refused.len());
-    let hint = refused.iter().filter(|sample| sample.header("retry-after") != "1").count();
+    let hint = refused.iter().filter(|sample| sample.retry_after != "1").count();
     report.none(&format!("{name}: refused without Retry-After"), hint);
     let median = quantile(refused.iter().copied(), 0.5);
     report.below(&format!("{name}: median of refusals"), median, Duration::from_millis(50));
@@ -216,15 +207,15 @@ fn slow_clients(plan: &Plan) -> anyhow::Result<Report> {
         ensure!(Instant::now() < deadline, "only {} slow connections", slow.open());
         thread::sleep(Duration::from_millis(100));
     }
-    let flows = vec![Flow::new(100.0, path_of_text), Flow::new(20.0, |_| "/".to_owned())];
-    let running = open_loop::start(server, flows, plan.fault)?;
+    let pictures = send(&stack, 100.0, plan.fault, path_of_text)?;
+    let pages = send(&stack, 20.0, plan.fault, page)?;
     let mut fewest = usize::MAX;
     let ended = Instant::now() + plan.fault;
     while Instant::now() < ended {
         fewest = fewest.min(slow.open());
         thread::sleep(Duration::from_millis(100));
     }
-    let samples = running.finish()?.concat();
+    let samples = [pictures.finish()?, pages.finish()?].concat();
     slow.stop()?;
 
     let mut report = Report::of(plan);
@@ -239,22 +230,44 @@ fn slow_clients(plan: &Plan) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-pub(super) fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack> {
+fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack> {
     // The mirror of the route files.
     let mirror = Share::percent(10)?;
     Stack::start(&plan.qr_service, &Options { split, old_workers, mirror, ..Options::default() })
 }
 
-pub(super) fn address(stack: &Stack) -> SocketAddr {
+fn address(stack: &Stack) -> SocketAddr {
     stack.settings().addresses.proxy
 }
 
-pub(super) fn path_of_text(number: usize) -> String {
+/// Sends requests beside the caller, each on a connection of its own.
+fn send(
+    stack: &Stack,
+    rate: f64,
+    lasts: Duration,
+    target: impl Fn(u64) -> String + Send + 'static,
+) -> anyhow::Result<Recording> {
+    record(Flow {
+        server: address(stack),
+        rate,
+        lasts,
+        connections: Connections::OneEach,
+        // Longer than any wait that is allowed, so that a longer one is seen.
+        patience: Duration::from_secs(40),
+        target: Box::new(target),
+    })
+}
+
+fn path_of_text(number: u64) -> String {
     format!("/qrcode?text=https://example.com/overload/{number}")
 }
 
+fn page(_number: u64) -> String {
+    "/".to_owned()
+}
+
 /// Whether the old side has each of the texts.
-fn texts_of_old(stack: &Stack, texts: usize) -> anyhow::Result<Vec<bool>> {
+fn texts_of_old(stack: &Stack, texts: u64) -> anyhow::Result<Vec<bool>> {
     let client = http::client(Duration::from_secs(5));
     let by_old = |number| {
         let answer = http::get(&client, &(stack.url() + &path_of_text(number)), &[])?;

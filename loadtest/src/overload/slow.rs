@@ -8,12 +8,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::watch;
 
-use super::open_loop::runtime;
+use crate::allow_all_files;
 
 /// What a client is slow at.
 #[derive(Clone, Copy, Debug)]
@@ -44,11 +44,15 @@ impl SlowClients {
     /// # Errors
     /// If this process may not open so many connections.
     pub fn start(server: SocketAddr, count: usize) -> anyhow::Result<Self> {
-        allow_files(count as u64 + 4096)?;
+        let wanted = count as u64 + 4096;
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        ensure!(maximum.is_none_or(|most| most >= wanted), "ulimit -Hn must be {wanted} or more");
+        allow_all_files()?;
         let open = Arc::new(AtomicUsize::new(0));
         let (stop, stopped) = watch::channel(());
         let counted = Arc::clone(&open);
-        let run = move || runtime()?.block_on(all(server, count, counted, stopped));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let run = move || runtime.block_on(all(server, count, counted, stopped));
         let thread = std::thread::Builder::new().name("slow clients".to_owned());
         let thread = thread.spawn(run).context("no thread for slow clients")?;
         Ok(SlowClients { open, stop, thread })
@@ -67,18 +71,6 @@ impl SlowClients {
         drop(self.stop);
         self.thread.join().map_err(|_| anyhow::anyhow!("the slow clients failed"))?
     }
-}
-
-/// Raises this process' limit of open files.
-pub(super) fn allow_files(wanted: u64) -> anyhow::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    let is_enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= wanted);
-    if is_enough(limit.current) {
-        return Ok(());
-    }
-    ensure!(is_enough(limit.maximum), "ulimit -Hn must be {wanted} or more");
-    setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum })
-        .context("ulimit -n")
 }
 
 async fn all(

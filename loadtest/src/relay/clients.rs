@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, ensure};
 use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
 
-use super::servers::{Server, Way};
+use crate::rows::Row;
+use crate::server::Server;
 
 /// What is written at once, as curl does; with chunks, a chunk.
 const PIECE: usize = 64 * 1024;
@@ -18,7 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a body is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub(super) enum Framing {
     /// By Content-Length.
     Length,
     /// In chunks.
@@ -87,16 +88,16 @@ fn joined<T>(thread: JoinHandle<anyhow::Result<T>>) -> anyhow::Result<T> {
 ///
 /// # Errors
 /// If a client fails, or does not get all.
-pub fn stream(
+pub(super) fn stream(
     server: &Server,
-    way: Way,
+    row: &Row,
     key: &str,
     n: usize,
     framing: Framing,
     bytes: u64,
 ) -> anyhow::Result<Duration> {
     let mut receivers = Vec::new();
-    if way.is_relay() {
+    if row.is_relay() {
         for _ in 0..n {
             let mut stream = open(server.addr)?;
             ask(&mut stream, key, n)?;
@@ -156,7 +157,7 @@ fn chunk(count: usize) -> Vec<u8> {
 ///
 /// # Errors
 /// If a client fails.
-pub fn latencies(server: &Server, times: usize) -> anyhow::Result<Vec<(f64, f64)>> {
+pub(super) fn latencies(server: &Server, times: usize) -> anyhow::Result<Vec<[f64; 2]>> {
     let body = [b'x'; 1000];
     let mut all = Vec::with_capacity(times);
     for number in 0..times {
@@ -182,24 +183,21 @@ pub fn latencies(server: &Server, times: usize) -> anyhow::Result<Vec<(f64, f64)
         let start = Instant::now();
         sender.write_all(&[head(&key, 1, "content-length: 1000").as_bytes(), &body].concat())?;
         let (paired, whole) = joined(reading)?;
-        all.push((
-            paired.duration_since(start).as_secs_f64(),
-            whole.duration_since(start).as_secs_f64(),
-        ));
+        all.push([paired, whole].map(|end| end.duration_since(start).as_secs_f64()));
         sender.read_to_end(&mut Vec::new())?;
     }
     Ok(all)
 }
 
 /// Pairs whose receivers do not read, until they are dropped.
-pub struct Stalled(Vec<TcpStream>);
+pub(super) struct Stalled(Vec<TcpStream>);
 
 impl Stalled {
     /// Connects so many pairs, and sends until nothing is taken any more.
     ///
     /// # Errors
     /// If a client cannot connect.
-    pub fn start(server: &Server, pairs: usize) -> anyhow::Result<Self> {
+    pub(super) fn start(server: &Server, pairs: usize) -> anyhow::Result<Self> {
         let mut all = Vec::with_capacity(2 * pairs);
         let mut senders = Vec::with_capacity(pairs);
         for number in 0..pairs {
@@ -225,7 +223,7 @@ impl Stalled {
     }
 
     /// Whether the server keeps all connections.
-    pub fn are_open(&self) -> bool {
+    pub(super) fn are_open(&self) -> bool {
         self.0.iter().all(|stream| stream.peer_addr().is_ok())
     }
 }
