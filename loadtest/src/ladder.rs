@@ -9,7 +9,7 @@ use anstream::eprintln;
 use anyhow::{Context, ensure};
 
 use crate::check::check;
-use crate::client::{Connections, Flow, Load, measure as send};
+use crate::client::{Connections, Flow, measure as send};
 use crate::cores::Cores;
 use crate::rows::{Answers, Group, Row};
 use crate::sampling::{Sampler, cpu_seconds};
@@ -198,19 +198,16 @@ fn at_fixed_rate(
     plan: &Plan,
 ) -> anyhow::Result<()> {
     let targets = targets.to_vec();
+    let target = move |number: u64| targets[number as usize % targets.len()].clone();
     let load = send(Flow {
-        server,
-        rate,
         lasts: Duration::from_secs(plan.open_seconds),
         connections: Connections::Kept(plan.connections),
-        patience: Duration::from_secs(30),
-        target: Box::new(move |number| targets[number as usize % targets.len()].clone()),
+        ..Flow::new(server, rate, target)
     })?;
-    let (errors, requests) = (load.errors, load.requests);
-    ensure!(errors == 0, "{errors} of {requests} requests failed: {:?}", load.by_reason);
-    ensure!(requests > 0.0, "no request was answered at {rate:.0} a second");
-    let Load { requests_per_second, p50_seconds, p99_seconds, p999_seconds, .. } = load;
-    let values = [rate, requests_per_second, p50_seconds, p99_seconds, p999_seconds];
+    ensure!(load.errors.is_empty(), "requests failed at {rate:.0} a second: {:?}", load.errors);
+    ensure!(load.requests > 0, "no request was answered at {rate:.0} a second");
+    let [p50, p99, p999] = load.percentiles;
+    let values = [rate, load.requests_per_second, p50, p99, p999];
     figures.extend(names.into_iter().zip(values));
     Ok(())
 }

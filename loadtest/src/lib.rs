@@ -1,5 +1,5 @@
 //! Three programs. `ladder` measures servers in rows ([`rows`]), in turn, on their own cores, and writes a table
-//! ([`report`]). `chaos` plays faults under load ([`chaos`], [`overload`]). `load` gives a stack traffic. All send requests
+//! ([`report`]). `chaos` plays faults under load ([`chaos`]). `load` gives a stack traffic. All send requests
 //! at fixed rates by the same clients ([`client`]).
 
 use std::fs;
@@ -17,7 +17,6 @@ pub mod client;
 pub mod cores;
 pub mod ladder;
 pub mod nginx;
-pub mod overload;
 pub mod relay;
 pub mod report;
 pub mod rows;

@@ -120,7 +120,7 @@ pub struct Spread {
 pub struct RowReport {
     /// The name in `rows.rs`.
     pub name: String,
-    /// A line that describes it, and why it is slower than the row before, if it is.
+    /// A line that describes it.
     pub about: String,
     /// The figures by their names; what a row has not is missing. Units are in the names, or seconds.
     pub figures: BTreeMap<String, Spread>,
@@ -157,19 +157,6 @@ pub struct Report {
 impl Report {
     /// Sums the rounds up.
     pub fn new(climbed: &Climbed, plan: &Plan) -> Self {
-        let mut before = f64::NEG_INFINITY;
-        let row = |(row, rounds): &(&'static Row, Vec<Figures>)| {
-            let mut report = row_report(row, rounds);
-            if plan.group == Group::Qrcode && row.name != "static" {
-                let rate = report.median("requests_per_second");
-                if rate < before {
-                    let why = format!(". Slower than the row before: {}", row.slower_because);
-                    report.about += &why;
-                }
-                before = rate;
-            }
-            report
-        };
         Report {
             group: plan.group,
             date: said("date", &["-u", "+%Y-%m-%d"]),
@@ -177,7 +164,7 @@ impl Report {
             versions: versions(),
             method: method(plan),
             rounds: plan.rounds,
-            rows: climbed.rows.iter().map(row).collect(),
+            rows: climbed.rows.iter().map(|(row, rounds)| row_report(row, rounds)).collect(),
             left_out: climbed.left_out.clone(),
         }
     }

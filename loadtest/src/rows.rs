@@ -90,18 +90,14 @@ pub struct Row {
     pub target: &'static str,
     /// The article's requests per second for the same kind of server, relative to Node alone.
     pub article: Option<f64>,
-    /// Why it may be slower than the row before; printed if it is.
-    pub slower_because: &'static str,
 }
 
-/// For rows that are expected to be faster than the row before.
-const UNEXPLAINED: &str = "unexpected, look into it";
 const NGINX_SAYS: &str = "nginx' filter for heads always writes Server and Connection";
 
 impl Row {
     const fn new(name: &'static str, way: Way, about: &'static str) -> Self {
         let (target, answers) = (texts::QRCODE, Answers::Pictures);
-        Row { name, about, way, answers, target, article: None, slower_because: UNEXPLAINED }
+        Row { name, about, way, answers, target, article: None }
     }
 
     const fn legacy_node(name: &'static str, generator: &'static str, about: &'static str) -> Self {
@@ -122,10 +118,6 @@ impl Row {
 
     const fn article(self, ratio: f64) -> Self {
         Row { article: Some(ratio), ..self }
-    }
-
-    const fn slower_because(self, slower_because: &'static str) -> Self {
-        Row { slower_because, ..self }
     }
 
     const fn answers(self, answers: Answers) -> Self {
@@ -195,8 +187,7 @@ static QRCODE: [Row; 15] = [
         "node-cluster",
         Way::LegacyNode { generator: "node", workers: 2 },
         "the same with two processes (node:cluster) on the same cores",
-    )
-    .slower_because("with one core, its processes share it"),
+    ),
     Row::legacy_node(
         "node-tuned",
         "node-tuned",
@@ -204,38 +195,21 @@ static QRCODE: [Row; 15] = [
     ),
     Row::legacy_node("cli", "cli", "one process of the CLI per picture").article(1.76),
     Row::legacy_node("wasm", "wasm", "the Wasm module through wasm-bindgen").article(2.03),
-    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module through its plain interface")
-        .slower_because(
-            "both make the picture in a tenth of the time that Express needs per request, so the \
-             difference between them is noise",
-        ),
+    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module through its plain interface"),
     Row::legacy_node("native", "native", "the addon on the event loop's thread")
-        .article(3.75)
-        .slower_because("the picture is a small part of the request, so the difference is noise"),
-    Row::legacy_node("native-async", "native-async", "the addon on a thread of libuv's pool")
-        .slower_because(
-            "handing a picture to another thread and back takes longer than making it; that pays off \
-             for pictures that take milliseconds, or with idle cores",
-        ),
+        .article(3.75),
+    Row::legacy_node("native-async", "native-async", "the addon on a thread of libuv's pool"),
     Row::new(
         "axum-article",
         Way::Service("axum-article", "reference"),
         "qr-service with the article's function",
     )
-    .article(4.93)
-    .slower_because(
-        "the article's function takes a hundred times as long as qr-core, which the rows before call \
-         from Node: the function costs more than the server around it",
-    ),
+    .article(4.93),
     Row::new("qr-service", Way::Service("qr-service", "default"), "qr-service alone"),
     Row::new(
         "nginx+qr-service",
         Way::Stack { log_share: Share::ALL },
         "nginx in front of qr-service, legacy-node beside it, nginx logs every request",
-    )
-    .slower_because(
-        "nginx shares the core, and spends more time on reading, logging and forwarding a request \
-         than qr-service on answering it",
     ),
     Row::new(
         "quiet-nginx+qr-service",
@@ -245,8 +219,7 @@ static QRCODE: [Row; 15] = [
     Row::new("v1-qr", Way::Service("qr-service", "default"), "qr-service's /v1/qr, the same picture")
         .target("/v1/qr?size=200&level=L&text="),
     Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
-        .target("/qr?size=200&ecLevel=L&text=")
-        .slower_because("it makes the picture as `node` does, and does so without nginx or Rust"),
+        .target("/qr?size=200&ecLevel=L&text="),
 ];
 
 static FLOORS: [Row; 14] = [

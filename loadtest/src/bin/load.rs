@@ -1,5 +1,6 @@
 //! `make load`: gives a route traffic, and the dashboards something to show.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     let load = run(&service_kit::arguments::parse());
     let ended = load.map(|load| {
         println!("{}", summary(&load));
-        if load.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        if load.errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     });
     exit_code("load", ended)
 }
@@ -64,12 +65,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<Load> {
         requests[at % requests.len()].clone()
     };
     measure(Flow {
-        server,
-        rate: rate.into(),
         lasts: duration,
         connections: Connections::Kept(connections as usize),
-        patience: Duration::from_secs(30),
-        target: Box::new(target),
+        ..Flow::new(server, rate.into(), target)
     })
 }
 
@@ -100,20 +98,17 @@ fn read(file: &Path) -> anyhow::Result<Vec<String>> {
 }
 
 fn summary(load: &Load) -> String {
-    let Load { requests, requests_per_second, errors, p50_seconds, p99_seconds, .. } = load;
-    let listed = |counts: &std::collections::BTreeMap<String, u64>| {
-        let each = counts.iter().map(|(name, count)| format!("{count} {name}"));
-        each.collect::<Vec<_>>().join(", ")
+    let listed = |counts: &BTreeMap<String, u64>, before: &str| {
+        let each: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        if each.is_empty() { String::new() } else { format!("{before}{}", each.join(", ")) }
     };
-    let reasons =
-        if *errors > 0 { format!(" ({})", listed(&load.by_reason)) } else { String::new() };
-    let served = match load.served_by.is_empty() {
-        true => String::new(),
-        false => format!("; served by: {}", listed(&load.served_by)),
-    };
+    let [p50, p99, _] = load.percentiles.map(shown);
     format!(
-        "{requests:.0} answers, {requests_per_second:.1} per second, {errors} errors{reasons}; median {}, p99 {}{served}",
-        shown(*p50_seconds),
-        shown(*p99_seconds),
+        "{} answers, {:.1} per second, {} errors{}; median {p50}, p99 {p99}{}",
+        load.requests,
+        load.requests_per_second,
+        load.errors.values().sum::<u64>(),
+        listed(&load.errors, ": "),
+        listed(&load.served_by, "; served by "),
     )
 }

@@ -11,28 +11,19 @@ use stack::Part;
 
 use super::place::{Place, ROUTE};
 
-/// Whether clients may see wrong pictures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pictures {
-    /// Never.
-    Right,
-    /// Until ramp has rolled back.
-    WrongForAWhile,
-}
-
 /// A fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     /// Its name in tables.
     pub name: &'static str,
-    /// What clients may see.
-    pub pictures: Pictures,
+    /// Whether clients may see wrong pictures, until ramp has rolled back.
+    pub draws_wrong: bool,
     /// Plays it; the fault is over on return.
     pub play: fn(&Place) -> anyhow::Result<()>,
 }
 
 const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fault {
-    Fault { name, pictures: Pictures::Right, play }
+    Fault { name, draws_wrong: false, play }
 }
 
 /// A fault of each kind, in the order in which they are played.
@@ -49,7 +40,7 @@ pub const FAULTS: [Fault; 11] = [
     fault("the disk is full while ramp runs", fill_disk),
     Fault {
         name: "wrong pictures while ramp runs",
-        pictures: Pictures::WrongForAWhile,
+        draws_wrong: true,
         play: ramp_with_wrong_pictures,
     },
 ];

@@ -1,46 +1,106 @@
 //! Plays faults under load, one after the other, and records what clients see.
+//!
+//! [`FAULTS`] are played on one stack under a steady load. Each of [`STORMS`] has a stack of its own, clients that do not
+//! wait for each other, and bounds on what they may see. [`soak`] plays the faults under millions of requests.
 
 mod faults;
 mod place;
+mod slow;
 pub mod soak;
+mod storms;
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-pub use faults::{FAULTS, Fault, Pictures};
-pub use place::{OWN_MOUNTS, Place, Plan};
+pub use faults::{FAULTS, Fault};
+pub use place::{OWN_MOUNTS, Place};
+use ramp::Share;
 use serde::Serialize;
+pub use storms::{STORMS, Storm};
 
 use crate::check::is_picture_of;
-use crate::client::{Connections, Flow, Recording, Sample, record};
+use crate::client::{Connections, Flow, Running, Sample, quantile, start};
 
 /// More than the requests that hang while a part is stopped.
 const CONNECTIONS: usize = 64;
 /// Pause after each fault, so that late requests count for the fault that delayed them.
 const SETTLE: Duration = Duration::from_secs(1);
 
+/// How long, how often and how hard faults are played.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Requests per second beside the faults.
+    pub rate: f64,
+    /// The new side's share before and after each fault.
+    pub share: Share,
+    /// The share of the requests that nginx mirrors to the shadow.
+    pub mirror: Share,
+    /// Changes of the split, each with a reload.
+    pub splits: usize,
+    /// How often a part is restarted.
+    pub restarts: usize,
+    /// How long a part is stopped.
+    pub stopped: Duration,
+    /// Whether the steps of ramps are too short for the standard proofs.
+    pub has_short_steps: bool,
+    /// How long each step of a ramp is held.
+    pub hold: Duration,
+    /// How long the fault of a storm lasts; at least 8 s, since nginx notices a side that hangs after 3 s.
+    pub storm: Duration,
+    /// What a storm's limits of latency are multiplied by: 1 to measure, more for a machine that does other work at the
+    /// same time.
+    pub slack: f64,
+    /// Folder of the programs: qr-service, its example with faults, shadow, edge, ramp and the relay's.
+    pub programs: PathBuf,
+}
+
 /// What clients saw of a fault.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Seen {
-    /// The fault's name.
-    pub fault: &'static str,
-    /// Requests due while it lasted.
-    pub requests: usize,
-    /// Answers that were not 200, by status.
-    pub statuses: BTreeMap<u16, usize>,
-    /// Requests without an answer.
-    pub failed: usize,
-    /// Answers without the right picture.
-    pub wrong_pictures: usize,
-    /// Requests answered on the second attempt, since their kept connection had been closed.
-    pub asked_again: usize,
-    /// Longest latency in seconds, from the time the request was due.
-    pub slowest_seconds: f64,
-    /// Right pictures, by the program that served them.
-    pub served: BTreeMap<String, usize>,
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The fault.
+    pub name: &'static str,
+    /// Figures with their units, in the order in which they were taken.
+    pub figures: Vec<(String, f64)>,
     /// What clients should not have seen; empty if all is well.
     pub complaints: Vec<String>,
+    #[serde(skip)]
+    slack: f64,
+}
+
+impl Report {
+    fn new(name: &'static str, plan: &Plan) -> Self {
+        Report { name, figures: Vec::new(), complaints: Vec::new(), slack: plan.slack }
+    }
+
+    fn figure(&mut self, name: &str, value: f64) {
+        self.figures.push((name.to_owned(), value));
+    }
+
+    /// Notes a latency, and complains if it is not below the limit.
+    fn below(&mut self, name: &str, took: Duration, limit: Duration) {
+        self.figure(&format!("{name}, ms"), took.as_secs_f64() * 1e3);
+        let limit = limit.mul_f64(self.slack);
+        if took >= limit {
+            self.complaints.push(format!("{name}: {took:?}, not below {limit:?}"));
+        }
+    }
+
+    /// Notes a count, and complains if it is not zero.
+    fn none(&mut self, name: &str, count: usize) {
+        self.figure(name, count as f64);
+        if count > 0 {
+            self.complaints.push(format!("{name}: {count}"));
+        }
+    }
+
+    /// Notes a count, and complains if it is zero.
+    fn some(&mut self, name: &str, count: usize) {
+        self.figure(name, count as f64);
+        if count == 0 {
+            self.complaints.push(format!("{name}: none"));
+        }
+    }
 }
 
 /// Starts a stack and plays `faults` on it under load.
@@ -48,40 +108,31 @@ pub struct Seen {
 /// # Errors
 /// If the stack does not start, a fault cannot be played or undone, or leaves another split behind.
 /// What clients should not have seen is no error but a complaint.
-pub fn play(
-    faults: &[&Fault],
-    plan: &Plan,
-    mut told: impl FnMut(&Seen),
-) -> anyhow::Result<Vec<Seen>> {
+pub fn play(faults: &[&Fault], plan: &Plan, mut told: impl FnMut(Report)) -> anyhow::Result<()> {
     let place = Place::start(plan)?;
-    let requests = record(Flow {
-        server: place.stack.settings().addresses.proxy,
-        rate: plan.rate,
-        // Until the faults are over.
-        lasts: Duration::from_secs(1 << 24),
+    let target = |number| format!("/qrcode?text={}", text_of(number));
+    let requests = start(Flow {
         connections: Connections::Kept(CONNECTIONS),
-        patience: Duration::from_secs(20),
-        target: Box::new(|number| format!("/qrcode?text={}", text_of(number))),
+        keeps_bodies: true,
+        ..Flow::new(place.stack.settings().addresses.proxy, plan.rate, target)
     })?;
     std::thread::sleep(SETTLE);
     requests.take_until(Instant::now())?; // the first requests open connections
-    let mut all = Vec::new();
     for fault in faults {
-        let seen = play_one(fault, &place, &requests).context(fault.name)?;
-        told(&seen);
-        all.push(seen);
+        told(play_one(fault, &place, &requests).context(fault.name)?);
     }
-    Ok(all)
+    Ok(())
 }
 
 fn text_of(number: u64) -> String {
     format!("https://example.com/chaos/{number}")
 }
 
-fn play_one(fault: &Fault, place: &Place, requests: &Recording) -> anyhow::Result<Seen> {
+fn play_one(fault: &Fault, place: &Place, requests: &Running) -> anyhow::Result<Report> {
     play_and_check(fault, place)?;
     std::thread::sleep(SETTLE);
-    Ok(sum_up(fault, &requests.take_until(Instant::now())?))
+    let requests = requests.take_until(Instant::now())?;
+    Ok(sum_up(Report::new(fault.name, &place.plan), fault, &requests))
 }
 
 /// Plays a fault. On return both sides serve, and the split is as before.
@@ -94,37 +145,28 @@ fn play_and_check(fault: &Fault, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sum_up(fault: &Fault, requests: &[Sample]) -> Seen {
-    let mut seen = Seen { fault: fault.name, requests: requests.len(), ..Seen::default() };
-    let mut reasons = Vec::new();
-    for request in requests {
-        seen.slowest_seconds = seen.slowest_seconds.max(request.took.as_secs_f64());
-        match request.status {
-            0 => {
-                seen.failed += 1;
-                reasons.push(String::from_utf8_lossy(&request.body).into_owned());
-            }
-            200 => match is_picture_of(&request.body, &text_of(request.number)) {
-                Ok(()) => {
-                    *seen.served.entry(request.served_by.clone()).or_default() += 1;
-                    seen.asked_again += usize::from(request.asked_again);
-                }
-                Err(why) => {
-                    seen.wrong_pictures += 1;
-                    if fault.pictures == Pictures::Right {
-                        reasons.push(why.to_string());
-                    }
-                }
-            },
-            status => *seen.statuses.entry(status).or_default() += 1,
-        }
+fn sum_up(mut report: Report, fault: &Fault, requests: &[Sample]) -> Report {
+    let count = |is: &dyn Fn(&Sample) -> bool| requests.iter().filter(|it| is(it)).count();
+    let is_wrong = |it: &Sample| {
+        it.status == 200 && is_picture_of(&it.body, &text_of(it.number)).is_err()
+    };
+    report.some("requests", requests.len());
+    report.none("without an answer", count(&|it| it.status == 0));
+    report.none("neither 200 nor without an answer", count(&|it| ![0, 200].contains(&it.status)));
+    let wrong = count(&is_wrong);
+    if fault.draws_wrong {
+        report.figure("wrong pictures", wrong as f64);
+    } else {
+        report.none("wrong pictures", wrong);
     }
-    seen.complaints.extend(seen.statuses.iter().map(|(status, n)| format!("{n} x {status}")));
-    reasons.sort();
+    report.figure("asked again", count(&|it| it.asked_again) as f64);
+    report.figure("slowest, ms", 1e3 * quantile(requests, 1.0).as_secs_f64());
+    for side in ["qr-service", "legacy-node"] {
+        report.figure(&format!("served by {side}"), count(&|it| it.served_by == side) as f64);
+    }
+    let mut reasons: Vec<&str> = requests.iter().map(|it| it.error.as_str()).collect();
+    reasons.sort_unstable();
     reasons.dedup();
-    seen.complaints.append(&mut reasons);
-    if seen.requests == 0 {
-        seen.complaints.push("no request was made".to_owned());
-    }
-    seen
+    report.complaints.extend(reasons.into_iter().filter(|why| !why.is_empty()).map(str::to_owned));
+    report
 }

@@ -8,33 +8,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use ramp::{Share, Split};
+use ramp::Split;
 use rustix::process::{Pid, Signal, kill_process};
 use stack::{Options, Part, Stack, http};
 use tempfile::{NamedTempFile, TempDir};
 
-/// How long and how often faults are played.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Requests per second.
-    pub rate: f64,
-    /// The new side's share before and after each fault.
-    pub share: Share,
-    /// The share of the requests that nginx mirrors to the shadow.
-    pub mirror: Share,
-    /// Changes of the split, each with a reload.
-    pub splits: usize,
-    /// How often each part is restarted.
-    pub restarts: usize,
-    /// How long a part is stopped.
-    pub stopped: Duration,
-    /// Whether the steps are too short for the standard proofs.
-    pub has_short_steps: bool,
-    /// How long each step of the ramp is held.
-    pub hold: Duration,
-    /// Folder of the programs: qr-service, its example with faults, shadow and ramp.
-    pub programs: PathBuf,
-}
+use super::Plan;
 
 /// The route that is played with.
 pub(super) const ROUTE: &str = "qrcode";

@@ -1,27 +1,25 @@
 //! Faults in turn, again and again, under clients that ask as fast as they are answered.
 //!
-//! [`super::play`] decodes every picture of a moderate load and asks nothing twice. Here millions of
-//! requests are made, so only some pictures are decoded; and a client that is told to come again later
-//! (503 or 429 with `Retry-After`) does. A request is lost if it then still has no picture.
+//! [`super::play`] decodes every picture of a moderate load and asks nothing twice. Here millions of requests are made,
+//! so only some pictures are decoded; and a client that is told to come again later (503 or 429 with `Retry-After`)
+//! does. A request is lost if it then still has no picture.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde::Serialize;
-use stack::{Part, http};
-use ureq::Agent;
+use stack::Part;
 
-use super::{FAULTS, Fault, Pictures, Place, Plan, play_and_check};
+use super::{FAULTS, Fault, Place, Plan, play_and_check};
 use crate::check::is_picture_of;
+use crate::client::{Connections, Flow, Running, Sample, start};
 use crate::sampling;
 
 /// Clients. They keep one Node process busy without reaching the bound of its fallback for long.
 const CLIENTS: usize = 16;
-const TIMEOUT: Duration = Duration::from_secs(20);
 /// One of so many pictures is decoded.
 const DECODED: u64 = 250;
 /// How often a client comes again.
@@ -31,6 +29,7 @@ const TRIES: u32 = 30;
 const REST: Duration = Duration::from_secs(30);
 /// Memory may be so much above that of the first rounds, as a ratio and in bytes.
 const FLAT: (f64, f64) = (1.25, 4e6);
+const TARGET: &str = "/qrcode?text=";
 
 /// What all clients saw so far.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -49,7 +48,7 @@ pub struct Tally {
     pub asked_again: u64,
     /// Answers that told the client to come again.
     pub told_to_wait: u64,
-    /// Longest time from sending to the last byte, in seconds, without the waits that a client was told.
+    /// Longest time from sending to the last byte, in seconds.
     pub slowest_seconds: f64,
 }
 
@@ -65,8 +64,8 @@ pub struct Round {
 }
 
 /// The report of a soak.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Soaked {
     /// The rounds.
     pub rounds: Vec<Round>,
     /// What should not have been; empty if all is well.
@@ -81,42 +80,57 @@ pub struct Report {
 pub fn soak(
     requests: u64,
     plan: &Plan,
-    mut told: impl FnMut(&Report) -> anyhow::Result<()>,
-) -> anyhow::Result<Report> {
+    mut told: impl FnMut(&Soaked) -> anyhow::Result<()>,
+) -> anyhow::Result<Soaked> {
     let place = Place::start(plan)?;
-    let load = Load { url: place.stack.url(), ..Load::default() };
-    thread::scope(|scope| {
-        let _ends = EndsLoad(&load);
-        for number in 0..CLIENTS {
-            let load = &load;
-            scope.spawn(move || load.run(number as u64));
-        }
-        let began = Instant::now();
-        let mut report = Report { rounds: Vec::new(), complaints: Vec::new() };
-        let mut not_played = Vec::new();
-        while report.rounds.last().is_none_or(|round| round.tally.requests < requests) {
-            for fault in &FAULTS {
-                if !report.rounds.is_empty() && load.tally().requests >= requests {
-                    break;
-                }
-                if let Err(why) = load.play(fault, &place) {
-                    not_played.push(format!("{}: {why:#}", fault.name));
-                    place.undo().context(fault.name)?;
-                }
-                thread::sleep(REST);
+    let clients = Arc::new(Mutex::new(Clients::default()));
+    let asks = Arc::clone(&clients);
+    let running = start(Flow {
+        connections: Connections::Kept(CLIENTS),
+        keeps_bodies: true,
+        ..Flow::new(place.stack.settings().addresses.proxy, f64::INFINITY, move |number| {
+            locked(&asks).next(number)
+        })
+    })?;
+    let (began, mut report, mut not_played) = (Instant::now(), Soaked::default(), Vec::new());
+    while report.rounds.last().is_none_or(|round| round.tally.requests < requests) {
+        for fault in &FAULTS {
+            if !report.rounds.is_empty() && locked(&clients).tally.requests >= requests {
+                break;
             }
-            let round = Round {
-                seconds: began.elapsed().as_secs_f64(),
-                tally: load.tally(),
-                memory_bytes: memory(&place)?,
-            };
-            report.rounds.push(round);
-            report.complaints = not_played.clone();
-            report.complaints.append(&mut complaints(&report.rounds));
-            told(&report)?;
+            locked(&clients).fault = Some(fault);
+            let played = thread::scope(|scope| {
+                let playing = scope.spawn(|| play_and_check(fault, &place));
+                count_until(|| playing.is_finished(), &running, &clients);
+                playing.join().unwrap_or_else(|_| Err(anyhow::anyhow!("it panicked")))
+            });
+            if let Err(why) = played {
+                not_played.push(format!("{}: {why:#}", fault.name));
+                place.undo().context(fault.name)?;
+            }
+            let rested = Instant::now() + REST;
+            count_until(|| Instant::now() > rested, &running, &clients);
         }
-        Ok(report)
-    })
+        report.rounds.push(Round {
+            seconds: began.elapsed().as_secs_f64(),
+            tally: locked(&clients).tally.clone(),
+            memory_bytes: memory(&place)?,
+        });
+        report.complaints = [not_played.clone(), complaints(&report.rounds)].concat();
+        told(&report)?;
+    }
+    Ok(report)
+}
+
+fn count_until(is_over: impl Fn() -> bool, running: &Running, clients: &Mutex<Clients>) {
+    while !is_over() {
+        running.take().into_iter().for_each(|sample| locked(clients).count(sample));
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn locked(clients: &Mutex<Clients>) -> MutexGuard<'_, Clients> {
+    clients.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn memory(place: &Place) -> anyhow::Result<BTreeMap<&'static str, u64>> {
@@ -147,102 +161,53 @@ pub(crate) fn complaints(rounds: &[Round]) -> Vec<String> {
 }
 
 #[derive(Default)]
-struct Load {
-    url: String,
-    over: AtomicBool,
-    draws_wrong: AtomicBool,
+struct Clients {
+    tally: Tally,
     /// The fault that is being played, or was the last.
-    fault: Mutex<&'static str>,
-    tally: Mutex<Tally>,
+    fault: Option<&'static Fault>,
+    /// Targets that are asked again, and when.
+    later: Vec<(Instant, String)>,
+    /// How often targets were asked that have no picture yet.
+    tries: BTreeMap<String, u32>,
 }
 
-struct EndsLoad<'a>(&'a Load);
-
-impl Drop for EndsLoad<'_> {
-    fn drop(&mut self) {
-        self.0.over.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Load {
-    fn tally(&self) -> Tally {
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
+impl Clients {
+    /// The target of the next request.
+    fn next(&mut self, number: u64) -> String {
+        let now = Instant::now();
+        let due = self.later.iter().position(|(when, _)| *when <= now);
+        due.map_or_else(
+            || format!("{TARGET}https://example.com/soak/{number}"),
+            |at| self.later.swap_remove(at).1,
+        )
     }
 
-    fn play(&self, fault: &Fault, place: &Place) -> anyhow::Result<()> {
-        self.draws_wrong.store(fault.pictures == Pictures::WrongForAWhile, Ordering::Relaxed);
-        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = fault.name;
-        let played = play_and_check(fault, place);
-        self.draws_wrong.store(false, Ordering::Relaxed);
-        played
-    }
-
-    fn run(&self, client: u64) {
-        let mut agent = http::client(TIMEOUT);
-        for number in 0.. {
-            if self.over.load(Ordering::Relaxed) {
-                return;
-            }
-            let mut seen = Tally { requests: 1, ..Tally::default() };
-            let text = format!("https://example.com/soak/{client}/{number}");
-            let drew_wrong = self.draws_wrong.load(Ordering::Relaxed);
-            match self.ask(&mut agent, &text, &mut seen) {
-                Err(why) => {
-                    let fault = *self.fault.lock().unwrap_or_else(PoisonError::into_inner);
-                    *seen.lost.entry(format!("{why}, {fault}")).or_default() += 1;
-                }
-                Ok(png) if number % DECODED == 0 => {
-                    seen.decoded += 1;
-                    if is_picture_of(&png, &text).is_err() {
-                        let by_fault = drew_wrong || self.draws_wrong.load(Ordering::Relaxed);
-                        *(if by_fault { &mut seen.wrong_by_fault } else { &mut seen.wrong }) += 1;
-                    }
-                }
-                Ok(_) => {}
-            }
-            self.tally.lock().unwrap_or_else(PoisonError::into_inner).add(seen);
+    fn count(&mut self, sample: Sample) {
+        let tally = &mut self.tally;
+        tally.asked_again += u64::from(sample.asked_again);
+        tally.slowest_seconds = tally.slowest_seconds.max(sample.took.as_secs_f64());
+        let tries = self.tries.remove(&sample.target).unwrap_or(0) + 1;
+        if let (false, Ok(seconds)) = (sample.status == 200, sample.retry_after.parse())
+            && tries < TRIES
+        {
+            tally.told_to_wait += 1;
+            self.later.push((Instant::now() + Duration::from_secs(seconds), sample.target.clone()));
+            self.tries.insert(sample.target, tries);
+            return;
         }
-    }
-
-    /// A whole PNG for this text, or why there is none.
-    fn ask(&self, agent: &mut Agent, text: &str, seen: &mut Tally) -> Result<Vec<u8>, String> {
-        let url = format!("{}/qrcode?text={text}", self.url);
-        let mut last = String::new();
-        for _ in 0..TRIES {
-            let sent = Instant::now();
-            let mut answer = http::get(agent, &url, &[]);
-            if answer.as_ref().is_err_and(http::is_closed) {
-                *agent = http::client(TIMEOUT);
-                seen.asked_again += 1;
-                answer = http::get(agent, &url, &[]);
+        tally.requests += 1;
+        let is_whole = sample.body.starts_with(b"\x89PNG\r\n\x1a\n")
+            && sample.body.ends_with(b"IEND\xae\x42\x60\x82");
+        if sample.status != 200 || !is_whole {
+            let fault = self.fault.map_or("no fault", |fault| fault.name);
+            let why = if sample.status == 0 { sample.error } else { sample.status.to_string() };
+            *tally.lost.entry(format!("{why}, {fault}")).or_default() += 1;
+        } else if sample.number.is_multiple_of(DECODED) {
+            tally.decoded += 1;
+            if is_picture_of(&sample.body, &sample.target[TARGET.len()..]).is_err() {
+                let by_fault = self.fault.is_some_and(|fault| fault.draws_wrong);
+                *(if by_fault { &mut tally.wrong_by_fault } else { &mut tally.wrong }) += 1;
             }
-            let answer = answer.map_err(|error| error.to_string())?;
-            seen.slowest_seconds = seen.slowest_seconds.max(sent.elapsed().as_secs_f64());
-            if answer.status == 200 {
-                let whole = answer.body.starts_with(b"\x89PNG\r\n\x1a\n")
-                    && answer.body.ends_with(b"IEND\xae\x42\x60\x82");
-                return if whole { Ok(answer.body) } else { Err("no whole PNG".to_owned()) };
-            }
-            last = answer.status.to_string();
-            let Ok(seconds) = answer.header("retry-after").parse() else { return Err(last) };
-            seen.told_to_wait += 1;
-            thread::sleep(Duration::from_secs(seconds));
         }
-        Err(format!("{last}, {TRIES} times"))
-    }
-}
-
-impl Tally {
-    fn add(&mut self, other: Tally) {
-        self.requests += other.requests;
-        for (why, count) in other.lost {
-            *self.lost.entry(why).or_default() += count;
-        }
-        self.decoded += other.decoded;
-        self.wrong += other.wrong;
-        self.wrong_by_fault += other.wrong_by_fault;
-        self.asked_again += other.asked_again;
-        self.told_to_wait += other.told_to_wait;
-        self.slowest_seconds = self.slowest_seconds.max(other.slowest_seconds);
     }
 }

@@ -16,20 +16,12 @@ pub(super) struct Request {
     pub(super) due: Instant,
     pub(super) sent: Instant,
     pub(super) asked_again: bool,
-    pub(super) bytes: Vec<u8>,
+    pub(super) target: String,
 }
 
 impl Request {
-    pub(super) fn new(
-        number: u64,
-        due: Instant,
-        target: &str,
-        server: SocketAddr,
-        closes: bool,
-    ) -> Self {
-        let close = if closes { "Connection: close\r\n" } else { "" };
-        let head = format!("GET {target} HTTP/1.1\r\nHost: {server}\r\nAccept: */*\r\n{close}\r\n");
-        Request { number, due, sent: Instant::now(), asked_again: false, bytes: head.into_bytes() }
+    pub(super) fn new(number: u64, due: Instant, target: String) -> Self {
+        Request { number, due, sent: Instant::now(), asked_again: false, target }
     }
 }
 
@@ -47,12 +39,12 @@ pub(super) enum Event {
 #[derive(Default)]
 pub(super) struct Connection {
     stream: Option<TcpStream>,
-    /// It is opened, and its request not written yet.
-    opens: bool,
+    /// What is written once the connection is open.
+    unwritten: Vec<u8>,
     /// It has had an answer.
     is_kept: bool,
     pub(super) request: Option<Request>,
-    pub(super) received: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Connection {
@@ -61,14 +53,18 @@ impl Connection {
         &mut self,
         request: Request,
         server: SocketAddr,
+        closes: bool,
         epoll: &OwnedFd,
         at: usize,
     ) -> io::Result<()> {
+        let target = &request.target;
+        let close = if closes { "Connection: close\r\n" } else { "" };
+        let head = format!("GET {target} HTTP/1.1\r\nHost: {server}\r\nAccept: */*\r\n{close}\r\n");
+        self.request = Some(request);
         self.received.clear();
-        let request = self.request.insert(request);
         if let Some(stream) = &mut self.stream {
-            // A closed one is noticed when its event comes.
-            let _ = stream.write(&request.bytes);
+            // If the server has closed it, the next event says so.
+            let _ = stream.write(head.as_bytes());
             return Ok(());
         }
         let family = if server.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
@@ -79,9 +75,8 @@ impl Connection {
             Err(error) => return Err(error.into()),
         }
         epoll::add(epoll, &socket, EventData::new_u64(at as u64), EventFlags::OUT)?;
-        (self.opens, self.is_kept) = (true, false);
-        let stream = self.stream.insert(socket.into());
-        stream.set_nodelay(true)
+        self.unwritten = head.into_bytes();
+        self.stream.insert(socket.into()).set_nodelay(true)
     }
 
     /// Whether its request has to be sent again: the connection was kept, and no byte of an answer has come.
@@ -91,22 +86,19 @@ impl Connection {
     }
 
     pub(super) fn close(&mut self) {
-        (self.stream, self.is_kept, self.opens) = (None, false, false);
-        self.received.clear();
+        (self.stream, self.is_kept) = (None, false);
+        self.unwritten.clear();
     }
 
     pub(super) fn on_event(&mut self, epoll: &OwnedFd, at: usize) -> Event {
         let Some(stream) = &mut self.stream else { return Event::Nothing };
-        if self.opens {
-            let Some(request) = &self.request else { return Event::Closed };
+        if !self.unwritten.is_empty() {
+            let data = EventData::new_u64(at as u64);
             // What went wrong while connecting, such as a refusal, shows here.
-            if let Err(error) = stream.write_all(&request.bytes) {
-                return Event::Failed(error.to_string());
-            }
-            self.opens = false;
-            let reads = epoll::modify(epoll, stream, EventData::new_u64(at as u64), EventFlags::IN);
-            return reads
-                .map_or_else(|error| Event::Failed(error.to_string()), |()| Event::Nothing);
+            let written = stream.write_all(&self.unwritten);
+            self.unwritten.clear();
+            let waits = written.and_then(|()| Ok(epoll::modify(epoll, stream, data, EventFlags::IN)?));
+            return waits.map_or_else(|error| Event::Failed(error.to_string()), |()| Event::Nothing);
         }
         let mut buffer = [0; 16 * 1024];
         let ended = match stream.read(&mut buffer) {
@@ -114,17 +106,13 @@ impl Connection {
                 self.received.extend_from_slice(&buffer[..count]);
                 count == 0
             }
-            Err(error)
-                if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) =>
-            {
+            Err(error) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) => {
                 return Event::Nothing;
             }
             Err(_) => true,
         };
-        if self.request.is_none() {
-            return Event::Closed;
-        }
         match Response::read(&self.received, ended) {
+            _ if self.request.is_none() => Event::Closed,
             Ok(Some(_)) => {
                 self.is_kept = true;
                 Event::Answered

@@ -1,4 +1,5 @@
-//! The parts and their bounds.
+//! Days that go wrong: a side that hangs or is gone under load, and clients that hold connections. Each has bounds on what
+//! clients may see.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -10,17 +11,39 @@ use rustix::process::{Pid, Signal, kill_process};
 use stack::{Options, Part as Program, Stack, http};
 
 use super::slow::SlowClients;
-use super::{Part, Plan, Report};
-use crate::client::{Connections, Flow, Recording, Sample, quantile, record};
+use super::{Plan, Report};
+use crate::client::{Flow, Running, Sample, quantile, start as send_flow};
 
-/// All parts, in the order in which they are played.
-pub const PARTS: [Part; 4] = [
-    Part { name: "old side hangs", play: old_side_hangs },
-    Part { name: "app hangs: pages", play: app_hangs },
-    Part { name: "new side gone in a storm", play: new_side_gone },
-    Part { name: "slow clients", play: slow_clients },
+/// A storm.
+#[derive(Clone, Copy)]
+pub struct Storm {
+    /// Its name in tables.
+    pub name: &'static str,
+    play: fn(&Plan, Report) -> anyhow::Result<Report>,
+}
+
+impl Storm {
+    /// Starts a stack and plays it.
+    ///
+    /// # Errors
+    /// If the stack does not start, or the storm cannot be played.
+    pub fn play(&self, plan: &Plan) -> anyhow::Result<Report> {
+        (self.play)(plan, Report::new(self.name, plan)).context(self.name)
+    }
+}
+
+/// All storms, in the order in which they are played.
+pub const STORMS: [Storm; 4] = [
+    Storm { name: "old side hangs", play: old_side_hangs },
+    Storm { name: "app hangs: pages", play: app_hangs },
+    Storm { name: "new side gone in a storm", play: new_side_gone },
+    Storm { name: "slow clients", play: slow_clients },
 ];
 
+/// Requests of the route per second while the new side is away.
+const STORM: f64 = 1000.0;
+/// Slow connections at once.
+const SLOW: usize = 10_000;
 /// Before a fault, so that connections are open and every cache is warm.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// nginx has noticed a fault after this.
@@ -32,22 +55,21 @@ const AFTER: Duration = Duration::from_secs(3);
 
 /// The legacy app's workers are stopped, so its kernel accepts connections and nobody answers. The
 /// client's answer has to come from the new side as fast as if the app were dead.
-fn old_side_hangs(plan: &Plan) -> anyhow::Result<Report> {
+fn old_side_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     const TEXTS: u64 = 1000;
     let stack = start(plan, Share::percent(50)?, 2)?;
     let of_old = texts_of_old(&stack, TEXTS)?;
-    let lasts = WARM_UP + plan.fault + RECOVERED + AFTER;
+    let lasts = WARM_UP + plan.storm + RECOVERED + AFTER;
     let running = send(&stack, 200.0, lasts, |number| path_of_text(number % TEXTS))?;
     thread::sleep(WARM_UP);
     let stopped = Instant::now();
-    let ended = stopped + plan.fault;
+    let ended = stopped + plan.storm;
     let workers = children(stack.pid_of(Program::LegacyNode)?)?;
     signal(&workers, Signal::STOP)?;
     thread::sleep(ended - Instant::now());
     signal(&workers, Signal::CONT)?;
     let samples = running.finish()?;
 
-    let mut report = Report::of(plan);
     report.some("requests", samples.len());
     report.none("not 200", samples.iter().filter(|sample| sample.status != 200).count());
     report.below("slowest", quantile(&samples, 1.0), Duration::from_secs(4));
@@ -73,11 +95,11 @@ fn old_side_hangs(plan: &Plan) -> anyhow::Result<Report> {
 }
 
 /// As above, with an eye on pages, which nobody else can answer: all but a few fail at once.
-fn app_hangs(plan: &Plan) -> anyhow::Result<Report> {
+fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 2)?;
     let page_timeout = Duration::from_secs(10);
     // The first failures come when the first pages are given up.
-    let fault = page_timeout + plan.fault;
+    let fault = page_timeout + plan.storm;
     let lasts = WARM_UP + fault + RECOVERED + AFTER;
     let running = send(&stack, 20.0, lasts, page)?;
     thread::sleep(WARM_UP);
@@ -89,7 +111,6 @@ fn app_hangs(plan: &Plan) -> anyhow::Result<Report> {
     signal(&workers, Signal::CONT)?;
     let samples = running.finish()?;
 
-    let mut report = Report::of(plan);
     report.below("slowest page", quantile(&samples, 1.0), page_timeout + Duration::from_secs(2));
     let given_up = stopped + page_timeout + Duration::from_secs(1);
     let late = || samples.iter().filter(|sample| sample.due > given_up && sample.due < ended);
@@ -129,10 +150,9 @@ const GONE: [Gone; 2] = [
 
 /// The new side hangs, and then is away, under more requests than the app can answer. The app's pages
 /// and links have to stay quick.
-fn new_side_gone(plan: &Plan) -> anyhow::Result<Report> {
+fn new_side_gone(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 1)?;
     let link = make_link(&stack)?;
-    let mut report = Report::of(plan);
     GONE.iter().try_for_each(|gone| storm(&mut report, plan, &stack, gone, &link))?;
     Ok(report)
 }
@@ -146,13 +166,13 @@ fn storm(
 ) -> anyhow::Result<()> {
     let link = link.to_owned();
     let links = move |number| if number % 2 == 0 { link.clone() } else { "/api/links".to_owned() };
-    let lasts = WARM_UP + plan.fault + RECOVERED + AFTER;
-    let route = send(stack, plan.storm, lasts, path_of_text)?;
+    let lasts = WARM_UP + plan.storm + RECOVERED + AFTER;
+    let route = send(stack, STORM, lasts, path_of_text)?;
     let (pages, links) = (send(stack, 10.0, lasts, page)?, send(stack, 10.0, lasts, links)?);
     thread::sleep(WARM_UP);
     let began = Instant::now();
     (gone.begin)(stack)?;
-    thread::sleep(plan.fault.saturating_sub(began.elapsed()));
+    thread::sleep(plan.storm.saturating_sub(began.elapsed()));
     let ended = Instant::now();
     (gone.end)(stack)?;
     let returned = Instant::now();
@@ -198,29 +218,28 @@ fn storm_report(
 }
 
 /// 10,000 connections are slow at sending or reading. Clients beside them notice nothing.
-fn slow_clients(plan: &Plan) -> anyhow::Result<Report> {
+fn slow_clients(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 1)?;
     let server = address(&stack);
-    let slow = SlowClients::start(server, plan.slow)?;
+    let slow = SlowClients::start(server, SLOW)?;
     let deadline = Instant::now() + Duration::from_secs(60);
-    while slow.open() < plan.slow * 9 / 10 {
+    while slow.open() < SLOW * 9 / 10 {
         ensure!(Instant::now() < deadline, "only {} slow connections", slow.open());
         thread::sleep(Duration::from_millis(100));
     }
-    let pictures = send(&stack, 100.0, plan.fault, path_of_text)?;
-    let pages = send(&stack, 20.0, plan.fault, page)?;
+    let pictures = send(&stack, 100.0, plan.storm, path_of_text)?;
+    let pages = send(&stack, 20.0, plan.storm, page)?;
     let mut fewest = usize::MAX;
-    let ended = Instant::now() + plan.fault;
+    let ended = Instant::now() + plan.storm;
     while Instant::now() < ended {
         fewest = fewest.min(slow.open());
         thread::sleep(Duration::from_millis(100));
     }
     let samples = [pictures.finish()?, pages.finish()?].concat();
-    slow.stop()?;
+    slow.stop();
 
-    let mut report = Report::of(plan);
     report.figure("slow connections, at least", fewest as f64);
-    if fewest < plan.slow / 2 {
+    if fewest < SLOW / 2 {
         report.complaints.push(format!("only {fewest} slow connections"));
     }
     report.some("requests beside them", samples.len());
@@ -233,7 +252,8 @@ fn slow_clients(plan: &Plan) -> anyhow::Result<Report> {
 fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack> {
     // The mirror of the route files.
     let mirror = Share::percent(10)?;
-    Stack::start(&plan.qr_service, &Options { split, old_workers, mirror, ..Options::default() })
+    let qr_service = plan.programs.join("qr-service");
+    Stack::start(&qr_service, &Options { split, old_workers, mirror, ..Options::default() })
 }
 
 fn address(stack: &Stack) -> SocketAddr {
@@ -246,16 +266,10 @@ fn send(
     rate: f64,
     lasts: Duration,
     target: impl Fn(u64) -> String + Send + 'static,
-) -> anyhow::Result<Recording> {
-    record(Flow {
-        server: address(stack),
-        rate,
-        lasts,
-        connections: Connections::OneEach,
-        // Longer than any wait that is allowed, so that a longer one is seen.
-        patience: Duration::from_secs(40),
-        target: Box::new(target),
-    })
+) -> anyhow::Result<Running> {
+    // Longer than any wait that is allowed, so that a longer one is seen.
+    let patience = Duration::from_secs(40);
+    send_flow(Flow { lasts, patience, ..Flow::new(address(stack), rate, target) })
 }
 
 fn path_of_text(number: u64) -> String {
