@@ -9,7 +9,7 @@ use anstream::eprintln;
 use anyhow::{Context, ensure};
 
 use crate::check::check;
-use crate::client::{Connections, Flow, measure as send};
+use crate::client::{Flow, measure as send};
 use crate::cores::Cores;
 use crate::rows::{Answers, Group, Row};
 use crate::sampling::{Sampler, cpu_seconds};
@@ -82,7 +82,7 @@ pub fn climb(
     let mut equal_rate = None;
     for round in 1..=plan.rounds {
         for (row, rounds) in &mut climbed.rows {
-            let figures = measure(row, plan, round, &mut equal_rate)
+            let figures = measure(row, plan, &mut equal_rate)
                 .with_context(|| format!("{}, round {round}", row.name))?;
             let first = plan.group.columns()[0];
             let value = figures.get(first.figures[0]).copied().unwrap_or(f64::NAN);
@@ -125,14 +125,9 @@ fn try_out(row: &Row, plan: &Plan) -> anyhow::Result<anyhow::Result<()>> {
     Ok(Ok(()))
 }
 
-fn measure(
-    row: &Row,
-    plan: &Plan,
-    round: usize,
-    equal_rate: &mut Option<f64>,
-) -> anyhow::Result<Figures> {
+fn measure(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Result<Figures> {
     match plan.group {
-        Group::Relay => relay::measure(row, plan, round == 1),
+        Group::Relay => relay::measure(row, plan),
         Group::Nginx => nginx::measure(row, plan),
         Group::Qrcode | Group::Floors => measure_served(row, plan, equal_rate),
     }
@@ -201,7 +196,7 @@ fn at_fixed_rate(
     let target = move |number: u64| targets[number as usize % targets.len()].clone();
     let load = send(Flow {
         lasts: Duration::from_secs(plan.open_seconds),
-        connections: Connections::Kept(plan.connections),
+        connections: plan.connections,
         ..Flow::new(server, rate, target)
     })?;
     ensure!(load.errors.is_empty(), "requests failed at {rate:.0} a second: {:?}", load.errors);

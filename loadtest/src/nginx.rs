@@ -5,15 +5,14 @@
 //! configuration, such as of its access log, is judged by them.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use ramp::{Route, Wanted};
-use stack::settings::repository;
+use stack::{Options, Share, Stack};
 
+use crate::client::{self, Flow};
 use crate::cores::Cores;
 use crate::ladder::{Figures, Plan};
 use crate::rows::{Row, Way};
@@ -25,7 +24,7 @@ use crate::texts::QRCODE;
 pub enum Counted {
     /// nginx with `proxy_pass` to a group with kept connections, and nothing else.
     Barest,
-    /// nginx with the files of `proxy/` after these edits.
+    /// nginx with its files on `make up`, after these edits.
     Ours(&'static [Edit]),
     /// A program of the build, by itself, asked for targets that begin so.
     Program(&'static str, &'static str),
@@ -122,105 +121,78 @@ const FEWER: u64 = 160;
 /// If valgrind is missing, a program does not start, or an answer is not 200.
 pub fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let Way::Counted(counted) = row.way else { bail!("{} is no row of this group", row.name) };
-    let count = |requests| match counted {
-        Counted::Program(program, target) => count_program(program, target, requests),
-        _ => count_nginx(counted, requests),
+    let difference = |count: &dyn Fn(u64) -> anyhow::Result<u64>| {
+        anyhow::Ok(count(FEWER + plan.counted)?.saturating_sub(count(FEWER)?))
     };
-    let difference = count(FEWER + plan.counted)?.saturating_sub(count(FEWER)?);
-    Ok(Figures::from([("instructions", difference as f64 / plan.counted as f64)]))
+    let instructions = match counted {
+        Counted::Program(program, target) => {
+            difference(&|requests| count_program(program, target, requests))?
+        }
+        _ => {
+            // The mirror of the route files.
+            let options = Options { mirror: Share::percent(10)?, ..Options::default() };
+            let stack = Stack::start(&built("qr-service")?, &options)?;
+            difference(&|requests| count_nginx(&stack, counted, requests))?
+        }
+    };
+    Ok(Figures::from([("instructions", instructions as f64 / plan.counted as f64)]))
 }
 
-fn callgrind() -> Command {
+fn callgrind(program: &Path) -> Command {
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
     valgrind
 }
 
 /// Instructions of a run of a program of the build.
-fn count_program(program: &str, target: &str, requests: u64) -> anyhow::Result<u64> {
+fn count_program(program: &str, target: &'static str, requests: u64) -> anyhow::Result<u64> {
+    let addr = service_kit::free_address()?;
+    let mut command = callgrind(&built(program)?);
+    if program == "qr-service" {
+        command.env("QR_ADDR", addr.to_string()).env("QR_ADMIN_ADDR", "127.0.0.1:0");
+        command.env("QR_WORKER_THREADS", "1");
+    } else {
+        command.arg(addr.to_string());
+    }
+    let folder = tempfile::tempdir()?;
+    count(&command, folder.path(), addr, target, requests)
+}
+
+/// Instructions of a run of a second nginx, in one process, before what stands behind the stack's own.
+fn count_nginx(stack: &Stack, counted: Counted, requests: u64) -> anyhow::Result<u64> {
     let folder = tempfile::tempdir()?;
     let addr = service_kit::free_address()?;
-    let mut command = callgrind();
-    command.arg(built(program)?).arg(addr.to_string());
-    if program == "qr-service" {
-        command = callgrind();
-        command.arg(built(program)?).env("QR_ADDR", addr.to_string());
-        command.env("QR_ADMIN_ADDR", "127.0.0.1:0").env("QR_WORKER_THREADS", "1");
-    }
-    let process = Process::start(&command, &Cores::all(), folder.path(), addr)?;
-    ask(addr, target, requests)?;
-    collected(&process.end()?)
-}
-
-/// Instructions of a run of nginx, in one process, before qr-service and a second nginx in the place of the others.
-fn count_nginx(counted: Counted, requests: u64) -> anyhow::Result<u64> {
-    let folder = tempfile::tempdir()?;
-    let at = |name: &str| {
-        let folder = folder.path().join(name);
-        fs::create_dir(&folder).map(|()| folder)
-    };
-    let (proxy, others, service) = (at("proxy")?, at("others")?, at("service")?);
-    // None of them is a default one, which would be replaced twice.
-    let addresses = service_kit::free_addresses(DEFAULTS.len())?;
-    let start = |command, folder: &Path, addr| {
-        let nginx = nginx(command, folder);
-        Process::start(&nginx, &Cores::all(), folder, addr)
-    };
-    fs::write(others.join("nginx.conf"), others_conf(&addresses))?;
-    let _others = start(Command::new("nginx"), &others, addresses[3])?;
-    let mut command = Command::new(built("qr-service")?);
-    command.env("QR_ADDR", addresses[NEW].to_string()).env("QR_ADMIN_ADDR", "127.0.0.1:0");
-    let _service = Process::start(&command, &Cores::all(), &service, addresses[NEW])?;
-
     match counted {
-        Counted::Ours(edits) => write_ours(&proxy, &addresses, edits)?,
-        _ => fs::write(proxy.join("nginx.conf"), barest_conf(addresses[0], addresses[NEW]))?,
-    }
-    let mut valgrind = callgrind();
-    valgrind.arg("nginx");
-    let process = start(valgrind, &proxy, addresses[0])?;
-    ask(addresses[0], QRCODE, requests)?;
-    collected(&process.end()?)
-}
-
-/// Adds what every nginx here is started with.
-fn nginx(mut command: Command, folder: &Path) -> Command {
-    // Started by root, a worker would be another user, who cannot look into the folder.
-    let user = if rustix::process::geteuid().is_root() { "user root; " } else { "" };
-    command.args(["-e", "stderr", "-g", &format!("{user}master_process off;"), "-p"]).arg(folder);
-    command.arg("-c").arg(folder.join("nginx.conf"));
-    command
-}
-
-/// What the proxy's files have: nginx, its admin listener, the new side, the old side, the shadow.
-const DEFAULTS: [&str; 5] =
-    ["127.0.0.1:8080", "127.0.0.1:8081", "127.0.0.1:42069", "127.0.0.1:3000", "127.0.0.1:42080"];
-const NEW: usize = 2;
-
-/// Writes the files of `proxy/` with these addresses, after these edits.
-///
-/// # Errors
-/// If a file cannot be read or written, or lacks what an edit changes.
-pub fn write_ours(to: &Path, addresses: &[SocketAddr], edits: &[Edit]) -> anyhow::Result<()> {
-    let source = repository().join("proxy");
-    fs::create_dir_all(to.join("edge"))?;
-    for entry in fs::read_dir(&source)? {
-        let from = entry?.path();
-        if from.extension().is_some_and(|ending| ending == "conf") {
-            let text = fs::read_to_string(&from)?;
-            let pairs = DEFAULTS.iter().zip(addresses);
-            let text = pairs.fold(text, |text, (from, to)| text.replace(from, &to.to_string()));
-            // As on `make up`, where `edge pipe` makes JSON of the log.
-            let text = text
-                .replace("worker_processes auto;", "worker_processes 1;")
-                .replace("access_log /dev/stdout json", "access_log /dev/stdout compact");
-            fs::write(to.join(from.file_name().unwrap_or_default()), text)?;
+        Counted::Ours(edits) => write_ours(stack, folder.path(), addr, edits)?,
+        _ => {
+            let new = stack.settings().addresses.new;
+            fs::write(folder.path().join("nginx.conf"), barest_conf(addr, new))?;
         }
     }
-    let file = source.join("routes/qrcode.toml");
-    let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    ramp::prepare(to, &[Route::parse("qrcode", &text)?], &Wanted::default())?;
-    ramp::prepare_stops(to, None)?;
+    let mut command = callgrind(Path::new("nginx"));
+    // Started by root, a worker would be another user, who cannot look into the folder.
+    let user = if rustix::process::geteuid().is_root() { "user root; " } else { "" };
+    command.args(["-e", "stderr", "-g", &format!("{user}master_process off;"), "-p"]);
+    command.arg(folder.path()).arg("-c").arg(folder.path().join("nginx.conf"));
+    count(&command, folder.path(), addr, QRCODE, requests)
+}
+
+/// Copies the files of the stack's nginx, with other addresses to listen on, and edits them.
+fn write_ours(stack: &Stack, to: &Path, addr: SocketAddr, edits: &[Edit]) -> anyhow::Result<()> {
+    let mut copy = Command::new("cp");
+    copy.arg("-rT").arg(stack.settings().nginx_dir()).arg(to);
+    ensure!(copy.status().context("cp")?.success(), "nginx' files cannot be copied");
+    for (name, listens) in
+        [("listen.conf", addr), ("listen-admin.conf", service_kit::free_address()?)]
+    {
+        let file = to.join(name);
+        let text = fs::read_to_string(&file).with_context(|| name.to_owned())?;
+        let addresses = &stack.settings().addresses;
+        let text = [addresses.proxy, addresses.proxy_admin]
+            .iter()
+            .fold(text, |text, mine| text.replace(&mine.to_string(), &listens.to_string()));
+        fs::write(file, text)?;
+    }
     edits.iter().try_for_each(|edit| apply(to, *edit))
 }
 
@@ -245,59 +217,36 @@ fn apply(folder: &Path, edit: Edit) -> anyhow::Result<()> {
     fs::write(file, kept.join("\n") + "\n").with_context(|| name.to_owned())
 }
 
-/// What every configuration here begins with.
-const HEAD: &str = "daemon off;\npid nginx.pid;\nerror_log stderr warn;\nworker_processes 1;\n\
-    events { worker_connections 4096; }\nhttp {\n    access_log off;\n    keepalive_requests 10000000;\n    \
-    client_body_temp_path client_body_temp;\n    proxy_temp_path proxy_temp;\n    \
-    fastcgi_temp_path fastcgi_temp;\n    uwsgi_temp_path uwsgi_temp;\n    scgi_temp_path scgi_temp;\n";
-
 fn barest_conf(proxy: SocketAddr, new: SocketAddr) -> String {
     format!(
-        "{HEAD}    upstream new {{\n        server {new};\n        keepalive 256;\n        \
+        "daemon off;\npid nginx.pid;\nerror_log stderr warn;\nevents {{ worker_connections 4096; }}\n\
+         http {{\n    access_log off;\n    keepalive_requests 10000000;\n    \
+         client_body_temp_path client_body_temp;\n    proxy_temp_path proxy_temp;\n    \
+         fastcgi_temp_path fastcgi_temp;\n    uwsgi_temp_path uwsgi_temp;\n    scgi_temp_path scgi_temp;\n    \
+         upstream new {{\n        server {new};\n        keepalive 256;\n        \
          keepalive_requests 10000;\n    }}\n    server {{\n        listen {proxy};\n        \
          location / {{\n            proxy_http_version 1.1;\n            \
          proxy_set_header Connection \"\";\n            proxy_pass http://new;\n        }}\n    }}\n}}\n"
     )
 }
 
-/// The old side and the shadow.
-fn others_conf(addresses: &[SocketAddr]) -> String {
-    let server = |listens: SocketAddr, code: u16| {
-        format!("    server {{ listen {listens}; location / {{ return {code}; }} }}\n")
-    };
-    format!("{HEAD}{}{}}}\n", server(addresses[3], 503), server(addresses[4], 204))
-}
-
-/// Sends so many requests over kept connections: one on each, then all answers are read.
-fn ask(server: SocketAddr, target: &str, requests: u64) -> anyhow::Result<()> {
-    let connect = || TcpStream::connect(server).map(BufReader::new);
-    let mut streams: Vec<_> =
-        (0..CONNECTIONS).map(|_| connect()).collect::<Result<_, _>>().context("the server")?;
-    for first in (0..requests).step_by(CONNECTIONS) {
-        for (number, stream) in (first..requests).zip(&mut streams) {
-            // A link of 53 bytes, each another one.
-            let head = format!(
-                "GET {target}https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F{number:010} \
-                 HTTP/1.1\r\nHost: {server}\r\nUser-Agent: loadtest\r\nAccept: */*\r\n\r\n"
-            );
-            stream.get_mut().write_all(head.as_bytes())?;
-        }
-        (first..requests).zip(&mut streams).try_for_each(|(_, stream)| read_answer(stream))?;
-    }
-    Ok(())
-}
-
-fn read_answer(stream: &mut BufReader<TcpStream>) -> anyhow::Result<()> {
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        ensure!(stream.read_line(&mut head)? > 0, "the server closed a connection after {head:?}");
-    }
-    ensure!(head.starts_with("HTTP/1.1 200 "), "the server answered {head:?}");
-    let headers = head.lines().filter_map(|line| line.split_once(": "));
-    let mut lengths = headers.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    let (_, length) = lengths.next().with_context(|| format!("no length in {head:?}"))?;
-    stream.read_exact(&mut vec![0; length.parse()?])?;
-    Ok(())
+/// Instructions of a process that answers so many requests, each for another link of 53 bytes.
+fn count(
+    command: &Command,
+    folder: &Path,
+    addr: SocketAddr,
+    target: &'static str,
+    requests: u64,
+) -> anyhow::Result<u64> {
+    let process = Process::start(command, &Cores::all(), folder, addr)?;
+    let link = "https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F";
+    let load = client::measure(Flow {
+        most: requests,
+        connections: CONNECTIONS,
+        ..Flow::new(addr, f64::INFINITY, move |number| format!("{target}{link}{number:010}"))
+    })?;
+    ensure!(load.errors.is_empty(), "requests failed: {:?}", load.errors);
+    collected(&process.end()?)
 }
 
 /// The count in what callgrind has printed.

@@ -28,6 +28,8 @@ const NOTES: [(char, &str); 3] = [
     ('³', "quartiles more than 10 % apart"),
 ];
 
+const MEDIANS: &str = "All figures are medians over the rounds; memory is the peak over the process tree, sampled every 250 ms.";
+
 /// A column of a table: one figure, or several beside each other.
 #[derive(Clone, Copy)]
 pub struct Column {
@@ -50,6 +52,7 @@ const fn column(
 const RATE: Column = column("requests/s", &["requests_per_second"], number);
 const BYTES: Column = column("bytes", &["bytes_per_response"], number);
 const PSS: Column = column("PSS MB", &["pss_bytes"], megabytes);
+const RSS: Column = column("RSS MB", &["rss_bytes"], megabytes);
 const CPU: Column = column("CPU a request", &["cpu_seconds_per_request"], time);
 const QRCODE: [Column; 9] = [
     RATE,
@@ -60,7 +63,7 @@ const QRCODE: [Column; 9] = [
     column("p99 at 80 % of its own", &["own_p99"], time),
     BYTES,
     PSS,
-    column("RSS MB", &["rss_bytes"], megabytes),
+    RSS,
 ];
 const README: [Column; 6] = [
     RATE,
@@ -78,14 +81,15 @@ const FLOORS: [Column; 6] = [
     column("cores used", &["busy"], number),
     PSS,
 ];
-const RELAY: [Column; 7] = [
+const RELAY: [Column; 8] = [
     column("length, n = 1: GB a CPU second / a second", &["length1_cpu", "length1"], gigabytes),
     column("chunked, n = 1", &["chunked1_cpu", "chunked1"], gigabytes),
     column("length, n = 3", &["length3_cpu", "length3"], gigabytes),
     column("chunked, n = 3", &["chunked3_cpu", "chunked3"], gigabytes),
     column("pairing p50 / p99", &["paired_p50", "paired_p99"], time),
     column("1000 bytes p50 / p99", &["whole_p50", "whole_p99"], time),
-    column("RSS MB, 1 pair / 1,000", &["rss_1", "rss_1000"], megabytes),
+    PSS,
+    RSS,
 ];
 const NGINX: [Column; 2] = [
     column("instructions a request", &["instructions"], number),
@@ -264,36 +268,33 @@ fn cell(row: &RowReport, column: &Column) -> String {
 }
 
 fn method(plan: &Plan) -> String {
-    let rounds =
-        if plan.rounds == 1 { "One round".into() } else { format!("{} rounds", plan.rounds) };
     let (servers, clients) = (plan.server_cores.list(), plan.load_cores.list());
-    let Plan { warm_up_seconds, closed_seconds, open_seconds, connections, .. } = plan;
+    let Plan {
+        rounds, warm_up_seconds, closed_seconds, open_seconds, connections, counted, ..
+    } = plan;
     let closed = format!(
-        "{rounds}; in each, every row's server alone on core {servers}, warmed up for {warm_up_seconds} s and loaded for \
-         {closed_seconds} s by wrk on core {clients} over {connections} kept connections"
+        "Rounds: {rounds}. In each, every row's server alone on core {servers}, warmed up for {warm_up_seconds} s and \
+         loaded for {closed_seconds} s by wrk on core {clients} over {connections} kept connections"
     );
-    let medians = "All figures are medians over the rounds; memory is the peak over the process tree, sampled every 250 ms.";
+    let texts = texts::MIX;
     match plan.group {
         Group::Qrcode => format!(
-            "{closed}, as fast as it answered. Then at two fixed rates for {open_seconds} s each: half of node's capacity, \
+            "{closed}, as fast as it answered; then at two fixed rates for {open_seconds} s each: half of node's capacity, \
              the same rate for all rows, and 80 % of the row's own. Latency at fixed rates counts from the time a request \
-             was due. Texts: {}. Pictures of {CHECKED} of them were decoded before and after the load; the bytes are their \
-             mean size. {medians} Only the row nginx+qr-service logged every request.",
-            texts::MIX
+             was due. Texts: {texts}. Pictures of {CHECKED} of them were decoded before and after. {MEDIANS} Only the row \
+             nginx+qr-service logged every request."
         ),
         Group::Floors => format!(
-            "{closed}, with one request again and again. Before and after, each answered the same 420 bytes. Timeouts: 10 s \
-             for a request's head, 60 s between requests. {medians}"
+            "{closed}, with one request again and again. Each answered the same 420 bytes before and after. Timeouts: 10 s \
+             for a request's head, 60 s between requests. {MEDIANS}"
         ),
         Group::Relay => format!(
-            "{rounds}; in each, every row alone on core {servers}, transfers of about {closed_seconds} s of zeros in pieces of \
-             64 KiB, and 100 pairs of 1000 bytes, one after the other. Bytes are those that receivers got. Memory in one \
-             round: pairs whose receivers do not read, with small buffers on the clients' side. {medians}"
+            "Rounds: {rounds}. In each, every row alone on core {servers}, transfers of about {closed_seconds} s of zeros in \
+             pieces of 64 KiB, and 100 pairs of 1000 bytes, one after the other. Bytes are those that receivers got. {MEDIANS}"
         ),
         Group::Nginx => format!(
-            "Instructions of one process a request, by callgrind: a run with {} requests more than another, so without \
-             start and end, and without the kernel's.",
-            plan.counted
+            "Instructions of one process a request, by callgrind: those of a run with {counted} requests more than another, \
+             so without start and end, and without the kernel's."
         ),
     }
 }
@@ -311,21 +312,14 @@ fn machine() -> String {
 }
 
 fn versions() -> Vec<String> {
-    let asked: [(&str, &[&str]); 6] = [
-        ("rustc", &["--version"]),
-        ("go", &["version"]),
-        ("node", &["--version"]),
-        ("nginx", &["-v"]),
-        ("haproxy", &["-v"]),
-        ("wrk", &["--version"]),
-    ];
-    let version = |(program, args)| {
-        let line = said(program, args).lines().next().unwrap_or_default().trim().to_owned();
-        let line = line.split(" Copyright").next().unwrap_or_default().to_owned();
-        let is_named = line.is_empty() || line.to_lowercase().contains(program);
-        if is_named { line } else { format!("{program} {line}") }
+    let asked =
+        [("rustc", "--version"), ("node", "--version"), ("nginx", "-v"), ("wrk", "--version")];
+    let version = |(program, argument)| {
+        let line = said(program, &[argument]).lines().next().unwrap_or_default().to_owned();
+        let line = line.split(" Copyright").next().unwrap_or_default().trim().to_owned();
+        if line.contains(program) { line } else { format!("{program} {line}") }
     };
-    asked.into_iter().map(version).filter(|line| !line.is_empty()).collect()
+    asked.into_iter().map(version).collect()
 }
 
 /// A program's output; empty if the program is missing.

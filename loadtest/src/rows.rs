@@ -196,8 +196,7 @@ static QRCODE: [Row; 15] = [
     Row::legacy_node("cli", "cli", "one process of the CLI per picture").article(1.76),
     Row::legacy_node("wasm", "wasm", "the Wasm module through wasm-bindgen").article(2.03),
     Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module through its plain interface"),
-    Row::legacy_node("native", "native", "the addon on the event loop's thread")
-        .article(3.75),
+    Row::legacy_node("native", "native", "the addon on the event loop's thread").article(3.75),
     Row::legacy_node("native-async", "native-async", "the addon on a thread of libuv's pool"),
     Row::new(
         "axum-article",
@@ -216,8 +215,12 @@ static QRCODE: [Row; 15] = [
         Way::Stack { log_share: Share::NONE },
         "the same, but nginx logs only failures and fallbacks, as the servers of the other rows do",
     ),
-    Row::new("v1-qr", Way::Service("qr-service", "default"), "qr-service's /v1/qr, the same picture")
-        .target("/v1/qr?size=200&level=L&text="),
+    Row::new(
+        "v1-qr",
+        Way::Service("qr-service", "default"),
+        "qr-service's /v1/qr, the same picture",
+    )
+    .target("/v1/qr?size=200&level=L&text="),
     Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
         .target("/qr?size=200&ecLevel=L&text="),
 ];
@@ -269,17 +272,12 @@ static FLOORS: [Row; 14] = [
     ),
 ];
 
-static RELAYS: [Row; 7] = [
+static RELAYS: [Row; 6] = [
     Row::new("socket", Way::Socket, "the sender's socket is the receiver's"),
     Row::new(
         "haproxy",
         Way::Configured("haproxy", "relay-haproxy.cfg"),
         "HAProxy as a plain proxy, with splicing",
-    ),
-    Row::new(
-        "nginx",
-        Way::Configured("nginx", "relay-nginx.conf"),
-        "nginx as a plain proxy, without buffering",
     ),
     Row::new("legacy-node", Way::LegacyRelay, "the legacy app's relay"),
     Row::new("piping-server", Way::PipingServer, "npm piping-server"),

@@ -185,63 +185,63 @@ impl Place<'_> {
             command
         };
         let any_port = "127.0.0.1:0";
-        let mut command = match way {
-            Way::Example(name, _) => Command::new(built(&format!("examples/{name}"))?),
-            Way::Service(name, _) => Command::new(built(name)?),
-            Way::Relay { .. } => Command::new(built("relay-service")?),
-            Way::Built(name, _) => Command::new(there(&format!("target/floors/{name}"))?),
-            Way::LegacyNode { .. } | Way::LegacyRelay => node("legacy-node/src/server.js"),
-            Way::QuickChart => node("loadtest/peers/quickchart.cjs"),
-            Way::Node => node("loadtest/floors/node.mjs"),
-            Way::PipingServer => {
-                let program = "target/tools/relay/node_modules/.bin/piping-server";
-                there(program)?;
-                node(program)
-            }
-            Way::Configured(program, _) => Command::new(program),
-            Way::Stack { .. } | Way::Socket | Way::Counted(_) => bail!("it is not one process"),
-        };
+        let mut command;
         match way {
-            Way::Example(_, more) | Way::Built(_, more) => {
+            Way::Example(name, more) => {
+                command = Command::new(built(&format!("examples/{name}"))?);
+                command.args([&at, &cores]).args(more);
+            }
+            Way::Built(name, more) => {
+                command = Command::new(there(&format!("target/floors/{name}"))?);
                 command.args([&at, &cores]).args(more).env("GOMAXPROCS", cores);
             }
-            Way::Service(_, engine) => {
+            Way::Service(name, engine) => {
+                command = Command::new(built(name)?);
                 command.env("QR_ADDR", at).env("QR_ADMIN_ADDR", any_port).env("QR_ENGINE", engine);
                 command.env("QR_WORKER_THREADS", cores);
             }
             Way::Relay { splice } => {
+                command = Command::new(built("relay-service")?);
                 command.env("RELAY_ADDR", at).env("RELAY_ADMIN_ADDR", any_port);
                 command.env("RELAY_LOG_LEVEL", "warn").env("RELAY_WORKER_THREADS", "1");
                 command.env("RELAY_SPLICE", splice.to_string());
             }
             Way::LegacyNode { generator, workers } => {
+                command = node("legacy-node/src/server.js");
                 command.env("ADDR", at).env("ADMIN_ADDR", any_port).env("QR_IMPL", generator);
                 command.env("WORKERS", workers.to_string());
             }
             Way::LegacyRelay => {
+                command = node("legacy-node/src/server.js");
                 command.env("RELAY_ADDR", at);
                 command.envs(["ADDR", "ADMIN_ADDR", "RELAY_PROXY_ADDR"].map(|it| (it, any_port)));
             }
             Way::QuickChart => {
+                command = node("loadtest/peers/quickchart.cjs");
                 command.env("NODE_PATH", top.join("legacy-node/node_modules"));
                 command.env("ADDR", at).env("NODE_ENV", "production");
             }
             Way::Node => {
+                command = node("loadtest/floors/node.mjs");
                 command.arg(at);
             }
             Way::PipingServer => {
+                let program = "target/tools/relay/node_modules/.bin/piping-server";
+                there(program)?;
+                command = node(program);
                 command
                     .args(["--host", "127.0.0.1", "--http-port"])
                     .arg(self.addr.port().to_string());
             }
-            Way::Configured("nginx", conf) => {
-                command.args(["-e", "stderr", "-p"]).arg(self.folder);
-                command.arg("-c").arg(self.configuration(conf)?);
+            Way::Configured(program, conf) => {
+                command = Command::new(program);
+                match program {
+                    "nginx" => command.args(["-e", "stderr", "-p"]).arg(self.folder).arg("-c"),
+                    _ => command.args(["-db", "-q", "-f"]),
+                };
+                command.arg(self.configuration(conf)?);
             }
-            Way::Configured(_, conf) => {
-                command.args(["-db", "-q", "-f"]).arg(self.configuration(conf)?);
-            }
-            Way::Stack { .. } | Way::Socket | Way::Counted(_) => {}
+            Way::Stack { .. } | Way::Socket | Way::Counted(_) => bail!("it is not one process"),
         }
         Ok(command)
     }

@@ -11,7 +11,7 @@ use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use loadtest::client::{Connections, Flow, Load, measure};
+use loadtest::client::{Flow, Load, measure};
 use loadtest::report::time as shown;
 use loadtest::{exit_code, texts};
 use service_kit::arguments::time;
@@ -66,7 +66,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<Load> {
     };
     measure(Flow {
         lasts: duration,
-        connections: Connections::Kept(connections as usize),
+        connections: connections as usize,
         ..Flow::new(server, rate.into(), target)
     })
 }
@@ -99,7 +99,8 @@ fn read(file: &Path) -> anyhow::Result<Vec<String>> {
 
 fn summary(load: &Load) -> String {
     let listed = |counts: &BTreeMap<String, u64>, before: &str| {
-        let each: Vec<String> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        let each: Vec<String> =
+            counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
         if each.is_empty() { String::new() } else { format!("{before}{}", each.join(", ")) }
     };
     let [p50, p99, _] = load.percentiles.map(shown);

@@ -20,7 +20,7 @@ use serde::Serialize;
 pub use storms::{STORMS, Storm};
 
 use crate::check::is_picture_of;
-use crate::client::{Connections, Flow, Running, Sample, quantile, start};
+use crate::client::{Flow, Running, Sample, quantile, start};
 
 /// More than the requests that hang while a part is stopped.
 const CONNECTIONS: usize = 64;
@@ -112,7 +112,7 @@ pub fn play(faults: &[&Fault], plan: &Plan, mut told: impl FnMut(Report)) -> any
     let place = Place::start(plan)?;
     let target = |number| format!("/qrcode?text={}", text_of(number));
     let requests = start(Flow {
-        connections: Connections::Kept(CONNECTIONS),
+        connections: CONNECTIONS,
         keeps_bodies: true,
         ..Flow::new(place.stack.settings().addresses.proxy, plan.rate, target)
     })?;
@@ -147,9 +147,8 @@ fn play_and_check(fault: &Fault, place: &Place) -> anyhow::Result<()> {
 
 fn sum_up(mut report: Report, fault: &Fault, requests: &[Sample]) -> Report {
     let count = |is: &dyn Fn(&Sample) -> bool| requests.iter().filter(|it| is(it)).count();
-    let is_wrong = |it: &Sample| {
-        it.status == 200 && is_picture_of(&it.body, &text_of(it.number)).is_err()
-    };
+    let is_wrong =
+        |it: &Sample| it.status == 200 && is_picture_of(&it.body, &text_of(it.number)).is_err();
     report.some("requests", requests.len());
     report.none("without an answer", count(&|it| it.status == 0));
     report.none("neither 200 nor without an answer", count(&|it| ![0, 200].contains(&it.status)));

@@ -21,8 +21,11 @@ const BODY: (&str, bool) = (
     "POST /api/links HTTP/1.1\r\nHost: slow\r\nContent-Type: application/json\r\nContent-Length: 16000\r\n\r\n{",
     true,
 );
-const UNREAD: (&str, bool) = ("GET /qrcode?text=slow HTTP/1.1\r\nHost: slow\r\n\r\n\
-     GET /qrcode?text=slow HTTP/1.1\r\nHost: slow\r\n\r\n", false);
+const UNREAD: (&str, bool) = (
+    "GET /qrcode?text=slow HTTP/1.1\r\nHost: slow\r\n\r\n\
+     GET /qrcode?text=slow HTTP/1.1\r\nHost: slow\r\n\r\n",
+    false,
+);
 const BETWEEN_BYTES: Duration = Duration::from_secs(1);
 /// Fewer than nginx admits at once from one address.
 const PER_ADDRESS: usize = 2000;

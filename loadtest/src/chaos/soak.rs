@@ -15,7 +15,7 @@ use stack::Part;
 
 use super::{FAULTS, Fault, Place, Plan, play_and_check};
 use crate::check::is_picture_of;
-use crate::client::{Connections, Flow, Running, Sample, start};
+use crate::client::{Flow, Running, Sample, start};
 use crate::sampling;
 
 /// Clients. They keep one Node process busy without reaching the bound of its fallback for long.
@@ -86,7 +86,7 @@ pub fn soak(
     let clients = Arc::new(Mutex::new(Clients::default()));
     let asks = Arc::clone(&clients);
     let running = start(Flow {
-        connections: Connections::Kept(CLIENTS),
+        connections: CLIENTS,
         keeps_bodies: true,
         ..Flow::new(place.stack.settings().addresses.proxy, f64::INFINITY, move |number| {
             locked(&asks).next(number)

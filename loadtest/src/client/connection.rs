@@ -53,13 +53,11 @@ impl Connection {
         &mut self,
         request: Request,
         server: SocketAddr,
-        closes: bool,
         epoll: &OwnedFd,
         at: usize,
     ) -> io::Result<()> {
         let target = &request.target;
-        let close = if closes { "Connection: close\r\n" } else { "" };
-        let head = format!("GET {target} HTTP/1.1\r\nHost: {server}\r\nAccept: */*\r\n{close}\r\n");
+        let head = format!("GET {target} HTTP/1.1\r\nHost: {server}\r\nAccept: */*\r\n\r\n");
         self.request = Some(request);
         self.received.clear();
         if let Some(stream) = &mut self.stream {
@@ -97,8 +95,10 @@ impl Connection {
             // What went wrong while connecting, such as a refusal, shows here.
             let written = stream.write_all(&self.unwritten);
             self.unwritten.clear();
-            let waits = written.and_then(|()| Ok(epoll::modify(epoll, stream, data, EventFlags::IN)?));
-            return waits.map_or_else(|error| Event::Failed(error.to_string()), |()| Event::Nothing);
+            let waits =
+                written.and_then(|()| Ok(epoll::modify(epoll, stream, data, EventFlags::IN)?));
+            return waits
+                .map_or_else(|error| Event::Failed(error.to_string()), |()| Event::Nothing);
         }
         let mut buffer = [0; 16 * 1024];
         let ended = match stream.read(&mut buffer) {
@@ -106,7 +106,9 @@ impl Connection {
                 self.received.extend_from_slice(&buffer[..count]);
                 count == 0
             }
-            Err(error) if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) => {
+            Err(error)
+                if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) =>
+            {
                 return Event::Nothing;
             }
             Err(_) => true,

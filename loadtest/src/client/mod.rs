@@ -31,8 +31,9 @@ pub struct Flow {
     pub lasts: Duration,
     /// After so many no request is sent any more.
     pub most: u64,
-    /// On which connections.
-    pub connections: Connections,
+    /// Over so many connections at most, which are kept open. A request that finds none free waits, and its latency
+    /// counts.
+    pub connections: usize,
     /// When a client gives up, from the time at which its request was sent.
     pub patience: Duration,
     /// Whether samples have the targets and the bodies.
@@ -41,17 +42,8 @@ pub struct Flow {
     pub target: Box<dyn Fn(u64) -> String + Send>,
 }
 
-/// The connections of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Connections {
-    /// So many at most, kept open. A request that finds none free waits, and its latency counts.
-    Kept(usize),
-    /// One for each request, so that one that hangs delays no other.
-    OneEach,
-}
-
 impl Flow {
-    /// A flow over a connection for each request, without an end.
+    /// A flow without an end, over as many connections as it needs, so that one that hangs delays no other.
     pub fn new(
         server: SocketAddr,
         rate: f64,
@@ -62,7 +54,7 @@ impl Flow {
             rate,
             lasts: Duration::from_secs(1 << 24),
             most: u64::MAX,
-            connections: Connections::OneEach,
+            connections: usize::MAX,
             patience: Duration::from_secs(30),
             keeps_bodies: false,
             target: Box::new(target),
@@ -105,11 +97,10 @@ impl Clients {
         let mut ticked = self.began;
         loop {
             let now = Instant::now();
-            let ends = is_over()
-                || now >= self.began + self.flow.lasts
-                || self.next >= self.flow.most;
+            let ends =
+                is_over() || now >= self.began + self.flow.lasts || self.next >= self.flow.most;
             // With no connection free, only an answer allows the next request.
-            let may_send = !ends && self.send_due(now)?;
+            let may_send = !ends && self.send_due(now);
             let is_idle = self.connections.iter().all(|it| it.request.is_none());
             if now >= ticked + TICK || (ends && is_idle) {
                 ticked = now;
@@ -133,15 +124,13 @@ impl Clients {
     }
 
     /// Sends what is due; whether there is a connection for the next request.
-    fn send_due(&mut self, now: Instant) -> anyhow::Result<bool> {
+    fn send_due(&mut self, now: Instant) -> bool {
         while self.next < self.flow.most {
-            let is_due = self.due(self.next) <= now;
-            let may_open = match self.flow.connections {
-                Connections::Kept(most) => self.connections.len() < most,
-                Connections::OneEach => true,
-            };
-            if !is_due || (self.free.is_empty() && !may_open) {
-                return Ok(!is_due);
+            if self.due(self.next) > now {
+                return true;
+            }
+            if self.free.is_empty() && self.connections.len() >= self.flow.connections {
+                return false;
             }
             let at = self.free.pop_front().unwrap_or_else(|| {
                 self.connections.push(Connection::default());
@@ -152,14 +141,13 @@ impl Clients {
             self.send(at, Request::new(self.next, due, target));
             self.next += 1;
         }
-        Ok(false)
+        false
     }
 
     /// Sends a request on a connection, which is opened if it is not open.
     fn send(&mut self, at: usize, request: Request) {
-        let closes = self.flow.connections == Connections::OneEach;
         let connection = &mut self.connections[at];
-        if let Err(error) = connection.send(request, self.flow.server, closes, &self.epoll, at) {
+        if let Err(error) = connection.send(request, self.flow.server, &self.epoll, at) {
             self.end(at, Some(error.to_string()));
         }
     }
@@ -205,7 +193,7 @@ impl Clients {
         let answer = error.map_or_else(|| connection.response(), Err);
         let keeps = answer.as_ref().is_ok_and(|response| response.keeps_alive);
         self.done.push(Sample::new(request, &answer, self.flow.keeps_bodies));
-        if !keeps || self.flow.connections == Connections::OneEach {
+        if !keeps {
             connection.close();
         }
         self.free.push_back(at);

@@ -37,7 +37,11 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub(super) fn new(request: Request, answer: &Result<Response<'_>, String>, keeps: bool) -> Self {
+    pub(super) fn new(
+        request: Request,
+        answer: &Result<Response<'_>, String>,
+        keeps: bool,
+    ) -> Self {
         let answered = answer.as_ref().ok();
         let header = |name| answered.map_or(String::new(), |it| it.header(name).to_owned());
         Sample {

@@ -1,12 +1,11 @@
 //! Senders and receivers: threads with plain sockets.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
-use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
 
 use crate::rows::Row;
 use crate::server::Server;
@@ -187,61 +186,4 @@ pub(super) fn latencies(server: &Server, times: usize) -> anyhow::Result<Vec<[f6
         sender.read_to_end(&mut Vec::new())?;
     }
     Ok(all)
-}
-
-/// Pairs whose receivers do not read, until they are dropped.
-pub(super) struct Stalled(Vec<TcpStream>);
-
-impl Stalled {
-    /// Connects so many pairs, and sends until nothing is taken any more.
-    ///
-    /// # Errors
-    /// If a client cannot connect.
-    pub(super) fn start(server: &Server, pairs: usize) -> anyhow::Result<Self> {
-        let mut all = Vec::with_capacity(2 * pairs);
-        let mut senders = Vec::with_capacity(pairs);
-        for number in 0..pairs {
-            let key = format!("stalled-{pairs}-{number}");
-            let mut receiver = small(server.addr)?;
-            ask(&mut receiver, &key, 1)?;
-            let mut sender = small(server.addr)?;
-            sender.write_all(head(&key, 1, "content-length: 1000000000").as_bytes())?;
-            sender.set_nonblocking(true)?;
-            all.push(receiver);
-            senders.push(sender);
-        }
-        let piece = vec![0; PIECE];
-        let mut quiet = 0;
-        while quiet < 10 {
-            // An error other than that the socket is full shows when nothing is measured.
-            let taken = senders.iter_mut().filter_map(|sender| sender.write(&piece).ok()).count();
-            quiet = if taken == 0 { quiet + 1 } else { 0 };
-            thread::sleep(Duration::from_millis(100));
-        }
-        all.extend(senders);
-        Ok(Stalled(all))
-    }
-
-    /// Whether the server keeps all connections.
-    pub(super) fn are_open(&self) -> bool {
-        self.0.iter().all(|stream| stream.peer_addr().is_ok())
-    }
-}
-
-impl Drop for Stalled {
-    fn drop(&mut self) {
-        for stream in &self.0 {
-            // It may have been closed.
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-    }
-}
-
-/// A socket with small buffers, so that a thousand take little of the system's memory.
-fn small(addr: SocketAddr) -> anyhow::Result<TcpStream> {
-    let stream = socket(AddressFamily::INET, SocketType::STREAM, None)?;
-    sockopt::set_socket_recv_buffer_size(&stream, 4096)?;
-    sockopt::set_socket_send_buffer_size(&stream, 16 * 1024)?;
-    connect(&stream, &addr)?;
-    Ok(stream.into())
 }

@@ -1,16 +1,14 @@
-//! Relays beside each other: bytes per second of processor time, latency, memory.
+//! Relays beside each other: bytes per second of processor time, latency, peak memory.
 
 mod clients;
 
-use std::time::Duration;
-
-use anyhow::{Context, ensure};
+use anyhow::Context;
 
 use crate::ladder::{Figures, Plan};
 use crate::rows::Row;
-use crate::sampling::{cpu_seconds, memory};
+use crate::sampling::{Sampler, cpu_seconds};
 use crate::server::Server;
-use clients::{Framing, Stalled, latencies, stream};
+use clients::{Framing, latencies, stream};
 
 /// Bytes of the transfer that shows how many a row moves in a second.
 const TRIAL_BYTES: u64 = 128 << 20;
@@ -25,16 +23,14 @@ const KINDS: [([&str; 2], usize, Framing); 4] = [
     (["length3_cpu", "length3"], 3, Framing::Length),
     (["chunked3_cpu", "chunked3"], 3, Framing::Chunked),
 ];
-/// Pairs whose receivers do not read, and the figure of the relay's memory meanwhile.
-const STALLED: [(usize, &str); 2] = [(1, "rss_1"), (1000, "rss_1000")];
-
 /// Measures a row once.
 ///
 /// # Errors
 /// If it does not start, or a transfer fails.
-pub fn measure(row: &Row, plan: &Plan, with_memory: bool) -> anyhow::Result<Figures> {
+pub fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let mut figures = Figures::new();
     let server = Server::start(row, &plan.server_cores)?;
+    let sampler = Sampler::start(server.roots()?);
     for (names, n, framing) in KINDS {
         if n == 1 || row.is_relay() {
             let seconds = plan.closed_seconds as f64;
@@ -52,11 +48,10 @@ pub fn measure(row: &Row, plan: &Plan, with_memory: bool) -> anyhow::Result<Figu
             figures.insert(names[1], times[TIMED_PAIRS * 99 / 100][at]);
         }
     }
-    drop(server);
-    if row.is_relay() && with_memory {
-        for (pairs, name) in STALLED {
-            figures.insert(name, stall(row, plan, pairs).context("memory")?);
-        }
+    let memory = sampler.finish();
+    if row.is_relay() {
+        figures.insert("pss_bytes", memory.pss_bytes as f64);
+        figures.insert("rss_bytes", memory.rss_bytes as f64);
     }
     // Without a process there is no processor time, and what a row has not is not in its figures.
     figures.retain(|_, value| value.is_finite());
@@ -80,13 +75,4 @@ fn transfer(
     let took = send(key, bytes)?;
     let received = (bytes * n as u64) as f64;
     Ok([received / (cpu_seconds(&roots) - before), received / took.as_secs_f64()])
-}
-
-/// Memory of a new server while so many pairs stand still.
-fn stall(row: &Row, plan: &Plan, pairs: usize) -> anyhow::Result<f64> {
-    let server = Server::start(row, &plan.server_cores)?;
-    let stalled = Stalled::start(&server, pairs)?;
-    std::thread::sleep(Duration::from_secs(1));
-    ensure!(stalled.are_open(), "connections were closed");
-    Ok(memory(&server.roots()?).rss_bytes as f64)
 }

@@ -9,30 +9,17 @@ import "C"
 
 import (
 	"bytes"
-	"log"
 	"net/http"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"unsafe"
 
 	"floors/floor"
 )
 
 func main() {
-	arguments, err := floor.Read()
-	if err != nil {
-		log.Fatal(err)
-	}
-	http.HandleFunc("GET /qrcode", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "image/png")
-		w.Write(floor.Body)
-	})
-	if arguments.Tuned {
-		debug.SetGCPercent(floor.Garbage)
-	}
-	address := C.CString(arguments.Address)
-	os.Exit(int(C.bridge_serve(address, C.size_t(arguments.Cores), C.bool(arguments.Tuned), C.bool(arguments.Timeouts))))
+	http.HandleFunc("GET /qrcode", floor.Answer)
+	os.Exit(int(C.bridge_serve(C.CString(floor.Address()))))
 }
 
 // bridge_handle answers one request with the default mux, on the thread of hyper's that read it.

@@ -4,17 +4,15 @@
 
 use std::convert::Infallible;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::net::TcpListener;
 
 use anyhow::Context;
-use floors_rust::{Arguments, HEAD_TIMEOUT, listener, on_each_core};
+use floors_rust::{http, listener};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 
 /// Bytes of the other side, valid during a call.
 #[repr(C)]
@@ -98,45 +96,23 @@ pub unsafe extern "C" fn bridge_answer(
 /// # Safety
 /// `address` must be a C string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bridge_serve(
-    address: *const c_char,
-    cores: usize,
-    tuned: bool,
-    timeouts: bool,
-) -> c_int {
+pub unsafe extern "C" fn bridge_serve(address: *const c_char) -> c_int {
     // SAFETY: the caller's promise.
     let address = unsafe { CStr::from_ptr(address) };
-    let served = (|| {
-        let addr = address.to_str()?.parse().context("address")?;
-        run(Arguments { addr, cores, tuned, timeouts })
-    })();
-    if let Err(error) = served {
+    if let Err(error) = run(address) {
         eprintln!("{error:#}");
-        return 1;
     }
-    0
+    1
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<()> {
-    if arguments.tuned {
-        return on_each_core(arguments, |arguments, listener| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(serve(arguments, listener))
-        });
-    }
-    tokio::runtime::Runtime::new()?.block_on(serve(arguments, listener(arguments.addr)?))
-}
-
-async fn serve(arguments: Arguments, listener: TcpListener) -> anyhow::Result<()> {
+#[tokio::main]
+async fn run(address: &CStr) -> anyhow::Result<()> {
+    let listener = listener(address.to_str()?.parse().context("address")?)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut http = http1::Builder::new();
-    if arguments.timeouts {
-        http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-    }
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        tokio::spawn(http.serve_connection(TokioIo::new(stream), service_fn(handle)));
+        tokio::spawn(http().serve_connection(TokioIo::new(stream), service_fn(handle)));
     }
 }
 
