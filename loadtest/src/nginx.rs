@@ -40,75 +40,51 @@ pub enum Edit {
 }
 use Edit::{Append, Drop};
 
+const CHOICE: &[Edit] = &[
+    Drop("locations.conf", "if ($request_uri !~"),
+    Drop("routes.conf", "map $chosen_arm $qrcode_arm"),
+    Append("routes.conf", "map \"\" $qrcode_arm { default new; }"),
+];
+const MIRROR: &[Edit] =
+    &[Drop("locations.conf", "mirror /"), Drop("locations.conf", "if ($qrcode_mirrored")];
+const TO_THE_SIDE: &[Edit] = &[
+    Drop("nginx.conf", "proxy_set_header X-"),
+    Drop("nginx.conf", "proxy_set_header Forwarded"),
+    Drop("nginx.conf", "proxy_set_header Host"),
+];
+const TO_THE_CLIENT: &[Edit] =
+    &[Drop("nginx.conf", "proxy_hide_header"), Drop("nginx.conf", "add_header X-Request-Id")];
+const LOG: &[Edit] = &[Drop("nginx.conf", "access_log /dev/stdout")];
+const EDGE_LOG: &[Edit] = &[Drop("nginx.conf", "access_log edge/access.log")];
+
 /// The rows; parts in the order of a request.
 pub static COUNTED: [Row; 12] = [
-    Row::counted(
-        "barest",
-        Counted::Barest,
-        "nginx with the least that proxies over kept connections",
-    ),
-    Row::counted("ours", Counted::Ours(&[]), "nginx with its real configuration"),
-    Row::counted(
+    row("barest", Counted::Barest, "nginx with the least that proxies over kept connections"),
+    row("ours", Counted::Ours(&[]), "nginx as on `make up`"),
+    row(
         "without the choice of a side",
-        Counted::Ours(&[
-            Drop("locations.conf", "if ($request_uri !~"),
-            Drop("routes.conf", "map $chosen_arm $qrcode_arm"),
-            Append("routes.conf", "map \"\" $qrcode_arm { default new; }"),
-        ]),
+        Counted::Ours(CHOICE),
         "every request goes to the new side",
     ),
-    Row::counted(
-        "without the mirror",
-        Counted::Ours(&[
-            Drop("locations.conf", "mirror /"),
-            Drop("locations.conf", "if ($qrcode_mirrored"),
-        ]),
-        "the shadow gets nothing",
+    row("without the mirror", Counted::Ours(MIRROR), "the shadow gets nothing"),
+    row(
+        "without headers to the side",
+        Counted::Ours(TO_THE_SIDE),
+        "no Forwarded, Host and X- of ours",
     ),
-    Row::counted(
-        "without our headers to the side",
-        Counted::Ours(&[
-            Drop("nginx.conf", "proxy_set_header X-"),
-            Drop("nginx.conf", "proxy_set_header Forwarded"),
-            Drop("nginx.conf", "proxy_set_header Host"),
-        ]),
-        "Host, Forwarded and all X- are as nginx has them by itself",
-    ),
-    Row::counted(
-        "without our headers to the client",
-        Counted::Ours(&[
-            Drop("nginx.conf", "proxy_hide_header"),
-            Drop("nginx.conf", "add_header X-Request-Id"),
-        ]),
-        "none is hidden, and X-Request-Id is not added",
-    ),
-    Row::counted(
-        "without the log on standard output",
-        Counted::Ours(&[Drop("nginx.conf", "access_log /dev/stdout")]),
-        "a collector gets nothing",
-    ),
-    Row::counted(
-        "without the log for edge",
-        Counted::Ours(&[Drop("nginx.conf", "access_log edge/access.log")]),
-        "nothing counts what clients got",
-    ),
-    Row::counted(
-        "static answer",
-        Counted::Program("examples/static_answer", QRCODE),
-        "a plain axum router without nginx",
-    ),
-    Row::counted("/qrcode", Counted::Program("qr-service", QRCODE), "qr-service without nginx"),
-    Row::counted(
-        "/v1/qr, the same picture",
-        Counted::Program("qr-service", "/v1/qr?size=200&level=L&text="),
-        "qr-service with options, without nginx",
-    ),
-    Row::counted(
-        "/v1/qr",
-        Counted::Program("qr-service", "/v1/qr?text="),
-        "the same without options: 8 pixels a module, level M",
-    ),
+    row("without headers to the client", Counted::Ours(TO_THE_CLIENT), "none is hidden or added"),
+    row("without the log", Counted::Ours(LOG), "nothing goes to standard output"),
+    row("without the log for edge", Counted::Ours(EDGE_LOG), "nothing counts what clients got"),
+    row("static", Counted::Program("examples/static_answer", QRCODE), "axum, without nginx"),
+    row("/qrcode", Counted::Program("qr-service", QRCODE), "qr-service, without nginx"),
+    row("/v1/qr, alike", Counted::Program("qr-service", ALIKE), "the same picture by options"),
+    row("/v1/qr", Counted::Program("qr-service", "/v1/qr?text="), "8 pixels a module, level M"),
 ];
+const ALIKE: &str = "/v1/qr?size=200&level=L&text=";
+
+const fn row(name: &'static str, counted: Counted, about: &'static str) -> Row {
+    Row::new(name, Way::Counted(counted), about)
+}
 
 /// Connections of the clients: as many events as a busy worker finds at a time.
 const CONNECTIONS: usize = 16;

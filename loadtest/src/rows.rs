@@ -71,8 +71,8 @@ pub enum Answers {
     Pictures,
     /// The same 420 bytes as all other such rows.
     Same,
-    /// The same, with other lines in its head, for this reason.
-    SameBut(&'static str),
+    /// The same, with other lines in its head, for a reason that its row has.
+    SameBut,
 }
 
 /// A row of a table.
@@ -92,24 +92,26 @@ pub struct Row {
     pub article: Option<f64>,
 }
 
-const NGINX_SAYS: &str = "nginx' filter for heads always writes Server and Connection";
+/// nginx' filter for heads always writes Server and Connection.
+const NGINX_SAYS: Answers = Answers::SameBut;
 
 impl Row {
-    const fn new(name: &'static str, way: Way, about: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, way: Way, about: &'static str) -> Self {
         let (target, answers) = (texts::QRCODE, Answers::Pictures);
         Row { name, about, way, answers, target, article: None }
     }
 
-    const fn legacy_node(name: &'static str, generator: &'static str, about: &'static str) -> Self {
-        Row::new(name, Way::LegacyNode { generator, workers: 1 }, about)
+    const fn legacy_node(
+        name: &'static str,
+        generator: &'static str,
+        workers: usize,
+        about: &'static str,
+    ) -> Self {
+        Row::new(name, Way::LegacyNode { generator, workers }, about)
     }
 
     const fn floor(name: &'static str, way: Way, about: &'static str) -> Self {
         Row { answers: Answers::Same, target: "/qrcode", ..Row::new(name, way, about) }
-    }
-
-    pub(crate) const fn counted(name: &'static str, counted: Counted, about: &'static str) -> Self {
-        Row::new(name, Way::Counted(counted), about)
     }
 
     const fn target(self, target: &'static str) -> Self {
@@ -175,63 +177,42 @@ impl Group {
     }
 }
 
+const OURS: Way = Way::Service("qr-service", "default");
+const LOUD: Way = Way::Stack { log_share: Share::ALL };
+const QUIET: Way = Way::Stack { log_share: Share::NONE };
+
 static QRCODE: [Row; 15] = [
-    Row::floor(
-        "static",
-        Way::Example("static_answer", &[]),
-        "a plain axum router that always answers the same 420 bytes: the load generator's limit",
-    )
-    .target(texts::QRCODE),
-    Row::legacy_node("node", "node", "legacy-node, one process, npm qrcode").article(1.0),
-    Row::new(
-        "node-cluster",
-        Way::LegacyNode { generator: "node", workers: 2 },
-        "the same with two processes (node:cluster) on the same cores",
-    ),
-    Row::legacy_node(
-        "node-tuned",
-        "node-tuned",
-        "npm qrcode with its best PNG settings: greyscale, no filter, level 6",
-    ),
-    Row::legacy_node("cli", "cli", "one process of the CLI per picture").article(1.76),
-    Row::legacy_node("wasm", "wasm", "the Wasm module through wasm-bindgen").article(2.03),
-    Row::legacy_node("wasm-raw", "wasm-raw", "the Wasm module through its plain interface"),
-    Row::legacy_node("native", "native", "the addon on the event loop's thread").article(3.75),
-    Row::legacy_node("native-async", "native-async", "the addon on a thread of libuv's pool"),
-    Row::new(
-        "axum-article",
-        Way::Service("axum-article", "reference"),
-        "qr-service with the article's function",
-    )
-    .article(4.93),
-    Row::new("qr-service", Way::Service("qr-service", "default"), "qr-service alone"),
+    Row::floor("static", Way::Example("static_answer", &[]), "axum with the same 420 bytes always")
+        .target(texts::QRCODE),
+    Row::legacy_node("node", "node", 1, "legacy-node, one process, npm qrcode").article(1.0),
+    Row::legacy_node("node-cluster", "node", 2, "two processes (node:cluster) on the same cores"),
+    Row::legacy_node("node-tuned", "node-tuned", 1, "npm qrcode: greyscale, no filter, level 6"),
+    Row::legacy_node("cli", "cli", 1, "one process of the CLI per picture").article(1.76),
+    Row::legacy_node("wasm", "wasm", 1, "the Wasm module through wasm-bindgen").article(2.03),
+    Row::legacy_node("wasm-raw", "wasm-raw", 1, "the Wasm module through its plain interface"),
+    Row::legacy_node("native", "native", 1, "the addon on the event loop's thread").article(3.75),
+    Row::legacy_node("native-async", "native-async", 1, "the addon on a thread of libuv's pool"),
+    Row::new("axum-article", Way::Service("axum-article", "reference"), "the article's function")
+        .article(4.93),
+    Row::new("qr-service", OURS, "qr-service alone"),
     Row::new(
         "nginx+qr-service",
-        Way::Stack { log_share: Share::ALL },
-        "nginx in front of qr-service, legacy-node beside it, nginx logs every request",
+        LOUD,
+        "a stack: nginx logs every request, legacy-node is beside it",
     ),
     Row::new(
         "quiet-nginx+qr-service",
-        Way::Stack { log_share: Share::NONE },
-        "the same, but nginx logs only failures and fallbacks, as the servers of the other rows do",
+        QUIET,
+        "the same, but nginx logs only failures and fallbacks",
     ),
-    Row::new(
-        "v1-qr",
-        Way::Service("qr-service", "default"),
-        "qr-service's /v1/qr, the same picture",
-    )
-    .target("/v1/qr?size=200&level=L&text="),
+    Row::new("v1-qr", OURS, "the same picture by options").target("/v1/qr?size=200&level=L&text="),
     Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
         .target("/qr?size=200&ecLevel=L&text="),
 ];
 
 static FLOORS: [Row; 14] = [
     Row::floor("hyper", Way::Built("hyper", &[]), "hyper 1 without a router, on tokio"),
-    Row::floor(
-        "hyper-threads",
-        Way::Built("threads", &["apart"]),
-        "hyper on a thread, a runtime and a listener per core, which share nothing",
-    ),
+    Row::floor("hyper-threads", Way::Built("threads", &["apart"]), "hyper, a runtime per core"),
     Row::floor(
         "hyper-threads-shared",
         Way::Built("threads", &["shared"]),
@@ -241,44 +222,24 @@ static FLOORS: [Row; 14] = [
     Row::floor("actix-web", Way::Built("actix-web", &[]), "actix-web 4"),
     Row::floor("net/http", Way::Built("nethttp", &[]), "Go's net/http"),
     Row::floor("fasthttp", Way::Built("fasthttp", &[]), "Go's fasthttp"),
-    Row::floor(
-        "go-hyper",
-        Way::Built("gohyper", &[]),
-        "Go's net/http handlers, called through C by hyper",
-    ),
+    Row::floor("go-hyper", Way::Built("gohyper", &[]), "Go's handlers, called through C by hyper"),
     Row::floor("node", Way::Node, "Node's http"),
     Row::floor("nginx", Way::Configured("nginx", "nginx.conf"), "nginx, `return 200`")
-        .answers(Answers::SameBut(NGINX_SAYS)),
-    Row::floor(
-        "nginx-lua",
-        Way::Configured("nginx", "nginx-lua.conf"),
-        "nginx with Lua, for OpenResty",
-    )
-    .answers(Answers::SameBut(NGINX_SAYS)),
-    Row::floor(
-        "service-kit",
-        Way::Example("floor", &["documented"]),
-        "the server part of qr-service without the picture: a route behind hyper and axum",
-    ),
+        .answers(NGINX_SAYS),
+    Row::floor("nginx-lua", Way::Configured("nginx", "nginx-lua.conf"), "its Lua, for OpenResty")
+        .answers(NGINX_SAYS),
+    Row::floor("service-kit", Way::Example("floor", &["documented"]), "a route behind hyper, axum"),
     Row::floor(
         "service-kit-shortcut",
         Way::Example("floor", &["tuned"]),
         "the same with a shortcut before hyper",
     ),
-    Row::new(
-        "qr-service",
-        Way::Service("qr-service", "default"),
-        "not a floor: qr-service draws the picture of one link for every request",
-    ),
+    Row::new("qr-service", OURS, "not a floor: it draws the picture of one link for every request"),
 ];
 
 static RELAYS: [Row; 6] = [
     Row::new("socket", Way::Socket, "the sender's socket is the receiver's"),
-    Row::new(
-        "haproxy",
-        Way::Configured("haproxy", "relay-haproxy.cfg"),
-        "HAProxy as a plain proxy, with splicing",
-    ),
+    Row::new("haproxy", Way::Configured("haproxy", "relay-haproxy.cfg"), "a plain proxy, splicing"),
     Row::new("legacy-node", Way::LegacyRelay, "the legacy app's relay"),
     Row::new("piping-server", Way::PipingServer, "npm piping-server"),
     Row::new("copying", Way::Relay { splice: false }, "relay-service with RELAY_SPLICE=false"),

@@ -61,17 +61,11 @@ fn old_side_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let of_old = texts_of_old(&stack, TEXTS)?;
     let lasts = WARM_UP + plan.storm + RECOVERED + AFTER;
     let running = send(&stack, 200.0, lasts, |number| path_of_text(number % TEXTS))?;
-    thread::sleep(WARM_UP);
-    let stopped = Instant::now();
-    let ended = stopped + plan.storm;
-    let workers = children(stack.pid_of(Program::LegacyNode)?)?;
-    signal(&workers, Signal::STOP)?;
-    thread::sleep(ended - Instant::now());
-    signal(&workers, Signal::CONT)?;
+    let [stopped, ended] = hang_app(&stack, plan.storm)?;
     let samples = running.finish()?;
 
     report.some("requests", samples.len());
-    report.none("not 200", samples.iter().filter(|sample| sample.status != 200).count());
+    report.none("not 200", neither(&samples, [200, 200]));
     report.below("slowest", quantile(&samples, 1.0), Duration::from_secs(4));
     let of_old: Vec<&Sample> =
         samples.iter().filter(|sample| of_old[(sample.number % TEXTS) as usize]).collect();
@@ -102,13 +96,7 @@ fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let fault = page_timeout + plan.storm;
     let lasts = WARM_UP + fault + RECOVERED + AFTER;
     let running = send(&stack, 20.0, lasts, page)?;
-    thread::sleep(WARM_UP);
-    let stopped = Instant::now();
-    let ended = stopped + fault;
-    let workers = children(stack.pid_of(Program::LegacyNode)?)?;
-    signal(&workers, Signal::STOP)?;
-    thread::sleep(ended - Instant::now());
-    signal(&workers, Signal::CONT)?;
+    let [stopped, ended] = hang_app(&stack, fault)?;
     let samples = running.finish()?;
 
     report.below("slowest page", quantile(&samples, 1.0), page_timeout + Duration::from_secs(2));
@@ -118,42 +106,33 @@ fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     report.below("their median", quantile(late(), 0.5), Duration::from_millis(100));
     // nginx tries the app again now and then; who asked then is answered when the app is back.
     let meanwhile = late().filter(|sample| sample.due + sample.took < ended);
-    let odd = meanwhile.filter(|sample| ![502, 504].contains(&sample.status)).count();
-    report.none("neither 502 nor 504", odd);
+    report.none("neither 502 nor 504", neither(meanwhile, [502, 504]));
     let back = samples.iter().filter(|sample| sample.due > ended + RECOVERED);
-    report.none("not 200 after it is back", back.filter(|sample| sample.status != 200).count());
+    report.none("not 200 after it is back", neither(back, [200, 200]));
     Ok(report)
 }
-
-/// A way in which the new side is gone.
-struct Gone {
-    name: &'static str,
-    begin: fn(&Stack) -> anyhow::Result<()>,
-    end: fn(&Stack) -> anyhow::Result<()>,
-}
-
-const GONE: [Gone; 2] = [
-    Gone {
-        name: "hangs",
-        begin: |stack| stack.signal_part(Program::QrService, Signal::STOP),
-        end: |stack| stack.signal_part(Program::QrService, Signal::CONT),
-    },
-    Gone {
-        name: "away",
-        begin: |stack| {
-            stack.signal_part(Program::QrService, Signal::KILL)?;
-            stack.stop_part(Program::QrService)
-        },
-        end: |stack| stack.start_part(Program::QrService),
-    },
-];
 
 /// The new side hangs, and then is away, under more requests than the app can answer. The app's pages
 /// and links have to stay quick.
 fn new_side_gone(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 1)?;
-    let link = make_link(&stack)?;
-    GONE.iter().try_for_each(|gone| storm(&mut report, plan, &stack, gone, &link))?;
+    let part = Program::QrService;
+    storm(
+        &mut report,
+        plan,
+        &stack,
+        "hangs",
+        [&|| stack.signal_part(part, Signal::STOP), &|| stack.signal_part(part, Signal::CONT)],
+    )?;
+    storm(
+        &mut report,
+        plan,
+        &stack,
+        "away",
+        [&|| stack.signal_part(part, Signal::KILL).and_then(|()| stack.stop_part(part)), &|| {
+            stack.start_part(part)
+        }],
+    )?;
     Ok(report)
 }
 
@@ -161,60 +140,55 @@ fn storm(
     report: &mut Report,
     plan: &Plan,
     stack: &Stack,
-    gone: &Gone,
-    link: &str,
+    name: &str,
+    [begin, end]: [&dyn Fn() -> anyhow::Result<()>; 2],
 ) -> anyhow::Result<()> {
-    let link = link.to_owned();
-    let links = move |number| if number % 2 == 0 { link.clone() } else { "/api/links".to_owned() };
     let lasts = WARM_UP + plan.storm + RECOVERED + AFTER;
     let route = send(stack, STORM, lasts, path_of_text)?;
-    let (pages, links) = (send(stack, 10.0, lasts, page)?, send(stack, 10.0, lasts, links)?);
+    let pages = send(stack, 10.0, lasts, page)?;
+    let links = send(stack, 10.0, lasts, |_| "/api/links".to_owned())?;
     thread::sleep(WARM_UP);
     let began = Instant::now();
-    (gone.begin)(stack)?;
+    begin()?;
     thread::sleep(plan.storm.saturating_sub(began.elapsed()));
     let ended = Instant::now();
-    (gone.end)(stack)?;
+    end()?;
     let returned = Instant::now();
-    let (route, pages, links) = (route.finish()?, pages.finish()?, links.finish()?);
-    storm_report(report, gone.name, &route, [began, ended, returned]);
-    for (what, samples) in [("pages", &pages), ("links", &links)] {
-        let name = gone.name;
-        let during = || samples.iter().filter(|sample| sample.due > began);
-        let wrong = during().filter(|sample| ![200, 302].contains(&sample.status)).count();
-        report.none(&format!("{name}: {what} that failed"), wrong);
-        let p99 = quantile(during(), 0.99);
+    report_storm(report, name, &route.finish()?, [began, ended, returned]);
+    for (what, samples) in [("pages", pages.finish()?), ("links", links.finish()?)] {
+        let during: Vec<Sample> = samples.into_iter().filter(|it| it.due > began).collect();
+        report.none(&format!("{name}: {what} that failed"), neither(&during, [200, 302]));
+        let p99 = quantile(&during, 0.99);
         report.below(&format!("{name}: p99 of {what}"), p99, Duration::from_millis(500));
     }
     Ok(())
 }
 
-fn storm_report(
+fn report_storm(
     report: &mut Report,
     name: &str,
     route: &[Sample],
     [began, ended, returned]: [Instant; 3],
 ) {
-    let odd = route.iter().filter(|sample| ![200, 503].contains(&sample.status)).count();
-    report.none(&format!("{name}: neither 200 nor 503"), odd);
-    let late: Vec<&Sample> =
-        route.iter().filter(|sample| sample.due > began + NOTICED && sample.due < ended).collect();
-    let (served, refused): (Vec<&Sample>, Vec<&Sample>) =
-        late.into_iter().partition(|sample| sample.status == 200);
-    let by_old = served.iter().filter(|sample| sample.served_by == "legacy-node").count();
+    report.none(&format!("{name}: neither 200 nor 503"), neither(route, [200, 503]));
+    let late = route.iter().filter(|it| it.due > began + NOTICED && it.due < ended);
+    let (served, refused): (Vec<&Sample>, Vec<&Sample>) = late.partition(|it| it.status == 200);
+    let by_old = served.iter().filter(|it| it.served_by == "legacy-node").count();
     report.some(&format!("{name}: served by the old side after 5 s"), by_old);
     report.some(&format!("{name}: refused after 5 s"), refused.len());
-    let hint = refused.iter().filter(|sample| sample.retry_after != "1").count();
+    let hint = refused.iter().filter(|it| it.retry_after != "1").count();
     report.none(&format!("{name}: refused without Retry-After"), hint);
-    let median = quantile(refused.iter().copied(), 0.5);
-    report.below(&format!("{name}: median of refusals"), median, Duration::from_millis(50));
-    let p99 = quantile(refused.iter().copied(), 0.99);
-    report.below(&format!("{name}: p99 of refusals"), p99, Duration::from_millis(500));
-    let slowest = quantile(route, 1.0);
-    report.below(&format!("{name}: slowest of the route"), slowest, Duration::from_secs(6));
-    let last = route.iter().filter(|sample| sample.status != 200).map(|sample| sample.due).max();
+    let last = route.iter().filter(|it| it.status != 200).map(|it| it.due).max();
     let back = last.map_or(Duration::ZERO, |last| last.saturating_duration_since(returned));
-    report.below(&format!("{name}: last refusal after its return"), back, RECOVERED);
+    let [median, p99] = [0.5, 0.99].map(|part| quantile(refused.iter().copied(), part));
+    for (what, took, limit) in [
+        ("median of refusals", median, Duration::from_millis(50)),
+        ("p99 of refusals", p99, Duration::from_millis(500)),
+        ("slowest of the route", quantile(route, 1.0), Duration::from_secs(6)),
+        ("last refusal after its return", back, RECOVERED),
+    ] {
+        report.below(&format!("{name}: {what}"), took, limit);
+    }
 }
 
 /// 10,000 connections are slow at sending or reading. Clients beside them notice nothing.
@@ -243,7 +217,7 @@ fn slow_clients(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
         report.complaints.push(format!("only {fewest} slow connections"));
     }
     report.some("requests beside them", samples.len());
-    report.none("not 200", samples.iter().filter(|sample| sample.status != 200).count());
+    report.none("not 200", neither(&samples, [200, 200]));
     report.below("p99", quantile(&samples, 0.99), Duration::from_millis(100));
     report.below("slowest", quantile(&samples, 1.0), Duration::from_secs(2));
     Ok(report)
@@ -260,7 +234,7 @@ fn address(stack: &Stack) -> SocketAddr {
     stack.settings().addresses.proxy
 }
 
-/// Sends requests beside the caller, each on a connection of its own.
+/// Sends requests beside the caller, over as many connections as that takes.
 fn send(
     stack: &Stack,
     rate: f64,
@@ -291,25 +265,27 @@ fn texts_of_old(stack: &Stack, texts: u64) -> anyhow::Result<Vec<bool>> {
     (0..texts).map(by_old).collect()
 }
 
-/// Makes a link; its path.
-fn make_link(stack: &Stack) -> anyhow::Result<String> {
-    let client = http::client(Duration::from_secs(5));
-    let request = client.post(stack.url() + "/api/links").content_type("application/json");
-    let made = http::read(request.send(r#"{"url":"https://example.com/"}"#)?)?;
-    let link: serde_json::Value = serde_json::from_slice(&made.body)?;
-    Ok(format!("/l/{}", link["id"].as_str().context("no link was made")?))
-}
-
-fn children(parent: Pid) -> anyhow::Result<Vec<Pid>> {
-    let parent = parent.as_raw_nonzero();
+/// Stops the legacy app's workers for so long; when, and until when.
+fn hang_app(stack: &Stack, lasts: Duration) -> anyhow::Result<[Instant; 2]> {
+    let parent = stack.pid_of(Program::LegacyNode)?.as_raw_nonzero();
     let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"))?;
     let pid = |text: &str| text.parse().ok().and_then(Pid::from_raw);
-    let children: Vec<Pid> = children.split_whitespace().filter_map(pid).collect();
-    ensure!(children.len() > 1, "legacy-node has no workers");
-    Ok(children)
+    let workers: Vec<Pid> = children.split_whitespace().filter_map(pid).collect();
+    ensure!(workers.len() > 1, "legacy-node has no workers");
+    let send = |signal: Signal| {
+        let mut workers = workers.iter();
+        workers.try_for_each(|pid| kill_process(*pid, signal)).context("a worker of legacy-node")
+    };
+    thread::sleep(WARM_UP);
+    let stopped = Instant::now();
+    send(Signal::STOP)?;
+    thread::sleep(lasts.saturating_sub(stopped.elapsed()));
+    let ended = Instant::now();
+    send(Signal::CONT)?;
+    Ok([stopped, ended])
 }
 
-fn signal(processes: &[Pid], signal: Signal) -> anyhow::Result<()> {
-    let send = |pid: &Pid| kill_process(*pid, signal).context("a worker of legacy-node");
-    processes.iter().try_for_each(send)
+/// How many have neither of these statuses.
+fn neither<'a>(samples: impl IntoIterator<Item = &'a Sample>, statuses: [u16; 2]) -> usize {
+    samples.into_iter().filter(|sample| !statuses.contains(&sample.status)).count()
 }
