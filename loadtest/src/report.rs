@@ -28,8 +28,6 @@ const NOTES: [(char, &str); 3] = [
     ('³', "quartiles more than 10 % apart"),
 ];
 
-const MEDIANS: &str = "All figures are medians over the rounds; memory is the peak over the process tree, sampled every 250 ms.";
-
 /// A column of a table: one figure, or several beside each other.
 #[derive(Clone, Copy)]
 pub struct Column {
@@ -268,35 +266,33 @@ fn cell(row: &RowReport, column: &Column) -> String {
 }
 
 fn method(plan: &Plan) -> String {
-    let (servers, clients) = (plan.server_cores.list(), plan.load_cores.list());
-    let Plan {
-        rounds, warm_up_seconds, closed_seconds, open_seconds, connections, counted, ..
-    } = plan;
-    let closed = format!(
-        "Rounds: {rounds}. In each, every row's server alone on core {servers}, warmed up for {warm_up_seconds} s and \
-         loaded for {closed_seconds} s by wrk on core {clients} over {connections} kept connections"
+    let (servers, clients, texts) = (plan.server_cores.list(), plan.load_cores.list(), texts::MIX);
+    let Plan { rounds, warm_up_seconds, closed_seconds, open_seconds, connections, .. } = plan;
+    let wrk = format!(
+        "{warm_up_seconds} s of warm-up, {closed_seconds} s of wrk on core {clients} over {connections} kept connections"
     );
-    let texts = texts::MIX;
-    match plan.group {
+    let how = match plan.group {
         Group::Qrcode => format!(
-            "{closed}, as fast as it answered; then at two fixed rates for {open_seconds} s each: half of node's capacity, \
-             the same rate for all rows, and 80 % of the row's own. Latency at fixed rates counts from the time a request \
-             was due. Texts: {texts}. Pictures of {CHECKED} of them were decoded before and after. {MEDIANS} Only the row \
-             nginx+qr-service logged every request."
+            "{wrk}, as fast as it answered; then {open_seconds} s each at half of node's capacity, the same rate for all rows, \
+             and at 80 % of its own. Latency at fixed rates counts from the time a request was due. Texts: {texts}. Pictures \
+             of {CHECKED} of them were decoded before and after. Only the row nginx+qr-service logged every request"
         ),
-        Group::Floors => format!(
-            "{closed}, with one request again and again. Each answered the same 420 bytes before and after. Timeouts: 10 s \
-             for a request's head, 60 s between requests. {MEDIANS}"
-        ),
+        Group::Floors => {
+            format!("{wrk}, with one request again and again, whose answer was checked")
+        }
         Group::Relay => format!(
-            "Rounds: {rounds}. In each, every row alone on core {servers}, transfers of about {closed_seconds} s of zeros in \
-             pieces of 64 KiB, and 100 pairs of 1000 bytes, one after the other. Bytes are those that receivers got. {MEDIANS}"
+            "transfers of about {closed_seconds} s of zeros in pieces of 64 KiB, and 100 pairs of 1000 bytes, one after the \
+             other. Bytes are those that receivers got"
         ),
         Group::Nginx => format!(
-            "Instructions of one process a request, by callgrind: those of a run with {counted} requests more than another, \
-             so without start and end, and without the kernel's."
+            "instructions by callgrind, without the kernel's: of a run with {} requests more than another",
+            plan.counted
         ),
-    }
+    };
+    format!(
+        "Rounds: {rounds}. In each, every row alone on core {servers}: {how}. Figures are medians over the rounds; memory is \
+         the peak over the process tree, sampled every 250 ms."
+    )
 }
 
 fn machine() -> String {

@@ -1,18 +1,15 @@
-//! CPU time and peak memory of a process tree.
+//! CPU time and peak memory of a process tree, from /proc.
 
-use std::collections::HashMap;
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use procfs::WithCurrentSystemInfo;
-use procfs::process::{Process, Stat, all_processes};
-
 /// Time between two samples. Reading a process' PSS costs that process about a millisecond.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Peak memory of a process tree, in bytes.
+/// Memory of a process tree, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     /// Proportional set size: a page that processes share counts once.
@@ -52,24 +49,16 @@ impl Sampler {
     }
 }
 
-/// The processes in the trees below `roots`, roots included.
-fn tree(roots: &[i32]) -> Vec<(Process, Stat)> {
-    let processes = all_processes().into_iter().flatten().flatten();
-    let mut by_parent: HashMap<i32, Vec<(Process, Stat)>> = HashMap::new();
-    let mut found = Vec::new();
-    for process in processes {
-        // A process may end while this runs.
-        let Ok(stat) = process.stat() else { continue };
-        if roots.contains(&stat.pid) {
-            found.push((process, stat));
-        } else {
-            by_parent.entry(stat.ppid).or_default().push((process, stat));
-        }
-    }
+/// The processes in the trees below `roots`, roots included. One may end while this runs.
+fn tree(roots: &[i32]) -> Vec<i32> {
+    let mut found = roots.to_vec();
     let mut at = 0;
     while at < found.len() {
-        let children = by_parent.remove(&found[at].1.pid).unwrap_or_default();
-        found.extend(children);
+        let threads = fs::read_dir(format!("/proc/{}/task", found[at])).into_iter().flatten();
+        for thread in threads.flatten() {
+            let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
         at += 1;
     }
     found
@@ -78,25 +67,26 @@ fn tree(roots: &[i32]) -> Vec<(Process, Stat)> {
 /// The memory of the trees below `roots` now.
 pub fn memory(roots: &[i32]) -> Memory {
     let mut sum = Memory::default();
-    for (process, stat) in tree(roots) {
-        // Fails if the process has ended or belongs to another user.
-        let rollup = process.smaps_rollup().ok();
-        let bytes = |name| {
-            let maps = &rollup.as_ref()?.memory_map_rollup;
-            maps.iter().find_map(|map| map.extension.map.get(name).copied())
+    for pid in tree(roots) {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let bytes = |name: &str| {
+            let kib = rollup.lines().find_map(|line| line.strip_prefix(name)?.strip_suffix("kB"));
+            kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
         };
-        sum.pss_bytes += bytes("Pss").unwrap_or(0);
-        // The kernel counts `stat`'s on each processor by itself, so it may miss some hundred kilobytes.
-        sum.rss_bytes += bytes("Rss").unwrap_or_else(|| stat.rss_bytes().get());
+        sum.pss_bytes += bytes("Pss:");
+        sum.rss_bytes += bytes("Rss:");
     }
     sum
 }
 
 /// CPU seconds of the trees so far, including children that have ended and were waited for.
 pub fn cpu_seconds(roots: &[i32]) -> f64 {
-    let ticks: i64 = tree(roots)
-        .iter()
-        .map(|(_, stat)| stat.utime as i64 + stat.stime as i64 + stat.cutime + stat.cstime)
-        .sum();
-    ticks as f64 / procfs::ticks_per_second() as f64
+    let ticks = |pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // After the name, which may have spaces; utime, stime, cutime and cstime are the 14th to 17th of all (proc(5)).
+        let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields).split(' ');
+        fields.skip(11).take(4).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>()
+    };
+    let ticks: u64 = tree(roots).into_iter().map(ticks).sum();
+    ticks as f64 / rustix::param::clock_ticks_per_second() as f64
 }

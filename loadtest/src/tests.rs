@@ -1,12 +1,11 @@
 //! Tests of the parts that need no server.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::chaos::soak::{Round, Tally, complaints};
+use crate::chaos::soak::{PartsMemory, grown};
 use crate::client::Response;
 use crate::report::{Report, number, time};
 use crate::rows::Group;
@@ -110,20 +109,10 @@ fn a_response_is_read_once_it_is_whole() {
     assert!(read("SSH-2.0\r\n\r\n", false).is_err());
 }
 
-fn round(lost: u64, wrong: u64, memory: u64) -> Round {
-    let mut tally = Tally { wrong, wrong_by_fault: 7, ..Tally::default() };
-    if lost > 0 {
-        tally.lost.insert("502".to_owned(), lost);
-    }
-    Round { seconds: 1.0, tally, memory_bytes: BTreeMap::from([("nginx", memory)]) }
-}
-
 #[test]
-fn what_is_lost_or_wrong_and_memory_that_grows_are_complaints_of_a_soak() {
-    let fine = [round(0, 0, 1), round(0, 0, 40_000_000), round(0, 0, 52_000_000)];
-    assert_eq!(complaints(&fine), [""; 0]);
-    assert_eq!(complaints(&fine[..1]), [""; 0]);
-    let bad = [round(0, 0, 1), round(0, 0, 40_000_000), round(2, 3, 60_000_000)];
-    let said = "nginx grew from 40000000 to 60000000 bytes";
-    assert_eq!(complaints(&bad), ["2 lost: 502", "3 wrong pictures", said]);
+fn memory_that_grows_is_a_complaint_of_a_soak() {
+    let rounds = |last| [1, 40_000_000, last].map(|bytes| PartsMemory::from([("nginx", bytes)]));
+    assert_eq!(grown(&rounds(52_000_000)), [""; 0]);
+    assert_eq!(grown(&rounds(52_000_000)[..1]), [""; 0]);
+    assert_eq!(grown(&rounds(60_000_000)), ["nginx grew from 40000000 to 60000000 bytes"]);
 }

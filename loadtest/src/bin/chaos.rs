@@ -3,15 +3,12 @@
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-use std::time::Duration;
 
 use anstream::{eprintln, println};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Parser;
-use loadtest::chaos::soak::{Round, soak};
-use loadtest::chaos::{FAULTS, Fault, OWN_MOUNTS, Plan, Report, STORMS, Storm, play};
+use loadtest::chaos::{FAULTS, Fault, OWN_MOUNTS, Plan, Report, STORMS, Storm, play, soak};
 use loadtest::{exit_code, write_json};
-use ramp::Share;
 
 /// Starts a stack, plays faults on it under load, and prints what clients saw. Then storms, each on a stack of its own.
 #[derive(Parser)]
@@ -65,32 +62,28 @@ fn with_own_mounts() {
 
 fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let (faults, storms) = chosen(arguments)?;
-    let plan = plan(arguments)?;
+    let Arguments { rate, slack, quick, .. } = *arguments;
+    let plan = Plan::new(rate, slack, quick, arguments.soak.is_some())?;
     let file = if arguments.soak.is_some() { "soak.json" } else { "chaos.json" };
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("target/chaos").join(file));
-    let is_well = if let Some(requests) = arguments.soak {
-        let soaked = soak(requests, &plan, |soaked| {
-            soaked.rounds.last().map(print_round);
-            write_json(&out, soaked)
-        })?;
-        soaked.complaints.iter().for_each(|complaint| println!("wrong: {complaint}"));
-        soaked.complaints.is_empty()
+    let mut reports = Vec::new();
+    let mut told = |report: Report| {
+        print(&report);
+        reports.push(report);
+    };
+    if let Some(requests) = arguments.soak {
+        soak(requests, &plan, told)?;
     } else {
-        let mut reports = Vec::new();
-        let mut told = |report: Report| {
-            print(&report);
-            reports.push(report);
-        };
         if !faults.is_empty() {
             play(&faults, &plan, &mut told)?;
         }
         for storm in storms {
             told(storm.play(&plan)?);
         }
-        write_json(&out, &reports)?;
-        reports.iter().all(|report| report.complaints.is_empty())
-    };
+    }
+    write_json(&out, &reports)?;
     println!("{}", out.display());
+    let is_well = reports.iter().all(|report| report.complaints.is_empty());
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -111,30 +104,6 @@ fn chosen(arguments: &Arguments) -> anyhow::Result<(Vec<&'static Fault>, Vec<&'s
     Ok((faults, storms))
 }
 
-fn plan(arguments: &Arguments) -> anyhow::Result<Plan> {
-    let here = std::env::current_exe()?;
-    let programs = here.parent().context("no folder of this program")?.to_owned();
-    // A soak plays each fault many times.
-    let is_soak = arguments.soak.is_some();
-    let quick = arguments.quick || is_soak;
-    let seconds = |full, short| Duration::from_secs(if quick { short } else { full });
-    Ok(Plan {
-        rate: arguments.rate,
-        // The old side has a share in a soak too, but does not set its pace.
-        share: if is_soak { "99.8".parse()? } else { Share::percent(50)? },
-        // With little traffic, mirror more, or ramp waits for comparisons.
-        mirror: Share::percent(if is_soak { 10 } else { 50 })?,
-        splits: if quick { 6 } else { 30 },
-        restarts: if quick { 1 } else { 3 },
-        stopped: seconds(10, 3),
-        has_short_steps: quick,
-        hold: seconds(30, 8),
-        storm: seconds(15, 8),
-        slack: arguments.slack,
-        programs,
-    })
-}
-
 fn print(report: &Report) {
     println!("\n{}", report.name);
     for (name, value) in &report.figures {
@@ -142,26 +111,5 @@ fn print(report: &Report) {
     }
     for complaint in &report.complaints {
         println!("    wrong: {complaint}");
-    }
-}
-
-fn print_round(round: &Round) {
-    let Round { seconds, tally, memory_bytes } = round;
-    let lost: u64 = tally.lost.values().sum();
-    let memory = memory_bytes.iter().map(|(part, bytes)| format!("{part} {}", bytes / 1_000_000));
-    println!(
-        "{seconds:>6.0} s: {} requests, {lost} lost, {} told to come again, {} asked again, {} decoded, {} wrong \
-         and {} by the fault; slowest {:.1} s; MB: {}",
-        tally.requests,
-        tally.told_to_wait,
-        tally.asked_again,
-        tally.decoded,
-        tally.wrong,
-        tally.wrong_by_fault,
-        tally.slowest_seconds,
-        memory.collect::<Vec<_>>().join(", "),
-    );
-    for (why, count) in &tally.lost {
-        println!("    {count} lost: {why}");
     }
 }

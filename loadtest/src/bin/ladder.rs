@@ -77,7 +77,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     // For 1,000 connections, here and in the servers, which inherit it.
     allow_all_files()?;
     arguments.load_cores.keep_to()?;
-    let plan = plan(arguments);
+    let Arguments { quick, rounds, connections, .. } = *arguments;
+    let cores = [arguments.server_cores.clone(), arguments.load_cores.clone()];
+    let plan = Plan::new(group, quick, rounds, connections, cores);
     let climbed = climb(&rows, &plan, |row| only.iter().any(|name| name == row.name))?;
     let report = Report::new(&climbed, &plan);
     let file = |ending| arguments.out.join(format!("{}.{ending}", group.name()));
@@ -86,26 +88,6 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     write(&file("md"), &text)?;
     println!("{text}\n{}", file("md").display());
     Ok(())
-}
-
-fn plan(arguments: &Arguments) -> Plan {
-    let quick = arguments.quick;
-    let seconds = |full, short| if quick { short } else { full };
-    let rounds = if quick || arguments.group == Group::Nginx { 1 } else { 3 };
-    Plan {
-        group: arguments.group,
-        rounds: arguments.rounds.unwrap_or(rounds).max(1),
-        warm_up_seconds: seconds(2, 1),
-        closed_seconds: match arguments.group {
-            Group::Relay => seconds(2, 1),
-            _ => seconds(6, 2),
-        },
-        open_seconds: seconds(8, 2),
-        counted: seconds(2000, 320),
-        connections: arguments.connections.max(1),
-        server_cores: arguments.server_cores.clone(),
-        load_cores: arguments.load_cores.clone(),
-    }
 }
 
 fn write_readme(out: &Path) -> anyhow::Result<()> {

@@ -27,15 +27,13 @@ const fn fault(name: &'static str, play: fn(&Place) -> anyhow::Result<()>) -> Fa
 }
 
 /// A fault of each kind, in the order in which they are played.
-pub const FAULTS: [Fault; 11] = [
+pub const FAULTS: [Fault; 9] = [
     fault("split moved, with reloads", move_split),
     fault("legacy-node restarted", |place| restart(place, Part::LegacyNode)),
     fault("qr-service killed", |place| place.end_and_wait(Part::QrService, Signal::KILL)),
     fault("qr-service hangs for a while", |place| hang(place, Part::QrService)),
     fault("nginx worker killed", kill_worker),
     fault("shadow and Prometheus stopped", without_watchers),
-    fault("nobody reads the logs", hang_log_reader),
-    fault("Prometheus hangs while ramp runs", hang_while_ramp_runs),
     fault("ramp's clock jumps", jump_clock),
     fault("the disk is full while ramp runs", fill_disk),
     Fault {
@@ -61,26 +59,6 @@ fn hang(place: &Place, part: Part) -> anyhow::Result<()> {
     place.stack.signal_part(part, Signal::STOP)?;
     std::thread::sleep(place.plan.stopped);
     place.stack.signal_part(part, Signal::CONT)
-}
-
-/// supervisord reads what the parts write. The pipes are full after some seconds.
-fn hang_log_reader(place: &Place) -> anyhow::Result<()> {
-    let reader = place.stack.pid().context("supervisord does not run")?;
-    kill_process(reader, Signal::STOP).context("supervisord")?;
-    std::thread::sleep(2 * place.plan.stopped);
-    kill_process(reader, Signal::CONT).context("supervisord")
-}
-
-/// A step passes by what Prometheus says now, so without it the run stays where it is.
-fn hang_while_ramp_runs(place: &Place) -> anyhow::Result<()> {
-    let run = ramp_at_first_step(place)?;
-    place.stack.signal_part(Part::Prometheus, Signal::STOP)?;
-    std::thread::sleep(place.plan.hold + Duration::from_secs(5));
-    let split = place.split()?;
-    place.stack.signal_part(Part::Prometheus, Signal::CONT)?;
-    ensure!(split.share_percent == Share::percent(25)?, "ramp moved to {}", split.share_percent);
-    go_back(place, run)?;
-    place.stack.set_split(ROUTE, place.plan.share)
 }
 
 /// Goes back from a run.

@@ -6,7 +6,7 @@
 mod faults;
 mod place;
 mod slow;
-pub mod soak;
+pub(crate) mod soak;
 mod storms;
 
 use std::path::PathBuf;
@@ -14,9 +14,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 pub use faults::{FAULTS, Fault};
-pub use place::{OWN_MOUNTS, Place};
+pub use place::OWN_MOUNTS;
+use place::Place;
 use ramp::Share;
 use serde::Serialize;
+pub use soak::soak;
+use stack::http;
 pub use storms::{STORMS, Storm};
 
 use crate::check::is_picture_of;
@@ -30,29 +33,52 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// How long, how often and how hard faults are played.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Requests per second beside the faults.
-    pub rate: f64,
+    rate: f64,
     /// The new side's share before and after each fault.
-    pub share: Share,
-    /// The share of the requests that nginx mirrors to the shadow.
-    pub mirror: Share,
+    share: Share,
+    mirror: Share,
     /// Changes of the split, each with a reload.
-    pub splits: usize,
-    /// How often a part is restarted.
-    pub restarts: usize,
+    splits: usize,
+    restarts: usize,
     /// How long a part is stopped.
-    pub stopped: Duration,
-    /// Whether the steps of ramps are too short for the standard proofs.
-    pub has_short_steps: bool,
-    /// How long each step of a ramp is held.
-    pub hold: Duration,
-    /// How long the fault of a storm lasts; at least 8 s, since nginx notices a side that hangs after 3 s.
-    pub storm: Duration,
-    /// What a storm's limits of latency are multiplied by: 1 to measure, more for a machine that does other work at the
-    /// same time.
-    pub slack: f64,
-    /// Folder of the programs: qr-service, its example with faults, shadow, edge, ramp and the relay's.
-    pub programs: PathBuf,
+    stopped: Duration,
+    /// The steps of ramps are too short for the standard proofs.
+    has_short_steps: bool,
+    hold: Duration,
+    /// How long the fault of a storm lasts; nginx notices a side that hangs after 3 s.
+    storm: Duration,
+    slack: f64,
+    programs: PathBuf,
+}
+
+impl Plan {
+    /// A plan with `rate` requests per second beside the faults. What limits of latency in storms are multiplied by is
+    /// `slack`: 1 to measure, more for a machine that does other work at the same time. The programs are those beside
+    /// this one.
+    ///
+    /// # Errors
+    /// If this program has no folder.
+    pub fn new(rate: f64, slack: f64, is_quick: bool, is_soak: bool) -> anyhow::Result<Self> {
+        let here = std::env::current_exe()?;
+        // A soak plays each fault many times.
+        let quick = is_quick || is_soak;
+        let seconds = |full, short| Duration::from_secs(if quick { short } else { full });
+        Ok(Plan {
+            rate,
+            // The old side has a share in a soak too, but does not set its pace.
+            share: if is_soak { "99.8".parse()? } else { Share::percent(50)? },
+            // With little traffic, mirror more, or ramp waits for comparisons.
+            mirror: Share::percent(if is_soak { 10 } else { 50 })?,
+            splits: if quick { 6 } else { 30 },
+            restarts: if quick { 1 } else { 3 },
+            stopped: seconds(10, 3),
+            has_short_steps: quick,
+            hold: seconds(30, 8),
+            storm: seconds(15, 8),
+            slack,
+            programs: here.parent().context("no folder of this program")?.to_owned(),
+        })
+    }
 }
 
 /// What clients saw of a fault.
@@ -110,18 +136,25 @@ impl Report {
 /// What clients should not have seen is no error but a complaint.
 pub fn play(faults: &[&Fault], plan: &Plan, mut told: impl FnMut(Report)) -> anyhow::Result<()> {
     let place = Place::start(plan)?;
-    let target = |number| format!("/qrcode?text={}", text_of(number));
-    let requests = start(Flow {
-        connections: CONNECTIONS,
-        keeps_bodies: true,
-        ..Flow::new(place.stack.settings().addresses.proxy, plan.rate, target)
-    })?;
+    let requests = clients(&place, plan.rate, CONNECTIONS, 1)?;
     std::thread::sleep(SETTLE);
     requests.take_until(Instant::now())?; // the first requests open connections
     for fault in faults {
         told(play_one(fault, &place, &requests).context(fault.name)?);
     }
     Ok(())
+}
+
+/// Clients that ask for pictures; one of `keeps_every` is kept, and decoded later.
+fn clients(
+    place: &Place,
+    rate: f64,
+    connections: usize,
+    keeps_every: u64,
+) -> anyhow::Result<Running> {
+    let target = |number| format!("/qrcode?text={}", text_of(number));
+    let server = place.stack.settings().addresses.proxy;
+    start(Flow { connections, keeps_every, ..Flow::new(server, rate, target) })
 }
 
 fn text_of(number: u64) -> String {
@@ -132,7 +165,8 @@ fn play_one(fault: &Fault, place: &Place, requests: &Running) -> anyhow::Result<
     play_and_check(fault, place)?;
     std::thread::sleep(SETTLE);
     let requests = requests.take_until(Instant::now())?;
-    Ok(sum_up(Report::new(fault.name, &place.plan), fault, &requests))
+    let report = Report::new(fault.name, &place.plan);
+    Ok(sum_up(report, fault, &requests, &place.stack.url()))
 }
 
 /// Plays a fault. On return both sides serve, and the split is as before.
@@ -145,18 +179,27 @@ fn play_and_check(fault: &Fault, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sum_up(mut report: Report, fault: &Fault, requests: &[Sample]) -> Report {
+fn sum_up(mut report: Report, fault: &Fault, requests: &[Sample], url: &str) -> Report {
     let count = |is: &dyn Fn(&Sample) -> bool| requests.iter().filter(|it| is(it)).count();
-    let is_wrong =
-        |it: &Sample| it.status == 200 && is_picture_of(&it.body, &text_of(it.number)).is_err();
     report.some("requests", requests.len());
     report.none("without an answer", count(&|it| it.status == 0));
-    report.none("neither 200 nor without an answer", count(&|it| ![0, 200].contains(&it.status)));
-    let wrong = count(&is_wrong);
-    if fault.draws_wrong {
-        report.figure("wrong pictures", wrong as f64);
-    } else {
-        report.none("wrong pictures", wrong);
+    // A client that is told to come again does.
+    let is_told = |it: &Sample| [429, 503].contains(&it.status) && !it.retry_after.is_empty();
+    report.none("not 200", count(&|it| ![0, 200].contains(&it.status) && !is_told(it)));
+    report.figure("told to come again", count(&is_told) as f64);
+    let client = http::client(Duration::from_secs(20));
+    let comes_again = |it: &Sample| {
+        let url = format!("{url}/qrcode?text={}", text_of(it.number));
+        http::get(&client, &url, &[]).is_ok_and(|answer| answer.status == 200)
+    };
+    report.none("not 200 then", count(&|it| is_told(it) && !comes_again(it)));
+    let is_kept = |it: &Sample| it.status == 200 && !it.body.is_empty();
+    report.figure("decoded", count(&is_kept) as f64);
+    let is_wrong =
+        |it: &Sample| is_kept(it) && is_picture_of(&it.body, &text_of(it.number)).is_err();
+    match count(&is_wrong) {
+        wrong if fault.draws_wrong => report.figure("wrong pictures", wrong as f64),
+        wrong => report.none("wrong pictures", wrong),
     }
     report.figure("asked again", count(&|it| it.asked_again) as f64);
     report.figure("slowest, ms", 1e3 * quantile(requests, 1.0).as_secs_f64());

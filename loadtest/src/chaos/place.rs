@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -26,13 +26,18 @@ const COUNTS_AS_STARTED: Duration = Duration::from_millis(1500);
 pub struct Place {
     pub(super) stack: Stack,
     pub(super) plan: Plan,
-    release: Release,
+    /// What supervisord starts as qr-service, and links to the other programs, which the stack looks for beside it.
+    release: TempDir,
     pub(super) disk: Option<SmallDisk>,
 }
 
 impl Place {
     pub(super) fn start(plan: &Plan) -> anyhow::Result<Self> {
-        let release = Release::new(&plan.programs)?;
+        let release = tempfile::tempdir()?;
+        for name in ["edge", "ramp", "relay-service", "relay-home", "shadow"] {
+            std::os::unix::fs::symlink(plan.programs.join(name), release.path().join(name))?;
+        }
+        install(release.path(), &plan.programs, false)?;
         let disk = SmallDisk::mount()?;
         let options = Options {
             folder: disk.as_ref().map(|disk| disk.folder.path().to_owned()),
@@ -40,7 +45,7 @@ impl Place {
             mirror: plan.mirror,
             ..Options::default()
         };
-        let stack = Stack::start(&release.program(), &options)?;
+        let stack = Stack::start(&release.path().join("qr-service"), &options)?;
         Ok(Place { stack, plan: plan.clone(), release, disk })
     }
 
@@ -101,7 +106,7 @@ impl Place {
 
     /// Deploys qr-service, with or without faults.
     pub(super) fn deploy(&self, with_faults: bool) -> anyhow::Result<()> {
-        self.release.install(with_faults)?;
+        install(self.release.path(), &self.plan.programs, with_faults)?;
         self.end_and_wait(Part::QrService, Signal::TERM)
     }
 
@@ -169,36 +174,13 @@ impl Drop for SmallDisk {
     }
 }
 
-/// The program that supervisord starts as qr-service: a script that starts the real one or, after a
-/// bad release, the one with faults.
-struct Release {
-    folder: TempDir,
-    programs: PathBuf,
-}
-
-impl Release {
-    fn new(programs: &Path) -> anyhow::Result<Self> {
-        let release = Release { folder: tempfile::tempdir()?, programs: programs.to_owned() };
-        release.install(false)?;
-        // The stack looks for these beside qr-service.
-        for name in ["edge", "ramp", "relay-service", "relay-home", "shadow"] {
-            std::os::unix::fs::symlink(programs.join(name), release.folder.path().join(name))?;
-        }
-        Ok(release)
-    }
-
-    fn program(&self) -> PathBuf {
-        self.folder.path().join("qr-service")
-    }
-
-    /// Installs a script that starts the right program or the one with faults.
-    fn install(&self, with_faults: bool) -> anyhow::Result<()> {
-        let name = if with_faults { "examples/wrong_pictures" } else { "qr-service" };
-        let program = self.programs.join(name);
-        ensure!(program.is_file(), "{} is not built (make chaos builds it)", program.display());
-        let new = self.folder.path().join("new");
-        fs::write(&new, format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display()))?;
-        fs::set_permissions(&new, Permissions::from_mode(0o755))?;
-        fs::rename(new, self.folder.path().join("qr-service")).context("cannot install a release")
-    }
+/// Installs a script that starts qr-service or, as a bad release, the one with faults.
+fn install(folder: &Path, programs: &Path, with_faults: bool) -> anyhow::Result<()> {
+    let name = if with_faults { "examples/wrong_pictures" } else { "qr-service" };
+    let program = programs.join(name);
+    ensure!(program.is_file(), "{} is not built (make chaos builds it)", program.display());
+    let new = folder.join("new");
+    fs::write(&new, format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display()))?;
+    fs::set_permissions(&new, Permissions::from_mode(0o755))?;
+    fs::rename(new, folder.join("qr-service")).context("cannot install a release")
 }

@@ -33,9 +33,8 @@ impl Storm {
 }
 
 /// All storms, in the order in which they are played.
-pub const STORMS: [Storm; 4] = [
-    Storm { name: "old side hangs", play: old_side_hangs },
-    Storm { name: "app hangs: pages", play: app_hangs },
+pub const STORMS: [Storm; 3] = [
+    Storm { name: "app hangs: the old side and its pages", play: app_hangs },
     Storm { name: "new side gone in a storm", play: new_side_gone },
     Storm { name: "slow clients", play: slow_clients },
 ];
@@ -53,30 +52,40 @@ const RECOVERED: Duration = Duration::from_secs(10);
 /// After that, to see that it is.
 const AFTER: Duration = Duration::from_secs(3);
 
-/// The legacy app's workers are stopped, so its kernel accepts connections and nobody answers. The
-/// client's answer has to come from the new side as fast as if the app were dead.
-fn old_side_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
+/// The legacy app's workers are stopped, so its kernel accepts connections and nobody answers. Pictures have to come from
+/// the new side as fast as if the app were dead. Pages, which nobody else can answer, have to fail at once, but for a few.
+fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     const TEXTS: u64 = 1000;
     let stack = start(plan, Share::percent(50)?, 2)?;
     let of_old = texts_of_old(&stack, TEXTS)?;
-    let lasts = WARM_UP + plan.storm + RECOVERED + AFTER;
-    let running = send(&stack, 200.0, lasts, |number| path_of_text(number % TEXTS))?;
-    let [stopped, ended] = hang_app(&stack, plan.storm)?;
-    let samples = running.finish()?;
+    let page_timeout = Duration::from_secs(10);
+    // The first failures come when the first pages are given up.
+    let fault = page_timeout + plan.storm;
+    let lasts = WARM_UP + fault + RECOVERED + AFTER;
+    let pictures = send(&stack, 200.0, lasts, |number| path_of_text(number % TEXTS))?;
+    let pages = send(&stack, 20.0, lasts, page)?;
+    let [stopped, ended] = hang_app(&stack, fault)?;
+    let (pictures, pages) = (pictures.finish()?, pages.finish()?);
 
-    report.some("requests", samples.len());
-    report.none("not 200", neither(&samples, [200, 200]));
-    report.below("slowest", quantile(&samples, 1.0), Duration::from_secs(4));
-    let of_old: Vec<&Sample> =
-        samples.iter().filter(|sample| of_old[(sample.number % TEXTS) as usize]).collect();
-    let late = of_old.iter().filter(|sample| sample.due > stopped + NOTICED && sample.due < ended);
-    let late: Vec<&Sample> = late.copied().collect();
-    report.some("requests of the old side's share after 5 s", late.len());
-    let median = quantile(late.iter().copied(), 0.5);
-    report.below("median of the old side's share after 5 s", median, Duration::from_millis(50));
-    let back = of_old.iter().filter(|sample| sample.due > ended + RECOVERED);
-    let back = back.filter(|sample| sample.served_by == "legacy-node").count();
-    report.figure("served by the old side again, under load", back as f64);
+    report.some("pictures", pictures.len());
+    report.none("pictures: not 200", neither(&pictures, [200, 200]));
+    report.below("slowest picture", quantile(&pictures, 1.0), Duration::from_secs(4));
+    let late = |sample: &&Sample| sample.due > stopped + NOTICED && sample.due < ended;
+    let is_of_old = |sample: &&Sample| of_old[(sample.number % TEXTS) as usize];
+    let of_old: Vec<&Sample> = pictures.iter().filter(late).filter(is_of_old).collect();
+    report.some("pictures of the old side's share after 5 s", of_old.len());
+    report.below("their median", quantile(of_old, 0.5), Duration::from_millis(50));
+
+    report.below("slowest page", quantile(&pages, 1.0), page_timeout + Duration::from_secs(2));
+    let given_up = stopped + page_timeout + Duration::from_secs(1);
+    let late = || pages.iter().filter(|sample| sample.due > given_up && sample.due < ended);
+    report.some("pages after the first were given up", late().count());
+    report.below("the median of these", quantile(late(), 0.5), Duration::from_millis(100));
+    // nginx tries the app again now and then; who asked then is answered when the app is back.
+    let meanwhile = late().filter(|sample| sample.due + sample.took < ended);
+    report.none("pages: neither 502 nor 504", neither(meanwhile, [502, 504]));
+    let back = pages.iter().filter(|sample| sample.due > ended + RECOVERED);
+    report.none("pages: not 200 after it is back", neither(back, [200, 200]));
     // Two workers just bear their half of the load, and may not catch up while it lasts: nginx is right to
     // leave them alone then. At a client's pace they have to be back.
     let deadline = Instant::now() + RECOVERED;
@@ -85,30 +94,6 @@ fn old_side_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
         alone = texts_of_old(&stack, TEXTS / 10)?.into_iter().filter(|is_old| *is_old).count();
     }
     report.some("served by the old side again", alone);
-    Ok(report)
-}
-
-/// As above, with an eye on pages, which nobody else can answer: all but a few fail at once.
-fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
-    let stack = start(plan, Share::ALL, 2)?;
-    let page_timeout = Duration::from_secs(10);
-    // The first failures come when the first pages are given up.
-    let fault = page_timeout + plan.storm;
-    let lasts = WARM_UP + fault + RECOVERED + AFTER;
-    let running = send(&stack, 20.0, lasts, page)?;
-    let [stopped, ended] = hang_app(&stack, fault)?;
-    let samples = running.finish()?;
-
-    report.below("slowest page", quantile(&samples, 1.0), page_timeout + Duration::from_secs(2));
-    let given_up = stopped + page_timeout + Duration::from_secs(1);
-    let late = || samples.iter().filter(|sample| sample.due > given_up && sample.due < ended);
-    report.some("pages after the first were given up", late().count());
-    report.below("their median", quantile(late(), 0.5), Duration::from_millis(100));
-    // nginx tries the app again now and then; who asked then is answered when the app is back.
-    let meanwhile = late().filter(|sample| sample.due + sample.took < ended);
-    report.none("neither 502 nor 504", neither(meanwhile, [502, 504]));
-    let back = samples.iter().filter(|sample| sample.due > ended + RECOVERED);
-    report.none("not 200 after it is back", neither(back, [200, 200]));
     Ok(report)
 }
 

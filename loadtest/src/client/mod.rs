@@ -36,8 +36,8 @@ pub struct Flow {
     pub connections: usize,
     /// When a client gives up, from the time at which its request was sent.
     pub patience: Duration,
-    /// Whether samples have the targets and the bodies.
-    pub keeps_bodies: bool,
+    /// The samples of one of so many requests have the body.
+    pub keeps_every: u64,
     /// The path and query of the request with this number.
     pub target: Box<dyn Fn(u64) -> String + Send>,
 }
@@ -56,7 +56,7 @@ impl Flow {
             most: u64::MAX,
             connections: usize::MAX,
             patience: Duration::from_secs(30),
-            keeps_bodies: false,
+            keeps_every: u64::MAX,
             target: Box::new(target),
         }
     }
@@ -192,7 +192,8 @@ impl Clients {
         let Some(request) = connection.request.take() else { return };
         let answer = error.map_or_else(|| connection.response(), Err);
         let keeps = answer.as_ref().is_ok_and(|response| response.keeps_alive);
-        self.done.push(Sample::new(request, &answer, self.flow.keeps_bodies));
+        let keeps_body = (request.number + 1).is_multiple_of(self.flow.keeps_every);
+        self.done.push(Sample::new(&request, &answer, keeps_body));
         if !keeps {
             connection.close();
         }

@@ -28,9 +28,7 @@ pub struct Sample {
     pub served_by: String,
     /// `Retry-After`.
     pub retry_after: String,
-    /// Its path and query, if the flow keeps bodies.
-    pub target: String,
-    /// The body, if the flow keeps bodies.
+    /// The body, if the flow keeps that of this request.
     pub body: Vec<u8>,
     /// Why there is no answer.
     pub error: String,
@@ -38,7 +36,7 @@ pub struct Sample {
 
 impl Sample {
     pub(super) fn new(
-        request: Request,
+        request: &Request,
         answer: &Result<Response<'_>, String>,
         keeps: bool,
     ) -> Self {
@@ -52,7 +50,6 @@ impl Sample {
             status: answered.map_or(0, |response| response.status),
             served_by: header("x-served-by"),
             retry_after: header("retry-after"),
-            target: if keeps { request.target } else { String::new() },
             body: answered.filter(|_| keeps).map_or(Vec::new(), |it| it.body.to_vec()),
             error: answer.as_ref().err().cloned().unwrap_or_default(),
         }

@@ -16,22 +16,9 @@ const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 /// A client that hears nothing for so long gives up.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How a body is framed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// By Content-Length.
-    Length,
-    /// In chunks.
-    Chunked,
-}
-
-impl Framing {
-    fn header(self, bytes: u64) -> String {
-        match self {
-            Framing::Length => format!("content-length: {bytes}"),
-            Framing::Chunked => "transfer-encoding: chunked".to_owned(),
-        }
-    }
+/// How a body is framed: in chunks, or by its length.
+fn framing(chunked: bool, bytes: u64) -> String {
+    if chunked { "transfer-encoding: chunked".into() } else { format!("content-length: {bytes}") }
 }
 
 fn open(addr: SocketAddr) -> anyhow::Result<TcpStream> {
@@ -52,7 +39,7 @@ fn head(key: &str, n: usize, framing: &str) -> String {
 }
 
 /// Reads to the end of a message with so many bytes of body; returns the bytes after its head.
-fn read_to_end(stream: &mut TcpStream, bytes: u64, framing: Framing) -> anyhow::Result<u64> {
+fn read_to_end(stream: &mut TcpStream, bytes: u64, chunked: bool) -> anyhow::Result<u64> {
     let mut buffer = vec![0; 1 << 20];
     let (mut got, mut head, mut last) = (0_u64, None, Vec::new());
     loop {
@@ -68,11 +55,7 @@ fn read_to_end(stream: &mut TcpStream, bytes: u64, framing: Framing) -> anyhow::
         last.extend_from_slice(&piece[count.saturating_sub(LAST_CHUNK.len())..]);
         last.drain(..last.len().saturating_sub(LAST_CHUNK.len()));
         let body = got - head.unwrap_or_default();
-        let is_whole = match framing {
-            Framing::Length => body == bytes,
-            Framing::Chunked => body >= bytes && last == LAST_CHUNK,
-        };
-        if is_whole {
+        if body >= bytes && (!chunked || last == LAST_CHUNK) {
             return Ok(body);
         }
     }
@@ -92,7 +75,7 @@ pub(super) fn stream(
     row: &Row,
     key: &str,
     n: usize,
-    framing: Framing,
+    chunked: bool,
     bytes: u64,
 ) -> anyhow::Result<Duration> {
     let mut receivers = Vec::new();
@@ -100,7 +83,7 @@ pub(super) fn stream(
         for _ in 0..n {
             let mut stream = open(server.addr)?;
             ask(&mut stream, key, n)?;
-            receivers.push(thread::spawn(move || read_to_end(&mut stream, bytes, framing)));
+            receivers.push(thread::spawn(move || read_to_end(&mut stream, bytes, chunked)));
         }
         // Until they wait.
         thread::sleep(Duration::from_millis(50));
@@ -109,7 +92,7 @@ pub(super) fn stream(
         receivers.push(thread::spawn(move || {
             let (mut stream, _) = arrivals.accept()?;
             stream.set_read_timeout(Some(TIMEOUT))?;
-            let got = read_to_end(&mut stream, bytes, framing)?;
+            let got = read_to_end(&mut stream, bytes, chunked)?;
             stream
                 .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")?;
             Ok(got)
@@ -117,8 +100,8 @@ pub(super) fn stream(
     }
     let mut sender = open(server.addr)?;
     let start = Instant::now();
-    sender.write_all(head(key, n, &framing.header(bytes)).as_bytes())?;
-    send(&mut sender, bytes, framing)?;
+    sender.write_all(head(key, n, &framing(chunked, bytes)).as_bytes())?;
+    send(&mut sender, bytes, chunked)?;
     for receiver in receivers {
         joined(receiver).context("a receiver")?;
     }
@@ -127,8 +110,7 @@ pub(super) fn stream(
     Ok(took)
 }
 
-fn send(sender: &mut TcpStream, bytes: u64, framing: Framing) -> anyhow::Result<()> {
-    let chunked = framing == Framing::Chunked;
+fn send(sender: &mut TcpStream, bytes: u64, chunked: bool) -> anyhow::Result<()> {
     let whole = if chunked { chunk(PIECE) } else { vec![0; PIECE] };
     let mut rest = bytes;
     while rest > 0 {

@@ -8,20 +8,20 @@ use crate::ladder::{Figures, Plan};
 use crate::rows::Row;
 use crate::sampling::{Sampler, cpu_seconds};
 use crate::server::Server;
-use clients::{Framing, latencies, stream};
+use clients::{latencies, stream};
 
 /// Bytes of the transfer that shows how many a row moves in a second.
 const TRIAL_BYTES: u64 = 128 << 20;
 /// Pairs that are timed in a round.
 const TIMED_PAIRS: usize = 100;
 
-/// A kind of transfer: the names of its figures, the receivers, and how the body is framed. Figures are bytes that
+/// A kind of transfer: the names of its figures, the receivers, whether the body is chunked. Figures are bytes that
 /// receivers got per second of the relay's processor time, and per second.
-const KINDS: [([&str; 2], usize, Framing); 4] = [
-    (["length1_cpu", "length1"], 1, Framing::Length),
-    (["chunked1_cpu", "chunked1"], 1, Framing::Chunked),
-    (["length3_cpu", "length3"], 3, Framing::Length),
-    (["chunked3_cpu", "chunked3"], 3, Framing::Chunked),
+const KINDS: [([&str; 2], usize, bool); 4] = [
+    (["length1_cpu", "length1"], 1, false),
+    (["chunked1_cpu", "chunked1"], 1, true),
+    (["length3_cpu", "length3"], 3, false),
+    (["chunked3_cpu", "chunked3"], 3, true),
 ];
 /// Measures a row once.
 ///
@@ -31,10 +31,10 @@ pub fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let mut figures = Figures::new();
     let server = Server::start(row, &plan.server_cores)?;
     let sampler = Sampler::start(server.roots()?);
-    for (names, n, framing) in KINDS {
+    for (names, n, chunked) in KINDS {
         if n == 1 || row.is_relay() {
             let seconds = plan.closed_seconds as f64;
-            let moved = transfer(&server, row, names[1], n, framing, seconds).context(names[1])?;
+            let moved = transfer(&server, row, names[1], n, chunked, seconds).context(names[1])?;
             figures.extend(names.into_iter().zip(moved));
         }
     }
@@ -64,10 +64,10 @@ fn transfer(
     row: &Row,
     key: &str,
     n: usize,
-    framing: Framing,
+    chunked: bool,
     seconds: f64,
 ) -> anyhow::Result<[f64; 2]> {
-    let send = |key: &str, bytes| stream(server, row, key, n, framing, bytes);
+    let send = |key: &str, bytes| stream(server, row, key, n, chunked, bytes);
     let trial = send(&format!("trial-{key}"), TRIAL_BYTES)?;
     let bytes = (TRIAL_BYTES as f64 * seconds / trial.as_secs_f64()) as u64;
     let roots = server.roots()?;

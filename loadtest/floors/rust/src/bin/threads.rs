@@ -5,36 +5,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anyhow::bail;
 use floors_rust::{answer, arguments, http, on_each_core};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-/// Requests at work at once; a further one waits.
-const LIMIT: usize = 64;
-
 struct Shared {
+    /// Requests at work at once; a further one waits.
     limit: Semaphore,
     answered: AtomicU64,
-    /// Requests in the last second.
+    /// Those of the last second.
     rate: AtomicU64,
 }
 
 fn main() -> anyhow::Result<()> {
     let (addr, cores, more) = arguments()?;
-    let shared = match more.first().map(String::as_str) {
-        Some("apart") => None,
-        Some("shared") => {
-            let (answered, rate) = (AtomicU64::new(0), AtomicU64::new(0));
-            let shared = Arc::new(Shared { limit: Semaphore::new(LIMIT), answered, rate });
-            let counted = Arc::clone(&shared);
-            std::thread::spawn(move || count_each_second(&counted));
-            Some(shared)
-        }
-        other => bail!("{other:?}: must be apart or shared"),
-    };
+    let (limit, answered, rate) = (Semaphore::new(64), AtomicU64::new(0), AtomicU64::new(0));
+    let shared = Arc::new(Shared { limit, answered, rate });
+    let shared = (more == ["shared"]).then_some(shared);
+    if let Some(shared) = shared.clone() {
+        std::thread::spawn(move || count_each_second(&shared));
+    }
     on_each_core(addr, cores, move |listener| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(serve(listener, shared.clone()))
@@ -43,19 +35,13 @@ fn main() -> anyhow::Result<()> {
 
 /// The background task.
 fn count_each_second(shared: &Shared) {
-    let mut before = 0;
     loop {
         std::thread::sleep(Duration::from_secs(1));
-        let answered = shared.answered.load(Ordering::Relaxed);
-        shared.rate.store(answered - before, Ordering::Relaxed);
-        before = answered;
+        shared.rate.store(shared.answered.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
-async fn serve(
-    listener: std::net::TcpListener,
-    shared: Option<Arc<Shared>>,
-) -> anyhow::Result<()> {
+async fn serve(listener: std::net::TcpListener, shared: Option<Arc<Shared>>) -> anyhow::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (stream, _) = listener.accept().await?;
