@@ -21,7 +21,7 @@ use crate::texts::QRCODE;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug)]
-pub enum Counted {
+pub(crate) enum Counted {
     /// nginx with `proxy_pass` to a group with kept connections, and nothing else.
     Barest,
     /// nginx with its files on `make up`, after these edits.
@@ -32,7 +32,7 @@ pub enum Counted {
 
 /// A change to a copy of nginx' files. Lines are compared without the spaces around them.
 #[derive(Clone, Copy, Debug)]
-pub enum Edit {
+pub(crate) enum Edit {
     /// In this file, drops the lines that begin so, and with a block all to its `}`.
     Drop(&'static str, &'static str),
     /// Adds a line to this file.
@@ -58,7 +58,7 @@ const LOG: &[Edit] = &[Drop("nginx.conf", "access_log /dev/stdout")];
 const EDGE_LOG: &[Edit] = &[Drop("nginx.conf", "access_log edge/access.log")];
 
 /// The rows; parts in the order of a request.
-pub static COUNTED: [Row; 12] = [
+pub(crate) static COUNTED: [Row; 12] = [
     row("barest", Counted::Barest, "nginx with the least that proxies over kept connections"),
     row("ours", Counted::Ours(&[]), "nginx as on `make up`"),
     row(
@@ -95,7 +95,7 @@ const FEWER: u64 = 160;
 ///
 /// # Errors
 /// If valgrind is missing, a program does not start, or an answer is not 200.
-pub fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
+pub(crate) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let Way::Counted(counted) = row.way else { bail!("{} is no row of this group", row.name) };
     let difference = |count: &dyn Fn(u64) -> anyhow::Result<u64>| {
         anyhow::Ok(count(FEWER + plan.counted)?.saturating_sub(count(FEWER)?))

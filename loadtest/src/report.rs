@@ -106,54 +106,34 @@ impl Group {
     }
 }
 
-/// Median and quartiles over the rounds.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Spread {
-    /// First quartile.
-    pub low: f64,
-    /// Median.
-    pub median: f64,
-    /// Third quartile.
-    pub high: f64,
-}
-
-/// A row.
+/// A row: its figures by their names, as quartiles over the rounds. What a row has not is missing; units are in the
+/// names, or seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RowReport {
-    /// The name in `rows.rs`.
-    pub name: String,
-    /// A line that describes it.
-    pub about: String,
-    /// The figures by their names; what a row has not is missing. Units are in the names, or seconds.
-    pub figures: BTreeMap<String, Spread>,
+    pub(crate) name: String,
+    about: String,
+    figures: BTreeMap<String, [f64; 3]>,
 }
 
 impl RowReport {
     /// The median of a figure; NaN if the row has none.
-    pub fn median(&self, figure: &str) -> f64 {
-        self.figures.get(figure).map_or(f64::NAN, |spread| spread.median)
+    pub(crate) fn median(&self, figure: &str) -> f64 {
+        self.figures.get(figure).map_or(f64::NAN, |quartiles| quartiles[1])
     }
 }
 
 /// The report of a group: `target/ladder/GROUP.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// The group.
-    pub group: Group,
-    /// The day of the run.
-    pub date: String,
-    /// Number and model of the processors, and the kernel.
-    pub machine: String,
-    /// Versions of the tools.
-    pub versions: Vec<String>,
-    /// How it was measured.
-    pub method: String,
-    /// How often each row ran.
-    pub rounds: usize,
-    /// The rows, in the order of the table.
-    pub rows: Vec<RowReport>,
+    group: Group,
+    date: String,
+    machine: String,
+    versions: Vec<String>,
+    method: String,
+    rounds: usize,
+    pub(crate) rows: Vec<RowReport>,
     /// Rows that could not be started, and why.
-    pub left_out: Vec<String>,
+    left_out: Vec<String>,
 }
 
 impl Report {
@@ -231,14 +211,10 @@ fn row_report(row: &Row, rounds: &[Figures]) -> RowReport {
     for (name, value) in rounds.iter().flatten() {
         values.entry((*name).to_owned()).or_default().push(*value);
     }
-    let spread = |values: Vec<f64>| {
-        let [low, median, high] = quartiles(values);
-        Spread { low, median, high }
-    };
     RowReport {
         name: row.name.to_owned(),
         about: row.about.to_owned(),
-        figures: values.into_iter().map(|(name, values)| (name, spread(values))).collect(),
+        figures: values.into_iter().map(|(name, values)| (name, quartiles(values))).collect(),
     }
 }
 
@@ -258,8 +234,8 @@ fn cell(row: &RowReport, column: &Column) -> String {
             cell += " ²";
         }
     }
-    let spread = row.figures.get(first).filter(|_| first == "requests_per_second");
-    if spread.is_some_and(|it| it.high - it.low > WIDE * it.median) {
+    let [low, median, high] = row.figures[first];
+    if first == "requests_per_second" && high - low > WIDE * median {
         cell += " ³";
     }
     cell

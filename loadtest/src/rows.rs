@@ -24,50 +24,34 @@ pub enum Group {
 
 /// How a row is served.
 #[derive(Clone, Copy, Debug)]
-pub enum Way {
-    /// An example of qr-service that answers the same 420 bytes: `static_answer`, or `floor` with service-kit.
+pub(crate) enum Way {
+    /// An example of qr-service with arguments after the address and the number of cores.
     Example(&'static str, &'static [&'static str]),
-    /// legacy-node with one of its generators.
-    LegacyNode {
-        /// `QR_IMPL`.
-        generator: &'static str,
-        /// `WORKERS`.
-        workers: usize,
-    },
-    /// A build of qr-service, with this `QR_ENGINE`.
+    /// legacy-node with `QR_IMPL` and `WORKERS`.
+    LegacyNode(&'static str, usize),
+    /// A build of qr-service with `QR_ENGINE`.
     Service(&'static str, &'static str),
-    /// `peers/quickchart.cjs`.
     QuickChart,
-    /// A whole stack: nginx, qr-service for `/qrcode`, legacy-node for the rest.
-    Stack {
-        /// Of the requests without failure, those that nginx logs.
-        log_share: Share,
-    },
-    /// A program of `floors/rust` or `floors/go`, with more arguments than the address and the number of cores.
+    /// A whole stack, whose nginx logs this share of the requests without failure.
+    Stack(Share),
+    /// A program of `floors/rust` or `floors/go`, with arguments as above.
     Built(&'static str, &'static [&'static str]),
-    /// `floors/node.mjs`.
     Node,
     /// nginx or HAProxy with a configuration of `floors/`.
     Configured(&'static str, &'static str),
     /// No server: the sender's socket is the receiver's.
     Socket,
-    /// Through legacy-node's relay.
     LegacyRelay,
-    /// Through npm `piping-server`.
     PipingServer,
-    /// Through relay-service.
-    Relay {
-        /// `RELAY_SPLICE`.
-        splice: bool,
-    },
+    /// relay-service with `RELAY_SPLICE`.
+    Relay(&'static str),
     /// Instructions a request.
     Counted(Counted),
 }
 
 /// What a server has to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answers {
-    /// Pictures of the texts.
+pub(crate) enum Answers {
     Pictures,
     /// The same 420 bytes as all other such rows.
     Same,
@@ -80,16 +64,13 @@ pub enum Answers {
 pub struct Row {
     /// Its name in tables and files.
     pub name: &'static str,
-    /// A line that describes it.
-    pub about: &'static str,
-    /// How it is served.
-    pub way: Way,
-    /// What it answers.
-    pub answers: Answers,
+    pub(crate) about: &'static str,
+    pub(crate) way: Way,
+    pub(crate) answers: Answers,
     /// The target of its requests, up to the text.
-    pub target: &'static str,
+    pub(crate) target: &'static str,
     /// The article's requests per second for the same kind of server, relative to Node alone.
-    pub article: Option<f64>,
+    pub(crate) article: Option<f64>,
 }
 
 /// nginx' filter for heads always writes Server and Connection.
@@ -107,7 +88,7 @@ impl Row {
         workers: usize,
         about: &'static str,
     ) -> Self {
-        Row::new(name, Way::LegacyNode { generator, workers }, about)
+        Row::new(name, Way::LegacyNode(generator, workers), about)
     }
 
     const fn floor(name: &'static str, way: Way, about: &'static str) -> Self {
@@ -128,7 +109,7 @@ impl Row {
 
     /// Whether it pairs a sender with receivers that ask for their key.
     pub fn is_relay(&self) -> bool {
-        matches!(self.way, Way::LegacyRelay | Way::PipingServer | Way::Relay { .. })
+        matches!(self.way, Way::LegacyRelay | Way::PipingServer | Way::Relay(_))
     }
 }
 
@@ -178,8 +159,8 @@ impl Group {
 }
 
 const OURS: Way = Way::Service("qr-service", "default");
-const LOUD: Way = Way::Stack { log_share: Share::ALL };
-const QUIET: Way = Way::Stack { log_share: Share::NONE };
+const LOUD: Way = Way::Stack(Share::ALL);
+const QUIET: Way = Way::Stack(Share::NONE);
 
 static QRCODE: [Row; 15] = [
     Row::floor("static", Way::Example("static_answer", &[]), "axum with the same 420 bytes always")
@@ -242,6 +223,6 @@ static RELAYS: [Row; 6] = [
     Row::new("haproxy", Way::Configured("haproxy", "relay-haproxy.cfg"), "a plain proxy, splicing"),
     Row::new("legacy-node", Way::LegacyRelay, "the legacy app's relay"),
     Row::new("piping-server", Way::PipingServer, "npm piping-server"),
-    Row::new("copying", Way::Relay { splice: false }, "relay-service with RELAY_SPLICE=false"),
-    Row::new("splicing", Way::Relay { splice: true }, "relay-service"),
+    Row::new("copying", Way::Relay("false"), "relay-service with RELAY_SPLICE=false"),
+    Row::new("splicing", Way::Relay("true"), "relay-service"),
 ];

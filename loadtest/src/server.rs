@@ -133,7 +133,7 @@ impl Server {
         let to = arrivals.local_addr()?;
         let (addr, held) = match row.way {
             Way::Socket => (to, Held::Nothing),
-            Way::Stack { log_share } => {
+            Way::Stack(log_share) => {
                 let options = Options { log_share, ..Options::default() };
                 let qr_service = built("qr-service")?;
                 let stack = cores.keeping(|| Stack::start(&qr_service, &options))?;
@@ -200,13 +200,13 @@ impl Place<'_> {
                 command.env("QR_ADDR", at).env("QR_ADMIN_ADDR", any_port).env("QR_ENGINE", engine);
                 command.env("QR_WORKER_THREADS", cores);
             }
-            Way::Relay { splice } => {
+            Way::Relay(splice) => {
                 command = Command::new(built("relay-service")?);
                 command.env("RELAY_ADDR", at).env("RELAY_ADMIN_ADDR", any_port);
                 command.env("RELAY_LOG_LEVEL", "warn").env("RELAY_WORKER_THREADS", "1");
-                command.env("RELAY_SPLICE", splice.to_string());
+                command.env("RELAY_SPLICE", splice);
             }
-            Way::LegacyNode { generator, workers } => {
+            Way::LegacyNode(generator, workers) => {
                 command = node("legacy-node/src/server.js");
                 command.env("ADDR", at).env("ADMIN_ADDR", any_port).env("QR_IMPL", generator);
                 command.env("WORKERS", workers.to_string());
@@ -241,7 +241,7 @@ impl Place<'_> {
                 };
                 command.arg(self.configuration(conf)?);
             }
-            Way::Stack { .. } | Way::Socket | Way::Counted(_) => bail!("it is not one process"),
+            Way::Stack(_) | Way::Socket | Way::Counted(_) => bail!("it is not one process"),
         }
         Ok(command)
     }

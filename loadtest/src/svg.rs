@@ -41,59 +41,38 @@ pub fn picture(report: &Report) -> String {
     out + "</svg>\n"
 }
 
-/// A logarithmic scale between the powers of ten around all values.
-struct Scale {
-    low: f64,
-    high: f64,
-}
-
-impl Scale {
-    fn around(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let low = values.clone().fold(f64::INFINITY, f64::min).log10().floor();
-        let high = values.fold(0.0, f64::max).log10().ceil();
-        Scale { low, high: high.max(low + 1.0) }
-    }
-
-    /// The distance of `value` from the left edge of the plot, in px.
-    fn x(&self, value: f64) -> f64 {
-        PLOT * ((value.log10() - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
-    }
-}
-
+/// Bars on a logarithmic scale between the powers of ten around all values.
 fn bars(rows: &[&RowReport], (title, figure, write): Plot) -> String {
-    let scale = Scale::around(rows.iter().map(|row| row.median(figure)));
+    let logs = rows.iter().map(|row| row.median(figure).log10());
+    let low = logs.clone().fold(f64::INFINITY, f64::min).floor();
+    let high = logs.fold(low + 1.0, f64::max).ceil();
+    let x = |value: f64| PLOT * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0);
     let bottom = HEAD + rows.len() as f64 * LINE;
     let mut out = format!("<text class=\"title\" x=\"4\" y=\"20\">{title}</text>");
-    for power in scale.low as i32..=scale.high as i32 {
-        let x = NAMES + scale.x(10_f64.powi(power));
+    for power in low as i32..=high as i32 {
+        let x = NAMES + x(10_f64.powi(power));
         let _ = write!(
             out,
             "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{HEAD}\" y2=\"{bottom}\"/>"
         );
     }
-    let base = rows.iter().find(|row| row.name == "node").map(|row| row.median(figure));
+    let base =
+        rows.iter().find(|row| row.name == "node").map_or(f64::NAN, |row| row.median(figure));
     for (at, row) in rows.iter().enumerate() {
-        let y = HEAD + at as f64 * LINE;
-        let value = row.median(figure);
+        let (top, value) = (HEAD + at as f64 * LINE, row.median(figure));
         // Rates were compared round by round.
-        let times = match figure {
-            "requests_per_second" => Some(row.median("times_baseline")),
-            _ => base.map(|base| value / base),
-        };
-        let relative = times.map_or(String::new(), |times| format!(" ({} ×)", number(times)));
-        let width = scale.x(value).max(1.0);
-        let class = if row.name == "node" { "bar base" } else { "bar" };
+        let is_rate = figure == "requests_per_second";
+        let times = if is_rate { row.median("times_baseline") } else { value / base };
+        let (name, width) = (&row.name, x(value).max(1.0));
+        let class = if name == "node" { "bar base" } else { "bar" };
+        let (bar, text, beside) = (top + 3.0, top + 15.0, NAMES + width + 6.0);
         let _ = write!(
             out,
-            "<text x=\"4\" y=\"{:.1}\">{}</text>\
-             <rect class=\"{class}\" x=\"{NAMES}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"14\" rx=\"2\"/>\
-             <text class=\"faint\" x=\"{:.1}\" y=\"{:.1}\">{}{relative}</text>",
-            y + 15.0,
-            row.name,
-            y + 3.0,
-            NAMES + width + 6.0,
-            y + 15.0,
+            "<text x=\"4\" y=\"{text:.1}\">{name}</text>\
+             <rect class=\"{class}\" x=\"{NAMES}\" y=\"{bar:.1}\" width=\"{width:.1}\" height=\"14\" rx=\"2\"/>\
+             <text class=\"faint\" x=\"{beside:.1}\" y=\"{text:.1}\">{} ({} ×)</text>",
             write(value),
+            number(times),
         );
     }
     out

@@ -61,7 +61,7 @@ fn numbers_and_times_have_three_digits_and_a_unit() {
 
 #[test]
 fn a_table_marks_wide_quartiles_servers_that_were_not_the_limit_and_missed_rates() {
-    let spread = |low, median, high| json!({"low": low, "median": median, "high": high});
+    let spread = |low, median, high| json!([low, median, high]);
     let figures = json!({
         "requests_per_second": spread(94.0, 100.0, 105.0), "busy": spread(0.5, 0.5, 0.5),
         "own_asked": spread(80.0, 80.0, 80.0), "own_rate": spread(60.0, 60.0, 60.0),

@@ -13,25 +13,20 @@ use crate::cores::Cores;
 /// wrk, on cores of its own.
 #[derive(Clone, Debug)]
 pub struct Wrk {
-    /// Its cores; it has a thread for each.
-    pub cores: Cores,
-    /// Concurrent connections.
-    pub connections: usize,
+    /// It has a thread for each.
+    pub(crate) cores: Cores,
+    pub(crate) connections: usize,
 }
 
 /// The JSON line of `wrk.lua`.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub struct Closed {
-    /// Requests answered.
-    pub requests: f64,
-    /// For so long.
-    pub seconds: f64,
-    /// Median latency in microseconds.
-    pub p50_us: f64,
-    /// 99th percentile.
-    pub p99_us: f64,
+pub(crate) struct Closed {
+    pub(crate) requests: f64,
+    pub(crate) seconds: f64,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
     /// Answers other than 200, and requests without an answer.
-    pub errors: u64,
+    errors: u64,
 }
 
 impl Wrk {
@@ -49,7 +44,12 @@ impl Wrk {
     ///
     /// # Errors
     /// If wrk fails, its output cannot be parsed, or a request fails.
-    pub fn load(&self, url: &str, targets: Option<&Path>, seconds: u64) -> anyhow::Result<Closed> {
+    pub(crate) fn load(
+        &self,
+        url: &str,
+        targets: Option<&Path>,
+        seconds: u64,
+    ) -> anyhow::Result<Closed> {
         let mut wrk = Command::new("taskset");
         wrk.args(["-c", &self.cores.list(), "wrk", "--threads", &self.cores.count().to_string()]);
         wrk.arg("--connections").arg(self.connections.to_string());

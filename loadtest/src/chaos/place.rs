@@ -55,27 +55,6 @@ impl Place {
         served().or_else(|_| served())
     }
 
-    /// Undoes what a fault left behind that was not played to its end.
-    ///
-    /// # Errors
-    /// If the stack does not serve as before.
-    pub(super) fn undo(&self) -> anyhow::Result<()> {
-        if let Some(reader) = self.stack.pid() {
-            let _ = kill_process(reader, Signal::CONT);
-        }
-        for part in Part::ALL {
-            // Some have nothing to undo.
-            let _ = self.stack.signal_part(part, Signal::CONT);
-            let _ = self.stack.start_part(part);
-        }
-        for order in [&["abort"][..], &["clear", "--reason", "a fault was not played to its end"]] {
-            self.ramp().args(order).output().context("ramp")?;
-        }
-        self.deploy(false)?;
-        self.stack.set_split(ROUTE, self.plan.share)?;
-        self.wait_until_both_serve()
-    }
-
     /// Ends a part by a signal. supervisord has restarted it, and it is ready, on return.
     pub(super) fn end_and_wait(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
         let before = self.stack.pid_of(part)?;

@@ -33,22 +33,14 @@ pub(crate) type PartsMemory = BTreeMap<&'static str, u64>;
 /// clients saw of each, and after each round the memory of the parts.
 ///
 /// # Errors
-/// If the stack does not start, or a fault cannot be undone. One that cannot be played is a complaint.
+/// If the stack does not start, or a fault cannot be played or undone.
 pub fn soak(requests: u64, plan: &Plan, mut told: impl FnMut(Report)) -> anyhow::Result<()> {
     let place = Place::start(plan)?;
     let running = clients(&place, f64::INFINITY, CLIENTS, DECODED)?;
     let (began, mut made, mut rounds) = (Instant::now(), 0.0, Vec::new());
     while rounds.is_empty() || made < requests as f64 {
         for fault in FAULTS.iter().flat_map(|fault| [fault, &NOTHING]) {
-            let report = match play_one(fault, &place, &running) {
-                Ok(report) => report,
-                Err(why) => {
-                    place.undo().context(fault.name)?;
-                    let mut report = Report::new(fault.name, plan);
-                    report.complaints.push(format!("it was not played: {why:#}"));
-                    report
-                }
-            };
+            let report = play_one(fault, &place, &running).context(fault.name)?;
             made += report.figures.first().map_or(0.0, |(_, requests)| *requests);
             told(report);
         }

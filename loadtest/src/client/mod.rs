@@ -18,8 +18,9 @@ use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
 use connection::{Connection, Event, Request};
-pub use response::Response;
-pub use running::{Load, Running, Sample, measure, quantile, start};
+pub(crate) use response::Response;
+pub use running::{Load, measure};
+pub(crate) use running::{Running, Sample, quantile, start};
 
 /// Requests to one server.
 pub struct Flow {

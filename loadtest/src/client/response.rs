@@ -2,11 +2,10 @@
 
 /// A whole response.
 #[derive(Debug)]
-pub struct Response<'a> {
-    /// The status code.
-    pub status: u16,
+pub(crate) struct Response<'a> {
+    pub(crate) status: u16,
     /// The body; of a chunked one, with its framing.
-    pub body: &'a [u8],
+    pub(crate) body: &'a [u8],
     /// Whether the connection may have another request.
     pub(super) keeps_alive: bool,
     head: &'a str,
@@ -17,7 +16,7 @@ impl<'a> Response<'a> {
     ///
     /// # Errors
     /// If the bytes are none.
-    pub fn read(bytes: &'a [u8], ended: bool) -> Result<Option<Self>, String> {
+    pub(crate) fn read(bytes: &'a [u8], ended: bool) -> Result<Option<Self>, String> {
         let Some(head_ends) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
             return Ok(None);
         };
@@ -50,7 +49,7 @@ impl<'a> Response<'a> {
     }
 
     /// A header's value; empty if it is missing.
-    pub fn header(&self, name: &str) -> &'a str {
+    pub(super) fn header(&self, name: &str) -> &'a str {
         let mut headers = self.head.split("\r\n").filter_map(|line| line.split_once(':'));
         let found = headers.find(|(header, _)| header.eq_ignore_ascii_case(name));
         found.map_or("", |(_, value)| value.trim())

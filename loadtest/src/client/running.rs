@@ -13,25 +13,21 @@ use super::{Clients, Flow, Response, TICK};
 
 /// A request that is over.
 #[derive(Clone, Debug)]
-pub struct Sample {
-    /// Its number in its flow.
-    pub number: u64,
-    /// When it was due.
-    pub due: Instant,
-    /// From then to the last byte.
-    pub took: Duration,
-    /// Whether it was sent again, because its kept connection had been closed.
-    pub asked_again: bool,
-    /// The status; 0 if there was no answer.
-    pub status: u16,
-    /// `X-Served-By`.
-    pub served_by: String,
-    /// `Retry-After`.
-    pub retry_after: String,
-    /// The body, if the flow keeps that of this request.
-    pub body: Vec<u8>,
+pub(crate) struct Sample {
+    pub(crate) number: u64,
+    pub(crate) due: Instant,
+    /// From when it was due to the last byte.
+    pub(crate) took: Duration,
+    /// It was sent again, because its kept connection had been closed.
+    pub(crate) asked_again: bool,
+    /// 0 if there was no answer.
+    pub(crate) status: u16,
+    pub(crate) served_by: String,
+    pub(crate) retry_after: String,
+    /// If the flow keeps that of this request.
+    pub(crate) body: Vec<u8>,
     /// Why there is no answer.
-    pub error: String,
+    pub(crate) error: String,
 }
 
 impl Sample {
@@ -60,7 +56,7 @@ impl Sample {
 type Done = Mutex<(Vec<Sample>, Instant)>;
 
 /// A flow that is being sent. It ends with this value.
-pub struct Running {
+pub(crate) struct Running {
     over: Arc<AtomicBool>,
     done: Arc<Done>,
     thread: Option<JoinHandle<anyhow::Result<()>>>,
@@ -70,7 +66,7 @@ pub struct Running {
 ///
 /// # Errors
 /// If no thread can be started.
-pub fn start(flow: Flow) -> anyhow::Result<Running> {
+pub(crate) fn start(flow: Flow) -> anyhow::Result<Running> {
     let over = Arc::new(AtomicBool::new(false));
     let done = Arc::new(Mutex::new((Vec::new(), Instant::now())));
     let (told, adds) = (Arc::clone(&over), Arc::clone(&done));
@@ -90,14 +86,14 @@ impl Running {
     ///
     /// # Errors
     /// If the clients could not run.
-    pub fn finish(mut self) -> anyhow::Result<Vec<Sample>> {
+    pub(crate) fn finish(mut self) -> anyhow::Result<Vec<Sample>> {
         let thread = self.thread.take().context("the clients have ended")?;
         thread.join().map_err(|_| anyhow!("the clients panicked"))??;
         Ok(self.take())
     }
 
     /// Takes the requests that are over.
-    pub fn take(&self) -> Vec<Sample> {
+    pub(crate) fn take(&self) -> Vec<Sample> {
         std::mem::take(&mut self.done.lock().unwrap_or_else(PoisonError::into_inner).0)
     }
 
@@ -105,7 +101,7 @@ impl Running {
     ///
     /// # Errors
     /// If the clients have ended before.
-    pub fn take_until(&self, end: Instant) -> anyhow::Result<Vec<Sample>> {
+    pub(crate) fn take_until(&self, end: Instant) -> anyhow::Result<Vec<Sample>> {
         loop {
             let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
             if done.1 >= end {
@@ -188,7 +184,7 @@ impl Load {
 }
 
 /// The latency that this part of the samples (0.5: half of them) does not exceed.
-pub fn quantile<'a>(samples: impl IntoIterator<Item = &'a Sample>, part: f64) -> Duration {
+pub(crate) fn quantile<'a>(samples: impl IntoIterator<Item = &'a Sample>, part: f64) -> Duration {
     let mut times: Vec<Duration> = samples.into_iter().map(|sample| sample.took).collect();
     times.sort_unstable();
     of_sorted(&times, part)

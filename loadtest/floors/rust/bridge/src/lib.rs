@@ -1,6 +1,6 @@
 //! hyper behind a C interface: it asks the other language for the answer of each request, on the thread that read it.
 //!
-//! `bridge.h` beside the program in Go declares the same types.
+//! `bridge.h` beside the program in Go declares the same functions.
 
 use std::convert::Infallible;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -23,10 +23,6 @@ pub struct Text {
 }
 
 impl Text {
-    fn new(text: &[u8]) -> Self {
-        Text { start: text.as_ptr(), length: text.len() }
-    }
-
     /// # Safety
     /// `start` must point to `length` bytes that outlive the result, unless `length` is 0.
     unsafe fn bytes<'a>(self) -> &'a [u8] {
@@ -38,25 +34,10 @@ impl Text {
     }
 }
 
-/// A header's name and value.
-#[repr(C)]
-pub struct Header {
-    name: Text,
-    value: Text,
-}
-
-/// The head of a request.
-#[repr(C)]
-pub struct Head {
-    method: Text,
-    target: Text,
-    headers: *const Header,
-    count: usize,
-}
-
 unsafe extern "C" {
-    /// Answers a request by one call of [`bridge_answer`] with the same `answer`.
-    safe fn bridge_handle(head: *const Head, answer: *mut c_void);
+    /// Answers the request with this head, a line for its method and target and one for each header, by one call of
+    /// [`bridge_answer`] with the same `answer`.
+    safe fn bridge_handle(head: Text, answer: *mut c_void);
 }
 
 /// Gives the answer to the request that `bridge_handle` was called for. Headers that are not valid are left out.
@@ -67,24 +48,20 @@ unsafe extern "C" {
 pub unsafe extern "C" fn bridge_answer(
     answer: *mut c_void,
     status: u16,
-    headers: *const Header,
-    count: usize,
+    headers: Text,
     body: Text,
 ) {
     // SAFETY: `handle` passes a pointer to its own answer, which lives until `bridge_handle` returns.
     let answer = unsafe { &mut *answer.cast::<Response<Full<Bytes>>>() };
     // SAFETY: the caller's promise.
-    *answer.body_mut() = Full::new(Bytes::copy_from_slice(unsafe { body.bytes() }));
+    let (headers, body) = unsafe { (headers.bytes(), body.bytes()) };
+    *answer.body_mut() = Full::new(Bytes::copy_from_slice(body));
     *answer.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // SAFETY: the caller's promise.
-    let headers =
-        if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(headers, count) } };
-    for Header { name, value } in headers {
-        // SAFETY: the caller's promise.
-        let (name, value) = unsafe { (name.bytes(), value.bytes()) };
-        if let (Ok(name), Ok(value)) =
-            (HeaderName::from_bytes(name), HeaderValue::from_bytes(value))
+    for line in headers.split(|byte| *byte == b'\n') {
+        if let Some(colon) = line.windows(2).position(|two| two == b": ")
+            && let Ok(name) = HeaderName::from_bytes(&line[..colon])
+            && let Ok(value) = HeaderValue::from_bytes(&line[colon + 2..])
         {
             answer.headers_mut().append(name, value);
         }
@@ -118,19 +95,13 @@ async fn run(address: &CStr) -> anyhow::Result<()> {
 
 async fn handle(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let target = request.uri().path_and_query().map_or("*", |target| target.as_str());
-    let headers: Vec<Header> = (request.headers().iter())
-        .map(|(name, value)| Header {
-            name: Text::new(name.as_str().as_bytes()),
-            value: Text::new(value.as_bytes()),
-        })
-        .collect();
-    let head = Head {
-        method: Text::new(request.method().as_str().as_bytes()),
-        target: Text::new(target.as_bytes()),
-        headers: headers.as_ptr(),
-        count: headers.len(),
-    };
+    let mut head = format!("{} {target}\n", request.method()).into_bytes();
+    for (name, value) in request.headers() {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\n"] {
+            head.extend_from_slice(part);
+        }
+    }
     let mut answer = Response::new(Full::default());
-    bridge_handle(&raw const head, (&raw mut answer).cast());
+    bridge_handle(Text { start: head.as_ptr(), length: head.len() }, (&raw mut answer).cast());
     Ok(answer)
 }
