@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
@@ -157,14 +156,14 @@ fn measure(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Resu
 fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Result<Figures> {
     let server = Server::start(row, &plan.server_cores)?;
     // Servers of the floors get one request again and again, so that wrk can send more.
-    let has_texts = plan.group == Group::Qrcode;
-    let texts = if has_texts { texts::mix() } else { vec![texts::LINK.to_owned()] };
+    let texts = match (plan.group, row.answers) {
+        (Group::Qrcode, _) => texts::mix(),
+        (_, Answers::Pictures) => vec![texts::LINK.to_owned()],
+        _ => vec![String::new()],
+    };
+    let targets = texts::targets(row.target, &texts);
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("targets");
-    let targets = match row.answers {
-        Answers::Pictures => texts::targets(row.target, &texts),
-        _ => vec![row.target.to_owned()],
-    };
     fs::write(&file, targets.join("\n") + "\n")?;
     let wrk = Wrk { cores: plan.load_cores.clone(), connections: plan.connections };
     let url = format!("{}{}", server.url, targets[0]);
@@ -184,14 +183,24 @@ fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyho
         ("saturated_p50", closed.p50_us / 1e6),
         ("saturated_p99", closed.p99_us / 1e6),
     ]);
-    if has_texts {
+    if plan.group == Group::Qrcode {
         if Some(row.name) == plan.group.baseline() {
             equal_rate.get_or_insert(rate / 2.0);
         }
         // The static answer comes before the baseline; its latency at the equal rate is not compared.
-        let equal = equal_rate.unwrap_or(100.0);
-        at_fixed_rate(&mut figures, EQUAL, server.addr, &targets, equal, plan)?;
-        at_fixed_rate(&mut figures, OWN, server.addr, &targets, 0.8 * rate, plan)?;
+        for (names, rate) in [(EQUAL, equal_rate.unwrap_or(100.0)), (OWN, 0.8 * rate)] {
+            let targets = targets.clone();
+            let target = move |number: u64| targets[number as usize % targets.len()].clone();
+            let load = send(Flow {
+                lasts: Duration::from_secs(plan.open_seconds),
+                connections: plan.connections,
+                ..Flow::new(server.addr, rate, target)
+            })?;
+            ensure!(load.errors.is_empty(), "failed at {rate:.0} a second: {:?}", load.errors);
+            let [p50, p99, p999] = load.percentiles;
+            let values = [rate, load.requests_per_second, p50, p99, p999];
+            figures.extend(names.into_iter().zip(values));
+        }
     }
     let memory = sampler.finish();
     figures.insert("pss_bytes", memory.pss_bytes as f64);
@@ -203,27 +212,3 @@ fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyho
 
 const EQUAL: [&str; 5] = ["equal_asked", "equal_rate", "equal_p50", "equal_p99", "equal_p999"];
 const OWN: [&str; 5] = ["own_asked", "own_rate", "own_p50", "own_p99", "own_p999"];
-
-/// Adds the figures with these names of a load at a fixed rate.
-fn at_fixed_rate(
-    figures: &mut Figures,
-    names: [&'static str; 5],
-    server: SocketAddr,
-    targets: &[String],
-    rate: f64,
-    plan: &Plan,
-) -> anyhow::Result<()> {
-    let targets = targets.to_vec();
-    let target = move |number: u64| targets[number as usize % targets.len()].clone();
-    let load = send(Flow {
-        lasts: Duration::from_secs(plan.open_seconds),
-        connections: plan.connections,
-        ..Flow::new(server, rate, target)
-    })?;
-    ensure!(load.errors.is_empty(), "requests failed at {rate:.0} a second: {:?}", load.errors);
-    ensure!(load.requests > 0, "no request was answered at {rate:.0} a second");
-    let [p50, p99, p999] = load.percentiles;
-    let values = [rate, load.requests_per_second, p50, p99, p999];
-    figures.extend(names.into_iter().zip(values));
-    Ok(())
-}

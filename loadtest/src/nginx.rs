@@ -24,57 +24,45 @@ use crate::texts::QRCODE;
 pub(crate) enum Counted {
     /// nginx with `proxy_pass` to a group with kept connections, and nothing else.
     Barest,
-    /// nginx with its files on `make up`, after these edits.
-    Ours(&'static [Edit]),
+    /// nginx with its files on `make up`, without these lines.
+    Without(&'static [Lines]),
     /// A program of the build, by itself, asked for targets that begin so.
     Program(&'static str, &'static str),
 }
 
-/// A change to a copy of nginx' files. Lines are compared without the spaces around them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Edit {
-    /// In this file, drops the lines that begin so, and with a block all to its `}`.
-    Drop(&'static str, &'static str),
-    /// Adds a line to this file.
-    Append(&'static str, &'static str),
-}
-use Edit::{Append, Drop};
-
-const CHOICE: &[Edit] = &[
-    Drop("locations.conf", "if ($request_uri !~"),
-    Drop("routes.conf", "map $chosen_arm $qrcode_arm"),
-    Append("routes.conf", "map \"\" $qrcode_arm { default new; }"),
+/// In this file, the lines that begin so after their spaces, and with a block all to its `}`.
+type Lines = (&'static str, &'static str);
+const STOP_FILE: &[Lines] = &[("locations.conf", "if (-f $document_root/qrcode)")];
+const MIRROR: &[Lines] =
+    &[("locations.conf", "mirror /"), ("locations.conf", "if ($qrcode_mirrored")];
+const TO_THE_SIDE: &[Lines] = &[
+    ("nginx.conf", "proxy_set_header X-"),
+    ("nginx.conf", "proxy_set_header Forwarded"),
+    ("nginx.conf", "proxy_set_header Host"),
 ];
-const MIRROR: &[Edit] =
-    &[Drop("locations.conf", "mirror /"), Drop("locations.conf", "if ($qrcode_mirrored")];
-const TO_THE_SIDE: &[Edit] = &[
-    Drop("nginx.conf", "proxy_set_header X-"),
-    Drop("nginx.conf", "proxy_set_header Forwarded"),
-    Drop("nginx.conf", "proxy_set_header Host"),
-];
-const TO_THE_CLIENT: &[Edit] =
-    &[Drop("nginx.conf", "proxy_hide_header"), Drop("nginx.conf", "add_header X-Request-Id")];
-const LOG: &[Edit] = &[Drop("nginx.conf", "access_log /dev/stdout")];
-const EDGE_LOG: &[Edit] = &[Drop("nginx.conf", "access_log edge/access.log")];
+const TO_THE_CLIENT: &[Lines] =
+    &[("nginx.conf", "proxy_hide_header"), ("nginx.conf", "add_header X-Request-Id")];
+const LOG: &[Lines] = &[("nginx.conf", "access_log /dev/stdout")];
+const EDGE_LOG: &[Lines] = &[("nginx.conf", "access_log edge/access.log")];
 
 /// The rows; parts in the order of a request.
 pub(crate) static COUNTED: [Row; 12] = [
     row("barest", Counted::Barest, "nginx with the least that proxies over kept connections"),
-    row("ours", Counted::Ours(&[]), "nginx as on `make up`"),
-    row(
-        "without the choice of a side",
-        Counted::Ours(CHOICE),
-        "every request goes to the new side",
-    ),
-    row("without the mirror", Counted::Ours(MIRROR), "the shadow gets nothing"),
+    row("ours", Counted::Without(&[]), "nginx as on `make up`"),
+    row("without stop files", Counted::Without(STOP_FILE), "nginx looks for no file"),
+    row("without the mirror", Counted::Without(MIRROR), "the shadow gets nothing"),
     row(
         "without headers to the side",
-        Counted::Ours(TO_THE_SIDE),
+        Counted::Without(TO_THE_SIDE),
         "no Forwarded, Host and X- of ours",
     ),
-    row("without headers to the client", Counted::Ours(TO_THE_CLIENT), "none is hidden or added"),
-    row("without the log", Counted::Ours(LOG), "nothing goes to standard output"),
-    row("without the log for edge", Counted::Ours(EDGE_LOG), "nothing counts what clients got"),
+    row(
+        "without headers to the client",
+        Counted::Without(TO_THE_CLIENT),
+        "none is hidden or added",
+    ),
+    row("without the log", Counted::Without(LOG), "nothing goes to standard output"),
+    row("without the log for edge", Counted::Without(EDGE_LOG), "nothing counts what clients got"),
     row("static", Counted::Program("examples/static_answer", QRCODE), "axum, without nginx"),
     row("/qrcode", Counted::Program("qr-service", QRCODE), "qr-service, without nginx"),
     row("/v1/qr, alike", Counted::Program("qr-service", ALIKE), "the same picture by options"),
@@ -139,7 +127,7 @@ fn count_nginx(stack: &Stack, counted: Counted, requests: u64) -> anyhow::Result
     let folder = tempfile::tempdir()?;
     let addr = service_kit::free_address()?;
     match counted {
-        Counted::Ours(edits) => write_ours(stack, folder.path(), addr, edits)?,
+        Counted::Without(lines) => write_ours(stack, folder.path(), addr, lines)?,
         _ => {
             let new = stack.settings().addresses.new;
             fs::write(folder.path().join("nginx.conf"), barest_conf(addr, new))?;
@@ -153,8 +141,8 @@ fn count_nginx(stack: &Stack, counted: Counted, requests: u64) -> anyhow::Result
     count(&command, folder.path(), addr, QRCODE, requests)
 }
 
-/// Copies the files of the stack's nginx, with other addresses to listen on, and edits them.
-fn write_ours(stack: &Stack, to: &Path, addr: SocketAddr, edits: &[Edit]) -> anyhow::Result<()> {
+/// Copies the files of the stack's nginx, with other addresses to listen on and without some lines.
+fn write_ours(stack: &Stack, to: &Path, addr: SocketAddr, without: &[Lines]) -> anyhow::Result<()> {
     let mut copy = Command::new("cp");
     copy.arg("-rT").arg(stack.settings().nginx_dir()).arg(to);
     ensure!(copy.status().context("cp")?.success(), "nginx' files cannot be copied");
@@ -169,28 +157,25 @@ fn write_ours(stack: &Stack, to: &Path, addr: SocketAddr, edits: &[Edit]) -> any
             .fold(text, |text, mine| text.replace(&mine.to_string(), &listens.to_string()));
         fs::write(file, text)?;
     }
-    edits.iter().try_for_each(|edit| apply(to, *edit))
+    without.iter().try_for_each(|lines| drop_lines(to, *lines))
 }
 
-fn apply(folder: &Path, edit: Edit) -> anyhow::Result<()> {
-    let (Drop(name, what) | Append(name, what)) = edit;
+fn drop_lines(folder: &Path, (name, with): Lines) -> anyhow::Result<()> {
     let file = folder.join(name);
     let text = fs::read_to_string(&file).with_context(|| name.to_owned())?;
-    let mut kept = Vec::new();
+    let mut kept = String::new();
     let mut in_block = false;
     for line in text.lines() {
-        let begins = matches!(edit, Drop(..)) && line.trim_start().starts_with(what);
-        if begins || in_block {
-            in_block = if begins { line.trim_end().ends_with('{') } else { line.trim() != "}" };
+        if line.trim_start().starts_with(with) {
+            in_block = line.trim_end().ends_with('{');
+        } else if in_block {
+            in_block = line.trim() != "}";
         } else {
-            kept.push(line);
+            kept += &format!("{line}\n");
         }
     }
-    if let Append(..) = edit {
-        kept.push(what);
-    }
-    ensure!(kept.len() != text.lines().count(), "{name} has no line that begins with {what:?}");
-    fs::write(file, kept.join("\n") + "\n").with_context(|| name.to_owned())
+    ensure!(kept.len() < text.len(), "{name} has no line that begins with {with:?}");
+    fs::write(file, kept).with_context(|| name.to_owned())
 }
 
 fn barest_conf(proxy: SocketAddr, new: SocketAddr) -> String {

@@ -20,10 +20,7 @@ const REACHED: f64 = 0.9;
 /// Quartiles that are further apart, as a share of the median, are said in the tables.
 const WIDE: f64 = 0.1;
 const NOTES: [(char, &str); 3] = [
-    (
-        '¹',
-        "the server used less than 95 % of its cores: the clients or something else was the limit",
-    ),
+    ('¹', "the server used less than 95 % of its cores: something else was the limit"),
     ('²', "the rate was not reached"),
     ('³', "quartiles more than 10 % apart"),
 ];

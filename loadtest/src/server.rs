@@ -103,12 +103,6 @@ impl Drop for Process {
     }
 }
 
-enum Held {
-    Nothing,
-    Process(Process),
-    Stack(Box<Stack>),
-}
-
 /// A row's running server. It ends with this value.
 pub struct Server {
     /// Its base URL.
@@ -117,8 +111,9 @@ pub struct Server {
     pub addr: SocketAddr,
     /// Where bytes arrive that a plain proxy was sent.
     pub arrivals: TcpListener,
-    // Ends before its folder.
-    held: Held,
+    process: Option<Process>,
+    stack: Option<Stack>,
+    // The last to end.
     _folder: TempDir,
 }
 
@@ -131,22 +126,25 @@ impl Server {
         let folder = tempfile::tempdir()?;
         let arrivals = TcpListener::bind("127.0.0.1:0")?;
         let to = arrivals.local_addr()?;
-        let (addr, held) = match row.way {
-            Way::Socket => (to, Held::Nothing),
+        let (mut process, mut stack) = (None, None);
+        let addr = match row.way {
+            Way::Socket => to,
             Way::Stack(log_share) => {
                 let options = Options { log_share, ..Options::default() };
                 let qr_service = built("qr-service")?;
-                let stack = cores.keeping(|| Stack::start(&qr_service, &options))?;
-                (stack.settings().addresses.proxy, Held::Stack(Box::new(stack)))
+                let started = cores.keeping(|| Stack::start(&qr_service, &options))?;
+                stack.insert(started).settings().addresses.proxy
             }
             _ => {
                 let addr = service_kit::free_address()?;
                 let place = Place { addr, to, cores: cores.count(), folder: folder.path() };
                 let command = place.command(row.way)?;
-                (addr, Held::Process(Process::start(&command, cores, folder.path(), addr)?))
+                process = Some(Process::start(&command, cores, folder.path(), addr)?);
+                addr
             }
         };
-        Ok(Server { url: format!("http://{addr}"), addr, arrivals, held, _folder: folder })
+        let url = format!("http://{addr}");
+        Ok(Server { url, addr, arrivals, process, stack, _folder: folder })
     }
 
     /// The roots of its process trees. Of a stack, only the parts that serve requests: not Prometheus,
@@ -155,13 +153,13 @@ impl Server {
     /// # Errors
     /// If one of them has ended.
     pub fn roots(&self) -> anyhow::Result<Vec<i32>> {
-        match &self.held {
-            Held::Nothing => Ok(Vec::new()),
-            Held::Process(process) => Ok(vec![process.root()]),
-            Held::Stack(stack) => [Part::Nginx, Part::QrService, Part::LegacyNode]
-                .into_iter()
-                .map(|part| Ok(stack.pid_of(part)?.as_raw_nonzero().get()))
-                .collect(),
+        let parts = [Part::Nginx, Part::QrService, Part::LegacyNode];
+        match &self.stack {
+            None => Ok(self.process.iter().map(Process::root).collect()),
+            Some(stack) => {
+                let pid = |part| Ok(stack.pid_of(part)?.as_raw_nonzero().get());
+                parts.into_iter().map(pid).collect()
+            }
         }
     }
 }

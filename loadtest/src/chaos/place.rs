@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use ramp::Split;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use stack::{Options, Part, Stack, http};
 use tempfile::{NamedTempFile, TempDir};
 
@@ -23,7 +23,7 @@ const RECOVERS_WITHIN: Duration = Duration::from_secs(40);
 const COUNTS_AS_STARTED: Duration = Duration::from_millis(1500);
 
 /// A stack, and what faults need of it.
-pub struct Place {
+pub(super) struct Place {
     pub(super) stack: Stack,
     pub(super) plan: Plan,
     /// What supervisord starts as qr-service, and links to the other programs, which the stack looks for beside it.
@@ -68,19 +68,6 @@ impl Place {
         self.stack.wait_until_ready(part)?;
         std::thread::sleep(COUNTS_AS_STARTED);
         Ok(())
-    }
-
-    /// nginx' workers.
-    pub(super) fn workers(&self) -> anyhow::Result<Vec<Pid>> {
-        let master = self.stack.pid_of(Part::Nginx)?.as_raw_nonzero();
-        let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children"))?;
-        let pid = |text: &str| text.parse().ok().and_then(Pid::from_raw);
-        // Another child copies the log.
-        let is_nginx = |child: &&str| {
-            fs::read_to_string(format!("/proc/{child}/comm"))
-                .is_ok_and(|name| name.trim() == "nginx")
-        };
-        Ok(children.split_whitespace().filter(is_nginx).filter_map(pid).collect())
     }
 
     /// Deploys qr-service, with or without faults.

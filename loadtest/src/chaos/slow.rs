@@ -17,15 +17,9 @@ use crate::allow_all_files;
 /// fifth sends requests and does not read.
 const KINDS: [(&str, bool); 5] = [HEAD, BODY, HEAD, BODY, UNREAD];
 const HEAD: (&str, bool) = ("GET / HTTP/1.1\r\nHost: slow\r\nX-Slow: ", true);
-const BODY: (&str, bool) = (
-    "POST /api/links HTTP/1.1\r\nHost: slow\r\nContent-Type: application/json\r\nContent-Length: 16000\r\n\r\n{",
-    true,
-);
-const UNREAD: (&str, bool) = (
-    "GET /qrcode?text=slow HTTP/1.1\r\nHost: slow\r\n\r\n\
-     GET /qrcode?text=slow HTTP/1.1\r\nHost: slow\r\n\r\n",
-    false,
-);
+const BODY: (&str, bool) =
+    ("POST /api/links HTTP/1.1\r\nHost: slow\r\nContent-Length: 16000\r\n\r\n{", true);
+const UNREAD: (&str, bool) = ("GET /qrcode?text=slow HTTP/1.1\r\nHost: slow\r\n\r\n", false);
 const BETWEEN_BYTES: Duration = Duration::from_secs(1);
 /// Fewer than nginx admits at once from one address.
 const PER_ADDRESS: usize = 2000;

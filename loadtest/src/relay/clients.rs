@@ -111,26 +111,22 @@ pub(super) fn stream(
 }
 
 fn send(sender: &mut TcpStream, bytes: u64, chunked: bool) -> anyhow::Result<()> {
-    let whole = if chunked { chunk(PIECE) } else { vec![0; PIECE] };
-    let mut rest = bytes;
-    while rest > 0 {
-        let count = PIECE.min(usize::try_from(rest)?);
-        let piece = match (count == PIECE, chunked) {
-            (true, _) => &whole[..],
-            (false, true) => &chunk(count)[..],
-            (false, false) => &whole[..count],
-        };
-        sender.write_all(piece).context("sending")?;
-        rest -= count as u64;
+    let piece = |count: usize| match chunked {
+        true => [format!("{count:x}\r\n").as_bytes(), &vec![0; count], b"\r\n"].concat(),
+        false => vec![0; count],
+    };
+    let whole = piece(PIECE);
+    for _ in 0..bytes / PIECE as u64 {
+        sender.write_all(&whole).context("sending")?;
+    }
+    let rest = bytes as usize % PIECE;
+    if rest > 0 {
+        sender.write_all(&piece(rest)).context("sending")?;
     }
     if chunked {
         sender.write_all(LAST_CHUNK)?;
     }
     Ok(())
-}
-
-fn chunk(count: usize) -> Vec<u8> {
-    [format!("{count:x}\r\n").as_bytes(), &vec![0; count], b"\r\n"].concat()
 }
 
 /// Pairs a receiver that waits with a sender of a kilobyte, so many times. Returns, each time, the seconds from

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderValue};
@@ -32,14 +32,12 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Reads `ADDRESS CORES`, and what follows them.
 ///
 /// # Errors
-/// The argument that is missing or wrong.
+/// If one is missing or wrong.
 pub fn arguments() -> anyhow::Result<(SocketAddr, usize, Vec<String>)> {
-    let all: Vec<String> = std::env::args().skip(1).collect();
-    let [addr, cores, more @ ..] = all.as_slice() else {
-        bail!("usage: ADDRESS CORES [ARGUMENT...]");
-    };
-    let addr = addr.parse().with_context(|| addr.clone())?;
-    Ok((addr, cores.parse().with_context(|| cores.clone())?, more.to_vec()))
+    let mut all = std::env::args().skip(1);
+    let mut next = || all.next().context("usage: ADDRESS CORES [ARGUMENT...]");
+    let (addr, cores) = (next()?.parse().context("ADDRESS")?, next()?.parse().context("CORES")?);
+    Ok((addr, cores, all.collect()))
 }
 
 /// Opens a listener that shares its port with others, so that each thread can have its own. Its queue is long, because
