@@ -10,11 +10,6 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 pub struct Cores(Vec<usize>);
 
 impl Cores {
-    /// All cores.
-    pub fn all() -> Self {
-        Cores((0..thread::available_parallelism().map_or(1, usize::from)).collect())
-    }
-
     /// The number of cores.
     pub fn count(&self) -> usize {
         self.0.len()

@@ -13,8 +13,7 @@ use crate::cores::Cores;
 use crate::rows::{Answers, Group, Row};
 use crate::sampling::{Sampler, cpu_seconds};
 use crate::server::Server;
-use crate::wrk::Wrk;
-use crate::{nginx, relay, texts};
+use crate::{nginx, relay, texts, wrk};
 
 /// How long and with what load each row is measured.
 #[derive(Clone, Debug)]
@@ -165,15 +164,14 @@ fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyho
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("targets");
     fs::write(&file, targets.join("\n") + "\n")?;
-    let wrk = Wrk { cores: plan.load_cores.clone(), connections: plan.connections };
     let url = format!("{}{}", server.url, targets[0]);
     let several = (targets.len() > 1).then_some(file.as_path());
-    wrk.load(&url, several, plan.warm_up_seconds)?;
+    wrk::load(plan, &url, several, plan.warm_up_seconds)?;
 
     let roots = server.roots()?;
     let sampler = Sampler::start(roots.clone());
     let (before, began) = (cpu_seconds(&roots), Instant::now());
-    let closed = wrk.load(&url, several, plan.closed_seconds)?;
+    let closed = wrk::load(plan, &url, several, plan.closed_seconds)?;
     let (cpu, took) = (cpu_seconds(&roots) - before, began.elapsed().as_secs_f64());
     let rate = closed.requests / closed.seconds;
     let mut figures = Figures::from([
@@ -202,9 +200,7 @@ fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyho
             figures.extend(names.into_iter().zip(values));
         }
     }
-    let memory = sampler.finish();
-    figures.insert("pss_bytes", memory.pss_bytes as f64);
-    figures.insert("rss_bytes", memory.rss_bytes as f64);
+    figures.insert("pss_bytes", sampler.finish() as f64);
     figures.insert("bytes_per_response", check(&server, row, &texts)?);
     figures.extend(row.article.map(|ratio| ("article", ratio)));
     Ok(figures)

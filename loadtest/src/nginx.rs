@@ -51,16 +51,8 @@ pub(crate) static COUNTED: [Row; 12] = [
     row("ours", Counted::Without(&[]), "nginx as on `make up`"),
     row("without stop files", Counted::Without(STOP_FILE), "nginx looks for no file"),
     row("without the mirror", Counted::Without(MIRROR), "the shadow gets nothing"),
-    row(
-        "without headers to the side",
-        Counted::Without(TO_THE_SIDE),
-        "no Forwarded, Host and X- of ours",
-    ),
-    row(
-        "without headers to the client",
-        Counted::Without(TO_THE_CLIENT),
-        "none is hidden or added",
-    ),
+    row("without headers to a side", Counted::Without(TO_THE_SIDE), "no Forwarded, Host, X-"),
+    row("without headers to clients", Counted::Without(TO_THE_CLIENT), "none added or hidden"),
     row("without the log", Counted::Without(LOG), "nothing goes to standard output"),
     row("without the log for edge", Counted::Without(EDGE_LOG), "nothing counts what clients got"),
     row("static", Counted::Program("examples/static_answer", QRCODE), "axum, without nginx"),
@@ -88,15 +80,16 @@ pub(crate) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let difference = |count: &dyn Fn(u64) -> anyhow::Result<u64>| {
         anyhow::Ok(count(FEWER + plan.counted)?.saturating_sub(count(FEWER)?))
     };
+    let cores = &plan.server_cores;
     let instructions = match counted {
         Counted::Program(program, target) => {
-            difference(&|requests| count_program(program, target, requests))?
+            difference(&|requests| count_program(program, (target, requests), cores))?
         }
         _ => {
             // The mirror of the route files.
             let options = Options { mirror: Share::percent(10)?, ..Options::default() };
             let stack = Stack::start(&built("qr-service")?, &options)?;
-            difference(&|requests| count_nginx(&stack, counted, requests))?
+            difference(&|requests| count_nginx(&stack, counted, requests, cores))?
         }
     };
     Ok(Figures::from([("instructions", instructions as f64 / plan.counted as f64)]))
@@ -109,7 +102,7 @@ fn callgrind(program: &Path) -> Command {
 }
 
 /// Instructions of a run of a program of the build.
-fn count_program(program: &str, target: &'static str, requests: u64) -> anyhow::Result<u64> {
+fn count_program(program: &str, asked: (&'static str, u64), cores: &Cores) -> anyhow::Result<u64> {
     let addr = service_kit::free_address()?;
     let mut command = callgrind(&built(program)?);
     if program == "qr-service" {
@@ -119,11 +112,16 @@ fn count_program(program: &str, target: &'static str, requests: u64) -> anyhow::
         command.arg(addr.to_string());
     }
     let folder = tempfile::tempdir()?;
-    count(&command, folder.path(), addr, target, requests)
+    count(&command, folder.path(), addr, asked, cores)
 }
 
 /// Instructions of a run of a second nginx, in one process, before what stands behind the stack's own.
-fn count_nginx(stack: &Stack, counted: Counted, requests: u64) -> anyhow::Result<u64> {
+fn count_nginx(
+    stack: &Stack,
+    counted: Counted,
+    requests: u64,
+    cores: &Cores,
+) -> anyhow::Result<u64> {
     let folder = tempfile::tempdir()?;
     let addr = service_kit::free_address()?;
     match counted {
@@ -138,7 +136,7 @@ fn count_nginx(stack: &Stack, counted: Counted, requests: u64) -> anyhow::Result
     let user = if rustix::process::geteuid().is_root() { "user root; " } else { "" };
     command.args(["-e", "stderr", "-g", &format!("{user}master_process off;"), "-p"]);
     command.arg(folder.path()).arg("-c").arg(folder.path().join("nginx.conf"));
-    count(&command, folder.path(), addr, QRCODE, requests)
+    count(&command, folder.path(), addr, (QRCODE, requests), cores)
 }
 
 /// Copies the files of the stack's nginx, with other addresses to listen on and without some lines.
@@ -196,10 +194,10 @@ fn count(
     command: &Command,
     folder: &Path,
     addr: SocketAddr,
-    target: &'static str,
-    requests: u64,
+    (target, requests): (&'static str, u64),
+    cores: &Cores,
 ) -> anyhow::Result<u64> {
-    let process = Process::start(command, &Cores::all(), folder, addr)?;
+    let process = Process::start(command, cores, folder, addr)?;
     let link = "https%3A%2F%2Fexample.com%2Fcampaign%2F2026%2Fautumn%2F";
     let load = client::measure(Flow {
         most: requests,

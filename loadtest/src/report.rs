@@ -47,9 +47,8 @@ const fn column(
 const RATE: Column = column("requests/s", &["requests_per_second"], number);
 const BYTES: Column = column("bytes", &["bytes_per_response"], number);
 const PSS: Column = column("PSS MB", &["pss_bytes"], megabytes);
-const RSS: Column = column("RSS MB", &["rss_bytes"], megabytes);
 const CPU: Column = column("CPU a request", &["cpu_seconds_per_request"], time);
-const QRCODE: [Column; 9] = [
+const QRCODE: [Column; 8] = [
     RATE,
     column("times node", &["times_baseline"], number),
     column("article", &["article"], number),
@@ -58,7 +57,6 @@ const QRCODE: [Column; 9] = [
     column("p99 at 80 % of its own", &["own_p99"], time),
     BYTES,
     PSS,
-    RSS,
 ];
 const README: [Column; 6] = [
     RATE,
@@ -76,7 +74,7 @@ const FLOORS: [Column; 6] = [
     column("cores used", &["busy"], number),
     PSS,
 ];
-const RELAY: [Column; 8] = [
+const RELAY: [Column; 7] = [
     column("length, n = 1: GB a CPU second / a second", &["length1_cpu", "length1"], gigabytes),
     column("chunked, n = 1", &["chunked1_cpu", "chunked1"], gigabytes),
     column("length, n = 3", &["length3_cpu", "length3"], gigabytes),
@@ -84,7 +82,6 @@ const RELAY: [Column; 8] = [
     column("pairing p50 / p99", &["paired_p50", "paired_p99"], time),
     column("1000 bytes p50 / p99", &["whole_p50", "whole_p99"], time),
     PSS,
-    RSS,
 ];
 const NGINX: [Column; 2] = [
     column("instructions a request", &["instructions"], number),
@@ -284,9 +281,9 @@ fn versions() -> Vec<String> {
     let asked =
         [("rustc", "--version"), ("node", "--version"), ("nginx", "-v"), ("wrk", "--version")];
     let version = |(program, argument)| {
-        let line = said(program, &[argument]).lines().next().unwrap_or_default().to_owned();
-        let line = line.split(" Copyright").next().unwrap_or_default().trim().to_owned();
-        if line.contains(program) { line } else { format!("{program} {line}") }
+        let said = said(program, &[argument]);
+        let line = said.lines().next().unwrap_or_default().trim_start_matches(program);
+        format!("{program} {}", line.split(" Copyright").next().unwrap_or_default().trim())
     };
     asked.into_iter().map(version).collect()
 }

@@ -193,12 +193,8 @@ static QRCODE: [Row; 15] = [
 
 static FLOORS: [Row; 14] = [
     Row::floor("hyper", Way::Built("hyper", &[]), "hyper 1 without a router, on tokio"),
-    Row::floor("hyper-threads", Way::Built("threads", &["apart"]), "hyper, a runtime per core"),
-    Row::floor(
-        "hyper-threads-shared",
-        Way::Built("threads", &["shared"]),
-        "the same with a limit, a counter and a background task of all threads, as in an article",
-    ),
+    Row::floor("hyper-threads", Way::Built("hyper", &["apart"]), "hyper, a runtime per core"),
+    Row::floor("hyper-threads-shared", Way::Built("hyper", &["shared"]), "and a shared limit"),
     Row::floor("axum", Way::Built("axum", &[]), "axum 0.8, a router with one route"),
     Row::floor("actix-web", Way::Built("actix-web", &[]), "actix-web 4"),
     Row::floor("net/http", Way::Built("nethttp", &[]), "Go's net/http"),
@@ -210,11 +206,7 @@ static FLOORS: [Row; 14] = [
     Row::floor("nginx-lua", Way::Configured("nginx", "nginx-lua.conf"), "its Lua, for OpenResty")
         .answers(NGINX_SAYS),
     Row::floor("service-kit", Way::Example("floor", &["documented"]), "a route behind hyper, axum"),
-    Row::floor(
-        "service-kit-shortcut",
-        Way::Example("floor", &["tuned"]),
-        "the same with a shortcut before hyper",
-    ),
+    Row::floor("service-kit-shortcut", Way::Example("floor", &["tuned"]), "before hyper"),
     Row::new("qr-service", OURS, "not a floor: it draws the picture of one link for every request"),
 ];
 

@@ -1,4 +1,4 @@
-//! CPU time and peak memory of a process tree, from /proc.
+//! CPU time and memory of a process tree, from /proc.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,19 +9,10 @@ use std::time::Duration;
 /// Time between two samples. Reading a process' PSS costs that process about a millisecond.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Memory of a process tree, in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Memory {
-    /// Proportional set size: a page that processes share counts once.
-    pub pss_bytes: u64,
-    /// Resident set size: a shared page counts for each process.
-    pub rss_bytes: u64,
-}
-
 /// Samples a process tree's memory in a thread.
 pub struct Sampler {
     over: Arc<AtomicBool>,
-    thread: JoinHandle<Memory>,
+    thread: JoinHandle<u64>,
 }
 
 impl Sampler {
@@ -30,11 +21,9 @@ impl Sampler {
         let over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&over);
         let thread = thread::spawn(move || {
-            let mut peak = Memory::default();
+            let mut peak = 0;
             while !told.load(Ordering::Relaxed) {
-                let now = memory(&roots);
-                peak.pss_bytes = peak.pss_bytes.max(now.pss_bytes);
-                peak.rss_bytes = peak.rss_bytes.max(now.rss_bytes);
+                peak = memory(&roots).max(peak);
                 thread::sleep(INTERVAL);
             }
             peak
@@ -42,8 +31,8 @@ impl Sampler {
         Sampler { over, thread }
     }
 
-    /// Stops sampling and returns the peak.
-    pub fn finish(self) -> Memory {
+    /// Stops sampling and returns the peak in bytes.
+    pub fn finish(self) -> u64 {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
@@ -64,19 +53,15 @@ fn tree(roots: &[i32]) -> Vec<i32> {
     found
 }
 
-/// The memory of the trees below `roots` now.
-pub fn memory(roots: &[i32]) -> Memory {
-    let mut sum = Memory::default();
-    for pid in tree(roots) {
+/// The memory of the trees below `roots` now, in bytes: their proportional set size, in which a page that processes share
+/// counts once.
+pub fn memory(roots: &[i32]) -> u64 {
+    let of = |pid| {
         let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let bytes = |name: &str| {
-            let kib = rollup.lines().find_map(|line| line.strip_prefix(name)?.strip_suffix("kB"));
-            kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
-        };
-        sum.pss_bytes += bytes("Pss:");
-        sum.rss_bytes += bytes("Rss:");
-    }
-    sum
+        let kib = rollup.lines().find_map(|line| line.strip_prefix("Pss:")?.strip_suffix("kB"));
+        kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or(0) * 1024
+    };
+    tree(roots).into_iter().map(of).sum()
 }
 
 /// CPU seconds of the trees so far, including children that have ended and were waited for.

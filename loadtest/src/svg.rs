@@ -10,12 +10,11 @@ const PLOT: f64 = 480.0;
 const LINE: f64 = 22.0;
 const HEAD: f64 = 34.0;
 const STYLE: &str = "\
-:root{--ink:#1f2328;--faint:#59636e;--grid:#d1d9e0;--bar:#0a7d5a;--base:#b35900;--paper:#fff}\
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--faint:#9198a1;--grid:#3d444d;--bar:#3fb68b;\
+:root{--ink:#1f2328;--faint:#59636e;--bar:#0a7d5a;--base:#b35900;--paper:#fff}\
+@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--faint:#9198a1;--bar:#3fb68b;\
 --base:#f0883e;--paper:#0d1117}}\
 svg text{font:13px system-ui,sans-serif;fill:var(--ink)}svg .faint{fill:var(--faint);font-size:12px}\
-svg .title{font-weight:600}svg .bar{fill:var(--bar)}svg .base{fill:var(--base)}\
-svg .grid{stroke:var(--grid)}";
+svg .title{font-weight:600}svg .bar{fill:var(--bar)}svg .base{fill:var(--base)}";
 /// A plot's title, its figure, and how that is written.
 type Plot = (&'static str, &'static str, fn(f64) -> String);
 const PLOTS: [Plot; 3] = [
@@ -47,15 +46,7 @@ fn bars(rows: &[&RowReport], (title, figure, write): Plot) -> String {
     let low = logs.clone().fold(f64::INFINITY, f64::min).floor();
     let high = logs.fold(low + 1.0, f64::max).ceil();
     let x = |value: f64| PLOT * ((value.log10() - low) / (high - low)).clamp(0.0, 1.0);
-    let bottom = HEAD + rows.len() as f64 * LINE;
     let mut out = format!("<text class=\"title\" x=\"4\" y=\"20\">{title}</text>");
-    for power in low as i32..=high as i32 {
-        let x = NAMES + x(10_f64.powi(power));
-        let _ = write!(
-            out,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{HEAD}\" y2=\"{bottom}\"/>"
-        );
-    }
     let base =
         rows.iter().find(|row| row.name == "node").map_or(f64::NAN, |row| row.median(figure));
     for (at, row) in rows.iter().enumerate() {

@@ -44,8 +44,7 @@ fn memory_and_time_of_children_are_counted() {
     let with_child = memory(&roots);
     lines.write_all(b"\n").expect("it reads");
     root.wait().expect("it ends");
-    assert!(alone.pss_bytes > 0 && alone.pss_bytes <= alone.rss_bytes);
-    assert!(with_child.rss_bytes > alone.rss_bytes);
+    assert!(alone > 0 && with_child > alone, "{alone} {with_child}");
     assert!(cpu_seconds(&mine) > before);
 }
 

@@ -11,8 +11,7 @@ use loadtest::cores::Cores;
 use loadtest::ladder::{Plan, climb};
 use loadtest::report::Report;
 use loadtest::rows::Group;
-use loadtest::wrk::Wrk;
-use loadtest::{allow_all_files, exit_code, svg, write, write_json};
+use loadtest::{allow_all_files, exit_code, svg, write, write_json, wrk};
 use stack::settings::repository;
 
 /// Measures the servers of a group, one after the other, and writes a table.
@@ -72,7 +71,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         "--server-cores and --load-cores must differ, unless --shared"
     );
     if [Group::Qrcode, Group::Floors].contains(&group) {
-        Wrk::check_installed()?;
+        wrk::check_installed()?;
     }
     // For 1,000 connections, here and in the servers, which inherit it.
     allow_all_files()?;

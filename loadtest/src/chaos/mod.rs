@@ -112,19 +112,20 @@ impl Report {
         }
     }
 
-    /// Notes a count, and complains if it is not zero.
+    /// Notes a count, which has to be zero.
     fn none(&mut self, name: &str, count: usize) {
-        self.figure(name, count as f64);
-        if count > 0 {
-            self.complaints.push(format!("{name}: {count}"));
-        }
+        self.count(name, count, count == 0);
     }
 
-    /// Notes a count, and complains if it is zero.
+    /// Notes a count, which must not be zero.
     fn some(&mut self, name: &str, count: usize) {
+        self.count(name, count, count > 0);
+    }
+
+    fn count(&mut self, name: &str, count: usize, is_well: bool) {
         self.figure(name, count as f64);
-        if count == 0 {
-            self.complaints.push(format!("{name}: none"));
+        if !is_well {
+            self.complaints.push(format!("{name}: {count}"));
         }
     }
 }

@@ -26,7 +26,7 @@ fn rest(_place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Resident memory of each part, its processes together.
+/// Memory (PSS) of each part, its processes together.
 pub(crate) type PartsMemory = BTreeMap<&'static str, u64>;
 
 /// Plays all faults in turn until so many requests have been made and each has been played once. `told` gets what
@@ -46,7 +46,7 @@ pub fn soak(requests: u64, plan: &Plan, mut told: impl FnMut(Report)) -> anyhow:
         }
         let memory = |part: &Part| {
             let root = place.stack.pid_of(*part)?.as_raw_nonzero().get();
-            Ok((part.name(), sampling::memory(&[root]).rss_bytes))
+            Ok((part.name(), sampling::memory(&[root])))
         };
         rounds.push(Part::ALL.iter().map(memory).collect::<anyhow::Result<PartsMemory>>()?);
         let mut round = Report::new("a round is over", plan);

@@ -1,7 +1,6 @@
 //! Days that go wrong: a side that hangs or is gone under load, and clients that hold connections. Each has bounds on what
 //! clients may see.
 
-use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -179,8 +178,7 @@ fn report_storm(
 /// 10,000 connections are slow at sending or reading. Clients beside them notice nothing.
 fn slow_clients(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let stack = start(plan, Share::ALL, 1)?;
-    let server = address(&stack);
-    let slow = SlowClients::start(server, SLOW)?;
+    let slow = SlowClients::start(stack.settings().addresses.proxy, SLOW)?;
     let deadline = Instant::now() + Duration::from_secs(60);
     while slow.open() < SLOW * 9 / 10 {
         ensure!(Instant::now() < deadline, "only {} slow connections", slow.open());
@@ -215,10 +213,6 @@ fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack>
     Stack::start(&qr_service, &Options { split, old_workers, mirror, ..Options::default() })
 }
 
-fn address(stack: &Stack) -> SocketAddr {
-    stack.settings().addresses.proxy
-}
-
 /// Sends requests beside the caller, over as many connections as that takes.
 fn send(
     stack: &Stack,
@@ -228,7 +222,7 @@ fn send(
 ) -> anyhow::Result<Running> {
     // Longer than any wait that is allowed, so that a longer one is seen.
     let patience = Duration::from_secs(40);
-    send_flow(Flow { lasts, patience, ..Flow::new(address(stack), rate, target) })
+    send_flow(Flow { lasts, patience, ..Flow::new(stack.settings().addresses.proxy, rate, target) })
 }
 
 fn path_of_text(number: u64) -> String {

@@ -48,10 +48,8 @@ pub fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
             figures.insert(names[1], times[TIMED_PAIRS * 99 / 100][at]);
         }
     }
-    let memory = sampler.finish();
     if row.is_relay() {
-        figures.insert("pss_bytes", memory.pss_bytes as f64);
-        figures.insert("rss_bytes", memory.rss_bytes as f64);
+        figures.insert("pss_bytes", sampler.finish() as f64);
     }
     // Without a process there is no processor time, and what a row has not is not in its figures.
     figures.retain(|_, value| value.is_finite());
