@@ -7,8 +7,11 @@ use std::process::{Command, ExitCode};
 use anstream::{eprintln, println};
 use anyhow::bail;
 use clap::Parser;
-use loadtest::chaos::{FAULTS, Fault, OWN_MOUNTS, Plan, Report, STORMS, Storm, play, soak};
-use loadtest::{exit_code, write_json};
+use loadtest::exit_code;
+use loadtest::servers::chaos::{
+    FAULTS, Fault, OWN_MOUNTS, Plan, Report, STORMS, Storm, play, soak,
+};
+use loadtest::servers::write_json;
 
 /// Starts a stack, plays faults on it under load, and prints what clients saw. Then storms, each on a stack of its own.
 #[derive(Parser)]

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use anstream::println;
 use anyhow::{Context, ensure};
 use clap::{Parser, Subcommand};
-use loadtest::cores::Cores;
-use loadtest::ladder::{Plan, climb};
-use loadtest::report::Report;
-use loadtest::rows::Group;
-use loadtest::{allow_all_files, exit_code, svg, write, write_json, wrk};
+use loadtest::exit_code;
+use loadtest::servers::cores::Cores;
+use loadtest::servers::ladder::{Plan, climb};
+use loadtest::servers::report::Report;
+use loadtest::servers::rows::Group;
+use loadtest::servers::{allow_all_files, svg, write, write_json, wrk};
 use stack::settings::repository;
 
 /// Measures the servers of a group, one after the other, and writes a table.

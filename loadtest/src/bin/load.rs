@@ -8,11 +8,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstream::println;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
 use loadtest::client::{Flow, Load, measure};
-use loadtest::report::time as shown;
 use loadtest::{exit_code, texts};
 use service_kit::arguments::time;
 
@@ -56,8 +55,11 @@ fn run(arguments: &Arguments) -> anyhow::Result<Load> {
     };
     let first = requests.first().context("no request")?;
     let server = address(url)?;
-    let answer = ureq::get(format!("{url}{first}")).call();
-    answer.with_context(|| format!("{url} does not serve {first} (make up starts the stack)"))?;
+    let path = first.clone();
+    let once = measure(Flow { most: 1, ..Flow::new(server, 1.0, move |_| path.clone()) })?;
+    if let Some(why) = once.errors.keys().next() {
+        bail!("{url} does not serve {first}: {why} (make up starts the stack)");
+    }
     println!("Sending {rate} requests per second to {url} for {duration:?}.");
     let is_random = arguments.file.is_some();
     let target = move |number: u64| {
@@ -103,9 +105,9 @@ fn summary(load: &Load) -> String {
             counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
         if each.is_empty() { String::new() } else { format!("{before}{}", each.join(", ")) }
     };
-    let [p50, p99, _] = load.percentiles.map(shown);
+    let [p50, p99, _] = load.percentiles.map(|seconds| seconds * 1e3);
     format!(
-        "{} answers, {:.1} per second, {} errors{}; median {p50}, p99 {p99}{}",
+        "{} answers, {:.1} per second, {} errors{}; median {p50:.2} ms, p99 {p99:.2} ms{}",
         load.requests,
         load.requests_per_second,
         load.errors.values().sum::<u64>(),

@@ -8,7 +8,7 @@ use anyhow::Context;
 use stack::Part;
 
 use super::{FAULTS, Fault, Place, Plan, Report, clients, play_one};
-use crate::sampling;
+use crate::servers::sampling;
 
 /// Clients. They keep one Node process busy without reaching the bound of its fallback for long.
 const CLIENTS: usize = 16;

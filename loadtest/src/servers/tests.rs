@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::chaos::soak::{PartsMemory, grown};
 use crate::client::Response;
-use crate::report::{Report, number, time};
-use crate::rows::Group;
-use crate::sampling::{cpu_seconds, memory};
+use crate::servers::chaos::soak::{PartsMemory, grown};
+use crate::servers::report::{Report, number, time};
+use crate::servers::rows::Group;
+use crate::servers::sampling::{cpu_seconds, memory};
 use crate::texts;
 
 #[test]

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use stack::Share;
 
-use crate::nginx::{COUNTED, Counted};
+use crate::servers::nginx::{COUNTED, Counted};
 use crate::texts;
 
 /// Rows that are compared with each other.

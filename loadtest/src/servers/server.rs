@@ -14,9 +14,9 @@ use stack::settings::repository;
 use stack::{Options, Part, Stack};
 use tempfile::TempDir;
 
-use crate::check::BODY;
-use crate::cores::Cores;
-use crate::rows::{Row, Way};
+use crate::servers::check::BODY;
+use crate::servers::cores::Cores;
+use crate::servers::rows::{Row, Way};
 
 /// Valgrind is slow to start on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(60);

@@ -13,10 +13,10 @@ use anyhow::{Context, bail, ensure};
 use stack::{Options, Share, Stack};
 
 use crate::client::{self, Flow};
-use crate::cores::Cores;
-use crate::ladder::{Figures, Plan};
-use crate::rows::{Row, Way};
-use crate::server::{Process, built};
+use crate::servers::cores::Cores;
+use crate::servers::ladder::{Figures, Plan};
+use crate::servers::rows::{Row, Way};
+use crate::servers::server::{Process, built};
 use crate::texts::QRCODE;
 
 /// What is counted.

@@ -11,7 +11,7 @@ use anyhow::{Context, ensure};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket, sockopt};
 use rustix::process::{Resource, getrlimit};
 
-use crate::allow_all_files;
+use crate::servers::allow_all_files;
 
 /// What a client sends first, and whether it then reads. Two fifths dribble a head, two fifths a body, byte by byte; one
 /// fifth sends requests and does not read.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::report::{AS_PEERS, Report, RowReport, megabytes, number};
+use crate::servers::report::{AS_PEERS, Report, RowReport, megabytes, number};
 
 const WIDTH: f64 = 780.0;
 const NAMES: f64 = 170.0;

@@ -8,9 +8,9 @@ use anyhow::{Context, ensure};
 use qr_bench::quartiles;
 use serde::{Deserialize, Serialize};
 
-use crate::check::CHECKED;
-use crate::ladder::{Climbed, Figures, Plan};
-use crate::rows::{Group, Row};
+use crate::servers::check::CHECKED;
+use crate::servers::ladder::{Climbed, Figures, Plan};
+use crate::servers::rows::{Group, Row};
 use crate::texts;
 
 /// A server that used less of its cores than this waited for something else. A row that got less than this share of

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, ensure};
 
-use crate::rows::Row;
-use crate::server::Server;
+use crate::servers::rows::Row;
+use crate::servers::server::Server;
 
 /// What is written at once, as curl does; with chunks, a chunk.
 const PIECE: usize = 64 * 1024;

@@ -22,8 +22,8 @@ pub use soak::soak;
 use stack::http;
 pub use storms::{STORMS, Storm};
 
-use crate::check::is_picture_of;
 use crate::client::{Flow, Running, Sample, quantile, start};
+use crate::servers::check::is_picture_of;
 
 /// More than the requests that hang while a part is stopped.
 const CONNECTIONS: usize = 64;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use stack::preflight::is_on_path;
 use stack::settings::repository;
 
-use crate::ladder::Plan;
+use crate::servers::ladder::Plan;
 
 /// The JSON line of `wrk.lua`.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -6,8 +6,8 @@ use anyhow::{Context, bail, ensure};
 use contract::decode;
 use stack::http;
 
-use crate::rows::{Answers, Row};
-use crate::server::Server;
+use crate::servers::rows::{Answers, Row};
+use crate::servers::server::Server;
 use crate::texts;
 
 /// What the servers answer that always answer the same.

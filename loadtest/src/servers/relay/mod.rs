@@ -4,10 +4,10 @@ mod clients;
 
 use anyhow::Context;
 
-use crate::ladder::{Figures, Plan};
-use crate::rows::Row;
-use crate::sampling::{Sampler, cpu_seconds};
-use crate::server::Server;
+use crate::servers::ladder::{Figures, Plan};
+use crate::servers::rows::Row;
+use crate::servers::sampling::{Sampler, cpu_seconds};
+use crate::servers::server::Server;
 use clients::{latencies, stream};
 
 /// Bytes of the transfer that shows how many a row moves in a second.
@@ -27,7 +27,7 @@ const KINDS: [([&str; 2], usize, bool); 4] = [
 ///
 /// # Errors
 /// If it does not start, or a transfer fails.
-pub fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
+pub(super) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
     let mut figures = Figures::new();
     let server = Server::start(row, &plan.server_cores)?;
     let sampler = Sampler::start(server.roots()?);

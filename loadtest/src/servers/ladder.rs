@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use anstream::eprintln;
 use anyhow::{Context, ensure};
 
-use crate::check::check;
 use crate::client::{Flow, measure as send};
-use crate::cores::Cores;
-use crate::rows::{Answers, Group, Row};
-use crate::sampling::{Sampler, cpu_seconds};
-use crate::server::Server;
-use crate::{nginx, relay, texts, wrk};
+use crate::servers::check::check;
+use crate::servers::cores::Cores;
+use crate::servers::rows::{Answers, Group, Row};
+use crate::servers::sampling::{Sampler, cpu_seconds};
+use crate::servers::server::Server;
+use crate::servers::{nginx, relay, wrk};
+use crate::texts;
 
 /// How long and with what load each row is measured.
 #[derive(Clone, Debug)]
