@@ -253,7 +253,7 @@ deploy-test: ## deploy/ on the cluster of KUBECTL, under load and faults: LOAD_I
 ##@ Measure it
 
 # Its programs are given by the first word of ARGS.
-bench: ## the hot function beside its peers; ARGS=formats: SVG, PDF, PNG; ARGS=instructions
+bench: ## the hot function beside its peers; ARGS=formats, ARGS=instructions
 	@arguments=($(ARGS))
 	case "$${arguments[0]:-}" in
 	formats)
@@ -272,7 +272,7 @@ bench: ## the hot function beside its peers; ARGS=formats: SVG, PDF, PNG; ARGS=i
 	esac
 
 # What a group needs is built; a row of the floors whose server cannot be built here is left out, and the table says so.
-ladder: ## servers under the same load; QUICK=1; ARGS='--group relay' (floors, nginx); ARGS=readme
+ladder: ## servers under load; QUICK=1 ARGS='--group relay' (floors, nginx); readme
 	@group=$$(sed -nE 's/.*--group[ =]([a-z]+).*/\1/p' <<<'$(ARGS)')
 	case "$${group:-$(filter readme,$(ARGS))}" in
 	readme)
@@ -300,7 +300,7 @@ ladder: ## servers under the same load; QUICK=1; ARGS='--group relay' (floors, n
 	esac
 	$(AS_ON_A_CLUSTER) target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 
-chaos: ## faults under load, what clients saw; ARGS=--quick, ARGS='--soak 10000000'
+chaos: ## faults under load, and what clients saw; ARGS='--soak 10000000'
 	@$(SETUP) run load
 	$(call build,,-p shadow -p edge -p ramp -p relay-service)
 	$(CARGO) build --profile plain --no-default-features --quiet -p qr-service --features faults --example wrong_pictures
@@ -308,7 +308,7 @@ chaos: ## faults under load, what clients saw; ARGS=--quick, ARGS='--soak 100000
 	echo "playing: 11 minutes, with --quick 4; a soak of ten million requests an hour"
 	target/measure/chaos $(ARGS)
 
-load: ## traffic for a route: RATE=100 DURATION=60s FILE=requests.txt URL=http://127.0.0.1:8080
+load: ## traffic for a route; RATE=100 DURATION=60s FILE=requests.txt URL=http://...
 	@$(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
 	target/plain/load $(if $(RATE),--rate $(RATE)) $(if $(DURATION),--duration $(DURATION)) \
 		--url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' $(if $(FILE),--file '$(FILE)')

@@ -28,8 +28,7 @@ CARGO = [os.environ.get("CARGO", "cargo"), "test", "--workspace", "--all-feature
 COMPUTE = {
     "contract/suite",
     "judge/tables",
-    "loadtest/floors",
-    "loadtest/ladder",
+    "loadtest/nightly_ladder",
     "qr-api",
     "qr-bench",
     "qr-c",
@@ -63,10 +62,10 @@ WAITING = {
 }
 # Storms of requests with bounds for each, faults that no client may notice, and bodies of which every one has to be
 # compared: a side that has no processor is one more fault. No other program that serves runs meanwhile.
-ALONE = {"loadtest/overload", "loadtest/chaos", "stack/bodies"}
+ALONE = {"loadtest/nightly_overload", "loadtest/nightly_chaos", "stack/bodies"}
 # Minutes, in this order; begun late, they would end late.
-LONGEST = ["loadtest/chaos", "live page in a browser", "stack/minutes", "ramp/run", "stack/failures"]
-LONGEST += ["relay-service/nginx", "ramp/split", "fuzzing", "doc tests", "qr-service/api", "loadtest/ladder"]
+LONGEST = ["loadtest/nightly_chaos", "live page in a browser", "stack/minutes", "ramp/run", "stack/failures"]
+LONGEST += ["relay-service/nginx", "ramp/split", "fuzzing", "doc tests", "qr-service/api", "loadtest/nightly_ladder"]
 
 
 class Program:

@@ -1,4 +1,4 @@
-//! Pairs of all kinds while the relay's share moves and its parts are restarted and killed. `make relay-moves` is
+//! Pairs of all kinds while the relay's share moves and its parts are restarted and killed. With `--ignored` it is
 //! the long form.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -34,7 +34,7 @@ fn no_pair_is_stranded_or_cut_and_no_byte_changed() {
 
 /// RATE pairs a second for SECONDS, up to 100 MB each.
 #[test]
-#[ignore = "takes minutes: make relay-moves"]
+#[ignore = "takes minutes: cargo test -p stack --test relay_moves -- --ignored"]
 fn the_long_form() {
     let number = |name, default: f64| {
         std::env::var(name).ok().map_or(default, |text| text.parse().expect(name))
