@@ -49,7 +49,6 @@ async fn serve(listener: std::net::TcpListener, shared: Option<Arc<Shared>>) -> 
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
         let shared = shared.clone();
         let service = service_fn(move |request| {
             let shared = shared.clone();
