@@ -214,7 +214,7 @@ fn row_report(row: &Row, rounds: &[Figures]) -> RowReport {
 
 fn cell(row: &RowReport, column: &Column) -> String {
     let first = column.figures[0];
-    if !row.figures.contains_key(first) {
+    if !column.figures.iter().any(|figure| row.figures.contains_key(*figure)) {
         return String::new();
     }
     let values = column.figures.iter().map(|figure| (column.format)(row.median(figure)));
@@ -228,7 +228,7 @@ fn cell(row: &RowReport, column: &Column) -> String {
             cell += " ²";
         }
     }
-    let [low, median, high] = row.figures[first];
+    let [low, median, high] = row.figures.get(first).copied().unwrap_or([f64::NAN; 3]);
     if first == "requests_per_second" && high - low > WIDE * median {
         cell += " ³";
     }

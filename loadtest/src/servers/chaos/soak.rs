@@ -7,24 +7,18 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use stack::Part;
 
-use super::{FAULTS, Fault, Place, Plan, Report, clients, play_one};
+use super::{FAULTS, Place, Plan, Report, clients, play_one};
 use crate::servers::sampling;
 
 /// Clients. They keep one Node process busy without reaching the bound of its fallback for long.
 const CLIENTS: usize = 16;
 /// One of so many pictures is decoded.
 const DECODED: u64 = 250;
-/// After each fault the clients go on for so long, as fast as the stack answers. During most faults the old
-/// side sets the pace.
+/// After each fault the clients go on for so long, as fast as the stack answers; what they see then counts for the next
+/// fault. During most faults the old side sets the pace.
 const REST: Duration = Duration::from_secs(30);
 /// Memory may be so much above that of the first rounds, as a ratio and in bytes.
 const FLAT: (f64, f64) = (1.25, 4e6);
-const NOTHING: Fault = Fault { name: "between faults", draws_wrong: false, play: rest };
-
-fn rest(_place: &Place) -> anyhow::Result<()> {
-    thread::sleep(REST);
-    Ok(())
-}
 
 /// Memory (PSS) of each part, its processes together.
 pub(crate) type PartsMemory = BTreeMap<&'static str, u64>;
@@ -39,10 +33,11 @@ pub fn soak(requests: u64, plan: &Plan, mut told: impl FnMut(Report)) -> anyhow:
     let running = clients(&place, f64::INFINITY, CLIENTS, DECODED)?;
     let (began, mut made, mut rounds) = (Instant::now(), 0.0, Vec::new());
     while rounds.is_empty() || made < requests as f64 {
-        for fault in FAULTS.iter().flat_map(|fault| [fault, &NOTHING]) {
+        for fault in &FAULTS {
             let report = play_one(fault, &place, &running).context(fault.name)?;
             made += report.figures.first().map_or(0.0, |(_, requests)| *requests);
             told(report);
+            thread::sleep(REST);
         }
         let memory = |part: &Part| {
             let root = place.stack.pid_of(*part)?.as_raw_nonzero().get();
