@@ -39,7 +39,7 @@ impl Sampler {
 }
 
 /// The processes in the trees below `roots`, roots included. One may end while this runs.
-fn tree(roots: &[i32]) -> Vec<i32> {
+pub(super) fn tree(roots: &[i32]) -> Vec<i32> {
     let mut found = roots.to_vec();
     let mut at = 0;
     while at < found.len() {

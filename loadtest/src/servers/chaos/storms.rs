@@ -62,7 +62,7 @@ fn app_hangs(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
     let fault = page_timeout + plan.storm;
     let lasts = WARM_UP + fault + RECOVERED + AFTER;
     let pictures = send(&stack, 200.0, lasts, |number| path_of_text(number % TEXTS))?;
-    let pages = send(&stack, 20.0, lasts, page)?;
+    let pages = send(&stack, 20.0, lasts, |_| "/".to_owned())?;
     let [stopped, ended] = hang_app(&stack, fault)?;
     let (pictures, pages) = (pictures.finish()?, pages.finish()?);
 
@@ -129,7 +129,7 @@ fn storm(
 ) -> anyhow::Result<()> {
     let lasts = WARM_UP + plan.storm + RECOVERED + AFTER;
     let route = send(stack, STORM, lasts, path_of_text)?;
-    let pages = send(stack, 10.0, lasts, page)?;
+    let pages = send(stack, 10.0, lasts, |_| "/".to_owned())?;
     let links = send(stack, 10.0, lasts, |_| "/api/links".to_owned())?;
     thread::sleep(WARM_UP);
     let began = Instant::now();
@@ -185,7 +185,7 @@ fn slow_clients(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
         thread::sleep(Duration::from_millis(100));
     }
     let pictures = send(&stack, 100.0, plan.storm, path_of_text)?;
-    let pages = send(&stack, 20.0, plan.storm, page)?;
+    let pages = send(&stack, 20.0, plan.storm, |_| "/".to_owned())?;
     let mut fewest = usize::MAX;
     let ended = Instant::now() + plan.storm;
     while Instant::now() < ended {
@@ -227,10 +227,6 @@ fn send(
 
 fn path_of_text(number: u64) -> String {
     format!("/qrcode?text=https://example.com/overload/{number}")
-}
-
-fn page(_number: u64) -> String {
-    "/".to_owned()
 }
 
 /// Whether the old side has each of the texts.
