@@ -43,21 +43,43 @@ PYTHON := target/tools/python/bin/python
 # To measure: qr-service as production runs it, with what $(1) adds, and at the same time the programs
 # around it, $(2). They stand beside each other in target/measure.
 define build
-$(CARGO) build --quiet --profile plain --no-default-features $(2) &
+echo "building qr-service with link-time optimisation: 2 minutes the first time"
+$(CARGO) build --quiet --profile plain --no-default-features --features loadtest/servers -p loadtest --bins $(2) &
 $(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
 mkdir -p target/measure/examples
-for program in http ladder floors way request chaos shadow edge ramp relay-service relay-home; do
+for program in ladder chaos shadow edge ramp relay-service relay-home; do
 	test ! -x target/plain/$$program || ln -f target/plain/$$program target/measure/
 done
 ln -f target/release/qr-service target/measure/
+for example in static_answer floor; do
+	test ! -x target/release/examples/$$example || ln -f target/release/examples/$$example target/measure/examples/
+done
 endef
 
 # The row with the article's function is a program of its own: the one that people run does not have it.
 define build_article
+echo "building qr-service with the article's function: 2 minutes the first time"
 $(CARGO) build --quiet --release -p qr-service --bin qr-service --features reference
 mkdir -p target/measure
 ln -f target/release/qr-service target/measure/axum-article
+endef
+
+# The servers of the floors. gohyper links hyper as a library of the same build.
+define build_floors
+echo "building the floors in Rust and Go: 4 minutes the first time"
+mkdir -p target/floors
+rust=target/floors/rust/release
+if $(CARGO) build --quiet --locked --release --workspace --manifest-path loadtest/floors/rust/Cargo.toml \
+	--target-dir target/floors/rust; then
+	ln -f $$rust/hyper $$rust/axum $$rust/actix-web target/floors/
+else
+	echo "floors: rows in Rust are left out: they need Rust 1.95" >&2
+fi
+for server in nethttp fasthttp gohyper; do
+	CGO_LDFLAGS="-L$$PWD/$$rust" go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||
+		echo "floors: the row of $$server is left out: it needs Go 1.26" >&2
+done
 endef
 
 ##@ The stack on this machine
@@ -231,124 +253,66 @@ links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBEC
 
 ##@ Measure it
 
-instructions: ## instructions a call of the hot function, and the change since they were recorded
-	$(CARGO) run --quiet --release -p qr-bench --bin instructions -- $(if $(RECORD),--record)
+# Its programs are given by the first word of ARGS.
+bench: ## the hot function beside its peers; ARGS=formats, ARGS=instructions
+	@arguments=($(ARGS))
+	case "$${arguments[0]:-}" in
+	formats)
+		echo "building the peers with link-time optimisation: 2 minutes the first time"
+		$(SETUP) run bench
+		test -x target/tools/bench/bin/python || python3 -m venv target/tools/bench
+		target/tools/bench/bin/pip install --quiet --disable-pip-version-check segno==1.6.6 zint-bindings==1.2.2
+		$(CARGO) run --quiet --release -p qr-bench --bin formats -- --python target/tools/bench/bin/python \
+			--node-modules legacy-node/node_modules "$${arguments[@]:1}" ;;
+	instructions)
+		$(SETUP) bench
+		echo "building qr-core with link-time optimisation: a minute the first time"
+		$(CARGO) run --quiet --release -p qr-bench --bin instructions -- "$${arguments[@]:1}" ;;
+	*)
+		echo "building qr-core and its peers with link-time optimisation: a minute the first time"
+		$(CARGO) run --quiet --release -p qr-bench --bin qr-bench -- "$${arguments[@]}" ;;
+	esac
 
-layout: ## which functions lie beside each other in qr-service, from what runs: after a new compiler, or much new code
-	$(CARGO) build --quiet --release -p qr-service
-	qr-service/server/layout.py target/release/qr-service
-
-request: ## instructions that qr-service takes for a request of /qrcode and /v1/qr, beside a static answer by axum; ARGS='--requests 500 --functions'
-	@$(SETUP) run load
-	$(call build,--bins --example static_answer,-p loadtest --bins)
-	ln -f target/release/examples/static_answer target/measure/examples/
-	target/measure/request $(ARGS)
-
-simulate: ## how often ramp's tests roll back equal sides, and how soon they catch worse ones; RAMPS=10000
-	$(CARGO) run --quiet --profile plain -p ramp -- simulate --ramps $(or $(RAMPS),10000)
-
-bench: ## the hot function beside its peers: a table, and target/bench/core.json
-	$(CARGO) run --quiet --release -p qr-bench --bin qr-bench
-
-bench-formats: ## SVG, PDF, EPS and large PNG beside segno, zint, qrencode, fast_qr, rxing and npm's qrcode: time and bytes; ARGS='--rounds 5'
-	@$(SETUP) run bench
-	test -x target/tools/bench/bin/python || python3 -m venv target/tools/bench
-	target/tools/bench/bin/pip install --quiet --disable-pip-version-check segno==1.6.6 zint-bindings==1.2.2
-	$(CARGO) run --quiet --release -p qr-bench --bin formats -- --python target/tools/bench/bin/python \
-		--node-modules legacy-node/node_modules $(ARGS)
-
-bench-http: ## /qrcode beside a static answer, the article's function, Node and QuickChart: target/bench/http.json
-	@$(SETUP) run load
-	$(build_article)
-	$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
-	ln -f target/release/examples/static_answer target/measure/examples/
-	target/measure/http
-
-way: ## what each part of nginx' configuration costs a request: target/way/; ARGS='--rounds 5' adds processor time
-	@$(SETUP) run load
-	$(call build,--bins,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
-	$(AS_ON_A_CLUSTER) target/measure/way $(ARGS)
-
-# A row whose server cannot be built or installed here is left out, and the table says so.
-floors: ## servers that always answer the same, beside each other: target/floors/; ARGS='--only node --connections 100'
-	@$(SETUP) run load
-	$(SETUP) floors || true
-	$(call build,--bins --example floor,-p loadtest --bins)
-	ln -f target/release/examples/floor target/measure/examples/
-	mkdir -p target/floors
-	for server in nethttp fasthttp; do
-		go build -C loadtest/floors/go -o "$$PWD/target/floors/$$server" "./$$server" ||
-			echo "floors: the row of $$server is left out: it needs Go 1.26" >&2
-	done
-	# gohyper links hyper as a library of the same build.
-	rust() {
-		$(CARGO) build --quiet --locked --workspace --manifest-path loadtest/floors/rust/Cargo.toml \
-			--target-dir target/floors/rust "$${@:3}" || return
-		CGO_LDFLAGS="-L$$PWD/target/floors/rust/$$1" go build -C loadtest/floors/go \
-			-o "$$PWD/target/floors/gohyper-$$2" ./gohyper
-	}
-	{ rust release documented --release &&
-		rust tuned tuned --profile tuned --no-default-features --features tuned; } ||
-		echo "floors: rows in Rust are left out: they need Rust 1.95" >&2
-	target/measure/floors $(ARGS)
-
-threads: ## one runtime, or one for each thread: docs/adr/0016-threads.md; 11 minutes; ARGS='--load-nice -10', '--threads 4 --server-cores 0,1,2,3 --load-cores 4'
-	@$(SETUP) run load
-	$(CARGO) build --quiet --release -p qr-service --bins
-	$(CARGO) build --quiet --release -p service-kit --features testing --example threads
-	target/release/examples/threads measure --qr-service target/release/qr-service $(ARGS)
-
-ladder: ## every way to serve /qrcode under the same load: target/ladder/; QUICK=1 in three minutes
-	@$(SETUP) run load
-	$(MAKE) rungs
-	$(build_article)
-	$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
-	ln -f target/release/examples/static_answer target/measure/examples/
+# What a group needs is built; a row of the floors whose server cannot be built here is left out, and the table says so.
+ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, nginx), ARGS=readme
+	@group=$$(sed -nE 's/.*--group[ =]([a-z]+).*/\1/p' <<<'$(ARGS)')
+	case "$${group:-$(filter readme,$(ARGS))}" in
+	readme)
+		$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- readme
+		exit ;;
+	relay)
+		$(SETUP) run load
+		npm install --prefix target/tools/relay --no-audit --no-fund --loglevel=error piping-server@1.12.9 >/dev/null
+		$(call build,,-p shadow -p edge -p ramp)
+		$(CARGO) build --quiet --release -p relay-service --bin relay-service
+		ln -f target/release/relay-service target/measure/ ;;
+	floors)
+		$(SETUP) run load
+		$(call build,--bins --example static_answer --example floor,-p shadow -p edge -p ramp)
+		$(build_floors) ;;
+	nginx)
+		$(SETUP) run load
+		$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service) ;;
+	*)
+		$(SETUP) run load
+		$(MAKE) bindings
+		$(build_article)
+		$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service) ;;
+	esac
 	$(AS_ON_A_CLUSTER) target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 
-ladder-relay: ## relays beside each other and beside plain proxies: target/ladder/relay.md; ARGS='--rounds 3'
+chaos: ## faults under load, and what clients saw; ARGS='--soak 10000000'
 	@$(SETUP) run load
-	npm install --prefix target/tools/relay --no-audit --no-fund --loglevel=error piping-server@1.12.9 >/dev/null
-	$(CARGO) build --quiet --release -p relay-service --bin relay-service
-	$(CARGO) build --quiet --profile plain -p loadtest --bin relay_ladder
-	mkdir -p target/measure
-	ln -f target/release/relay-service target/plain/relay_ladder target/measure/
-	target/measure/relay_ladder $(ARGS)
-
-ladder-readme: ## put the last ladder's table and picture into the README
-	$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- readme
-
-capacity: ## put the last figures of `make ladder` and `make way` into the tables of docs/capacity.md
-	$(CARGO) run --profile plain --quiet -p loadtest --bin capacity
-
-chaos: ## faults under load, one after the other, and what clients saw of each; ARGS=--quick is shorter
-	@$(SETUP) run load
-	$(call build,,-p shadow -p edge -p ramp -p relay-service -p loadtest --bins)
+	$(call build,,-p shadow -p edge -p ramp -p relay-service)
 	$(CARGO) build --profile plain --no-default-features --quiet -p qr-service --features faults --example wrong_pictures
 	ln -f target/plain/examples/wrong_pictures target/measure/examples/
+	echo "playing: 11 minutes, with --quick 4; a soak of ten million requests an hour"
 	target/measure/chaos $(ARGS)
 
-soak: ## millions of requests with all faults in turn, until REQUESTS=10000000 were made
-	@$(MAKE) chaos ARGS='--soak $(or $(REQUESTS),10000000) --out target/chaos/soak.json $(ARGS)'
-
-ramps: ## ramps on the real stack with equal and worse new sides: ARGS='--each 10'
-	@$(SETUP) run
-	$(call build,,-p shadow -p edge -p ramp -p relay-service)
-	$(CARGO) build --quiet --release -p loadtest --bin ramps
-	ln -f target/release/ramps target/measure/
-	target/measure/ramps $(ARGS)
-
-relay-moves: ## pairs of all kinds while the relay's share moves and its parts restart: RATE=50 SECONDS=300
-	@$(SETUP) run
-	$(CARGO) build --quiet --workspace --all-features --bins
-	RATE=$(or $(RATE),50) SECONDS=$(or $(SECONDS),300) $(CARGO) test --workspace --all-features \
-		--test relay_moves -- --ignored --nocapture
-
-load: ## traffic for a route: RATE=100 DURATION=60s, distinct texts for /qrcode or FILE=requests.txt, to the proxy
-	@$(SETUP) load
-	$(CARGO) run --profile plain --quiet -p loadtest --bin load -- $(if $(RATE),--rate $(RATE)) \
-		$(if $(DURATION),--duration $(DURATION)) --url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' \
-		$(if $(FILE),--file '$(FILE)')
+load: ## traffic for a route; RATE=100 DURATION=60s FILE=requests.txt URL=http://...
+	@$(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
+	target/plain/load $(if $(RATE),--rate $(RATE)) $(if $(DURATION),--duration $(DURATION)) \
+		--url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' $(if $(FILE),--file '$(FILE)')
 
 help:
 	@awk 'BEGIN { FS = ":.*## " } \

@@ -1,30 +1,17 @@
-//! Servers on their own cores ([`server`]), load from other cores ([`load`]), its cost ([`sampling`]),
-//! and checks of the answers ([`check`]). And faults under load ([`chaos`]).
+//! Three programs. `ladder` measures servers in rows, in turn, on their own cores, and writes a table. `chaos` plays faults
+//! under load. `load` gives a stack traffic. All send requests at fixed rates by the same clients ([`client`]).
 
-use std::fs;
-use std::path::Path;
+// `load` needs only a part of the clients.
+#![cfg_attr(not(feature = "servers"), allow(dead_code, unused_imports))]
+
 use std::process::ExitCode;
 
 use anstream::eprintln;
-use anyhow::Context;
-use serde::Serialize;
 
-pub mod capacity;
-pub mod chaos;
-pub mod check;
-pub mod floors;
-pub mod functions;
-pub mod ladder;
-pub mod load;
-pub mod overload;
-pub mod ramps;
-pub mod relay;
-pub mod report;
-pub mod rows;
-pub mod sampling;
-pub mod server;
+pub mod client;
+#[cfg(feature = "servers")]
+pub mod servers;
 pub mod texts;
-pub mod way;
 
 /// A program's exit code; prints an error as one line.
 pub fn exit_code(program: &str, result: anyhow::Result<ExitCode>) -> ExitCode {
@@ -32,23 +19,4 @@ pub fn exit_code(program: &str, result: anyhow::Result<ExitCode>) -> ExitCode {
         eprintln!("{program}: {error:#}");
         ExitCode::FAILURE
     })
-}
-
-/// Writes a file, and makes its folder if it is missing.
-///
-/// # Errors
-/// The file, and the system's message.
-pub fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    file.parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(file, text))
-        .with_context(|| file.display().to_string())
-}
-
-/// Writes `value` as JSON with [`write()`].
-///
-/// # Errors
-/// Those of [`write()`].
-pub fn write_json(file: &Path, value: &impl Serialize) -> anyhow::Result<()> {
-    write(file, &(serde_json::to_string_pretty(value)? + "\n"))
 }

@@ -1,10 +1,5 @@
 //! The texts of the requests: distinct, and of the kinds that people use.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
-
-use anyhow::Context;
 use fastrand::Rng;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -32,11 +27,8 @@ fn link(rng: &mut Rng) -> String {
     format!("https://example.com/articles/{}", pick(rng, LETTERS, 24))
 }
 
-/// Distinct links of 53 bytes, the same in every run.
-pub fn links() -> Vec<String> {
-    let mut rng = Rng::with_seed(1);
-    (0..COUNT).map(|_| link(&mut rng)).collect()
-}
+/// A link for the servers that are asked for one picture only.
+pub const LINK: &str = "https://example.com/campaign/2026/autumn/0123456789";
 
 /// The texts that [`MIX`] describes, the same in every run.
 pub fn mix() -> Vec<String> {
@@ -74,32 +66,4 @@ pub fn target(before: &str, text: &str) -> String {
 /// The request targets for texts.
 pub fn targets(before: &str, texts: &[String]) -> Vec<String> {
     texts.iter().map(|text| target(before, text)).collect()
-}
-
-/// Writes a file with one URL per target.
-///
-/// # Errors
-/// If the file cannot be written.
-pub fn write_targets(file: &Path, base: &str, targets: &[String]) -> anyhow::Result<()> {
-    let mut lines = String::new();
-    for target in targets {
-        writeln!(lines, "{base}{target}")?;
-    }
-    fs::write(file, lines).with_context(|| file.display().to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_of_1_to_512_bytes_and_nearly_all_differ() {
-        for texts in [mix(), links()] {
-            assert!(texts.iter().all(|text| (1..=512).contains(&text.len())));
-            let distinct: std::collections::BTreeSet<_> = texts.iter().collect();
-            // Two texts of three letters may be equal.
-            assert!(distinct.len() > COUNT - 20, "{}", distinct.len());
-        }
-        assert!(links().iter().all(|text| text.len() == 53));
-    }
 }

@@ -33,7 +33,9 @@ fn answer_all(mut stream: TcpStream, seen: &Mutex<Vec<String>>) {
             seen.lock().unwrap().push(target.to_owned());
         }
         if line.is_empty()
-            && stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx").is_err()
+            && stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nX-Served-By: us\r\n\r\nx")
+                .is_err()
         {
             return;
         }
@@ -52,10 +54,11 @@ fn it_requests_distinct_texts_at_the_rate_and_prints_a_summary() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("Sending 50 requests per second") && said.contains("for 2s"), "{said}");
-    assert!(said.contains(" answers, ") && said.contains(" 0 errors"), "{said}");
+    let summary = [" answers, ", " 0 errors; ", "; served by "];
+    assert!(summary.iter().all(|part| said.contains(part)), "{said}");
     let asked = asked.lock().unwrap();
-    // At most twice the rate, when the machine stalls and oha catches up.
-    assert!((20..=201).contains(&asked.len()), "{}", asked.len());
+    // One asks whether the server is there; a stalled machine may send fewer until the end.
+    assert!((60..=101).contains(&asked.len()), "{}", asked.len());
     let distinct: BTreeSet<_> = asked.iter().collect();
     assert!(distinct.len() * 10 > asked.len() * 9, "{} of {}", distinct.len(), asked.len());
     assert!(asked.iter().all(|target| target.starts_with("/qrcode?text=")));

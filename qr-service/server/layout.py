@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes layout.ld: which functions the linker puts beside each other in qr-service. `make layout` runs it.
+"""Writes layout.ld: which functions the linker puts beside each other in qr-service, after a new compiler or much new code.
 
 It runs the program under callgrind, which names every function that runs: those of a request of /qrcode, those of a
 start and an end, and those of other requests. ../../docs/adr/0021-layout.md says why.
@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 HERE = Path(__file__).parent
 HEAD = """\
-/* Written by `make layout`. The functions that run, beside each other: the kernel maps 16 pages around one that is
+/* Written by layout.py. The functions that run, beside each other: the kernel maps 16 pages around one that is
    touched. A name that no function has any more does no harm. docs/adr/0021-layout.md */
 SECTIONS
 {

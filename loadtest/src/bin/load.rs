@@ -1,16 +1,17 @@
 //! `make load`: gives a route traffic, and the dashboards something to show.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anstream::println;
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Parser;
 use clap::builder::RangedU64ValueParser;
-use loadtest::load::{Load, check_installed, open};
-use loadtest::server::Cores;
+use loadtest::client::{Flow, Load, measure};
 use loadtest::{exit_code, texts};
 use service_kit::arguments::time;
 
@@ -31,15 +32,15 @@ struct Arguments {
     #[arg(long, default_value = "http://127.0.0.1:8080", value_name = "URL")]
     url: String,
     /// Concurrent connections
-    #[arg(long, default_value_t = 50, value_name = "COUNT")]
-    connections: usize,
+    #[arg(long, default_value_t = 50, value_parser = RangedU64ValueParser::<u32>::new().range(1..), value_name = "COUNT")]
+    connections: u32,
 }
 
 fn main() -> ExitCode {
     let load = run(&service_kit::arguments::parse());
     let ended = load.map(|load| {
         println!("{}", summary(&load));
-        if load.errors == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        if load.errors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     });
     exit_code("load", ended)
 }
@@ -53,13 +54,33 @@ fn run(arguments: &Arguments) -> anyhow::Result<Load> {
         None => texts::targets(texts::QRCODE, &texts::mix()),
     };
     let first = requests.first().context("no request")?;
-    let answer = ureq::get(format!("{url}{first}")).call();
-    answer.with_context(|| format!("{url} does not serve {first} (make up starts the stack)"))?;
-    check_installed(&["oha"])?;
-    let targets = tempfile::NamedTempFile::new().context("no temporary file")?;
-    texts::write_targets(targets.path(), url, &requests)?;
+    let server = address(url)?;
+    let path = first.clone();
+    let once = measure(Flow { most: 1, ..Flow::new(server, 1.0, move |_| path.clone()) })?;
+    if let Some(why) = once.errors.keys().next() {
+        bail!("{url} does not serve {first}: {why} (make up starts the stack)");
+    }
     println!("Sending {rate} requests per second to {url} for {duration:?}.");
-    open(targets.path(), &Cores::all(), connections, rate.into(), duration.as_secs())
+    let is_random = arguments.file.is_some();
+    let target = move |number: u64| {
+        let at = if is_random { fastrand::usize(..) } else { number as usize };
+        requests[at % requests.len()].clone()
+    };
+    measure(Flow {
+        lasts: duration,
+        connections: connections as usize,
+        ..Flow::new(server, rate.into(), target)
+    })
+}
+
+/// The address in a base URL.
+fn address(url: &str) -> anyhow::Result<SocketAddr> {
+    let problem = || format!("--url {url:?}: must be such as http://127.0.0.1:8080");
+    let host = url.strip_prefix("http://").filter(|host| !host.contains('/'));
+    let host = host.with_context(problem)?;
+    let with_port = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
+    let mut addresses = with_port.to_socket_addrs().with_context(problem)?;
+    addresses.next().with_context(problem)
 }
 
 /// The requests in a file, as `make compare` reads them.
@@ -79,14 +100,18 @@ fn read(file: &Path) -> anyhow::Result<Vec<String>> {
 }
 
 fn summary(load: &Load) -> String {
+    let listed = |counts: &BTreeMap<String, u64>, before: &str| {
+        let each: Vec<String> =
+            counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        if each.is_empty() { String::new() } else { format!("{before}{}", each.join(", ")) }
+    };
+    let [p50, p99, _] = load.percentiles.map(|seconds| seconds * 1e3);
     format!(
-        "{:.0} answers, {:.1} per second, {} errors; median {:.2} ms, p99 {:.2} ms; mean size {:.0} \
-         bytes",
+        "{} answers, {:.1} per second, {} errors{}; median {p50:.2} ms, p99 {p99:.2} ms{}",
         load.requests,
         load.requests_per_second,
-        load.errors,
-        load.p50_seconds * 1e3,
-        load.p99_seconds * 1e3,
-        load.bytes_per_response
+        load.errors.values().sum::<u64>(),
+        listed(&load.errors, ": "),
+        listed(&load.served_by, "; served by "),
     )
 }

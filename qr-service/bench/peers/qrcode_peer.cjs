@@ -1,4 +1,4 @@
-// The part of npm's qrcode in `make bench-formats`: a line of texts as JSON, or a format and milliseconds; see
+// The part of npm's qrcode in `make bench ARGS=formats`: a line of texts as JSON, or a format and milliseconds; see
 // formats.rs. A script, not a module, since only those look for packages in NODE_PATH.
 const readline = require("node:readline");
 const QRCode = require("qrcode");

@@ -1,4 +1,4 @@
-"""The part of libqrencode's program in `make bench-formats`; each file takes a process."""
+"""The part of libqrencode's program in `make bench ARGS=formats`; each file takes a process."""
 
 import subprocess
 

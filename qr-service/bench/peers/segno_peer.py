@@ -1,4 +1,4 @@
-"""segno's part of `make bench-formats`."""
+"""segno's part of `make bench ARGS=formats`."""
 
 import io
 

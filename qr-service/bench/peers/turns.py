@@ -1,4 +1,4 @@
-"""What the peers in Python of `make bench-formats` do: they read a line of texts as JSON, or a format and milliseconds,
+"""What the peers in Python of `make bench ARGS=formats` do: they read a line of texts as JSON, or a format and milliseconds,
 and answer the latter with nanoseconds per call and the median of the files' bytes; see formats.rs."""
 
 import json

@@ -1,4 +1,4 @@
-"""zint's part of `make bench-formats`."""
+"""zint's part of `make bench ARGS=formats`."""
 
 from turns import DARK, LIGHT, MARGIN, SIZE_PX, serve
 from zint import OutputOptions, Symbol, Symbology

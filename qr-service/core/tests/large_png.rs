@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// Shares of the usual bytes, at most, as measured beside Zopfli (`make bench-formats`).
+/// Shares of the usual bytes, at most, as measured beside Zopfli (`make bench ARGS=formats`).
 #[test]
 fn the_shortest_picture_is_shorter_where_the_usual_one_is_not_short() {
     let text: String = ('!'..='~').cycle().step_by(7).take(340).collect();

@@ -1,5 +1,5 @@
 //! The server part of the services here with an answer that is always the same: what a request costs besides its
-//! picture, for `make floors`. Arguments: the address, the number of threads, and `documented` (a route, which hyper
+//! picture, for the ladder's floors. Arguments: the address, the number of threads, and `documented` (a route, which hyper
 //! and axum answer) or `tuned` (a [`Shortcut`], before hyper).
 
 use std::net::SocketAddr;

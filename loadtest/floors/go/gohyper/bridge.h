@@ -1,5 +1,4 @@
 // What ../../rust/bridge offers and asks for. Texts are valid during the call that has them.
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,20 +7,8 @@ typedef struct {
 	size_t length;
 } text;
 
-typedef struct {
-	text name;
-	text value;
-} header;
-
-typedef struct {
-	text method;
-	text target;
-	const header *headers;
-	size_t count;
-} head;
-
 // Serves until the process ends; returns 1 after it has printed an error.
-int bridge_serve(const char *address, size_t cores, bool tuned, bool timeouts);
+int bridge_serve(const char *address);
 
-// Gives the answer to the request that bridge_handle got `answer` for.
-void bridge_answer(void *answer, uint16_t status, const header *headers, size_t count, text body);
+// Gives the answer to the request that bridge_handle got `answer` for. Headers are lines, "name: value\n".
+void bridge_answer(void *answer, uint16_t status, text headers, text body);

@@ -9,38 +9,27 @@ import "C"
 
 import (
 	"bytes"
-	"log"
 	"net/http"
 	"os"
 	"runtime"
-	"runtime/debug"
+	"strings"
 	"unsafe"
 
 	"floors/floor"
 )
 
 func main() {
-	arguments, err := floor.Read()
-	if err != nil {
-		log.Fatal(err)
-	}
-	http.HandleFunc("GET /qrcode", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "image/png")
-		w.Write(floor.Body)
-	})
-	if arguments.Tuned {
-		debug.SetGCPercent(floor.Garbage)
-	}
-	address := C.CString(arguments.Address)
-	os.Exit(int(C.bridge_serve(address, C.size_t(arguments.Cores), C.bool(arguments.Tuned), C.bool(arguments.Timeouts))))
+	http.HandleFunc("GET /qrcode", floor.Answer)
+	os.Exit(int(C.bridge_serve(C.CString(floor.Address()))))
 }
 
 // bridge_handle answers one request with the default mux, on the thread of hyper's that read it.
 //
 //export bridge_handle
-func bridge_handle(asked *C.head, answer unsafe.Pointer) {
+func bridge_handle(head C.text, answer unsafe.Pointer) {
 	w := &writer{header: http.Header{}, status: http.StatusOK}
-	if request, err := requestOf(asked); err == nil {
+	// A copy, since the memory is hyper's.
+	if request, err := requestOf(C.GoStringN((*C.char)(unsafe.Pointer(head.start)), C.int(head.length))); err == nil {
 		http.DefaultServeMux.ServeHTTP(w, request)
 	} else {
 		w.status = http.StatusBadRequest
@@ -48,26 +37,24 @@ func bridge_handle(asked *C.head, answer unsafe.Pointer) {
 	w.send(answer)
 }
 
-// requestOf copies a head, whose memory is hyper's.
-func requestOf(head *C.head) (*http.Request, error) {
-	request, err := http.NewRequest(text(head.method), text(head.target), nil)
+// requestOf reads "METHOD TARGET\n", and headers as lines.
+func requestOf(head string) (*http.Request, error) {
+	line, rest, _ := strings.Cut(head, "\n")
+	method, target, _ := strings.Cut(line, " ")
+	request, err := http.NewRequest(method, target, nil)
 	if err != nil {
 		return nil, err
 	}
-	for _, header := range unsafe.Slice(head.headers, head.count) {
-		name := http.CanonicalHeaderKey(text(header.name))
-		if name == "Host" {
-			request.Host = text(header.value)
+	for line := range strings.Lines(rest) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		if name == "host" {
+			request.Host = value
 		} else {
-			request.Header[name] = append(request.Header[name], text(header.value))
+			request.Header.Add(name, value)
 		}
 	}
-	request.RequestURI = request.URL.RequestURI()
+	request.RequestURI = target
 	return request, nil
-}
-
-func text(of C.text) string {
-	return C.GoStringN((*C.char)(unsafe.Pointer(of.start)), C.int(of.length))
 }
 
 // writer keeps an answer until its handler returns.
@@ -93,25 +80,20 @@ func (w *writer) Write(part []byte) (int, error) {
 
 // send hands the answer over in one call. Pinned, its bytes may be read where they lie.
 func (w *writer) send(answer unsafe.Pointer) {
-	var pinner runtime.Pinner
-	defer pinner.Unpin()
-	pinned := func(start *byte, length int) C.text {
-		if length == 0 {
-			return C.text{}
-		}
-		pinner.Pin(start)
-		return C.text{start: (*C.uint8_t)(start), length: C.size_t(length)}
-	}
-	headers := make([]C.header, 0, 4)
+	var headers bytes.Buffer
 	for name, values := range w.header {
 		for _, value := range values {
-			headers = append(headers, C.header{
-				name:  pinned(unsafe.StringData(name), len(name)),
-				value: pinned(unsafe.StringData(value), len(value)),
-			})
+			headers.WriteString(name + ": " + value + "\n")
 		}
 	}
-	body := w.body.Bytes()
-	C.bridge_answer(answer, C.uint16_t(w.status), unsafe.SliceData(headers), C.size_t(len(headers)),
-		pinned(unsafe.SliceData(body), len(body)))
+	var pinner runtime.Pinner
+	defer pinner.Unpin()
+	text := func(of []byte) C.text {
+		if len(of) == 0 {
+			return C.text{}
+		}
+		pinner.Pin(&of[0])
+		return C.text{start: (*C.uint8_t)(&of[0]), length: C.size_t(len(of))}
+	}
+	C.bridge_answer(answer, C.uint16_t(w.status), text(headers.Bytes()), text(w.body.Bytes()))
 }

@@ -5,16 +5,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderValue};
+use hyper::server::conn::http1;
 use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioTimer;
 use socket2::{Domain, Socket, Type};
-
-#[cfg(feature = "tuned")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The body that every server answers with.
 pub static BODY: &str = match std::str::from_utf8(&[b'Z'; 420]) {
@@ -26,53 +24,24 @@ pub const CONTENT_TYPE: &str = "image/png";
 /// The only path.
 pub const PATH: &str = "/qrcode";
 
-/// How long a client may take for the head of a request, with timeouts.
+/// How long a client may take for the head of a request.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a connection may wait for its next request, with timeouts.
+/// How long a connection may wait for its next request.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Connections that may wait to be accepted. wrk opens a thousand at once.
-pub const BACKLOG: i32 = 4096;
-
-/// The arguments of all servers.
-#[derive(Clone, Copy, Debug)]
-pub struct Arguments {
-    /// The address to listen on.
-    pub addr: SocketAddr,
-    /// The number of cores it has.
-    pub cores: usize,
-    /// Tuned, or as the documentation says.
-    pub tuned: bool,
-    /// Whether it ends connections that are too slow.
-    pub timeouts: bool,
-}
-
-/// Reads `ADDRESS CORES documented|tuned timeouts|forever`.
+/// Reads `ADDRESS CORES`, and what follows them.
 ///
 /// # Errors
-/// The argument that is missing or wrong, also if this build is the other one.
-pub fn arguments() -> anyhow::Result<Arguments> {
-    let all: Vec<String> = std::env::args().skip(1).collect();
-    let [addr, cores, column, timeouts] = all.as_slice() else {
-        bail!("usage: ADDRESS CORES documented|tuned timeouts|forever");
-    };
-    let built = if cfg!(feature = "tuned") { "tuned" } else { "documented" };
-    if column != built {
-        bail!("{column}: this is the build {built}");
-    }
-    Ok(Arguments {
-        addr: addr.parse().with_context(|| addr.clone())?,
-        cores: cores.parse().with_context(|| cores.clone())?,
-        tuned: cfg!(feature = "tuned"),
-        timeouts: match timeouts.as_str() {
-            "timeouts" => true,
-            "forever" => false,
-            other => bail!("{other}: must be timeouts or forever"),
-        },
-    })
+/// If one is missing or wrong.
+pub fn arguments() -> anyhow::Result<(SocketAddr, usize, Vec<String>)> {
+    let mut all = std::env::args().skip(1);
+    let mut next = || all.next().context("usage: ADDRESS CORES [ARGUMENT...]");
+    let (addr, cores) = (next()?.parse().context("ADDRESS")?, next()?.parse().context("CORES")?);
+    Ok((addr, cores, all.collect()))
 }
 
-/// Opens a listener that shares its port with others, so that each thread has its own.
+/// Opens a listener that shares its port with others, so that each thread can have its own. Its queue is long, because
+/// clients open a thousand connections at once.
 ///
 /// # Errors
 /// Those of the system.
@@ -82,7 +51,7 @@ pub fn listener(addr: SocketAddr) -> std::io::Result<TcpListener> {
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&addr.into())?;
-    socket.listen(BACKLOG)?;
+    socket.listen(4096)?;
     Ok(socket.into())
 }
 
@@ -92,17 +61,27 @@ pub fn listener(addr: SocketAddr) -> std::io::Result<TcpListener> {
 /// # Errors
 /// Those of the first thread that ends.
 pub fn on_each_core(
-    arguments: Arguments,
-    serve: fn(Arguments, TcpListener) -> anyhow::Result<()>,
+    addr: SocketAddr,
+    cores: usize,
+    serve: impl Fn(TcpListener) -> anyhow::Result<()> + Clone + Send + 'static,
 ) -> anyhow::Result<()> {
-    let listeners: Result<Vec<_>, _> =
-        (0..arguments.cores).map(|_| listener(arguments.addr)).collect();
-    let threads =
-        listeners?.into_iter().map(|listener| thread::spawn(move || serve(arguments, listener)));
-    for thread in threads.collect::<Vec<_>>() {
+    let listeners: Result<Vec<_>, _> = (0..cores).map(|_| listener(addr)).collect();
+    let start = |listener| {
+        let serve = serve.clone();
+        thread::spawn(move || serve(listener))
+    };
+    let threads: Vec<_> = listeners?.into_iter().map(start).collect();
+    for thread in threads {
         thread.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??;
     }
     Ok(())
+}
+
+/// hyper's HTTP/1 with the timeout of a head.
+pub fn http() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    http
 }
 
 /// The answer of the servers that are hyper without a router.
@@ -110,12 +89,10 @@ pub fn on_each_core(
 /// # Errors
 /// None; hyper wants a `Result`.
 pub async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    if request.uri().path() != PATH {
-        let mut response = Response::new(Full::default());
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        return Ok(response);
-    }
     let mut response = Response::new(Full::new(Bytes::from_static(BODY.as_bytes())));
+    if request.uri().path() != PATH {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+    }
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
     Ok(response)
 }

@@ -1,20 +1,18 @@
 //! hyper behind a C interface: it asks the other language for the answer of each request, on the thread that read it.
 //!
-//! `bridge.h` beside the program in Go declares the same types.
+//! `bridge.h` beside the program in Go declares the same functions.
 
 use std::convert::Infallible;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::net::TcpListener;
 
 use anyhow::Context;
-use floors_rust::{Arguments, HEAD_TIMEOUT, listener, on_each_core};
+use floors_rust::{http, listener};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 
 /// Bytes of the other side, valid during a call.
 #[repr(C)]
@@ -25,10 +23,6 @@ pub struct Text {
 }
 
 impl Text {
-    fn new(text: &[u8]) -> Self {
-        Text { start: text.as_ptr(), length: text.len() }
-    }
-
     /// # Safety
     /// `start` must point to `length` bytes that outlive the result, unless `length` is 0.
     unsafe fn bytes<'a>(self) -> &'a [u8] {
@@ -40,25 +34,10 @@ impl Text {
     }
 }
 
-/// A header's name and value.
-#[repr(C)]
-pub struct Header {
-    name: Text,
-    value: Text,
-}
-
-/// The head of a request.
-#[repr(C)]
-pub struct Head {
-    method: Text,
-    target: Text,
-    headers: *const Header,
-    count: usize,
-}
-
 unsafe extern "C" {
-    /// Answers a request by one call of [`bridge_answer`] with the same `answer`.
-    safe fn bridge_handle(head: *const Head, answer: *mut c_void);
+    /// Answers the request with this head, a line for its method and target and one for each header, by one call of
+    /// [`bridge_answer`] with the same `answer`.
+    safe fn bridge_handle(head: Text, answer: *mut c_void);
 }
 
 /// Gives the answer to the request that `bridge_handle` was called for. Headers that are not valid are left out.
@@ -69,24 +48,20 @@ unsafe extern "C" {
 pub unsafe extern "C" fn bridge_answer(
     answer: *mut c_void,
     status: u16,
-    headers: *const Header,
-    count: usize,
+    headers: Text,
     body: Text,
 ) {
     // SAFETY: `handle` passes a pointer to its own answer, which lives until `bridge_handle` returns.
     let answer = unsafe { &mut *answer.cast::<Response<Full<Bytes>>>() };
     // SAFETY: the caller's promise.
-    *answer.body_mut() = Full::new(Bytes::copy_from_slice(unsafe { body.bytes() }));
+    let (headers, body) = unsafe { (headers.bytes(), body.bytes()) };
+    *answer.body_mut() = Full::new(Bytes::copy_from_slice(body));
     *answer.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    // SAFETY: the caller's promise.
-    let headers =
-        if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(headers, count) } };
-    for Header { name, value } in headers {
-        // SAFETY: the caller's promise.
-        let (name, value) = unsafe { (name.bytes(), value.bytes()) };
-        if let (Ok(name), Ok(value)) =
-            (HeaderName::from_bytes(name), HeaderValue::from_bytes(value))
+    for line in headers.split(|byte| *byte == b'\n') {
+        if let Some(colon) = line.windows(2).position(|two| two == b": ")
+            && let Ok(name) = HeaderName::from_bytes(&line[..colon])
+            && let Ok(value) = HeaderValue::from_bytes(&line[colon + 2..])
         {
             answer.headers_mut().append(name, value);
         }
@@ -98,63 +73,35 @@ pub unsafe extern "C" fn bridge_answer(
 /// # Safety
 /// `address` must be a C string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bridge_serve(
-    address: *const c_char,
-    cores: usize,
-    tuned: bool,
-    timeouts: bool,
-) -> c_int {
+pub unsafe extern "C" fn bridge_serve(address: *const c_char) -> c_int {
     // SAFETY: the caller's promise.
     let address = unsafe { CStr::from_ptr(address) };
-    let served = (|| {
-        let addr = address.to_str()?.parse().context("address")?;
-        run(Arguments { addr, cores, tuned, timeouts })
-    })();
-    if let Err(error) = served {
+    if let Err(error) = run(address) {
         eprintln!("{error:#}");
-        return 1;
     }
-    0
+    1
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<()> {
-    if arguments.tuned {
-        return on_each_core(arguments, |arguments, listener| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(serve(arguments, listener))
-        });
-    }
-    tokio::runtime::Runtime::new()?.block_on(serve(arguments, listener(arguments.addr)?))
-}
-
-async fn serve(arguments: Arguments, listener: TcpListener) -> anyhow::Result<()> {
+#[tokio::main]
+async fn run(address: &CStr) -> anyhow::Result<()> {
+    let listener = listener(address.to_str()?.parse().context("address")?)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut http = http1::Builder::new();
-    if arguments.timeouts {
-        http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-    }
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        tokio::spawn(http.serve_connection(TokioIo::new(stream), service_fn(handle)));
+        tokio::spawn(http().serve_connection(TokioIo::new(stream), service_fn(handle)));
     }
 }
 
 async fn handle(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let target = request.uri().path_and_query().map_or("*", |target| target.as_str());
-    let headers: Vec<Header> = (request.headers().iter())
-        .map(|(name, value)| Header {
-            name: Text::new(name.as_str().as_bytes()),
-            value: Text::new(value.as_bytes()),
-        })
-        .collect();
-    let head = Head {
-        method: Text::new(request.method().as_str().as_bytes()),
-        target: Text::new(target.as_bytes()),
-        headers: headers.as_ptr(),
-        count: headers.len(),
-    };
+    let mut head = format!("{} {target}\n", request.method()).into_bytes();
+    for (name, value) in request.headers() {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\n"] {
+            head.extend_from_slice(part);
+        }
+    }
     let mut answer = Response::new(Full::default());
-    bridge_handle(&raw const head, (&raw mut answer).cast());
+    bridge_handle(Text { start: head.as_ptr(), length: head.len() }, (&raw mut answer).cast());
     Ok(answer)
 }

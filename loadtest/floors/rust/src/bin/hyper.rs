@@ -1,40 +1,64 @@
-//! hyper, without a router.
-//!
-//! Documented: the guide's first server, a task per connection on tokio's threads. Tuned: one single-threaded
-//! runtime per core, each with its own listener.
+//! hyper, without a router. As the guide's first server, a task per connection on tokio's threads; or with `apart` on
+//! threads that have a runtime and a listener of their own each and share nothing; or with `shared` on such threads, where
+//! all requests share a limit, a counter and a background task, as in an article on hyper.
 
-use floors_rust::{Arguments, HEAD_TIMEOUT, answer, arguments, listener, on_each_core};
-use hyper::server::conn::http1;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use floors_rust::{answer, arguments, http, listener, on_each_core};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
-fn main() -> anyhow::Result<()> {
-    let arguments = arguments()?;
-    if arguments.tuned {
-        return on_each_core(arguments, |arguments, listener| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            runtime.block_on(serve(arguments, listener))
-        });
-    }
-    tokio::runtime::Runtime::new()?.block_on(serve(arguments, listener(arguments.addr)?))
+struct Shared {
+    /// Requests at work at once; a further one waits.
+    limit: Semaphore,
+    answered: AtomicU64,
+    /// Those of the last second.
+    rate: AtomicU64,
 }
 
-async fn serve(arguments: Arguments, listener: std::net::TcpListener) -> anyhow::Result<()> {
+fn main() -> anyhow::Result<()> {
+    let (addr, cores, more) = arguments()?;
+    let (limit, answered, rate) = (Semaphore::new(64), AtomicU64::new(0), AtomicU64::new(0));
+    let shared = Arc::new(Shared { limit, answered, rate });
+    if more.is_empty() {
+        return tokio::runtime::Runtime::new()?.block_on(serve(listener(addr)?, None));
+    }
+    let shared = (more == ["shared"]).then_some(shared);
+    if let Some(shared) = shared.clone() {
+        std::thread::spawn(move || count_each_second(&shared));
+    }
+    on_each_core(addr, cores, move |listener| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(serve(listener, shared.clone()))
+    })
+}
+
+/// The background task.
+fn count_each_second(shared: &Shared) {
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        shared.rate.store(shared.answered.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+async fn serve(listener: std::net::TcpListener, shared: Option<Arc<Shared>>) -> anyhow::Result<()> {
     let listener = TcpListener::from_std(listener)?;
-    let mut http = http1::Builder::new();
-    if arguments.timeouts {
-        http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
-    }
-    if arguments.tuned {
-        http.pipeline_flush(true);
-    }
     loop {
         let (stream, _) = listener.accept().await?;
-        if arguments.tuned {
-            stream.set_nodelay(true)?;
-        }
-        // A client that goes away is no fault of the server.
-        tokio::spawn(http.serve_connection(TokioIo::new(stream), service_fn(answer)));
+        let shared = shared.clone();
+        let service = service_fn(move |request| {
+            let shared = shared.clone();
+            async move {
+                let Some(shared) = &shared else { return answer(request).await };
+                let _permit = shared.limit.acquire().await;
+                shared.answered.fetch_add(1, Ordering::Relaxed);
+                answer(request).await
+            }
+        });
+        tokio::spawn(http().serve_connection(TokioIo::new(stream), service));
     }
 }

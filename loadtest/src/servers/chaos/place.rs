@@ -1,0 +1,152 @@
+//! The stack that faults are played on; its qr-service can be replaced, as by a release.
+
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use ramp::Split;
+use rustix::process::{Signal, kill_process};
+use stack::{Options, Part, Stack, http};
+use tempfile::{NamedTempFile, TempDir};
+
+use super::Plan;
+
+/// The route that is played with.
+pub(super) const ROUTE: &str = "qrcode";
+
+const RECOVERS_WITHIN: Duration = Duration::from_secs(40);
+/// supervisord counts a part that ends within 1 s of its start as one that does not start.
+const COUNTS_AS_STARTED: Duration = Duration::from_millis(1500);
+
+/// A stack, and what faults need of it.
+pub(super) struct Place {
+    pub(super) stack: Stack,
+    pub(super) plan: Plan,
+    /// What supervisord starts as qr-service, and links to the other programs, which the stack looks for beside it.
+    release: TempDir,
+    pub(super) disk: Option<SmallDisk>,
+}
+
+impl Place {
+    pub(super) fn start(plan: &Plan) -> anyhow::Result<Self> {
+        let release = tempfile::tempdir()?;
+        for name in ["edge", "ramp", "relay-service", "relay-home", "shadow"] {
+            std::os::unix::fs::symlink(plan.programs.join(name), release.path().join(name))?;
+        }
+        install(release.path(), &plan.programs, false)?;
+        let disk = SmallDisk::mount()?;
+        let options = Options {
+            folder: disk.as_ref().map(|disk| disk.folder.path().to_owned()),
+            split: plan.share,
+            mirror: plan.mirror,
+            ..Options::default()
+        };
+        let stack = Stack::start(&release.path().join("qr-service"), &options)?;
+        Ok(Place { stack, plan: plan.clone(), release, disk })
+    }
+
+    /// What nginx serves. A machine that stalls may answer late, once.
+    pub(super) fn split(&self) -> anyhow::Result<Split> {
+        let served = || self.stack.settings().nginx(ROUTE).served();
+        served().or_else(|_| served())
+    }
+
+    /// Ends a part by a signal. supervisord has restarted it, and it is ready, on return.
+    pub(super) fn end_and_wait(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
+        let before = self.stack.pid_of(part)?;
+        kill_process(before, signal).with_context(|| part.name())?;
+        let deadline = Instant::now() + RECOVERS_WITHIN;
+        // Until the old process has ended, it is the one that answers that it is ready.
+        while self.stack.pid_of(part).is_ok_and(|now| now == before) {
+            ensure!(Instant::now() < deadline, "{} does not end", part.name());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.stack.wait_until_ready(part)?;
+        std::thread::sleep(COUNTS_AS_STARTED);
+        Ok(())
+    }
+
+    /// Deploys qr-service, with or without faults.
+    pub(super) fn deploy(&self, with_faults: bool) -> anyhow::Result<()> {
+        install(self.release.path(), &self.plan.programs, with_faults)?;
+        self.end_and_wait(Part::QrService, Signal::TERM)
+    }
+
+    /// The `ramp` program, for this stack.
+    pub(super) fn ramp(&self) -> Command {
+        let mut command = Command::new(self.plan.programs.join("ramp"));
+        command.envs(self.stack.environment());
+        command
+    }
+
+    pub(super) fn wait_until_both_serve(&self) -> anyhow::Result<()> {
+        let client = http::client(Duration::from_secs(5));
+        let url = format!("{}/qrcode?text=ready", self.stack.url());
+        let serves = |arm: &str, name: &str| {
+            let answer = http::get(&client, &url, &[("X-Route-Arm", arm)]);
+            answer.is_ok_and(|answer| answer.status == 200 && answer.served_by() == name)
+        };
+        let deadline = Instant::now() + RECOVERS_WITHIN;
+        while !(serves("new", "qr-service") && serves("old", "legacy-node")) {
+            ensure!(Instant::now() < deadline, "not both sides serve after {RECOVERS_WITHIN:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+}
+
+/// Set where what this process mounts is gone with it.
+pub const OWN_MOUNTS: &str = "CHAOS_OWN_MOUNTS";
+
+/// A disk for the stack's folder that a fault can fill. Only root may mount one.
+pub(super) struct SmallDisk {
+    pub(super) folder: TempDir,
+}
+
+impl SmallDisk {
+    /// Room for all data of a soak.
+    const SIZE: &str = "size=1g,mode=755";
+
+    fn mount() -> anyhow::Result<Option<Self>> {
+        if std::env::var_os(OWN_MOUNTS).is_none() {
+            return Ok(None);
+        }
+        let folder = tempfile::tempdir()?;
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", Self::SIZE, "chaos"]).arg(folder.path());
+        // A container's root may not mount either.
+        let is_mounted = mount.output().is_ok_and(|output| output.status.success());
+        Ok(is_mounted.then_some(SmallDisk { folder }))
+    }
+
+    /// Writes a file until nothing more fits. The disk has room again once it is dropped.
+    pub(super) fn fill(&self) -> anyhow::Result<NamedTempFile> {
+        let mut file = NamedTempFile::new_in(self.folder.path())?;
+        for block in [1 << 20, 4096, 1] {
+            while file.write_all(&vec![0; block]).is_ok() {}
+        }
+        Ok(file)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // The stack's processes may still have files open.
+        let _ = Command::new("umount").arg("--lazy").arg(self.folder.path()).status();
+    }
+}
+
+/// Installs a script that starts qr-service or, as a bad release, the one with faults.
+fn install(folder: &Path, programs: &Path, with_faults: bool) -> anyhow::Result<()> {
+    let name = if with_faults { "examples/wrong_pictures" } else { "qr-service" };
+    let program = programs.join(name);
+    ensure!(program.is_file(), "{} is not built (make chaos builds it)", program.display());
+    let new = folder.join("new");
+    fs::write(&new, format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.display()))?;
+    fs::set_permissions(&new, Permissions::from_mode(0o755))?;
+    fs::rename(new, folder.join("qr-service")).context("cannot install a release")
+}

@@ -1,0 +1,64 @@
+//! The processor's cores that servers and clients run on.
+
+use std::thread;
+
+use anyhow::{Context, ensure};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// A list of cores, by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cores(Vec<usize>);
+
+impl Cores {
+    /// The number of cores.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The list in `taskset -c`'s format.
+    pub fn list(&self) -> String {
+        self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    }
+
+    /// Keeps this thread and all that it starts to these cores, but for servers, which get their own: who samples a
+    /// server's memory should take no time from it.
+    ///
+    /// # Errors
+    /// If the kernel does not allow these cores.
+    pub fn keep_to(&self) -> anyhow::Result<()> {
+        let mut set = CpuSet::new();
+        self.0.iter().for_each(|&core| set.set(core));
+        sched_setaffinity(None, &set).with_context(|| format!("cores {}", self.list()))
+    }
+
+    /// Keeps to these cores what `starts` starts.
+    ///
+    /// # Errors
+    /// Those of `starts`, and a core that the kernel does not allow.
+    pub fn keeping<T>(&self, starts: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let mine = sched_getaffinity(None)?;
+        self.keep_to()?;
+        let started = starts();
+        sched_setaffinity(None, &mine)?;
+        started
+    }
+
+    /// Whether both lists have a core in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.0.iter().any(|core| other.0.contains(core))
+    }
+}
+
+impl std::str::FromStr for Cores {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let problem = || format!("{text:?}: must be a list of cores such as 0 or 0,1");
+        let cores: Result<Vec<usize>, _> = text.split(',').map(str::parse).collect();
+        let cores = cores.with_context(problem)?;
+        let there = thread::available_parallelism().map_or(1, usize::from);
+        let most = cores.iter().max().copied().unwrap_or(0);
+        ensure!(most < there, "{text:?}: this machine has cores 0 to {}", there - 1);
+        Ok(Cores(cores))
+    }
+}

@@ -1,0 +1,211 @@
+//! The rounds: in each, one row's server after the other runs alone under load.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anstream::eprintln;
+use anyhow::{Context, ensure};
+
+use crate::client::{Flow, measure as send};
+use crate::servers::check::check;
+use crate::servers::cores::Cores;
+use crate::servers::rows::{Answers, Group, Row};
+use crate::servers::sampling::{Sampler, cpu_seconds};
+use crate::servers::server::Server;
+use crate::servers::{nginx, relay, wrk};
+use crate::texts;
+
+/// How long and with what load each row is measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub(crate) group: Group,
+    /// Over all rows.
+    pub(crate) rounds: usize,
+    pub(crate) warm_up_seconds: u64,
+    /// As fast as the server answers; of a relay, each transfer.
+    pub(crate) closed_seconds: u64,
+    /// At each of the two fixed rates.
+    pub(crate) open_seconds: u64,
+    /// Requests whose instructions are counted.
+    pub(crate) counted: u64,
+    pub(crate) connections: usize,
+    pub(crate) server_cores: Cores,
+    /// Cores of the clients.
+    pub(crate) load_cores: Cores,
+}
+
+impl Plan {
+    /// A plan with so many concurrent connections, servers on the first cores and clients on the second. Without
+    /// `rounds` it has three, and one if it is quick or of instructions, which repeat.
+    pub fn new(
+        group: Group,
+        is_quick: bool,
+        rounds: Option<usize>,
+        connections: usize,
+        [server_cores, load_cores]: [Cores; 2],
+    ) -> Self {
+        let seconds = |full, short| if is_quick { short } else { full };
+        Plan {
+            group,
+            rounds: rounds.unwrap_or(if is_quick || group == Group::Nginx { 1 } else { 3 }).max(1),
+            warm_up_seconds: seconds(2, 1),
+            closed_seconds: if group == Group::Relay { seconds(2, 1) } else { seconds(6, 2) },
+            open_seconds: seconds(8, 2),
+            counted: seconds(2000, 320),
+            connections: connections.max(1),
+            server_cores,
+            load_cores,
+        }
+    }
+}
+
+/// What a row gave in a round, by the name of the figure.
+pub type Figures = BTreeMap<&'static str, f64>;
+
+/// What all rounds gave.
+#[derive(Debug, Default)]
+pub struct Climbed {
+    /// The rows with their rounds.
+    pub rows: Vec<(&'static Row, Vec<Figures>)>,
+    /// A line for each row that could not be started here.
+    pub left_out: Vec<String>,
+}
+
+/// Measures rows in turn, round by round. A row that does not start is left out, unless `named` says that it was asked for
+/// by its name.
+///
+/// The fixed rate that is the same for all rows is half of the baseline's capacity in its first round, so the
+/// baseline comes before all rows but the static answer.
+///
+/// # Errors
+/// If a server answers wrongly or fails a request, or a named one does not start.
+pub fn climb(
+    rows: &[&'static Row],
+    plan: &Plan,
+    named: impl Fn(&Row) -> bool,
+) -> anyhow::Result<Climbed> {
+    let mut climbed = Climbed::default();
+    for &row in rows {
+        // Fails before minutes are spent on other rows.
+        match try_out(row, plan).with_context(|| row.name)? {
+            Ok(()) => climbed.rows.push((row, Vec::new())),
+            Err(error) if named(row) => return Err(error.context(row.name)),
+            Err(error) => {
+                let line = format!("{}: {error:#}", row.name);
+                eprintln!("left out: {line}");
+                climbed.left_out.push(line);
+            }
+        }
+    }
+    ensure!(!climbed.rows.is_empty(), "no row can be started here");
+    let mut equal_rate = None;
+    for round in 1..=plan.rounds {
+        for (row, rounds) in &mut climbed.rows {
+            let figures = measure(row, plan, &mut equal_rate)
+                .with_context(|| format!("{}, round {round}", row.name))?;
+            let first = plan.group.columns()[0];
+            let value = figures.get(first.figures[0]).copied().unwrap_or(f64::NAN);
+            let (value, title) = ((first.format)(value), first.title);
+            eprintln!("round {round}/{}  {:<22} {value:>9} {title}", plan.rounds, row.name);
+            rounds.push(figures);
+        }
+        add_ratios(&mut climbed, plan.group);
+    }
+    Ok(climbed)
+}
+
+/// Adds to the last round of each row its ratio to the baseline in the same round.
+fn add_ratios(climbed: &mut Climbed, group: Group) {
+    let first = group.columns()[0].figures[0];
+    let is_base = |row: &Row| Some(row.name) == group.baseline();
+    let mut base = climbed.rows.iter().filter(|(row, _)| is_base(row));
+    let base = base.next().and_then(|(_, rounds)| rounds.last()?.get(first).copied());
+    for (_, rounds) in &mut climbed.rows {
+        if let (Some(base), Some(last)) = (base, rounds.last_mut())
+            && let Some(value) = last.get(first)
+        {
+            last.insert("times_baseline", value / base);
+        }
+    }
+}
+
+/// Starts a row's server and checks what it answers; an error within the result says that it does not start.
+fn try_out(row: &Row, plan: &Plan) -> anyhow::Result<anyhow::Result<()>> {
+    if plan.group == Group::Nginx {
+        return Ok(Ok(()));
+    }
+    let server = match Server::start(row, &plan.server_cores) {
+        Ok(server) => server,
+        Err(error) => return Ok(Err(error)),
+    };
+    if plan.group != Group::Relay {
+        check(&server, row, &texts::mix())?;
+    }
+    Ok(Ok(()))
+}
+
+fn measure(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Result<Figures> {
+    match plan.group {
+        Group::Relay => relay::measure(row, plan),
+        Group::Nginx => nginx::measure(row, plan),
+        Group::Qrcode | Group::Floors => measure_served(row, plan, equal_rate),
+    }
+}
+
+fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Result<Figures> {
+    let server = Server::start(row, &plan.server_cores)?;
+    // Servers of the floors get one request again and again, so that wrk can send more.
+    let texts = match (plan.group, row.answers) {
+        (Group::Qrcode, _) => texts::mix(),
+        (_, Answers::Pictures) => vec![texts::LINK.to_owned()],
+        _ => vec![String::new()],
+    };
+    let targets = texts::targets(row.target, &texts);
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("targets");
+    fs::write(&file, targets.join("\n") + "\n")?;
+    let url = format!("{}{}", server.url, targets[0]);
+    let several = (targets.len() > 1).then_some(file.as_path());
+    wrk::load(plan, &url, several, plan.warm_up_seconds)?;
+
+    let roots = server.roots()?;
+    let sampler = Sampler::start(roots.clone());
+    let (before, began) = (cpu_seconds(&roots), Instant::now());
+    let closed = wrk::load(plan, &url, several, plan.closed_seconds)?;
+    let (cpu, took) = (cpu_seconds(&roots) - before, began.elapsed().as_secs_f64());
+    let rate = closed.requests / closed.seconds;
+    let mut figures = Figures::from([
+        ("requests_per_second", rate),
+        ("cpu_seconds_per_request", cpu / closed.requests),
+        ("busy", cpu / took / plan.server_cores.count() as f64),
+        ("saturated_p50", closed.p50_us / 1e6),
+        ("saturated_p99", closed.p99_us / 1e6),
+    ]);
+    if plan.group == Group::Qrcode {
+        if Some(row.name) == plan.group.baseline() {
+            equal_rate.get_or_insert(rate / 2.0);
+        }
+        // The static answer comes before the baseline; its latency at the equal rate is not compared.
+        for (names, rate) in [(EQUAL, equal_rate.unwrap_or(100.0)), (OWN, 0.8 * rate)] {
+            let targets = targets.clone();
+            let target = move |number: u64| targets[number as usize % targets.len()].clone();
+            let load = send(Flow {
+                lasts: Duration::from_secs(plan.open_seconds),
+                connections: plan.connections,
+                ..Flow::new(server.addr, rate, target)
+            })?;
+            ensure!(load.errors.is_empty(), "failed at {rate:.0} a second: {:?}", load.errors);
+            let [p50, p99, p999] = load.percentiles;
+            let values = [rate, load.requests_per_second, p50, p99, p999];
+            figures.extend(names.into_iter().zip(values));
+        }
+    }
+    figures.insert("pss_bytes", sampler.finish() as f64);
+    figures.insert("bytes_per_response", check(&server, row, &texts)?);
+    figures.extend(row.article.map(|ratio| ("article", ratio)));
+    Ok(figures)
+}
+
+const EQUAL: [&str; 5] = ["equal_asked", "equal_rate", "equal_p50", "equal_p99", "equal_p999"];
+const OWN: [&str; 5] = ["own_asked", "own_rate", "own_p50", "own_p99", "own_p999"];
