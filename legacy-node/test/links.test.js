@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { after, describe, it } from 'node:test';
 import { openLinkStore } from '../src/links/store.js';
 import { startApp, temporaryFolder } from './support/app-process.js';
@@ -234,6 +236,35 @@ describe('the data', () => {
     for (const { status } of await Promise.all(visits)) assert.equal(status, 302);
     const link = JSON.parse((await request(apps[1].addr, `/api/links/${id}`)).body);
     assert.equal(link.visits, 60);
+  });
+
+  it('gives a link another id where the one drawn is taken, and replaces none', (t) => {
+    const store = openLinkStore(temporaryFolder(t));
+    // 0000000 is drawn twice, then 1111111, and from then on 0000000 again.
+    let draws = 0;
+    const draw = () => (Math.floor(draws++ / 7) === 2 ? 1 : 0);
+    const { mock } = t.mock.method(crypto, 'randomInt', draw);
+    syncBuiltinESMExports();
+    t.after(() => {
+      mock.restore();
+      syncBuiltinESMExports();
+    });
+    const urls = ['https://example.com/1', 'https://example.com/2'];
+    const ids = urls.map((url) => store.add(url).id);
+    assert.deepEqual(ids, ['0000000', '1111111']);
+    assert.throws(() => store.add('https://example.com/3'), { code: 'SQLITE_CONSTRAINT_UNIQUE' });
+    assert.deepEqual(
+      ids.map((id) => store.find(id).url),
+      urls,
+    );
+    store.close();
+  });
+
+  it('is stored after a link that could not be, as a file that is locked or full refuses it', (t) => {
+    const store = openLinkStore(temporaryFolder(t));
+    assert.throws(() => store.add(null), { code: 'SQLITE_CONSTRAINT_NOTNULL' });
+    assert.equal(store.add('https://example.com/').url, 'https://example.com/');
+    store.close();
   });
 
   it('can be opened again after close', (t) => {

@@ -20,6 +20,8 @@ const { STACK_URL: stackUrl, STACK_ADMIN_URL: adminUrl, STACK_DIR: folder } = pr
 assert.ok(adminUrl && folder, 'run `stack with --split 50 --mirror 25 -- npm run test:browser`');
 /** Rates need a minute of samples, and restarts take longer on a busy machine. */
 const PATIENCE = { timeout: 90_000 };
+/** Waits for a minute of samples; NIGHTLY=1 runs it. */
+const MINUTES = { skip: !process.env.NIGHTLY && 'only with NIGHTLY=1' };
 /** The route of the stack, and one around two servers that export nothing. */
 const ROUTES = [
   { name: 'qrcode', path: '/qrcode', old: 'Node', new: 'Rust' },
@@ -180,7 +182,7 @@ describe('the live page', () => {
       assert.deepEqual(problems, []);
     });
 
-    it('says how a run ended, what to type, and that it was lost', async (t) => {
+    it('says how a run ended, what to type, and that it was lost', MINUTES, async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       const gates = writeGates({ data: [7, 'wait'] });
       const short = ['--steps', '60', '--hold', '1s', '--patience', '1s', '--gates', gates];
@@ -202,7 +204,7 @@ describe('the live page', () => {
       assert.deepEqual(problems, []);
     });
 
-    it('shows a stop, and compares no idle side', async (t) => {
+    it('shows a stop, and compares no idle side', MINUTES, async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       assert.equal(await page.locator('#stop').isVisible(), false);
@@ -377,7 +379,7 @@ describe('the live page', () => {
       }
     }
 
-    it('shows a restart of the new side as a gap, not as zero', async (t) => {
+    it('shows a restart of the new side as a gap, not as zero', MINUTES, async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       supervise('stop', 'backends:qr-service');
@@ -395,7 +397,7 @@ describe('the live page', () => {
       assert.deepEqual(load.failures.splice(0), [], 'the fallback served clients');
     });
 
-    it('says that Prometheus cannot be reached, and recovers by itself', async (t) => {
+    it('says that Prometheus cannot be reached, and recovers by itself', MINUTES, async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       const notice = page.getByRole('alert');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { load } from '../load.js';
-import { idleSide, insteadOf } from '../ratio.js';
+import { idleSide, insteadOf, Ratio } from '../ratio.js';
 import { byVerdict, commandFor, gateSays, runSays, stepSays } from '../run.js';
 
 const says = (phase, { silent = 1, isStopped = false } = {}) => runSays(phase, silent, isStopped);
@@ -108,6 +108,19 @@ describe('a comparison', () => {
     assert.equal(idleSide(100, sides), 'Left');
     assert.equal(idleSide(null, sides), 'Left and Right');
     for (const served of [1, 50, 99]) assert.equal(idleSide(served, sides), null);
+  });
+
+  it('says how many times as much the old side uses, above what each uses', () => {
+    const [number, old, ofNew] = [{}, {}, {}];
+    // Without the constructor, which copies a template of the page.
+    const ratio = Object.assign(Object.create(Ratio.prototype), {
+      spec: { unit: 'bytes' },
+      element: { classList: { toggle() {} } },
+      parts: { number, old, new: ofNew },
+    });
+    ratio.show(5, 50e6, 10e6, null);
+    const texts = [number, old, ofNew].map(({ textContent }) => textContent);
+    assert.deepEqual(texts, ['5.00', '50.0\u00a0MB', '10.0\u00a0MB']);
   });
 
   it('leaves out a number that says nothing', () => {

@@ -5,7 +5,7 @@
 mod support;
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -104,20 +104,27 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
 }
 
 #[test]
-fn a_taken_port_is_named_with_who_holds_it_and_nothing_is_started() {
-    let place = Place::new();
+fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_started() {
+    let mut place = Place::new();
     let holder = TcpListener::bind(place.addresses.old).unwrap();
+    // A connection has a port too. Nobody listens there, so who holds it is not found.
+    let connection = TcpStream::connect(place.addresses.old).unwrap();
+    place.addresses.new = connection.local_addr().unwrap();
     let output = place.run(&["up"]);
-    assert_eq!(output.status.code(), Some(1));
     let said = stderr(&output);
-    let expected = [
-        "STACK_OLD_ADDR",
-        &place.addresses.old.to_string(),
-        &format!("process {}", std::process::id()),
-    ];
-    assert!(expected.iter().all(|part| said.contains(part)), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let Addresses { old, new, .. } = place.addresses;
+    let process = format!("process {} (", std::process::id());
+    for expected in [
+        format!("{old} (STACK_OLD_ADDR): held by {process}"),
+        format!("{new} (STACK_NEW_ADDR): Address already in use"),
+    ] {
+        assert!(said.contains(&expected), "{expected}: {said}");
+    }
+    assert_eq!(said.lines().count(), 2, "{said}");
+    // In this order, the connection is reset, and its port is free at once.
     drop(holder);
+    drop(connection);
     place.nothing_listens();
 }
 

@@ -41,9 +41,16 @@ export function openLinkStore(dataDir) {
   }
 }
 
+const SQL = {
+  insert: 'INSERT INTO links (id, url, created_at_ms) VALUES (?, ?, ?) RETURNING *',
+  byId: 'SELECT * FROM links WHERE id = ?',
+  visit: 'UPDATE links SET visits = visits + 1 WHERE id = ? RETURNING *',
+  latest: 'SELECT * FROM links ORDER BY seq DESC LIMIT ?',
+};
+
 class LinkStore {
   #db;
-  #statements;
+  #statements = {};
 
   constructor(path) {
     this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS });
@@ -53,14 +60,7 @@ class LinkStore {
     this.#db.exec(`CREATE TABLE IF NOT EXISTS links ${COLUMNS}`);
     // A read-only file opens without an error; taking a write lock fails.
     this.#db.exec('BEGIN IMMEDIATE; COMMIT');
-    this.#statements = {
-      insert: this.#db.prepare(
-        'INSERT INTO links (id, url, created_at_ms) VALUES (?, ?, ?) RETURNING *',
-      ),
-      byId: this.#db.prepare('SELECT * FROM links WHERE id = ?'),
-      latest: this.#db.prepare('SELECT * FROM links ORDER BY seq DESC LIMIT ?'),
-      visit: this.#db.prepare('UPDATE links SET visits = visits + 1 WHERE id = ? RETURNING *'),
-    };
+    for (const name of Object.keys(SQL)) this.#prepare(name);
   }
 
   /** Stores a URL under a new id and returns the link. */
@@ -68,7 +68,7 @@ class LinkStore {
     for (let attempt = 1; ; attempt++) {
       const id = randomId();
       try {
-        return toLink(this.#statements.insert.get(id, url, Date.now()));
+        return toLink(this.#row('insert', id, url, Date.now()));
       } catch (error) {
         if (error.code !== 'SQLITE_CONSTRAINT_UNIQUE' || attempt === ID_ATTEMPTS) throw error;
       }
@@ -77,7 +77,7 @@ class LinkStore {
 
   /** The link {id, url, createdAt, visits}, or undefined. */
   find(id) {
-    return toLink(this.#statements.byId.get(id));
+    return toLink(this.#row('byId', id));
   }
 
   /** The ten newest links, newest first. */
@@ -87,11 +87,28 @@ class LinkStore {
 
   /** Counts a visit; returns the link, or undefined if there is none. */
   visit(id) {
-    return toLink(this.#statements.visit.get(id));
+    return toLink(this.#row('visit', id));
   }
 
   close() {
     this.#db.close();
+  }
+
+  #prepare(name) {
+    this.#statements[name] = this.#db.prepare(SQL[name]);
+  }
+
+  /**
+   * The first row. libsql 0.5.29 does not reset a statement whose `get` failed: the next call would ignore its values
+   * and run with those that failed, such as another client's URL. So that statement is prepared anew.
+   */
+  #row(name, ...values) {
+    try {
+      return this.#statements[name].get(...values);
+    } catch (error) {
+      this.#prepare(name);
+      throw error;
+    }
   }
 }
 

@@ -412,3 +412,29 @@ impl Trial {
         format!(", {}", humantime::format_duration(Duration::from_secs_f64(seconds)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use route::Route;
+
+    use super::*;
+
+    #[test]
+    fn a_side_with_more_slow_answers_is_worse_if_it_is_the_new_one_and_the_share_is_of_requests() {
+        let route = Route::parse("report", "path = \"/report\"\n").expect("a route");
+        let gates = Gates::load(None, &route).expect("valid");
+        let arm = |slow: f64| Arm { requests: 1000.0, slow, ..Arm::default() };
+        for (new, old, assigned, expected) in [
+            (200.0, 10.0, Assigned::ByRequest, Some("slow")),
+            (10.0, 200.0, Assigned::ByRequest, None),
+            (200.0, 200.0, Assigned::ByRequest, None),
+            // Whoever has a slow key may ask for it often.
+            (200.0, 10.0, Assigned::ByKey, None),
+        ] {
+            let mut trial = Trial::new(&gates, 1);
+            trial.add(&Interval { new: arm(new), old: arm(old), ..Interval::default() }, assigned);
+            let worse = trial.worse(&gates).map(|test| test.name.as_str());
+            assert_eq!(worse, expected, "{new} new, {old} old, {assigned:?}");
+        }
+    }
+}

@@ -8,12 +8,13 @@ mod support;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use ramp::{Share, Wanted};
 use rustix::process::Signal;
+use serde_json::json;
 use support::api::{Api, first, follow, from_elsewhere, in_cluster, share};
 use support::homes::{self, Home};
 use support::{Place, Process, eventually, stderr, stdout};
@@ -176,6 +177,22 @@ fn somebody_elses_change_is_not_overwritten() {
     api.object.lock().unwrap().contended = false;
     assert_eq!(api.share(), "5");
     assert_eq!(place.served().share_percent.to_string(), "5");
+
+    // Nor is the split of a run that another process begins in the meantime.
+    let minute = json!({ "secs": 60, "nanos": 0 });
+    let plan = json!({ "steps": [25.0], "hold": minute, "patience": minute, "gates": null });
+    let state = json!({
+        "run": "another", "plan": plan, "start_share": 5.0, "step": 0, "phase": "holding",
+        "reason": "", "judgement": null,
+    });
+    let run = json!({ "beat": 1, "holder": "ramp-b", "state": state });
+    api.object.lock().unwrap().begins = Some(run.to_string());
+    let output = from_elsewhere(&place, &api, &["set", "50"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("another process has begun or taken over a run of qrcode"), "{said}");
+    assert_eq!((api.run()["holder"].as_str(), api.share().as_str()), (Some("ramp-b"), "5"));
+    assert_eq!(place.served().share_percent.to_string(), "5");
 }
 
 #[test]
@@ -219,6 +236,26 @@ fn a_new_proxy_starts_with_the_clusters_split_and_no_other_text() {
         let said = stderr(&output);
         assert!(said.contains("qrcode.conf is not written by ramp"), "{start}: {said}");
     }
+}
+
+#[test]
+fn a_new_proxy_starts_with_the_clusters_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let [routes, splits, nginx] =
+        ["routes", "splits", "nginx"].map(|name| folder.path().join(name));
+    for folder in [&routes, &splits, &nginx] {
+        std::fs::create_dir(folder).unwrap();
+    }
+    for route in support::routes() {
+        std::fs::write(routes.join(format!("{}.toml", route.name)), route.text).unwrap();
+    }
+    std::fs::write(splits.join("qrcode.stop"), "by kubectl").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ramp"));
+    command.arg("prepare").arg(&routes).arg("--splits").arg(&splits);
+    let output = command.env("RAMP_NGINX_DIR", &nginx).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let is_stopped = |route: &str| nginx.join("stop").join(route).is_file();
+    assert_eq!(["qrcode", "report"].map(is_stopped), [true, false]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use route::Route;
 use rustix::process::Signal;
+use service_kit::testing::timed;
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually, routes, stderr, stdout};
 
@@ -106,21 +107,34 @@ fn a_run_whose_gates_pass_reaches_100_percent() {
 }
 
 #[test]
-fn a_mismatch_rolls_back_at_once() {
+fn a_gate_rolls_back_at_once_or_at_the_end_of_a_step() {
     let place = Place::new();
     place.succeeds(&["set", "2.5"]);
     let measured = measured(&place);
     let process = start(&place, "30s");
     says(&place, "holding: step 1 of 3");
     measured.set(Traffic { mismatches: 3.0, ..Traffic::FINE });
-    let output = output(process);
-    let (code, said) = code(&output);
-    assert_eq!(code, Some(3), "{said}");
+    let (status, said) = code(&output(process));
+    assert_eq!(status, Some(3), "{said}");
     let last = said.lines().last().unwrap();
     assert!(last.contains("rolled back: mismatches (") && last.contains("must be == 0"), "{last}");
     assert_eq!(place.share(), "2.50");
-    assert_eq!(events(&place)[1..], ["started 2.5", "moved 5.0", "failed 5.0", "rolled_back 2.5"]);
+    let expected = ["started 2.5", "moved 5.0", "failed 5.0", "rolled_back 2.5"];
+    assert_eq!(events(&place)[1..], expected);
     says(&place, "rolled_back");
+
+    let file = place.beside("at-the-end.toml");
+    let gate = "overlap = \"1s\"\n[[gate]]\nname = \"late\"\nquery = \"vector(1)\"\n\
+                compare = \"==\"\nlimit = 0\njudge = \"at the end\"\n";
+    fs::write(&file, gate).unwrap();
+    let args = ["run", "--steps", "5", "--every", "100ms", "--hold", "1s", "--patience", "0s"];
+    let mut command = place.ramp(&args);
+    let (output, took) = timed(|| command.arg("--gates").arg(&file).output().unwrap());
+    let (status, said) = code(&output);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("rolled back: late (1, must be == 0)"), "{said}");
+    assert!(took >= Duration::from_secs(1), "{took:?}: {said}");
+    assert_eq!(events(&place)[5..], expected);
 }
 
 #[test]

@@ -259,6 +259,16 @@ mod tests {
     }
 
     #[test]
+    fn at_0_percent_every_key_is_old_and_at_100_percent_every_key_is_new() {
+        let sides = ["0", "100"].map(|share| Share::parse(share).unwrap());
+        // Ten times as many keys as there are buckets.
+        for i in 0..100_000 {
+            let key = format!("/p/{i}");
+            assert_eq!(sides.map(|share| share.side(&key)), [Side::Old, Side::New], "{key}");
+        }
+    }
+
+    #[test]
     fn the_hash_follows_the_share() {
         let share = Share::parse("25").unwrap();
         let new = (0..100_000).filter(|i| share.side(&format!("/p/{i}")) == Side::New).count();

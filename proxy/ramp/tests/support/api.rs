@@ -21,6 +21,8 @@ pub(crate) struct Object {
     pub(crate) contended: bool,
     /// Whether other things in it change after each request.
     pub(crate) busy: bool,
+    /// The run that another process begins just before the next write.
+    pub(crate) begins: Option<String>,
     /// Whether nobody gets an answer.
     pub(crate) away: bool,
 }
@@ -117,6 +119,10 @@ fn shown(object: &Object) -> Value {
 }
 
 fn patched(object: &mut Object, patch: &Value) -> (u16, Value) {
+    if let Some(run) = object.begins.take() {
+        object.data.insert("qrcode.run".to_owned(), run);
+        object.version += 1;
+    }
     let version = patch["metadata"]["resourceVersion"].as_str();
     if version.is_some_and(|version| version != object.version.to_string()) {
         return (409, json!({ "message": "the object has been modified" }));

@@ -231,6 +231,14 @@ mod tests {
         }
     }
 
+    /// A line of light bytes has the largest sum, and the longest line that of the most words.
+    #[test]
+    fn the_longest_light_lines_do_not_overflow() {
+        let mut sum = Adler::<2064>::new(2049);
+        (0..3).for_each(|_| sum.add(&[0xff; 2064], 2));
+        assert_eq!(sum.finish(), adler32(vec![0xff; 2049 * 3 * 2].iter()));
+    }
+
     #[test]
     fn columns_of_light_lines_do_not_overflow() {
         let mut sum = Adler::<48>::new(26);
