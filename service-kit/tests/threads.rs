@@ -162,17 +162,6 @@ fn connections_that_wait_in_a_queue_at_a_stop_are_answered() {
 }
 
 #[test]
-fn no_connection_is_reset_while_clients_connect_during_a_stop() {
-    for mode in MODES {
-        for _ in 0..4 {
-            let server = Server::on_a_port(mode, 2, 1000, names());
-            let addr = server.addr();
-            stop_among_clients(server, move || TcpStream::connect(addr));
-        }
-    }
-}
-
-#[test]
 fn a_second_service_cannot_take_the_port_in_any_mode() {
     for mode in MODES {
         let server = Server::on_a_port(mode, 2, 10, names());
@@ -187,6 +176,22 @@ fn a_second_service_cannot_take_the_port_in_any_mode() {
                 .block_on(async { Listeners::bind_for(threads, public, (any, "B")).await });
             let error = bound.err().map(|error| format!("{error:#}"));
             assert!(error.as_ref().is_some_and(|error| error.contains("TEST_ADDR")), "{error:?}");
+        }
+    }
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn no_connection_is_reset_while_clients_connect_during_a_stop() {
+        for mode in MODES {
+            for _ in 0..4 {
+                let server = Server::on_a_port(mode, 2, 1000, names());
+                let addr = server.addr();
+                stop_among_clients(server, move || TcpStream::connect(addr));
+            }
         }
     }
 }
