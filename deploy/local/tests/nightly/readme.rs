@@ -60,7 +60,7 @@ fn follow(mut shell: Shell) {
     let make = r#"make() { command make -C $REPOSITORY "$@"; }"#;
     step(&format!("REPOSITORY=$PWD; cd '{}'; {make}", folder.display()), 0, &[]);
 
-    // `make test` runs this test.
+    // CI runs it.
     let (up, test) = up.split_once('\n').unwrap();
     assert!(test.starts_with("make test "), "{test}");
     let addresses = ["the app      http://", "live page    http://"];

@@ -74,11 +74,11 @@ describe('the picture', () => {
 describe('memory', () => {
   const text = (call) => `https://example.com/${call % 7919}`;
 
-  it('of the raw module does not grow over 100,000 calls', () => {
+  it('of the raw module does not grow over 20,000 calls', () => {
     const fresh = instantiateRaw();
     for (let call = 0; call < 100; call++) callRaw(fresh, text(call));
     const before = fresh.memory.buffer.byteLength;
-    for (let call = 0; call < 100_000; call++) callRaw(fresh, text(call), { margin: call % 60 });
+    for (let call = 0; call < 20_000; call++) callRaw(fresh, text(call), { margin: call % 60 });
     assert.equal(fresh.memory.buffer.byteLength, before);
   });
 });
