@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const manifest = fileURLToPath(new URL('../../Cargo.toml', import.meta.url));
+/** `make bindings` puts it there. */
+const program = fileURLToPath(new URL('../../../../../target/core_pictures', import.meta.url));
 
 /**
  * Draws pictures with qr-core, without this addon (`examples/core_pictures.rs`).
@@ -13,11 +14,8 @@ export function drawByCore(requests) {
   const lines = requests.map(({ text, size = 200, margin = 4, level = 'L' }) =>
     [size, margin, level, Buffer.from(text).toString('hex')].join(' '),
   );
-  const output = execFileSync(
-    'cargo',
-    ['run', '--quiet', '--release', '--manifest-path', manifest, '--example', 'core_pictures'],
-    { input: `${lines.join('\n')}\n`, encoding: 'utf8', maxBuffer: 2 ** 30 },
-  );
+  const options = { input: `${lines.join('\n')}\n`, encoding: 'utf8', maxBuffer: 2 ** 30 };
+  const output = execFileSync(program, options);
   return output
     .trimEnd()
     .split('\n')
