@@ -19,49 +19,6 @@ use service_kit::testing::{Service, eventually, exchange, get};
 use support::edge::{Edge, home, served_by};
 use support::{Legacy, check_contract, metric, relay_service};
 
-/// Each scenario has several connections, between which the share moves; every one fails if its two
-/// halves meet different sides, if a stream is cut, or if a byte is wrong.
-#[test]
-fn no_pair_is_stranded_while_the_share_moves_and_a_home_is_killed() {
-    let mut edge = Edge::start("50");
-    let target = Target::new(&format!("http://{}", edge.addr)).unwrap();
-    let mut first_home = Some(edge.homes.remove(0));
-    let scenarios: Vec<Scenario> = all().unwrap();
-    let (rounds, moves) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    std::thread::scope(|scope| {
-        let playing = scope.spawn(|| {
-            let begin = Instant::now();
-            // One more after the home was killed, however slow the machine is.
-            while begin.elapsed() < Duration::from_secs(15) || rounds.load(Ordering::Relaxed) < 2 {
-                let report = run(&target, &scenarios, 24, true);
-                if report.counts().1 > 0 {
-                    return Err(report.to_string());
-                }
-                rounds.fetch_add(1, Ordering::Relaxed);
-            }
-            Ok(())
-        });
-        while !playing.is_finished() {
-            for share in ["0", "25", "50", "100", "0", "50"] {
-                edge.set_share(share);
-                moves.fetch_add(1, Ordering::Relaxed);
-                std::thread::sleep(Duration::from_millis(150));
-            }
-            if rounds.load(Ordering::Relaxed) > 0 {
-                // SIGKILL.
-                drop(first_home.take());
-            }
-        }
-        if let Err(report) = playing.join().unwrap() {
-            panic!("after {moves:?} moves: {report}");
-        }
-    });
-    assert!(first_home.is_none(), "the home was not killed");
-    let (rounds, moves) = (rounds.into_inner(), moves.into_inner());
-    anstream::println!("{rounds} rounds of {} scenarios, {moves} moves", scenarios.len());
-    assert!(moves > 20, "{rounds} rounds, {moves} moves");
-}
-
 /// Two homes see a side that restarts, or a share that changes, a moment apart; a key must not get two sides by it.
 #[test]
 fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
@@ -94,27 +51,6 @@ fn a_home_goes_by_what_another_one_gave_until_that_one_has_gone() {
     assert_eq!(first.wait(), Some(0));
     assert!(begin.elapsed() >= Duration::from_secs(2), "{:?}", begin.elapsed());
     assert_eq!(side(&second, "f"), "new");
-}
-
-/// The first home gives up waiting for a side. The second one begins to ask meanwhile, and that side answers it.
-#[test]
-fn a_home_goes_by_what_another_one_gave_while_a_side_let_it_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let (old, new) = (Legacy::start(), relay_service(&[]));
-    let admins = free_addresses(2).unwrap();
-    let all = folder.path().join("all");
-    std::fs::write(&all, "100").unwrap();
-    let first = home(&all, (&old, &new), (admins[0], admins[1]), &[]);
-    let second = home(&all, (&old, &new), (admins[1], admins[0]), &[]);
-    new.signal("STOP");
-    std::thread::scope(|scope| {
-        let gives_up = scope.spawn(|| side(&first, "a"));
-        std::thread::sleep(Duration::from_secs(1));
-        let hears = scope.spawn(|| side(&second, "a"));
-        assert_eq!(gives_up.join().unwrap(), "old");
-        new.signal("CONT");
-        assert_eq!(hears.join().unwrap(), "old");
-    });
 }
 
 /// nginx waits 5 s for a home, and then asks the other one, which may say something else.
@@ -288,5 +224,71 @@ mod nightly {
             served_by.dedup();
             assert_eq!(served_by, expected, "at {share} %");
         }
+    }
+
+    /// The first home gives up waiting for a side. The second one begins to ask meanwhile, and that side answers it.
+    #[test]
+    fn a_home_goes_by_what_another_one_gave_while_a_side_let_it_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (Legacy::start(), relay_service(&[]));
+        let admins = free_addresses(2).unwrap();
+        let all = folder.path().join("all");
+        std::fs::write(&all, "100").unwrap();
+        let first = home(&all, (&old, &new), (admins[0], admins[1]), &[]);
+        let second = home(&all, (&old, &new), (admins[1], admins[0]), &[]);
+        new.signal("STOP");
+        std::thread::scope(|scope| {
+            let gives_up = scope.spawn(|| side(&first, "a"));
+            std::thread::sleep(Duration::from_secs(1));
+            let hears = scope.spawn(|| side(&second, "a"));
+            assert_eq!(gives_up.join().unwrap(), "old");
+            new.signal("CONT");
+            assert_eq!(hears.join().unwrap(), "old");
+        });
+    }
+
+    /// Each scenario has several connections, between which the share moves; every one fails if its two
+    /// halves meet different sides, if a stream is cut, or if a byte is wrong.
+    #[test]
+    fn no_pair_is_stranded_while_the_share_moves_and_a_home_is_killed() {
+        let mut edge = Edge::start("50");
+        let target = Target::new(&format!("http://{}", edge.addr)).unwrap();
+        let mut first_home = Some(edge.homes.remove(0));
+        let scenarios: Vec<Scenario> = all().unwrap();
+        let (rounds, moves) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            let playing = scope.spawn(|| {
+                let begin = Instant::now();
+                // One more after the home was killed, however slow the machine is.
+                while begin.elapsed() < Duration::from_secs(15)
+                    || rounds.load(Ordering::Relaxed) < 2
+                {
+                    let report = run(&target, &scenarios, 24, true);
+                    if report.counts().1 > 0 {
+                        return Err(report.to_string());
+                    }
+                    rounds.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(())
+            });
+            while !playing.is_finished() {
+                for share in ["0", "25", "50", "100", "0", "50"] {
+                    edge.set_share(share);
+                    moves.fetch_add(1, Ordering::Relaxed);
+                    std::thread::sleep(Duration::from_millis(150));
+                }
+                if rounds.load(Ordering::Relaxed) > 0 {
+                    // SIGKILL.
+                    drop(first_home.take());
+                }
+            }
+            if let Err(report) = playing.join().unwrap() {
+                panic!("after {moves:?} moves: {report}");
+            }
+        });
+        assert!(first_home.is_none(), "the home was not killed");
+        let (rounds, moves) = (rounds.into_inner(), moves.into_inner());
+        anstream::println!("{rounds} rounds of {} scenarios, {moves} moves", scenarios.len());
+        assert!(moves > 20, "{rounds} rounds, {moves} moves");
     }
 }

@@ -210,27 +210,6 @@ fn given_to_new(stack: &Stack, texts: &[String]) -> Vec<bool> {
 }
 
 #[test]
-fn a_share_is_a_share_of_the_texts_and_a_text_that_has_moved_stays_moved() {
-    let texts: Vec<String> = (0..400).map(|i| format!("https://example.com/{i}")).collect();
-    let few = &texts[..100];
-    let stack = start(&Options { split: Share::percent(0).unwrap(), ..Options::default() });
-    assert!(given_to_new(&stack, few).iter().all(|new| !new), "0% is none");
-    let mut before = vec![false; texts.len()];
-    for percent in [5, 25, 50] {
-        stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
-        let now = given_to_new(&stack, &texts);
-        let share = now.iter().filter(|&&new| new).count() as f64 / 4.0;
-        // 400 texts and a fair hash: five standard deviations are at most 12.5 points.
-        assert!((share - f64::from(percent)).abs() < 12.5, "{share}% at {percent}%");
-        assert!(before.iter().zip(&now).all(|(before, now)| *now || !*before), "{percent}%");
-        assert_eq!(now[..few.len()], given_to_new(&stack, few), "a text stays on its side");
-        before = now;
-    }
-    stack.set_split("qrcode", Share::ALL).unwrap();
-    assert!(given_to_new(&stack, few).iter().all(|&new| new), "100% is all");
-}
-
-#[test]
 fn the_share_can_be_a_share_of_requests() {
     let split = Share::percent(50).unwrap();
     let stack = start(&Options { split, split_key: Some(Key::Request), ..Options::default() });
@@ -238,4 +217,30 @@ fn the_share_can_be_a_share_of_requests() {
     let new = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
     // Six standard deviations.
     assert!((57..=143).contains(&new), "{new} of 200");
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_share_of_the_texts_and_a_text_that_has_moved_stays_moved() {
+        let texts: Vec<String> = (0..400).map(|i| format!("https://example.com/{i}")).collect();
+        let few = &texts[..100];
+        let stack = start(&Options { split: Share::percent(0).unwrap(), ..Options::default() });
+        assert!(given_to_new(&stack, few).iter().all(|new| !new), "0% is none");
+        let mut before = vec![false; texts.len()];
+        for percent in [5, 25, 50] {
+            stack.set_split("qrcode", Share::percent(percent).unwrap()).unwrap();
+            let now = given_to_new(&stack, &texts);
+            let share = now.iter().filter(|&&new| new).count() as f64 / 4.0;
+            // 400 texts and a fair hash: five standard deviations are at most 12.5 points.
+            assert!((share - f64::from(percent)).abs() < 12.5, "{share}% at {percent}%");
+            assert!(before.iter().zip(&now).all(|(before, now)| *now || !*before), "{percent}%");
+            assert_eq!(now[..few.len()], given_to_new(&stack, few), "a text stays on its side");
+            before = now;
+        }
+        stack.set_split("qrcode", Share::ALL).unwrap();
+        assert!(given_to_new(&stack, few).iter().all(|&new| new), "100% is all");
+    }
 }

@@ -75,30 +75,6 @@ fn wrong_pictures_are_rolled_back() {
     assert!(eventually(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
 }
 
-#[test]
-fn a_stop_needs_neither_the_new_side_nor_shadow_nor_prometheus() {
-    let options = Options { mirror: Share::ALL, ..Options::default() };
-    let stack = Stack::start(&qr_service(), &options).unwrap();
-    let served_by = |number: u32| {
-        let answer = get(&format!("{}/qrcode?text=stop-{number}", stack.url()), &[]);
-        (answer.status, answer.served_by().to_owned())
-    };
-    assert_eq!(served_by(0), (200, "qr-service".to_owned()));
-    let hung = [Part::QrService, Part::Shadow, Part::Prometheus];
-    for part in hung {
-        stack.signal_part(part, Signal::STOP).unwrap();
-    }
-    let mut stop = Command::new(built("ramp"));
-    let output = stop.args(["stop", "--reason", "it hangs"]).envs(stack.environment()).output();
-    assert!(output.as_ref().unwrap().status.success(), "{}", said(&output.unwrap()));
-    for number in 1..50 {
-        assert_eq!(served_by(number), (200, "legacy-node".to_owned()));
-    }
-    for part in hung {
-        stack.signal_part(part, Signal::CONT).unwrap();
-    }
-}
-
 /// Only `make test-all` runs these.
 mod nightly {
     use super::*;
@@ -110,5 +86,29 @@ mod nightly {
         let output = run_under_load(&stack, "3s", "3s");
         assert_eq!(output.status.code(), Some(4), "{}", said(&output));
         assert_eq!(share(&stack), "50");
+    }
+
+    #[test]
+    fn a_stop_needs_neither_the_new_side_nor_shadow_nor_prometheus() {
+        let options = Options { mirror: Share::ALL, ..Options::default() };
+        let stack = Stack::start(&qr_service(), &options).unwrap();
+        let served_by = |number: u32| {
+            let answer = get(&format!("{}/qrcode?text=stop-{number}", stack.url()), &[]);
+            (answer.status, answer.served_by().to_owned())
+        };
+        assert_eq!(served_by(0), (200, "qr-service".to_owned()));
+        let hung = [Part::QrService, Part::Shadow, Part::Prometheus];
+        for part in hung {
+            stack.signal_part(part, Signal::STOP).unwrap();
+        }
+        let mut stop = Command::new(built("ramp"));
+        let output = stop.args(["stop", "--reason", "it hangs"]).envs(stack.environment()).output();
+        assert!(output.as_ref().unwrap().status.success(), "{}", said(&output.unwrap()));
+        for number in 1..50 {
+            assert_eq!(served_by(number), (200, "legacy-node".to_owned()));
+        }
+        for part in hung {
+            stack.signal_part(part, Signal::CONT).unwrap();
+        }
     }
 }

@@ -15,15 +15,15 @@ use support::{Place, eventually, routes, stderr};
 fn the_share_is_exact_and_a_key_that_has_moved_stays_moved() {
     let place = Place::new();
     place.succeeds(&["set", "--mirror", "0"]);
-    let keys: Vec<String> = (0..100_000).map(|i| format!("https://example.com/{i}")).collect();
+    let keys: Vec<String> = (0..20_000).map(|i| format!("https://example.com/{i}")).collect();
     let mut moved = vec![false; keys.len()];
     for percent in ["1", "5", "25", "50", "99"] {
         place.succeeds(&["set", percent]);
         let new = place.served_by_new(&keys);
-        let share = new.iter().filter(|&&new| new).count() as f64 / 1000.0;
+        let share = new.iter().filter(|&&new| new).count() as f64 / 200.0;
         let wanted: f64 = percent.parse().unwrap();
         println!("{percent} %: {share} % served");
-        assert!((share - wanted).abs() < 0.5, "{share} % served at {percent} %");
+        assert!((share - wanted).abs() < 1.0, "{share} % served at {percent} %");
         assert!(moved.iter().zip(&new).all(|(before, now)| *now || !*before), "{percent} %");
         moved = new;
     }
