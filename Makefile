@@ -13,6 +13,9 @@ LIVE := npm --prefix dashboards/live --loglevel=error
 export PATH := $(CURDIR)/target/tools/bin:$(PATH):/usr/sbin:/sbin
 STACK := target/plain/stack
 RAMP := target/plain/ramp
+LOAD := target/plain/load
+# Built for `make up` too, so that `make load` answers at once.
+BUILD_LOAD := $(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
 SETUP := deploy/local/setup.sh
 # A stack that is measured logs every request once, in nginx; on `make up` qr-service does so too.
 AS_ON_A_CLUSTER := QR_ACCESS_LOG=errors
@@ -87,6 +90,7 @@ endef
 up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around your servers
 	@$(SETUP) $(if $(OLD),around,run)
 	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service -p relay-service --features qr-service/api) -p shadow -p edge -p ramp -p stack
+	$(BUILD_LOAD)
 	$(STACK) up $(if $(ROUTES),--routes '$(ROUTES)') $(if $(OLD),--old-url '$(OLD)') $(if $(NEW),--new-url '$(NEW)')
 
 down: ## stop everything; data stays
@@ -317,8 +321,8 @@ chaos: ## faults under load, and what clients saw; ARGS='--soak 10000000'
 	target/measure/chaos $(ARGS)
 
 load: ## traffic for a route; RATE=100 DURATION=60s FILE=requests.txt URL=http://...
-	@$(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
-	target/plain/load $(if $(RATE),--rate $(RATE)) $(if $(DURATION),--duration $(DURATION)) \
+	@$(BUILD_LOAD)
+	$(LOAD) $(if $(RATE),--rate $(RATE)) $(if $(DURATION),--duration $(DURATION)) \
 		--url '$(or $(URL),http://$(or $(STACK_PROXY_ADDR),127.0.0.1:8080))' $(if $(FILE),--file '$(FILE)')
 
 help:

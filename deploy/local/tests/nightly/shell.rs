@@ -52,7 +52,7 @@ impl Shell {
         let mut command = Command::new("bash");
         command.env("CARGO", &cargo).current_dir(repository());
         // As on make's command line, but for every make.
-        let ours = ["STACK", "RAMP"]
+        let ours = ["STACK", "RAMP", "LOAD"]
             .map(|name| format!("{name}={}", built(&name.to_ascii_lowercase()).display()));
         command.env("MAKEFLAGS", format!("-- {}", ours.join(" ")));
         Shell::start(command, folder, Duration::from_secs(300))
