@@ -166,14 +166,10 @@ test-all: ## every test, an hour; PART=rust: only these; CONTRIBUTING.md lists t
 		$(MAKE) all-$$part
 	done
 
-# Tests of the bindings as they are released: the legacy app with each keeps the contract, C has no leak.
-RELEASED := (binary(nightly_contract) or package(qr-c) and test(/^nightly::/))
-
 # The tests of make test as well: some only fail beside others.
 all-rust:
 	$(MAKE) bindings PROFILE=dev
-	PROPTEST_CASES=2000 REQUESTS=1000 $(CARGO) nextest run --workspace --all-features --profile all \
-		-E 'not $(RELEASED)' $(ARGS)
+	PROPTEST_CASES=2000 REQUESTS=1000 $(CARGO) nextest run --workspace --all-features --profile all $(ARGS)
 
 all-docs:
 	$(CARGO) test --quiet --doc --workspace --all-features
@@ -191,7 +187,7 @@ all-bindings:
 	qr-service/bindings/wasm/test.sh
 	target/tools/wheel/bin/pip install --quiet --disable-pip-version-check --no-index --force-reinstall target/wheels/qr_fast-*.whl
 	target/tools/wheel/bin/pytest --quiet -p no:cacheprovider qr-service/bindings/python/test
-	$(CARGO) nextest run --workspace --all-features --profile all -E '$(RELEASED)'
+	$(CARGO) nextest run --workspace --all-features --profile released
 
 all-manifests:
 	target/tools/bin/actionlint
