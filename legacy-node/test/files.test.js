@@ -11,6 +11,8 @@ import { launchBrowser, openPage as open, overflowOf, picture } from './support/
 import { decodeQr } from './support/decoder.js';
 
 const MB = 1e6;
+/** What takes seconds more, or an app or a browser of its own; NIGHTLY=1 runs it. */
+const LONG = { skip: !process.env.NIGHTLY && 'only with NIGHTLY=1' };
 const app = await startApp({ after });
 const browser = await launchBrowser();
 after(() => browser.close());
@@ -140,7 +142,7 @@ describe('a file dropped on the page', () => {
     ['a connection in use', () => {}],
     ['a new connection', (page) => page.waitForTimeout(2500)],
   ]) {
-    it(`is told to have lost its receiver midway, on ${connection}`, async (t) => {
+    it(`is told to have lost its receiver midway, on ${connection}`, LONG, async (t) => {
       const { url } = await startApp(t, { KEEP_ALIVE_TIMEOUT_SECONDS: '1' });
       const file = randomFile(t, 60 * MB);
       const { page, problems } = await openPage(t, {}, url);
@@ -252,7 +254,7 @@ describe('the place for files', () => {
     assert.equal(await linkOf(page), link);
   });
 
-  it('asks before the page closes while it sends', async (t) => {
+  it('asks before the page closes while it sends', LONG, async (t) => {
     // Of its own: Chromium has crashed when a page closed whose question was just being answered.
     const own = await launchBrowser();
     t.after(() => own.close());
@@ -273,7 +275,7 @@ describe('the place for files', () => {
     ['Nobody opened the link in time.', { RELAY_WAIT_TIMEOUT_SECONDS: '0.3' }],
     ['Too many files are waiting', { RELAY_MAX_WAITING_KEYS: '1' }],
   ]) {
-    it(`says: ${says}`, async (t) => {
+    it(`says: ${says}`, LONG, async (t) => {
       const small = await startApp(t, env);
       const { page } = await openPage(t, {}, small.url);
       if (env.RELAY_MAX_WAITING_KEYS) {
@@ -299,7 +301,7 @@ describe('the place for files', () => {
     await stateIs(page, 'The relay cannot be reached.');
   });
 
-  it('is not there where the halves of a pair may meet different processes', async (t) => {
+  it('is not there where the halves of a pair may meet different processes', LONG, async (t) => {
     const off = [{ WORKERS: '2' }, { PAGE_FILES: 'off' }];
     for (const [env, count] of [
       ...off.map((one) => [one, 0]),

@@ -87,6 +87,12 @@ mod nightly {
     }
 
     #[test]
+    fn files_dropped_on_the_apps_page() {
+        let whole = vec![("NIGHTLY", "1".to_owned())];
+        pass("node", &["--test", "legacy-node/test/files.test.js"], whole);
+    }
+
+    #[test]
     fn the_apps_page_in_a_browser_behind_the_proxy() {
         pass_on_a_stack("legacy-node/test/browser.test.js", &Options::default(), vec![]);
     }
