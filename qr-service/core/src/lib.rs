@@ -42,8 +42,8 @@ mod text;
 mod vector;
 mod version;
 
-/// The version of the pictures' bytes: the same text, level and raster give the same bytes as long as it
-/// is the same. Caches and entity tags use it. `tests/output.rs` fails if bytes change without it.
+/// The version of the bytes of [`generate`] and [`write_png`]: the same text, level and raster give the same bytes as long
+/// as it is the same. Caches and entity tags use it. `tests/output.rs` fails if bytes change without it.
 ///
 /// ```
 /// let entity_tag = format!("\"{}-{}\"", qr_core::OUTPUT_VERSION, "hash of text, level and raster");
@@ -68,8 +68,10 @@ pub use modules::{Modules, Row};
 #[cfg(feature = "pbm")]
 pub use pbm::write_pbm;
 pub use png::write_png;
+#[cfg(feature = "zopfli")]
+pub use png::write_smallest_png;
 #[cfg(feature = "png-color")]
-pub use png::{Palette, write_palette_png, write_shortest_png};
+pub use png::{Palette, write_palette_png};
 pub use raster::{Raster, RasterError};
 #[cfg(feature = "rmqr")]
 pub use rmqr::RmqrSymbol;

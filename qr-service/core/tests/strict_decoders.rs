@@ -47,10 +47,10 @@ fn pictures() -> Pictures {
     ] {
         add(&random_text(length), &Raster { size_px, margin_modules });
     }
-    #[cfg(feature = "png-color")]
+    #[cfg(feature = "zopfli")]
     for (length, scale_px, margin_modules) in [(1, 9, 4), (20, 27, 4), (60, 16, 0), (300, 20, 1)] {
-        // Written by the search for repetitions, as grey.
-        use qr_core::{Color, Palette, write_palette_png, write_shortest_png};
+        // Written with repetitions, as grey.
+        use qr_core::{Color, Palette, write_palette_png, write_smallest_png};
         let symbol = encode(&random_text(length), Level::L).unwrap();
         let raster = Raster::of_scale(&symbol, scale_px, margin_modules);
         let raster = Raster { size_px: raster.size_px + 3, ..raster };
@@ -59,8 +59,8 @@ fn pictures() -> Pictures {
         write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
         add_file(png, &format!("{raster:?} {length}"));
         let mut png = Vec::new();
-        write_shortest_png(&symbol, &raster, &palette, &mut png).unwrap();
-        add_file(png, &format!("{raster:?} {length}, the shortest"));
+        write_smallest_png(&symbol, &raster, &palette, &mut png).unwrap();
+        add_file(png, &format!("{raster:?} {length}, the smallest"));
     }
     Pictures { _folder: folder, files, pixels }
 }

@@ -70,7 +70,7 @@ impl Look {
             finder_color: None,
             logo: options.logo.as_ref().map(|logo| LogoPlan {
                 file: Arc::clone(&logo.0),
-                share: Share(options.logo_size.unwrap_or(DEFAULT_LOGO)),
+                share: WidthShare(options.logo_size.unwrap_or(DEFAULT_LOGO)),
             }),
         }
     }
@@ -82,7 +82,7 @@ pub struct LogoPlan {
     /// The picture's file, which the items of a batch share.
     pub file: Arc<[u8]>,
     /// The width of its field.
-    pub share: Share,
+    pub share: WidthShare,
 }
 
 /// Without the content, which belongs in no log.
@@ -94,12 +94,12 @@ impl std::fmt::Debug for LogoPlan {
 
 /// A part of the symbol's width, never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share(
+pub struct WidthShare(
     /// From 0 to 1.
     pub f64,
 );
 
-impl std::hash::Hash for Share {
+impl std::hash::Hash for WidthShare {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.0.to_bits().hash(state);
     }

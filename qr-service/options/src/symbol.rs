@@ -2,10 +2,10 @@
 
 use qr_core::{
     Data, Encoder, EncoderError, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, Palette, Raster,
-    RasterError, RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png, write_shortest_png,
+    RasterError, RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png, write_smallest_png,
 };
 
-use crate::artwork::{Place, find_place};
+use crate::artwork::{LogoField, find_field};
 use crate::fault::{Code, Fault};
 use crate::options::{Compression, LevelName, Mode};
 use crate::plan::{Colors, Content, Plan, SymbolPlan};
@@ -64,7 +64,7 @@ impl AnySymbol {
         }
     }
 
-    /// Appends its PNG to `out`, as [`write_palette_png`] or [`write_shortest_png`] does.
+    /// Appends its PNG to `out`, as [`write_palette_png`] or [`write_smallest_png`] does.
     ///
     /// # Errors
     /// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
@@ -77,7 +77,7 @@ impl AnySymbol {
     ) -> Result<(), RasterError> {
         let palette = Palette { dark: colors.dark, light: colors.light };
         match (self, compression) {
-            (_, Compression::Smallest) => write_shortest_png(self.modules(), raster, &palette, out),
+            (_, Compression::Smallest) => write_smallest_png(self.modules(), raster, &palette, out),
             (AnySymbol::Qr(symbol), _) if colors == Colors::PLAIN && raster.size_px <= SMALL_PX => {
                 write_png(symbol, raster, out)
             }
@@ -93,7 +93,7 @@ pub struct Encoded {
     /// More than 1 with structured append.
     pub parts: usize,
     /// Where the logo has room.
-    pub place: Option<Place>,
+    pub place: Option<LogoField>,
 }
 
 impl Encoded {
@@ -125,7 +125,7 @@ pub fn encode(plan: &Plan) -> Result<Encoded, Fault> {
 fn encode_around(plan: &Plan, first: Box<Symbol>, share: f64) -> Result<Encoded, Fault> {
     let mut symbol = first;
     loop {
-        let fault = match find_place(&symbol, share) {
+        let fault = match find_field(&symbol, share) {
             Ok(place) => {
                 let symbol = AnySymbol::Qr(symbol);
                 return Ok(Encoded { symbol, parts: 1, place: Some(place) });

@@ -19,7 +19,7 @@ use qr_bench::inputs::{INPUTS, Input};
 use qr_bench::{quartiles, take_turns};
 use qr_core::{
     Color, Level, Palette, Print, Raster, Svg, encode, write_eps, write_palette_png, write_pdf,
-    write_shortest_png, write_svg,
+    write_smallest_png, write_svg,
 };
 use rxing::qrcode::QRCodeWriter;
 use rxing::{BarcodeFormat, EncodeHints, Writer};
@@ -78,7 +78,7 @@ struct Row {
 #[derive(Serialize)]
 struct Scale {
     scale_px: u32,
-    /// By input: the median of [`write_palette_png`], and of [`write_shortest_png`].
+    /// By input: the median of [`write_palette_png`], and of [`write_smallest_png`].
     shares: Vec<[f64; 2]>,
 }
 
@@ -363,12 +363,12 @@ fn scale_beside_zopfli(scale_px: u32) -> anyhow::Result<Scale> {
         for text in input.texts().iter().take(4) {
             let symbol = symbol(text);
             let raster = Raster::of_scale(&symbol, scale_px, MARGIN);
-            let (mut usual, mut shortest) = (Vec::new(), Vec::new());
+            let (mut usual, mut smallest) = (Vec::new(), Vec::new());
             write_palette_png(&symbol, &raster, &palette, &mut usual)?;
-            write_shortest_png(&symbol, &raster, &palette, &mut shortest)?;
+            write_smallest_png(&symbol, &raster, &palette, &mut smallest)?;
             let by_zopfli = len_by_zopfli(&usual)? as f64;
             shares[0].push(usual.len() as f64 / by_zopfli);
-            shares[1].push(shortest.len() as f64 / by_zopfli);
+            shares[1].push(smallest.len() as f64 / by_zopfli);
         }
         scale.shares.push(shares.map(|shares| quartiles(shares)[1]));
     }
@@ -441,7 +441,7 @@ fn print_table(rows: &[Row]) {
 
 fn print_scales(scales: &[Scale]) {
     let inputs: String = INPUTS.iter().map(|input| format!(" {:>15}", input.name)).collect();
-    println!("\nPNG, black on white: bytes beside zopfli's; as usual, and the shortest\n");
+    println!("\nPNG, black on white: bytes beside zopfli's; as usual, and the smallest\n");
     println!("  pixels a module{inputs}");
     for Scale { scale_px, shares } in scales {
         let shares = shares.iter().map(|[usual, short]| format!("   {usual:>5.3}  {short:>5.3}"));

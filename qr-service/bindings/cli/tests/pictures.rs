@@ -6,7 +6,7 @@ mod support;
 
 use judge::decode::Pixels;
 use qr_core::{
-    Color, Level, Palette, Raster, encode, generate, write_palette_png, write_shortest_png,
+    Color, Level, Palette, Raster, encode, generate, write_palette_png, write_smallest_png,
 };
 use support::{decode, pixels_of_half_blocks, pixels_of_svg, qr, qr_reading, written};
 
@@ -56,15 +56,15 @@ fn without_flags_it_writes_the_png_that_the_service_answers() {
 #[test]
 fn a_png_has_the_bytes_of_qr_core() {
     let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
-    let raster = Raster { size_px: 777, margin_modules: 2 };
+    let raster = Raster { size_px: 555, margin_modules: 2 };
     let symbol = encode(TEXTS[3], Level::Q).unwrap();
-    let (mut usual, mut shortest) = (Vec::new(), Vec::new());
+    let (mut usual, mut smallest) = (Vec::new(), Vec::new());
     write_palette_png(&symbol, &raster, &palette, &mut usual).unwrap();
-    write_shortest_png(&symbol, &raster, &palette, &mut shortest).unwrap();
-    let args = ["--size", "777", "--margin", "2", "--level", "q"];
+    write_smallest_png(&symbol, &raster, &palette, &mut smallest).unwrap();
+    let args = ["--size", "555", "--margin", "2", "--level", "q"];
     assert!(draw(TEXTS[3], &args) == usual);
-    assert!(draw(TEXTS[3], &[&args[..], &["--compression", "smallest"]].concat()) == shortest);
-    assert!(shortest.len() < usual.len());
+    assert!(draw(TEXTS[3], &[&args[..], &["--compression", "smallest"]].concat()) == smallest);
+    assert!(smallest.len() < usual.len());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Both copies of the format information, and the dark module (ISO/IEC 18004 section 7.9).
 
-use super::lines::{Lines, Word, or_bits};
+use super::lines::{PackedLines, Word, or_bits};
 use crate::level::Level;
 use crate::version::format_bits;
 
@@ -59,7 +59,7 @@ impl Formats {
     /// Draws the format information of `mask` in `rows`, whose modules must be light there.
     pub(super) fn draw<T: Word, const WORDS: usize, const LINES: usize>(
         &self,
-        rows: &mut Lines<T, WORDS, LINES>,
+        rows: &mut PackedLines<T, WORDS, LINES>,
         mask: u8,
     ) {
         let of_mask = |bits: &[u16; 8]| u64::from(bits[usize::from(mask)]);

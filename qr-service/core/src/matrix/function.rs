@@ -3,7 +3,7 @@
 //!
 //! Most rows have few modules of them, so all rows begin alike, and the patterns are drawn one by one.
 
-use super::lines::{Lines, Word, clear_bits, or_bits};
+use super::lines::{PackedLines, Word, clear_bits, or_bits};
 use crate::version::{alignment_centre, alignments_per_side, size_of, version_bits};
 
 /// The function patterns of a version, as rows. They are symmetric about the main diagonal, so they
@@ -11,11 +11,11 @@ use crate::version::{alignment_centre, alignments_per_side, size_of, version_bit
 /// them once the mask is known.
 pub(super) struct Patterns<T, const WORDS: usize, const LINES: usize> {
     /// Modules that hold codewords: those that a mask may invert.
-    pub(super) free: Lines<T, WORDS, LINES>,
+    pub(super) free: PackedLines<T, WORDS, LINES>,
     /// Dark modules of the patterns; format information is left light. The words beyond the right
     /// edge hold a chequered filler. Its lines always differ from their neighbours, so the penalty
     /// rules never see a run, a block or a finder there and need no bounds.
-    pub(super) dark: Lines<T, WORDS, LINES>,
+    pub(super) dark: PackedLines<T, WORDS, LINES>,
 }
 
 /// Rows of the finder pattern: 7 modules.

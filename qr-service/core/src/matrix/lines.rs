@@ -6,7 +6,7 @@ use std::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 use crate::version::{size_of, total_codewords};
 
 /// A matrix: module `i` of a line is bit `i % BITS` of word `i / BITS`; dark is 1.
-pub(super) type Lines<T, const WORDS: usize, const LINES: usize> = [[T; WORDS]; LINES];
+pub(super) type PackedLines<T, const WORDS: usize, const LINES: usize> = [[T; WORDS]; LINES];
 
 /// Sets the modules `bits` of a line, at most 32, the first at `at`.
 #[inline(always)]

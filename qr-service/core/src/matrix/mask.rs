@@ -3,7 +3,7 @@
 //! Their conditions use row `i` and column `j` modulo 2 and 3, `i / 2` modulo 2 and `j / 3` modulo 2,
 //! so every mask repeats after 12 rows and after 12 columns.
 
-use super::lines::{Lines, Word};
+use super::lines::{PackedLines, Word};
 
 /// Lines after which every mask repeats.
 pub(super) const PERIOD: usize = 12;
@@ -54,8 +54,8 @@ pub(super) static MASKS_32: Masks<u32> = masks!(u32);
 
 /// Applies `mask` to the `free` modules of `rows`.
 pub(super) fn apply<T: Word, const WORDS: usize, const LINES: usize>(
-    rows: &mut Lines<T, WORDS, LINES>,
-    free: &Lines<T, WORDS, LINES>,
+    rows: &mut PackedLines<T, WORDS, LINES>,
+    free: &PackedLines<T, WORDS, LINES>,
     mask: u8,
     size: usize,
 ) {

@@ -17,7 +17,7 @@ mod transpose;
 mod wide;
 
 use format::Formats;
-use lines::Lines;
+use lines::PackedLines;
 pub(crate) use lines::{Apart, Sizes, Word};
 
 use crate::level::Level;
@@ -38,7 +38,7 @@ pub(crate) fn draw<T: Word, const WORDS: usize, const LINES: usize>(
     level: Level,
     codewords: &[u8],
     mask: Option<u8>,
-) -> (Lines<T, WORDS, LINES>, u8) {
+) -> (PackedLines<T, WORDS, LINES>, u8) {
     let size = size_of(version);
     let patterns = function::Patterns::<T, WORDS, LINES>::new(version);
     let mut columns = place::place_codewords(codewords, size, &patterns.free);

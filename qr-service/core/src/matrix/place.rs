@@ -6,7 +6,7 @@
 //! its left one. So a word of the stream, split into even and odd bits, fills up to 32 rows at once.
 
 use super::function::TIMING;
-use super::lines::{Lines, Word};
+use super::lines::{PackedLines, Word};
 
 /// Reads the codewords as a stream of bits.
 struct BitReader<'a> {
@@ -161,8 +161,8 @@ fn fill_strip<O: Order>(stream: &mut BitReader<'_>, free_right: u64, free_left: 
 pub(super) fn place_codewords<T: Word, const WORDS: usize, const LINES: usize>(
     codewords: &[u8],
     size: usize,
-    free: &Lines<T, WORDS, LINES>,
-) -> Lines<T, WORDS, LINES> {
+    free: &PackedLines<T, WORDS, LINES>,
+) -> PackedLines<T, WORDS, LINES> {
     let mut columns = [[T::ZERO; WORDS]; LINES];
     let mut stream = BitReader { bytes: codewords, at: 0 };
     let mut upwards = true;

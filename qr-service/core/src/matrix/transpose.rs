@@ -1,11 +1,11 @@
 //! Rows to columns and back.
 
-use super::lines::{Lines, Word};
+use super::lines::{PackedLines, Word};
 
 /// Transposes the matrix by square blocks of one word per line.
 pub(super) fn transpose<T: Word, const WORDS: usize, const LINES: usize>(
-    lines: &Lines<T, WORDS, LINES>,
-) -> Lines<T, WORDS, LINES> {
+    lines: &PackedLines<T, WORDS, LINES>,
+) -> PackedLines<T, WORDS, LINES> {
     let mut turned = [[T::ZERO; WORDS]; LINES];
     for from in 0..WORDS {
         for to in 0..WORDS {

@@ -5,9 +5,6 @@
 //! repetitions follow by arithmetic. What depends on the place in the line is summed for many lines at once:
 //! first their bytes by column, and then the columns.
 
-#[cfg(feature = "png-color")]
-use crate::raster::Layout;
-
 /// The largest prime below 2^16.
 const MODULUS: u64 = 65521;
 
@@ -113,73 +110,6 @@ impl<const S: usize> Adler<S> {
 
     pub(super) fn finish(mut self) -> u32 {
         self.add_columns();
-        (((self.b % MODULUS) << 16) | (self.a % MODULUS)) as u32
-    }
-}
-
-/// The Adler-32 of lines by the sums of their bytes, see [`Adler`]: no line is drawn.
-#[cfg(feature = "png-color")]
-pub(super) struct Sums {
-    a: u64,
-    b: u64,
-    len: u64,
-    /// By module: the sum of the bytes of a line in which the pixels before it are set and no others, and their sum by
-    /// weight.
-    before: Vec<[u64; 2]>,
-    /// These sums if all pixels are set.
-    all: [u64; 2],
-    /// Whether light pixels are set, or dark ones.
-    is_light_set: bool,
-}
-
-#[cfg(feature = "png-color")]
-impl Sums {
-    /// For a picture of so many modules in a row.
-    pub(super) fn new(width: usize, layout: &Layout, is_light_set: bool) -> Self {
-        let line_len = 1 + layout.size_px.div_ceil(8);
-        let before = |px: usize| {
-            let (bytes, last) = ((px / 8) as u64, 0xff & (0xff00 >> (px % 8)));
-            let weight = (line_len - 1) as u64;
-            let weights = (2 * weight + 1 - bytes) * bytes / 2;
-            [255 * bytes + last, 255 * weights + last * weight.saturating_sub(bytes)]
-        };
-        Sums {
-            a: 1,
-            b: 0,
-            len: line_len as u64,
-            all: before(8 * (line_len - 1)),
-            before: (0..=width).map(|x| before(layout.offset_px + x * layout.scale_px)).collect(),
-            is_light_set,
-        }
-    }
-
-    /// Adds the line of a row of modules, by its words, `count` times.
-    pub(super) fn add_row(&mut self, words: &[u64], count: usize) {
-        // The sums up to where a run of dark modules ends, less those up to where it begins.
-        let mut dark = [0_u64; 2];
-        let mut left = 0;
-        for (word, &modules) in words.iter().enumerate() {
-            let mut edges = modules ^ (modules << 1 | left);
-            left = modules >> 63;
-            while edges != 0 {
-                let before = &self.before[64 * word + edges.trailing_zeros() as usize];
-                dark = std::array::from_fn(|i| before[i].wrapping_sub(dark[i]));
-                edges &= edges - 1;
-            }
-        }
-        let sums =
-            if self.is_light_set { [self.all[0] - dark[0], self.all[1] - dark[1]] } else { dark };
-        self.add(sums, count);
-    }
-
-    fn add(&mut self, [sum, weighted]: [u64; 2], count: usize) {
-        let count = count as u64;
-        let pairs = count * count.saturating_sub(1) / 2;
-        self.b += count * (self.len * self.a + weighted) + pairs * self.len * sum;
-        self.a += count * sum;
-    }
-
-    pub(super) fn finish(&self) -> u32 {
         (((self.b % MODULUS) << 16) | (self.a % MODULUS)) as u32
     }
 }

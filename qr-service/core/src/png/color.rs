@@ -1,10 +1,12 @@
 //! PNG in two colours: a palette of two entries, with their opacity.
 
-use super::checksum::{Adler, Sums};
+#[cfg(feature = "zopfli")]
+use std::num::NonZeroU64;
+
+use super::checksum::Adler;
 use super::deflate::{Counts, Limits, LineCoder, Sink, Writer};
 use super::huffman::{Codes, Lengths};
-use super::search;
-use super::shortest::{self, Lines};
+use super::repeats::{self, Repeats};
 use super::{END, LARGE, MIDDLE, SIGNATURE, SMALL, write_chunk};
 use crate::color::Color;
 use crate::modules::Modules;
@@ -28,13 +30,8 @@ pub struct Palette {
 
 impl Palette {
     /// Whether it is black on white, which needs no palette.
-    fn is_plain(&self) -> bool {
+    fn is_black_on_white(&self) -> bool {
         *self == Palette { dark: Color::BLACK, light: Color::WHITE }
-    }
-
-    /// The bits of light pixels: 0, as filter types are, where the palette may say so.
-    fn light_byte(&self) -> u8 {
-        if self.is_plain() { 0xff } else { 0 }
     }
 }
 
@@ -74,24 +71,33 @@ pub fn write_palette_png<'a>(
     Ok(())
 }
 
-/// Appends the same picture as [`write_palette_png`], in more time and about as few bytes as Zopfli makes.
+/// Pictures of more bytes of pixels are as [`write_palette_png`] writes them: Zopfli would take seconds.
+#[cfg(feature = "zopfli")]
+const MAX_ZOPFLI_BYTES: usize = 40 * 1024;
+/// A third of Zopfli's time by default, for nearly as few bytes.
+#[cfg(feature = "zopfli")]
+const ITERATIONS: NonZeroU64 = NonZeroU64::new(5).unwrap();
+
+/// Appends the same picture as [`write_palette_png`], in up to 0.3 s and, if that is fewer, the bytes that Zopfli
+/// makes. A picture of more than about 570 pixels a side is as usual.
 ///
 /// ```
-/// use qr_core::{Color, Level, Palette, Raster, encode, write_palette_png, write_shortest_png};
+/// use qr_core::{Color, Level, Palette, Raster, encode, write_palette_png, write_smallest_png};
 ///
 /// let symbol = encode("text", Level::M)?;
 /// let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
 /// let raster = Raster::of_scale(&symbol, 1, 4);
-/// let (mut usual, mut shortest) = (Vec::new(), Vec::new());
+/// let (mut usual, mut smallest) = (Vec::new(), Vec::new());
 /// write_palette_png(&symbol, &raster, &palette, &mut usual)?;
-/// write_shortest_png(&symbol, &raster, &palette, &mut shortest)?;
-/// assert!(shortest.len() < usual.len());
+/// write_smallest_png(&symbol, &raster, &palette, &mut smallest)?;
+/// assert!(smallest.len() < usual.len());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
-pub fn write_shortest_png<'a>(
+#[cfg(feature = "zopfli")]
+pub fn write_smallest_png<'a>(
     modules: impl Into<Modules<'a>>,
     raster: &Raster,
     palette: &Palette,
@@ -101,42 +107,39 @@ pub fn write_shortest_png<'a>(
     let layout = raster.layout(modules.width())?;
     let start = out.len();
     write_palette_png(modules, raster, palette, out)?;
-    let mut other = Vec::new();
-    write_searched(modules, &layout, palette, &mut other);
-    if other.len() < out.len() - start {
-        out.truncate(start);
-        out.extend_from_slice(&other);
+    if layout.line_len() * height_px(modules, &layout) > MAX_ZOPFLI_BYTES {
+        return Ok(());
+    }
+    let mut lines = Inflated(Vec::new());
+    let sum = describe::<LARGE, _>(modules, &layout, &mut lines);
+    let (mut packed, mut smallest) = (Vec::new(), Vec::new());
+    let options = zopfli::Options { iteration_count: ITERATIONS, ..Default::default() };
+    let format = zopfli::Format::Deflate;
+    // Writing to memory does not fail.
+    if zopfli::compress(options, format, lines.0.as_slice(), &mut packed).is_ok() {
+        let write = |out: &mut Vec<u8>| out.extend_from_slice(&packed);
+        write_file(modules, &layout, palette, sum, &mut smallest, write);
+        if smallest.len() < out.len() - start {
+            out.truncate(start);
+            out.append(&mut smallest);
+        }
     }
     Ok(())
 }
 
-/// Writes the picture with the shortest stream that [`shortest::Search`] finds.
-fn write_searched(modules: Modules<'_>, layout: &Layout, palette: &Palette, out: &mut Vec<u8>) {
-    let light = palette.light_byte();
-    let mut lines = Lines::new(layout.line_len());
-    let mut sums = Sums::new(modules.width(), layout, light != 0);
-    let mut add = |line: &Line<LARGE>, words: &[u64], count: usize| {
-        let [filter, pixels @ ..] = line.bytes() else { return };
-        lines.add(*filter, pixels.iter().map(|byte| byte ^ !light), count);
-        sums.add_row(words, count);
-    };
-    let mut line = Line::light(layout);
-    add(&line, &[], layout.offset_px);
-    for y in 0..modules.height() {
-        let words = modules.words(y);
-        line.draw(&words, modules.width(), layout);
-        add(&line, &words, layout.scale_px);
+/// The bytes that elements stand for.
+#[cfg(feature = "zopfli")]
+struct Inflated(Vec<u8>);
+
+#[cfg(feature = "zopfli")]
+impl Sink for Inflated {
+    fn literal(&mut self, byte: u8) {
+        self.0.push(byte);
     }
-    add(&Line::light(layout), &[], layout.size_px - layout.offset_px - layout.symbol_px);
-    let mut counts = Counts::new();
-    describe::<LARGE, _>(modules, layout, &mut counts);
-    let stream = shortest::Search::new(lines, layout.scale_px).find(&counts);
-    write_file(modules, layout, palette, light == 0, out, |out| {
-        let mut writer = Writer::new(&stream.codes, out);
-        stream.describe(&mut writer);
-        writer.finish();
-        sums.finish()
-    });
+
+    fn repeat(&mut self, len: usize, distance: usize) {
+        (0..len).for_each(|_| self.0.push(self.0[self.0.len() - distance]));
+    }
 }
 
 fn write_picture<const S: usize>(
@@ -145,63 +148,73 @@ fn write_picture<const S: usize>(
     palette: &Palette,
     out: &mut Vec<u8>,
 ) {
-    // Where repetitions are not looked for, light pixels are 1 in any case.
-    let found = search::find(modules, layout, palette.light_byte());
-    let (counts, sum) = match &found {
-        Some(found) => (found.elements.counts(), found.sum),
-        None => {
-            let mut counts = Counts::new();
-            let sum = describe::<S, _>(modules, layout, &mut counts);
-            (counts, sum)
-        }
-    };
+    if repeats::are_worth_it(layout) {
+        let mut repeats = Repeats::new(layout);
+        let sum = describe::<S, _>(modules, layout, &mut repeats);
+        let write = |writer: &mut Writer<'_>| repeats.describe(writer);
+        return write_elements(modules, layout, palette, &repeats.counts, sum, write, out);
+    }
+    let mut counts = Counts::new();
+    let sum = describe::<S, _>(modules, layout, &mut counts);
+    let write = |writer: &mut Writer<'_>| _ = describe::<S, _>(modules, layout, writer);
+    write_elements(modules, layout, palette, &counts, sum, write, out);
+}
+
+/// Writes the picture by the elements that `write` describes, with Huffman codes from their counts.
+fn write_elements(
+    modules: Modules<'_>,
+    layout: &Layout,
+    palette: &Palette,
+    counts: &Counts,
+    sum: u32,
+    write: impl FnOnce(&mut Writer<'_>),
+    out: &mut Vec<u8>,
+) {
     let codes = Codes::new(&Lengths::of_counts(&counts.literals, &counts.distances));
-    write_file(modules, layout, palette, found.is_some(), out, |out| {
+    write_file(modules, layout, palette, sum, out, |out| {
         let mut writer = Writer::new(&codes, out);
-        match &found {
-            Some(found) => found.elements.write(&mut writer),
-            None => _ = describe::<S, _>(modules, layout, &mut writer),
-        }
+        write(&mut writer);
         writer.finish();
-        sum
     });
 }
 
-/// Writes all but the deflate stream, for which `write` is called; it returns the Adler-32 of the lines. With a
-/// palette, light pixels are 0 or 1.
+/// Writes all but the deflate stream, which `write` appends; `sum` is the Adler-32 of the lines.
 fn write_file(
     modules: Modules<'_>,
     layout: &Layout,
     palette: &Palette,
-    is_light_0: bool,
+    sum: u32,
     out: &mut Vec<u8>,
-    write: impl FnOnce(&mut Vec<u8>) -> u32,
+    write: impl FnOnce(&mut Vec<u8>),
 ) {
-    let is_plain = palette.is_plain();
+    let is_grey = palette.is_black_on_white();
     out.extend_from_slice(&SIGNATURE);
     write_chunk(out, b"IHDR", |out| {
-        let margins = layout.size_px - layout.symbol_px;
-        let height = modules.height() * layout.scale_px + margins;
         out.extend_from_slice(&(layout.size_px as u32).to_be_bytes());
-        out.extend_from_slice(&(height as u32).to_be_bytes());
+        out.extend_from_slice(&(height_px(modules, layout) as u32).to_be_bytes());
         // Bit depth 1, grey or palette, deflate, the standard's filters, no interlace.
-        out.extend_from_slice(&[1, if is_plain { 0 } else { 3 }, 0, 0, 0]);
+        out.extend_from_slice(&[1, if is_grey { 0 } else { 3 }, 0, 0, 0]);
     });
-    if !is_plain {
-        let Palette { dark, light } = *palette;
-        write_palette(if is_light_0 { [light, dark] } else { [dark, light] }, out);
+    if !is_grey {
+        write_palette(palette, out);
     }
     write_chunk(out, b"IDAT", |out| {
         // RFC 1950; see `write_png`.
         out.extend_from_slice(&[0x78, 0x01]);
-        let sum = write(out);
+        write(out);
         out.extend_from_slice(&sum.to_be_bytes());
     });
     out.extend_from_slice(&END);
 }
 
-/// Writes the palette: the colours of pixels that are 0 and of those that are 1.
-fn write_palette(colors: [Color; 2], out: &mut Vec<u8>) {
+/// The margin is the same on all sides.
+fn height_px(modules: Modules<'_>, layout: &Layout) -> usize {
+    modules.height() * layout.scale_px + layout.size_px - layout.symbol_px
+}
+
+/// Writes the palette: dark pixels are 0, light ones 1.
+fn write_palette(Palette { dark, light }: &Palette, out: &mut Vec<u8>) {
+    let colors = [*dark, *light];
     write_chunk(out, b"PLTE", |out| {
         out.extend(colors.iter().flat_map(|color| [color.red, color.green, color.blue]));
     });

@@ -42,19 +42,6 @@ pub(crate) const fn length_code(len: usize) -> (u16, u8) {
     (code, extra_bits)
 }
 
-/// The lengths that have the same code as this one.
-#[cfg(feature = "png-color")]
-pub(crate) fn lengths_of_code(len: usize) -> std::ops::Range<usize> {
-    let Coded { extra_bits, extra, .. } = LENGTH_CODES[len];
-    let first = len - usize::from(extra);
-    // The longest has a code of its own.
-    first..(first + (1 << extra_bits)).min(if len < MAX_REPEAT {
-        MAX_REPEAT
-    } else {
-        MAX_REPEAT + 1
-    })
-}
-
 /// The code of a distance, 1 to 32768, and the number of its extra bits.
 #[cfg(feature = "png-color")]
 #[inline(always)]
@@ -103,7 +90,6 @@ const fn power_code(value: usize, per_power: usize) -> (usize, u8, usize) {
 }
 
 /// Counts the symbols of a stream, to make a Huffman code for it.
-#[cfg_attr(feature = "png-color", derive(Clone))]
 pub(crate) struct Counts {
     pub(crate) literals: [u32; LITERALS],
     pub(crate) distances: [u32; DISTANCES],
@@ -114,12 +100,6 @@ impl Counts {
         let mut counts = Counts { literals: [0; LITERALS], distances: [0; DISTANCES] };
         counts.literals[END_OF_BLOCK] = 1;
         counts
-    }
-
-    /// Counts the end of the block.
-    #[cfg(feature = "png-color")]
-    pub(crate) fn count_end(&mut self) {
-        self.literals[END_OF_BLOCK] += 1;
     }
 }
 
@@ -260,34 +240,6 @@ impl<'a> Writer<'a> {
     #[inline(never)]
     fn put_literals_of_long_codes(&mut self, line: &[u8], range: Range<usize>) {
         self.put_literals::<3>(line, range);
-    }
-
-    /// A repetition whose distance is hardly ever that of the last one, `times` times.
-    #[cfg(feature = "png-color")]
-    #[inline(always)]
-    pub(crate) fn repeat_often(&mut self, len: usize, distance: usize, mut times: usize) {
-        let coded = LENGTH_CODES[len];
-        let code = self.codes.literals[usize::from(coded.code)];
-        let (_, distance_bits, distance_count) = self.distance_bits(distance);
-        let extra_at = code >> 16;
-        let distance_at = extra_at + u32::from(coded.extra_bits);
-        let mut bits = u64::from(code & 0xffff) | u64::from(coded.extra) << extra_at;
-        bits |= distance_bits << distance_at;
-        let mut count = distance_at + distance_count;
-        // As many at once as there is room for.
-        while times > 1 && count <= 24 {
-            if times % 2 == 1 {
-                self.hold(bits, count);
-                self.store();
-            }
-            bits |= bits << count;
-            count *= 2;
-            times /= 2;
-        }
-        for _ in 0..times {
-            self.hold(bits, count);
-            self.store();
-        }
     }
 
     fn distance_bits(&self, distance: usize) -> (usize, u64, u32) {

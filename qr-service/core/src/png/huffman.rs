@@ -227,47 +227,6 @@ impl Codes {
     }
 }
 
-#[cfg(feature = "png-color")]
-impl Codes {
-    /// The codes that need no header (RFC 1951 section 3.2.6).
-    pub(crate) const fn fixed() -> Self {
-        // Two more symbols take part in the code than there are.
-        let mut lengths = [8; LITERALS + 2];
-        let mut i = 144;
-        while i < 280 {
-            lengths[i] = if i < 256 { 9 } else { 7 };
-            i += 1;
-        }
-        let mut header = Header { bytes: [0; MAX_HEADER], bits: 0 };
-        header.put(0b011, 3);
-        let mut literals = [0; LITERALS];
-        let codes = canonical(&lengths);
-        i = 0;
-        while i < LITERALS {
-            literals[i] = codes[i];
-            i += 1;
-        }
-        Codes { literals, distances: canonical(&[5; DISTANCES]), header, longest: 9 }
-    }
-
-    /// The bits of a stream with these counts.
-    pub(crate) fn bits_of(&self, counts: &super::deflate::Counts) -> usize {
-        let sum = |codes: &[u32], counts: &[u32], extra: &dyn Fn(usize) -> u32| -> usize {
-            let used = codes.iter().zip(counts).enumerate().filter(|(_, (_, count))| **count > 0);
-            used.map(|(i, (code, count))| ((code >> 16) + extra(i)) as usize * *count as usize)
-                .sum()
-        };
-        let of_length = |symbol: usize| match symbol {
-            265..285 => (symbol - 261) as u32 / 4,
-            _ => 0,
-        };
-        let of_distance = |code: usize| (code as u32 / 2).saturating_sub(1);
-        self.header.bits
-            + sum(&self.literals, &counts.literals, &of_length)
-            + sum(&self.distances, &counts.distances, &of_distance)
-    }
-}
-
 impl Lengths {
     /// The best lengths for these counts. A block needs at least one distance code, even if unused.
     pub(crate) fn of_counts(literals: &[u32; LITERALS], distances: &[u32; DISTANCES]) -> Self {
@@ -396,43 +355,4 @@ const fn limit<const N: usize>(depths: &mut [u16; N], used: usize, max_bits: usi
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn check<const N: usize>(counts: [u32; N], max_bits: usize) -> Result<(), TestCaseError> {
-        let lengths = lengths_of(&counts, max_bits);
-        for (count, length) in counts.iter().zip(lengths) {
-            prop_assert_eq!(*count > 0, length > 0);
-            prop_assert!(usize::from(length) <= max_bits);
-        }
-        let used: Vec<u8> = lengths.into_iter().filter(|&length| length > 0).collect();
-        let sum: u32 = used.iter().map(|length| 1 << (max_bits - usize::from(*length))).sum();
-        if used.len() >= 2 {
-            prop_assert_eq!(sum, 1 << max_bits, "{:?}", used);
-        }
-        Ok(())
-    }
-
-    proptest! {
-        #[test]
-        fn codes_are_complete_and_no_longer_than_allowed(
-            exponents in proptest::collection::vec(0_u32..24, LITERALS),
-            unused in proptest::collection::vec(any::<bool>(), LITERALS),
-        ) {
-            // Counts that grow by powers give the deepest trees.
-            let count = |i: usize| if unused[i] { 0 } else { 1 << exponents[i] };
-            check::<LITERALS>(std::array::from_fn(count), MAX_BITS)?;
-            check::<LENGTH_SYMBOLS>(std::array::from_fn(count), MAX_LENGTH_BITS)?;
-        }
-    }
-
-    #[test]
-    fn the_deepest_of_trees_is_cut_to_a_complete_code() {
-        let mut fibonacci = [1_u32; LENGTH_SYMBOLS];
-        for i in 2..LENGTH_SYMBOLS {
-            fibonacci[i] = fibonacci[i - 1] + fibonacci[i - 2];
-        }
-        check(fibonacci, MAX_LENGTH_BITS).expect("complete");
-    }
-}
+mod tests;

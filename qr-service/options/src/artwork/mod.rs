@@ -20,8 +20,8 @@ use crate::symbol::Encoded;
 #[cfg(feature = "shapes")]
 pub(crate) use file::write_png;
 pub use pixels::Pixels;
-pub use place::Place;
-pub(crate) use place::find_place;
+pub use place::LogoField;
+pub(crate) use place::find_field;
 pub(crate) use vector::write_svg;
 
 /// Diameter of a dot: decoders lose the thin rings of alignment patterns if dots do not touch.
@@ -48,7 +48,7 @@ pub struct Artwork<'a> {
     finders: FinderShape,
     finder_cores: FinderShape,
     finder_color: Option<Color>,
-    logo: Option<(Place, &'a dyn LogoPixels)>,
+    logo: Option<(LogoField, &'a dyn LogoPixels)>,
     colors: Colors,
 }
 

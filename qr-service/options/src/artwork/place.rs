@@ -14,7 +14,7 @@ const LEAST: usize = 3;
 
 /// A square in the middle of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct LogoField {
     /// Its first column and row.
     pub start: usize,
     /// Its modules a side.
@@ -24,7 +24,7 @@ pub struct Place {
     pub unused: f64,
 }
 
-impl Place {
+impl LogoField {
     /// Whether the column or row is one of its own.
     pub fn has(&self, at: usize) -> bool {
         (self.start..self.start + self.side).contains(&at)
@@ -35,7 +35,7 @@ impl Place {
 ///
 /// # Errors
 /// Which block cannot spare it, and what would fit.
-pub(crate) fn find_place(symbol: &Symbol, share: f64) -> Result<Place, Fault> {
+pub(crate) fn find_field(symbol: &Symbol, share: f64) -> Result<LogoField, Fault> {
     let size = symbol.size();
     // Symbols have odd sizes, so the field has too.
     let odd = |modules: usize| modules - usize::from(modules.is_multiple_of(2));
@@ -51,7 +51,7 @@ pub(crate) fn find_place(symbol: &Symbol, share: f64) -> Result<Place, Fault> {
         return Err(Fault::new("logo_size", Code::Correction, "the symbol has no blocks"));
     };
     if start >= EDGE && fits(&block) {
-        return Ok(Place { start, side, unused: 1.0 - cost(&block) });
+        return Ok(LogoField { start, side, unused: 1.0 - cost(&block) });
     }
     let detail = if start < EDGE {
         format!(

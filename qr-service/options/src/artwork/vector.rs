@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use qr_core::{Color, Svg};
 
-use super::{Artwork, DOT, FINDER, LogoPixels, Place};
+use super::{Artwork, DOT, FINDER, LogoField, LogoPixels};
 use crate::options::Shape;
 
 /// The most pixels a side of a logo within an SVG; a larger one is reduced.
@@ -121,7 +121,7 @@ fn put_rectangle(
 }
 
 /// Embeds the logo as a PNG of its pixels alone: nothing else of the client's file is passed on.
-fn put_logo(out: &mut String, place: &Place, pixels: &dyn LogoPixels, margin: u32) {
+fn put_logo(out: &mut String, place: &LogoField, pixels: &dyn LogoPixels, margin: u32) {
     let (width, height) = pixels.size();
     let longer = width.max(height).max(1);
     let fit =

@@ -1,4 +1,4 @@
-//! Written by the test in `prepared.rs`; do not edit.
+//! Written by the test in `tests.rs`; do not edit.
 
 /// Symbols and the lengths of their codes, by version; distances from 286.
 pub(super) static LENGTHS: [&[(u16, u8)]; 15] = [
