@@ -28,8 +28,7 @@ routes=target/debug/routes
 $$routes render --to proxy $(CHECK)
 $$routes render --to deploy/k8s/base/proxy --only upstreams.conf,locations.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
 	--new http://qr-service-ready:42069 --resolve http://qr-service-ready:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
-	--address 127.0.0.1:3002=legacy-relay:3002 --address 127.0.0.1:3003=legacy-relay:3003 \
-	--address 127.0.0.1:42090=relay-service:42090 --address 127.0.0.1:42091=relay-service:42091 \
+	--address 127.0.0.1:3002=legacy-relay:3002 --address 127.0.0.1:42090=relay-service:42090 \
 	--address 127.0.0.1:42092=relay-home-0:42092 --address 127.0.0.1:42093=relay-home-0:42093 \
 	--address 127.0.0.1:42094=relay-home-1:42092 --address 127.0.0.1:42095=relay-home-1:42093
 $$routes render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/own-app $(CHECK) \
@@ -55,9 +54,7 @@ for program in ladder chaos shadow edge ramp relay-service relay-home; do
 	test ! -x target/plain/$$program || ln -f target/plain/$$program target/measure/
 done
 ln -f target/release/qr-service target/measure/
-for example in static_answer floor; do
-	test ! -x target/release/examples/$$example || ln -f target/release/examples/$$example target/measure/examples/
-done
+test ! -x target/release/examples/static_answer || ln -f target/release/examples/static_answer target/measure/examples/
 endef
 
 # The row with the article's function is a program of its own: the one that people run does not have it.
@@ -295,7 +292,7 @@ ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, ngi
 		ln -f target/release/relay-service target/measure/ ;;
 	floors)
 		$(SETUP) run load
-		$(call build,--bins --example static_answer --example floor,-p shadow -p edge -p ramp)
+		$(call build,--bins --example static_answer,-p shadow -p edge -p ramp)
 		$(build_floors) ;;
 	nginx)
 		$(SETUP) run load

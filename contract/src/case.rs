@@ -74,20 +74,20 @@ pub enum RequestId {
     Made,
 }
 
-/// A text, or pieces to join.
+/// A text, or parts to join.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Text {
     /// A whole text.
     Whole(String),
-    /// The pieces, in order.
-    Pieces(Vec<Piece>),
+    /// The parts, in order.
+    Parts(Vec<TextPart>),
 }
 
-/// A piece of a text.
+/// A part of a text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Piece {
+pub enum TextPart {
     /// A text, once.
     Once(String),
     /// A text, several times.
@@ -104,11 +104,11 @@ impl Text {
     pub fn full(&self) -> String {
         match self {
             Text::Whole(text) => text.clone(),
-            Text::Pieces(pieces) => pieces
+            Text::Parts(parts) => parts
                 .iter()
                 .map(|piece| match piece {
-                    Piece::Once(text) => text.clone(),
-                    Piece::Repeated { repeat, times } => repeat.repeat(*times),
+                    TextPart::Once(text) => text.clone(),
+                    TextPart::Repeated { repeat, times } => repeat.repeat(*times),
                 })
                 .collect(),
         }

@@ -176,8 +176,7 @@ const details = [
 const sessions = [
   curves({
     title: 'Sessions by end',
-    description:
-      'Sessions that ended: whole, because somebody left, or cut by the server. Sessions that the shadow plays again do not count.',
+    description: 'Sessions that ended: whole, because somebody left, or cut by the server.',
     unit: 'ops',
     lines: [
       ['{{side}} {{end}}', `sum by (side, end) (route_side_end:sessions:rate1m{${SESSIONS}})`],

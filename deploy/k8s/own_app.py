@@ -27,7 +27,7 @@ def a_route_of_ones_own_passes_the_gates(cluster):
         run_kubectl(cluster, "-n", OWN_NAMESPACE, "wait", "--for=condition=Ready", "pod", "--all")
         cluster.apply(cluster.own_app)
         # The gates want 451 pairs, which take 45 s at the shadow's own rate.
-        cluster.kubectl("set", "env", "deployment/shadow", "SHADOW_MAX_PER_SECOND=40", "SHADOW_CONCURRENCY=4")
+        cluster.kubectl("set", "env", "deployment/shadow", "SHADOW_CPU_PERCENT=40", "SHADOW_CONCURRENCY=4")
         cluster.wait_until_ready()
         cluster.wait_until_none_terminates()
         move(cluster, "100", "new")

@@ -82,7 +82,8 @@ class Pairs(Client):
 
 def runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus(cluster):
     cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
-    # The first step takes longer than its hold: the gates want 500 pairs, and the shadow makes ten a second.
+    # The first step takes longer than its hold: the gates want 500 pairs, and the shadow plays some ten a
+    # second.
     run = ["run", "--steps=50,100", "--hold=10s", "--patience=90s"]
     routes = ("qrcode", "relay")
     load, pairs = Load(cluster, kept=False), Pairs(cluster, rate=25)

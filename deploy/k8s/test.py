@@ -52,7 +52,8 @@ DEPLOY = TOP / "deploy"
 VERSION = workspace_version()
 IMAGES = ["qr-service", "relay-service", "legacy-node", "shadow", "ramp", "proxy", "contract", "oha"]
 READY_WITHIN_SECONDS = 60
-QR_SERVICE_LIMIT_MIB = 32
+# What pictures of /qrcode may take; the container's limit is for the API.
+QR_SERVICE_MOST_MIB = 32
 
 
 def main():
@@ -247,7 +248,7 @@ def memory_stays_within_the_limits(cluster):
     on_old = memory_under_load(cluster, rate=100)
     cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
     new, old = on_new["qr-service"], on_old["legacy-node"]
-    cluster.expect(new < QR_SERVICE_LIMIT_MIB, f"qr-service uses {new:.1f} MiB")
+    cluster.expect(new < QR_SERVICE_MOST_MIB, f"qr-service uses {new:.1f} MiB")
     restarts = cluster.restarts()
     cluster.expect(not restarts, f"containers restarted: {restarts}")
     parts = ", ".join(f"{name} {mib:.1f}" for name, mib in sorted(on_new.items()))

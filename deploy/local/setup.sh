@@ -52,8 +52,7 @@ wants() {
 # Python) and the package.
 packages_by_purpose='
 around nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
-around prometheus-nginx-exporter=prometheus-nginx-exporter protoc=protobuf-compiler
-around /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev
+around prometheus-nginx-exporter=prometheus-nginx-exporter
 test chromium-headless-shell|chromium|google-chrome=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
 test cmake=cmake c++=build-essential /usr/lib/python3/dist-packages/PIL=python3-pil
 python python3:ensurepip=python3-venv cc=build-essential
@@ -66,9 +65,8 @@ bench python3:ensurepip=python3-venv cc=build-essential pkg-config=pkg-config qr
 bench /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev
 manifests go=golang-go
 packages cc=build-essential pkg-config=pkg-config
-release musl-gcc=musl-tools protoc=protobuf-compiler cc=build-essential jq=jq python3:ensurepip=python3-venv
-release /usr/include/google/protobuf/timestamp.proto=libprotobuf-dev qemu-aarch64-static=qemu-user-static
-release skopeo=skopeo
+release musl-gcc=musl-tools cc=build-essential jq=jq python3:ensurepip=python3-venv
+release qemu-aarch64-static=qemu-user-static skopeo=skopeo
 rehearsal docker-registry=docker-registry buildah=buildah dpkg-deb=dpkg'
 
 has() {

@@ -4,7 +4,7 @@
  * - `/readyz`: 200 when it can take traffic, 503 before that and once shutdown begins
  * - `/metrics`: Prometheus text
  * - `/held`: 204 if somebody has the relay's key in `X-Key`; else 404, or 503 once shutdown begins
- * - and what `texts` has: of the relay, `/waiting` and `/sessions`
+ * - and what `texts` has: of the relay, `/waiting`
  */
 import { createServer } from 'node:http';
 import { Registry } from 'prom-client';

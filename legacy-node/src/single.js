@@ -5,7 +5,7 @@ import { shutDown, stopSignal } from './lifecycle.js';
 import { createRelay } from './relay/handler.js';
 import { measureRelay } from './relay/metrics.js';
 import { startRelay } from './relay/server.js';
-import { digest } from './relay/sessions.js';
+import { digest } from './relay/target.js';
 import { startServing } from './serve.js';
 
 /** Runs the app in one process until a signal ends it. */
@@ -28,7 +28,6 @@ export async function runSingle(config, logger) {
           .waitingKeys()
           .map((key) => `${digest(key)}\n`)
           .join(''),
-      '/sessions': relay.sessions.lines,
     },
     logger,
   });

@@ -45,7 +45,7 @@ it('the relay counts pairs by their end, bytes, and who waits', { timeout: 60_00
   assert.equal(sumOf(samples, 'relay_established_pairs'), 0);
 });
 
-it('the relay describes its last sessions, without key and content', {
+it('the relay shows the keys that wait as digests, and counts waits by their end', {
   timeout: 60_000,
 }, async (t) => {
   const app = await startApp(t, { RELAY_ADDR: '127.0.0.1:0', RELAY_WAIT_TIMEOUT_SECONDS: '2' });
@@ -69,10 +69,6 @@ it('the relay describes its last sessions, without key and content', {
   await eventually(app.adminUrl, left);
   const third = await receive('third-key');
   await third.closed;
-  const fourth = await receive('fourth-key');
-  const headers = { 'X-Route-Shadow': '1' };
-  await request(addr, '/p/fourth-key', { method: 'PUT', body: 'again', headers });
-  await fourth.closed;
   const samples = await readMetrics(app.adminUrl);
   for (const [name, labels, expected] of [
     ['relay_pairs_total', { end: 'whole' }, 1],
@@ -84,17 +80,4 @@ it('the relay describes its last sessions, without key and content', {
   ]) {
     assert.equal(sumOf(samples, name, labels), expected, name);
   }
-  const lines = (await text('/sessions')).trim().split('\n');
-  const sessions = lines.map((line) => JSON.parse(line));
-  assert.deepEqual(
-    sessions.map(({ end }) => end),
-    ['whole', 'left', 'expired'],
-  );
-  const { bytes, n, method, framing, came } = sessions[0];
-  assert.deepEqual(
-    { bytes, n, method, framing },
-    { bytes: 7, n: 1, method: 'PUT', framing: 'length' },
-  );
-  assert.deepEqual([came[0][0], came[1][0]], ['receiver', 'sender']);
-  assert.ok(!/key|content/.test(lines.join()), lines.join());
 });

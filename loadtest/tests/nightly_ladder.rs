@@ -36,7 +36,7 @@ fn each_group_has_the_figures_of_its_rows() {
             &["requests_per_second", "equal_p999", "own_p99", "pss_bytes"][..],
         ),
         ("floors", "node,nginx,service-kit", &["requests_per_second", "saturated_p99", "busy"]),
-        ("relay", "copying", &["length1_cpu", "chunked3", "paired_p50", "whole_p99"]),
+        ("relay", "relay-service", &["length1_cpu", "chunked3", "paired_p50", "whole_p99"]),
         ("nginx", "ours,without the log", &["instructions", "times_baseline"]),
     ] {
         let output = ladder(out.path(), &["--group", group, "--only", only], &[]);

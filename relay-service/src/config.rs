@@ -4,12 +4,10 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use clap::{ArgAction, Parser};
+use clap::Parser;
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{Serving, Timeouts, connections_up_to};
-
-use crate::http1::pipe::MAX_PIPES;
+use service_kit::{Protocol, Serving, Timeouts, connections_up_to};
 
 /// Streams PUT or POST /p/KEY to GET /p/KEY; whoever comes first waits.
 #[derive(Parser, Clone, Debug)]
@@ -32,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, env = "RELAY_WORKER_THREADS", default_value_t = 0, value_name = "COUNT")]
     worker_threads: usize,
 
-    /// Most connections at once, or as many as open files allow; further ones are closed
+    /// Most connections at once, or as many as open files allow; at the limit, those without a request give way
     #[arg(long, env = "RELAY_MAX_CONNECTIONS", default_value = "30000", value_name = "COUNT")]
     max_connections: NonZeroUsize,
 
@@ -44,14 +42,10 @@ pub(crate) struct Arguments {
     #[arg(long, env = "RELAY_WAIT_TIMEOUT", default_value = "1h", value_name = "TIME", value_parser = timeout)]
     wait_timeout: Duration,
 
-    /// Longest time in which a client may send a request's head; also the longest idle time of an
-    /// HTTP/1 connection
+    /// Longest time until a request's head is there, from when the client connected or the last answer
+    /// ended
     #[arg(long, env = "RELAY_HEADER_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
     header_timeout: Duration,
-
-    /// Whether large pieces of bodies over HTTP/1 go from socket to socket without being copied
-    #[arg(long, env = "RELAY_SPLICE", default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
-    splice: bool,
 
     /// How long to take new keys after a signal, and then the partners of those who wait
     #[arg(long, env = "RELAY_SHUTDOWN_DELAY", default_value = "0s", value_name = "TIME", value_parser = time)]
@@ -74,9 +68,7 @@ pub(crate) struct Config {
     pub(crate) worker_threads: usize,
     pub(crate) max_waiting_keys: usize,
     pub(crate) wait_timeout: Duration,
-    pub(crate) header_timeout: Duration,
-    /// 0 if nothing is to be spliced.
-    pub(crate) max_pipes: usize,
+    pub(crate) shutdown_delay: Duration,
     pub(crate) serving: Serving,
     pub(crate) log_level: tracing::Level,
 }
@@ -85,11 +77,6 @@ impl Arguments {
     /// Checks what concerns several values, and computes the number of threads.
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("RELAY_", &[self.addr.into()], self.admin_addr)?;
-        let wanted = self.max_connections.get();
-        let files = connections_up_to(wanted.saturating_add(2 * MAX_PIPES));
-        // A pipe has two files. Where files are few, most are for connections.
-        let max_pipes = if self.splice { MAX_PIPES.min(files / 8) } else { 0 };
-        let admin_timeout = Duration::from_secs(10);
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
@@ -99,20 +86,17 @@ impl Arguments {
             },
             max_waiting_keys: self.max_waiting_keys.get(),
             wait_timeout: self.wait_timeout,
-            header_timeout: self.header_timeout,
-            max_pipes,
+            shutdown_delay: self.shutdown_delay,
             serving: Serving {
-                service: "relay-service",
-                // Of the admin listener; streams have no such limits.
-                timeouts: Timeouts {
-                    idle: admin_timeout,
-                    header: admin_timeout,
-                    write: admin_timeout,
-                },
-                max_connections: wanted.min(files - 2 * max_pipes),
+                protocol: Protocol::Http1And2,
+                // A client that closes its direction while it waits has left.
+                half_close: false,
+                // Streams may stand still for as long as both clients are there.
+                timeouts: Timeouts { idle: self.header_timeout, write: None },
+                max_connections: connections_up_to(self.max_connections.get()),
                 connections: Connections::default(),
-                shortcut: None,
-                shutdown_delay: self.shutdown_delay,
+                // The relay has its own, in two parts.
+                shutdown_delay: Duration::ZERO,
                 drain_timeout: self.drain_timeout,
             },
             log_level: self.log_level,

@@ -2,22 +2,19 @@
 //!
 //! [`run`] is the whole program; [`home`] is another, `relay-home`. [`pairing`] and [`target`] are pure.
 
-mod accept;
 mod body;
 mod config;
+mod feed;
 mod handler;
 pub mod home;
-pub mod http1;
-mod http2;
-mod lines;
+mod messages;
 mod metrics;
-mod multipart;
 pub mod pairing;
-mod peer;
 mod program;
-mod replay;
 mod reply;
-mod sessions;
+mod request;
+mod sender;
+mod source;
 pub mod target;
 mod transfer;
 

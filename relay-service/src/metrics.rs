@@ -10,8 +10,6 @@
 //! | `relay_stream_seconds` | from then to the end |
 //! | `relay_received_bytes_total` | |
 //! | `process_*` | see `service_kit::metrics` |
-//!
-//! Of sessions that are played again, only requests, keys and pairs under way are counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -108,10 +106,12 @@ struct UnpairedLabels {
     end: Unpaired,
 }
 
-/// Counts of the service, and the bytes of one pair.
-pub(crate) struct Metrics {
+/// Counts of the service.
+pub(crate) struct Metrics(Arc<Shared>);
+
+/// Counts of one pair.
+pub(crate) struct PairMetrics {
     shared: Arc<Shared>,
-    is_replayed: bool,
     received: AtomicU64,
 }
 
@@ -174,44 +174,21 @@ impl Shared {
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let shared = Arc::new(Shared::new());
-        Metrics { shared, is_replayed: false, received: AtomicU64::new(0) }
+        Metrics(Arc::new(Shared::new()))
     }
 
-    /// The same counts, with the bytes of a pair.
-    pub(crate) fn of_pair(&self, is_replayed: bool) -> Self {
-        Metrics { shared: Arc::clone(&self.shared), is_replayed, received: AtomicU64::new(0) }
+    /// Those of a new pair.
+    pub(crate) fn pair(&self) -> PairMetrics {
+        PairMetrics { shared: Arc::clone(&self.0), received: AtomicU64::new(0) }
     }
 
     pub(crate) fn answered(&self, method: &Method, status: StatusCode) {
         let labels = RequestLabels { method: MethodLabel::of(method), status: status.as_u16() };
-        self.shared.requests.get_or_create(&labels).inc();
-    }
-
-    /// The pair has ended, `took` after its last client came, who was `pairing` later than its first.
-    pub(crate) fn pair_ended(&self, end: End, pairing: Duration, took: Duration) {
-        if self.is_replayed {
-            return;
-        }
-        self.shared.pairs.get_or_create(&PairLabels { end }).inc();
-        self.shared.pairing.observe(pairing.as_secs_f64());
-        self.shared.stream.observe(took.as_secs_f64());
+        self.0.requests.get_or_create(&labels).inc();
     }
 
     pub(crate) fn unpaired(&self, end: Unpaired) {
-        self.shared.unpaired.get_or_create(&UnpairedLabels { end }).inc();
-    }
-
-    pub(crate) fn received(&self, bytes: usize) {
-        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
-        if !self.is_replayed {
-            self.shared.bytes.inc_by(bytes as u64);
-        }
-    }
-
-    /// Bytes that the pair's sender has sent.
-    pub(crate) fn received_bytes(&self) -> u64 {
-        self.received.load(Ordering::Relaxed)
+        self.0.unpaired.get_or_create(&UnpairedLabels { end }).inc();
     }
 
     /// The OpenMetrics text, with the sizes of the pairing as they are now.
@@ -220,8 +197,27 @@ impl Metrics {
         waiting: usize,
         established: usize,
     ) -> Result<String, std::fmt::Error> {
-        self.shared.waiting.set(waiting as i64);
-        self.shared.established.set(established as i64);
-        encode(&self.shared.registry)
+        self.0.waiting.set(waiting as i64);
+        self.0.established.set(established as i64);
+        encode(&self.0.registry)
+    }
+}
+
+impl PairMetrics {
+    /// The pair has ended, `took` after its last client came, who was `pairing` later than its first.
+    pub(crate) fn ended(&self, end: End, pairing: Duration, took: Duration) {
+        self.shared.pairs.get_or_create(&PairLabels { end }).inc();
+        self.shared.pairing.observe(pairing.as_secs_f64());
+        self.shared.stream.observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn received(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.shared.bytes.inc_by(bytes as u64);
+    }
+
+    /// Bytes that the pair's sender has sent.
+    pub(crate) fn received_bytes(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
     }
 }

@@ -113,6 +113,16 @@ pub enum SenderCame<S, R> {
     Completes(Pair<S, R>),
 }
 
+impl<S, R> SenderCame<S, R> {
+    /// Receivers that were there before; `None` if the key was free.
+    pub fn connected(&self) -> Option<usize> {
+        match self {
+            SenderCame::Waits { connected, .. } => *connected,
+            SenderCame::Completes(pair) => Some(pair.receivers.len()),
+        }
+    }
+}
+
 /// What happens when a receiver comes.
 #[derive(Debug)]
 pub enum ReceiverCame<S, R> {
@@ -214,9 +224,9 @@ impl<S, R> Pairing<S, R> {
         sender.or(receiver.map(|(_, receiver)| Left::Receiver(receiver)))
     }
 
-    /// An established pair has ended: its key is free.
-    pub fn finish(&mut self, key: &str) {
-        self.established.remove(key);
+    /// An established pair has ended: its key is free. Returns whether there was one.
+    pub fn finish(&mut self, key: &str) -> bool {
+        self.established.remove(key)
     }
 
     /// From now on no free key may begin to wait; keys that wait may still be completed.

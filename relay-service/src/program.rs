@@ -2,17 +2,19 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use anstream::eprintln;
 use anyhow::Context;
 use axum::Router;
+use axum::extract::Request;
 use axum::routing::get;
 use http::HeaderMap;
-use service_kit::{Admin, arguments, bind, serve_with, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, Readiness, arguments, serve, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use crate::accept::Acceptor;
 use crate::config::{Arguments, Config};
 use crate::handler::Relay;
 
@@ -40,51 +42,53 @@ pub fn run() -> ExitCode {
     }
 }
 
-#[expect(clippy::async_yields_async, reason = "`serve_with` awaits the rest, within its bound")]
 async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
-    let public = bind((config.addr, "RELAY_ADDR")).await?;
-    let admin_listener = bind((config.admin_addr, "RELAY_ADMIN_ADDR")).await?;
+    let admin_listener = Listener::bind(config.admin_addr, "RELAY_ADMIN_ADDR")?;
+    let public = Listener::bind(config.addr, "RELAY_ADDR")?;
     let _logging = telemetry::init("relay-service", config.log_level)?;
-    let (addr, admin_addr) = (public.local_addr()?, admin_listener.local_addr()?);
     let shutdown = shutdown_signal()?;
-    tracing::info!(%addr, %admin_addr, "listening");
+    tracing::info!(addr = %public.addr, admin_addr = %admin_listener.addr, "listening");
 
-    let relay = Relay::new(config.max_waiting_keys, config.wait_timeout, config.max_pipes);
-    let measured = Arc::clone(&relay);
-    let holder = Arc::clone(&relay);
+    let relay = Relay::new(config.max_waiting_keys, config.wait_timeout);
+    let admin = admin(&relay);
+    let leaves = leave(&relay, shutdown, admin.readiness(), config.shutdown_delay);
+    let answering = Arc::clone(&relay);
+    let routes = Router::new().fallback(async move |request: Request| {
+        Arc::clone(&answering).answer(request).await.map(axum::body::Body::new)
+    });
+    let listeners = (vec![public], admin_listener);
+    serve(listeners, &config.serving, routes, admin, leaves, async {}).await;
+    relay.end();
+    Ok(())
+}
+
+fn admin(relay: &Arc<Relay>) -> Admin {
+    let [measured, holder, known] = [(); 3].map(|()| Arc::clone(relay));
     let held = async move |headers: HeaderMap| {
         holder.held(headers.get("x-key").and_then(|key| key.to_str().ok()).unwrap_or_default())
     };
-    let (known, ended) = (Arc::clone(&relay), Arc::clone(&relay));
-    let admin = Admin::new(move || measured.metrics()).with(
+    Admin::new(move || measured.metrics()).with(
         Router::new()
             // `relay-home` asks whether somebody waits here for the other half of a pair.
             .route("/held", get(held))
-            .route("/waiting", get(async move || known.waiting()))
-            .route("/sessions", get(async move || ended.sessions())),
-    );
-    let leaving = Arc::clone(&relay);
-    // From the signal on homes send no free key here.
-    let shutdown = async move {
-        shutdown.await;
-        leaving.leave_service();
-    };
-    let delay = config.serving.shutdown_delay;
-    let acceptor = Acceptor::new(&relay, config.serving.max_connections, config.header_timeout);
-    let listeners = (public, admin_listener);
-    serve_with(listeners, &config.serving, admin, shutdown, async |listener, stopped| {
-        let partners_came = async {
-            // Meanwhile those come who were sent here before the signal.
-            stopped.await;
-            relay.close();
-            // The last of them also gets a delay for its partner.
-            let _ = timeout(delay, relay.nobody_waits()).await;
-        };
-        let open = acceptor.run(listener, partners_came).await;
-        // No partner can come any more.
-        relay.end_waits();
-        open.shutdown()
-    })
-    .await;
-    Ok(())
+            .route("/waiting", get(async move || known.waiting())),
+    )
+}
+
+/// Resolves when the service has to stop accepting.
+async fn leave(
+    relay: &Relay,
+    shutdown: impl Future<Output = ()>,
+    readiness: Readiness,
+    delay: Duration,
+) {
+    shutdown.await;
+    // From now on homes send no free key here. Meanwhile those come who were sent here before.
+    readiness.store(false, Ordering::Relaxed);
+    relay.leave_service();
+    sleep(delay).await;
+    relay.close();
+    // The last of them also gets a delay for its partner.
+    let _ = timeout(delay, relay.nobody_waits()).await;
+    relay.end_waits();
 }

@@ -49,6 +49,11 @@ pub(crate) fn unavailable(message: &str) -> Response<Body> {
     response
 }
 
+/// An answer that is cut.
+pub(crate) fn cut() -> Response<Body> {
+    Response::new(Body::Cut)
+}
+
 /// Somebody may not wait on `key`.
 pub(crate) fn refused(refusal: &Refusal, key: &str) -> Response<Body> {
     match refusal {

@@ -1,5 +1,11 @@
 //! Reads the request target: the key, and the number of receivers.
 
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+/// Longest key.
+pub const MAX_KEY_BYTES: usize = 1024;
 /// Most receivers of one sender.
 pub const MAX_RECEIVERS: u8 = 250;
 const PREFIX: &str = "/p/";
@@ -44,6 +50,16 @@ pub fn count(query: &str) -> Option<u8> {
         return None;
     }
     digits.parse().ok().filter(|&count| count <= MAX_RECEIVERS)
+}
+
+/// The first 16 hexadecimal digits of a key's SHA-256.
+pub fn digest(key: &str) -> String {
+    let digest = Sha256::digest(key.as_bytes());
+    digest[..8].iter().fold(String::with_capacity(16), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

@@ -1,364 +1,200 @@
 //! Moves a pair's bytes, at the pace of the slowest receiver.
 
-use std::future::{Future, poll_fn};
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use http::{HeaderMap, Method, Response, StatusCode};
-use http_body::Body as _;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt, TryStreamExt};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Response};
+use multer::Multipart;
 use tokio::sync::oneshot;
 
-use crate::body::{Body, Ended, Feed, feed};
-use crate::http1::pipe::{Pipe, Pipes, Slot};
-use crate::http1::sink::{Sink, Told, WaitingSocket};
-use crate::http1::source::SocketBody;
-use crate::http2;
-use crate::lines::Lines;
-use crate::metrics::{End, Metrics};
-use crate::multipart::{self, FirstPart};
+use crate::body::Body;
+use crate::feed::{Fed, Feed};
+use crate::messages::Messages;
+use crate::metrics::{End, PairMetrics};
 use crate::reply;
+use crate::source::{Broken, Source};
 
-/// The body of a sender.
-pub(crate) enum Source {
-    Http1(SocketBody),
-    Http2(Incoming),
-}
+/// Longest head of a form's first part, with what comes before it.
+const MAX_PART_HEAD_BYTES: usize = 64 * 1024;
 
-/// Who waits for an answer.
-pub(crate) enum Receiver {
-    Http1(WaitingSocket),
-    Http2(oneshot::Sender<Response<Body>>),
-}
+/// Where a receiver waits for its answer.
+pub(crate) type Receiver = oneshot::Sender<Response<Body>>;
 
-/// Bytes of a body: some in memory, and after them some in a pipe.
-pub(crate) struct Piece {
-    pub(crate) bytes: Bytes,
-    pub(crate) piped: usize,
-}
-
-/// The sender has left, or its body is broken.
-#[derive(Debug)]
-pub(crate) struct Broken;
-
-impl Source {
-    /// The length, if the head says it.
-    fn length(&self) -> Option<u64> {
-        match self {
-            Source::Http1(body) => body.length(),
-            Source::Http2(body) => body.size_hint().exact(),
-        }
-    }
-
-    /// Whether a proxy reads less than all of it while the sender waits, and so does not see its client leave.
-    pub(crate) fn may_hide(&self) -> bool {
-        self.length().is_none_or(|length| length > u64::from(http2::WINDOW))
-    }
-
-    async fn read(&mut self, slot: &mut Slot) -> Result<Option<Piece>, Broken> {
-        let body = match self {
-            Source::Http1(body) => return body.next(slot).await,
-            Source::Http2(body) => body,
-        };
-        while let Some(frame) = body.frame().await {
-            // Trailers are not passed on.
-            if let Ok(bytes) = frame.map_err(|_| Broken)?.into_data() {
-                return Ok(Some(Piece { bytes, piped: 0 }));
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl Receiver {
-    /// Answers it.
-    pub(crate) fn answer(self, response: Response<Body>) {
-        // It may have left.
-        match self {
-            Receiver::Http1(receiver) => drop(receiver.told.send(Told::Answer(response))),
-            Receiver::Http2(answer) => drop(answer.send(response)),
-        }
-    }
-
-    fn begin(self, mut headers: HeaderMap, length: Option<u64>, metrics: &Metrics) -> Open {
-        match self {
-            Receiver::Http1(receiver) => {
-                metrics.answered(&Method::GET, StatusCode::OK);
-                reply::stamp(&mut headers);
-                Open::Http1(receiver.begin(headers, length))
-            }
-            Receiver::Http2(_) => {
-                let (feed, ended, body) = feed(length);
-                let mut response = Response::new(body);
-                *response.headers_mut() = headers;
-                // One that has left drops its body, which `ended` tells.
-                self.answer(response);
-                Open::Http2 { feed, ended, is_done: false }
-            }
-        }
-    }
-}
-
-/// Sends until the body has ended, the sender has left, or the last receiver has. Returns which.
+/// Sends until the body has ended, or the last receiver has left. Returns which.
+///
+/// # Errors
+/// If the sender leaves, or its body is broken. The receivers' answers are cut then, as when this is dropped.
 pub(crate) async fn transfer(
     headers: &HeaderMap,
-    source: &mut Source,
-    receivers: Vec<Receiver>,
-    lines: &Lines,
-    (metrics, pipes): (&Metrics, &Pipes),
-) -> End {
-    lines.info(&format!("Start sending to {} receiver(s)!", receivers.len()));
-    let result = match Reader::open(headers, source, metrics).await {
-        Ok((mut reader, part)) => {
-            let length = reader.source.length().filter(|_| part.is_none());
-            let headers = reply::receiver_headers(headers, length, part.as_ref());
-            let mut open: Vec<Open> = receivers
-                .into_iter()
-                .map(|receiver| receiver.begin(headers.clone(), length, metrics))
-                .collect();
-            reader.splice(&open, pipes);
-            send(&mut reader, &mut open, lines).await
+    source: Source,
+    mut receivers: Vec<Receiver>,
+    messages: &Messages,
+    metrics: &Arc<PairMetrics>,
+) -> Result<End, Broken> {
+    messages.info(&format!("Start sending to {} receiver(s)!", receivers.len()));
+    let boundary = boundary(headers).transpose()?;
+    let length = source.length().filter(|_| boundary.is_none());
+    let begun = reply::receiver_headers(headers, length, None);
+    let mut bytes = source.into_stream(Arc::clone(metrics)).boxed();
+    let mut transfer = Transfer { feeds: Vec::new(), messages };
+    match (boundary, receivers.pop()) {
+        (None, Some(only)) if receivers.is_empty() => {
+            let (fed, ended) = Fed::directly(bytes, length);
+            begin(only, &begun, fed);
+            // An error: it has left.
+            let is_whole = ended.await.ok().transpose()?.is_some();
+            Ok(transfer.tell(&[is_whole]))
         }
-        Err(Broken) => Err(Broken),
-    };
-    match result {
-        Ok(End::ReceiversLeft) => {
-            lines.info("All receiver(s) was/were aborted halfway.");
-            End::ReceiversLeft
-        }
-        Ok(end) => {
-            lines.info("All receiver(s) was/were received successfully.");
-            end
-        }
-        // The receivers have been dropped, which cuts their answers.
-        Err(Broken) => End::SenderLeft,
-    }
-}
-
-async fn send(reader: &mut Reader<'_>, open: &mut Vec<Open>, lines: &Lines) -> Result<End, Broken> {
-    while let Some(piece) = next(reader, open, lines).await? {
-        tokio::select! {
-            biased;
-            sent = reader.send(piece, open, lines) => sent?,
-            // However slow the receivers are, none must get a whole that has no end.
-            () = lines.closed() => return Err(Broken),
-        }
-        if open.is_empty() {
-            return Ok(End::ReceiversLeft);
-        }
-    }
-    if open.is_empty() {
-        return Ok(End::ReceiversLeft);
-    }
-    lines.info("Sent successfully!");
-    let mut whole = 0;
-    for is_whole in join_all(open.drain(..).map(Open::end)).await {
-        if is_whole {
-            whole += 1;
-        } else {
-            lines.info("A receiver aborted.");
-        }
-    }
-    Ok(if whole > 0 { End::Whole } else { End::ReceiversLeft })
-}
-
-/// The next piece; `None` at the body's end, or if the last receiver leaves.
-async fn next(
-    reader: &mut Reader<'_>,
-    open: &mut Vec<Open>,
-    lines: &Lines,
-) -> Result<Option<Piece>, Broken> {
-    loop {
-        let left = tokio::select! {
-            biased;
-            piece = reader.next() => return piece,
-            left = one_leaves(open) => left,
-        };
-        open.swap_remove(left);
-        lines.info("A receiver aborted.");
-        if open.is_empty() {
-            return Ok(None);
+        (boundary, last) => {
+            receivers.extend(last);
+            match boundary {
+                None => {
+                    transfer.begin(receivers, &begun, length);
+                    transfer.pump(bytes).await?;
+                }
+                Some(boundary) => {
+                    transfer.pump_part(headers, boundary, &mut bytes, receivers).await?;
+                }
+            }
+            Ok(transfer.end().await)
         }
     }
 }
 
-/// While the sender pauses: writes what receivers have not got yet, and resolves with the place of one that
-/// has left.
-async fn one_leaves(open: &mut [Open]) -> usize {
-    for (place, receiver) in open.iter_mut().enumerate() {
-        if let Open::Http1(sink) = receiver
-            && sink.settle().await.is_err()
-        {
-            return place;
+/// Begins a receiver's answer.
+fn begin(receiver: Receiver, headers: &HeaderMap, fed: Fed) {
+    let mut response = Response::new(Body::Receiver(fed));
+    response.headers_mut().clone_from(headers);
+    // One that has left drops its body, which the transfer sees.
+    let _ = receiver.send(response);
+}
+
+/// If the body is a form, its boundary.
+fn boundary(headers: &HeaderMap) -> Option<Result<String, Broken>> {
+    let content_type = headers.get(CONTENT_TYPE)?;
+    match multer::parse_boundary(content_type.to_str().ok()?) {
+        Err(multer::Error::NoMultipart | multer::Error::DecodeContentType(_)) => None,
+        boundary => Some(boundary.map_err(|_| Broken)),
+    }
+}
+
+struct Transfer<'a> {
+    /// The receivers that have not left.
+    feeds: Vec<Feed>,
+    messages: &'a Messages,
+}
+
+impl Transfer<'_> {
+    /// Begins the receivers' answers.
+    fn begin(&mut self, receivers: Vec<Receiver>, headers: &HeaderMap, length: Option<u64>) {
+        for receiver in receivers {
+            let (feed, fed) = Feed::new(length);
+            begin(receiver, headers, fed);
+            self.feeds.push(feed);
         }
     }
+
+    /// Sends the first part of a form.
+    async fn pump_part(
+        &mut self,
+        headers: &HeaderMap,
+        boundary: String,
+        bytes: &mut BoxStream<'static, Result<Bytes, Broken>>,
+        receivers: Vec<Receiver>,
+    ) -> Result<(), Broken> {
+        // multer holds all bytes until it has seen the end of the part's head.
+        let room = AtomicUsize::new(MAX_PART_HEAD_BYTES);
+        let limited = bytes.map(|bytes| {
+            let bytes = bytes.map_err(|Broken| multer::Error::IncompleteStream)?;
+            let left = room.load(Ordering::Relaxed).checked_sub(bytes.len());
+            room.store(left.ok_or(multer::Error::IncompleteHeaders)?, Ordering::Relaxed);
+            Ok::<_, multer::Error>(bytes)
+        });
+        let mut form = Multipart::new(limited, boundary);
+        let part = form.next_field().await.ok().flatten().ok_or(Broken)?;
+        room.store(usize::MAX, Ordering::Relaxed);
+        self.begin(receivers, &reply::receiver_headers(headers, None, Some(part.headers())), None);
+        self.pump(part.map(|bytes| bytes.map_err(|_| Broken))).await?;
+        drop(form);
+        // What follows the part is read too, so that the sender can end.
+        while !self.feeds.is_empty() && bytes.try_next().await?.is_some() {}
+        Ok(())
+    }
+
+    /// Sends all bytes, or until no receiver is left.
+    async fn pump(
+        &mut self,
+        bytes: impl Stream<Item = Result<Bytes, Broken>>,
+    ) -> Result<(), Broken> {
+        let mut bytes = pin!(bytes);
+        while !self.feeds.is_empty() {
+            let next = tokio::select! {
+                biased;
+                next = bytes.next() => next,
+                left = one_leaves(&mut self.feeds) => {
+                    self.feeds.swap_remove(left);
+                    self.messages.info("A receiver aborted.");
+                    continue;
+                }
+            };
+            let Some(next) = next.transpose()? else { break };
+            if !next.is_empty() {
+                self.send(&next).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the bytes to all receivers, and drops those that have left.
+    async fn send(&mut self, bytes: &Bytes) {
+        let mut place = 0;
+        while let Some(feed) = self.feeds.get(place) {
+            if feed.send(bytes.clone()).await {
+                place += 1;
+            } else {
+                self.feeds.remove(place);
+                self.messages.info("A receiver aborted.");
+            }
+        }
+    }
+
+    /// Ends the answers. Returns how it went.
+    async fn end(mut self) -> End {
+        let ends = join_all(self.feeds.drain(..).map(Feed::end)).await;
+        self.tell(&ends)
+    }
+
+    /// Tells the sender which of the receivers that were left have got the whole.
+    fn tell(&self, are_whole: &[bool]) -> End {
+        let whole = are_whole.iter().filter(|&&is_whole| is_whole).count();
+        if whole > 0 {
+            self.messages.info("Sent successfully!");
+        }
+        for _ in whole..are_whole.len() {
+            self.messages.info("A receiver aborted.");
+        }
+        if whole > 0 {
+            self.messages.info("All receiver(s) was/were received successfully.");
+            return End::Whole;
+        }
+        self.messages.info("All receiver(s) was/were aborted halfway.");
+        End::ReceiversLeft
+    }
+}
+
+/// Resolves with the place of one that has left.
+async fn one_leaves(feeds: &mut [Feed]) -> usize {
     poll_fn(|context| {
-        let left = open.iter_mut().position(|receiver| receiver.has_left(context));
+        let left = feeds.iter_mut().position(|feed| feed.has_left(context));
         left.map_or(Poll::Pending, Poll::Ready)
     })
     .await
-}
-
-/// A receiver whose answer has begun.
-enum Open {
-    Http1(Sink),
-    Http2 {
-        feed: Feed,
-        ended: Ended,
-        /// It has got as many bytes as its Content-Length says.
-        is_done: bool,
-    },
-}
-
-impl Open {
-    /// Returns whether the receiver is still there.
-    async fn send(&mut self, piece: &Piece, shared: Option<&mut Pipe>) -> bool {
-        match self {
-            Open::Http1(sink) => sink.send(piece, shared).await,
-            Open::Http2 { feed, .. } => feed.send(piece.bytes.clone()).await,
-        }
-    }
-
-    /// Returns whether it has got the whole.
-    async fn end(self) -> bool {
-        match self {
-            Open::Http1(sink) => sink.end().await,
-            Open::Http2 { feed, ended, is_done } => {
-                feed.end().await;
-                is_done || ended.await.is_ok()
-            }
-        }
-    }
-
-    fn has_left(&mut self, context: &mut Context<'_>) -> bool {
-        match self {
-            Open::Http1(sink) => sink.poll_left(context).is_ready(),
-            Open::Http2 { is_done: true, .. } => false,
-            Open::Http2 { ended, is_done, .. } => match Pin::new(ended).poll(context) {
-                Poll::Ready(ended) => {
-                    *is_done = ended.is_ok();
-                    !*is_done
-                }
-                Poll::Pending => false,
-            },
-        }
-    }
-}
-
-/// Reads what receivers get.
-struct Reader<'a> {
-    source: &'a mut Source,
-    part: Option<FirstPart>,
-    /// Large pieces go through its pipe, if the sender and all receivers speak HTTP/1.
-    slot: Slot,
-    metrics: &'a Metrics,
-}
-
-impl<'a> Reader<'a> {
-    /// Begins to read. Of a multipart body, also returns the first part's headers.
-    async fn open(
-        headers: &HeaderMap,
-        source: &'a mut Source,
-        metrics: &'a Metrics,
-    ) -> Result<(Self, Option<HeaderMap>), Broken> {
-        let mut reader = Reader { source, part: None, slot: Slot::default(), metrics };
-        let Some(boundary) = multipart::boundary(headers) else { return Ok((reader, None)) };
-        let mut part = FirstPart::new(&boundary.map_err(|_| Broken)?);
-        loop {
-            if let Some(head) = part.head().map_err(|_| Broken)? {
-                reader.part = Some(part);
-                return Ok((reader, Some(head)));
-            }
-            part.push(&reader.read().await?.ok_or(Broken)?.bytes);
-        }
-    }
-
-    /// Uses pipes, if the bytes can go through them.
-    fn splice(&mut self, open: &[Open], pipes: &Pipes) {
-        let is_http1 = |receiver: &Open| matches!(receiver, Open::Http1(_));
-        if matches!(self.source, Source::Http1(_))
-            && self.part.is_none()
-            && open.iter().all(is_http1)
-        {
-            self.slot = Slot::new(pipes);
-        }
-    }
-
-    /// `None` at the end. Cancel safe.
-    async fn next(&mut self) -> Result<Option<Piece>, Broken> {
-        loop {
-            let Some(part) = &mut self.part else { return self.read().await };
-            if let Some(bytes) = part.bytes().filter(|bytes| !bytes.is_empty()) {
-                return Ok(Some(Piece { bytes, piped: 0 }));
-            }
-            let is_ended = part.is_ended();
-            match self.read().await? {
-                // What follows the part is read too, so that the sender can end.
-                None => return if is_ended { Ok(None) } else { Err(Broken) },
-                Some(piece) => {
-                    if let Some(part) = &mut self.part {
-                        part.push(&piece.bytes);
-                    }
-                }
-            }
-        }
-    }
-
-    async fn read(&mut self) -> Result<Option<Piece>, Broken> {
-        let piece = self.source.read(&mut self.slot).await?;
-        if let Some(piece) = &piece {
-            self.metrics.received(piece.bytes.len() + piece.piped);
-        }
-        Ok(piece)
-    }
-
-    /// Writes a piece to all receivers, and drops those that have left.
-    async fn send(
-        &mut self,
-        mut piece: Piece,
-        open: &mut Vec<Open>,
-        lines: &Lines,
-    ) -> Result<(), Broken> {
-        if let [only] = &mut open[..] {
-            if !only.send(&piece, self.slot.held()).await {
-                open.clear();
-                lines.info("A receiver aborted.");
-            }
-            self.slot.settle();
-            return Ok(());
-        }
-        if piece.piped > 0 && self.share(open).is_err() {
-            // Too many pipes, or too small ones: copy from now on.
-            piece = self.slot.copy(&piece).map_err(|_| Broken)?;
-            self.slot = Slot::default();
-        }
-        // The last takes the bytes themselves, the others have a share.
-        let mut pipe = self.slot.held();
-        let sends = open.iter_mut().rev().map(|receiver| receiver.send(&piece, pipe.take()));
-        let mut are_there = join_all(sends).await;
-        open.retain(|_| {
-            let stays = are_there.pop().unwrap_or_default();
-            if !stays {
-                lines.info("A receiver aborted.");
-            }
-            stays
-        });
-        self.slot.settle();
-        Ok(())
-    }
-
-    /// Gives all receivers but the last a share of what is in the pipe.
-    fn share(&mut self, open: &mut [Open]) -> io::Result<()> {
-        let Some((_, others)) = open.split_last_mut() else { return Ok(()) };
-        for receiver in others {
-            if let Open::Http1(sink) = receiver {
-                self.slot.share(sink.own_pipe())?;
-            }
-        }
-        Ok(())
-    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use service_kit::testing::{Service, connect, eventually, exchange, get};
 use support::clients::{LINES, body, bytes, fill, head, put, receive, serves, waiting};
-use support::relay_service;
+use support::{metric, relay_service};
 
 #[test]
 fn those_who_leave_while_they_wait_are_forgotten() {
@@ -47,7 +47,7 @@ fn probes_are_no_part_of_a_senders_lines() {
     let sent = bytes(40 << 20);
     std::fs::write(file.path(), &sent).unwrap();
     let url = format!("http://{}/p/a", service.addr);
-    for (version, probed) in [("--http1.1", None), ("--http1.0", Some("x-waiting: .."))] {
+    for version in ["--http1.1", "--http1.0", "--http2-prior-knowledge"] {
         let curl = Command::new("curl")
             .args(["--silent", "--show-error", "--include", "--max-time", "60", version, "-T"])
             .args([file.path().to_str().unwrap(), &url])
@@ -55,13 +55,12 @@ fn probes_are_no_part_of_a_senders_lines() {
             .spawn()
             .unwrap();
         eventually("it waits", || waiting(&service) == 1.0);
-        // It is asked twice meanwhile, as its buffers are full.
+        // It is probed twice meanwhile, as its buffers are full.
         std::thread::sleep(Duration::from_millis(1300));
         assert!(body(receive(service.addr, "a")) == sent);
         let said = String::from_utf8(curl.wait_with_output().unwrap().stdout).unwrap();
         let (head, lines) = said.rsplit_once("\r\n\r\n").unwrap();
         assert_eq!(lines, LINES, "{version}");
-        assert!(probed.is_none_or(|header| head.contains(header)), "{head}");
         assert!(head.contains("content-type: text/plain\r\n"), "{head}");
     }
 }
@@ -126,18 +125,16 @@ fn unchunked(mut chunks: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_come_through_whole_spliced_and_copied() {
-    for splice in ["true", "false"] {
-        let service = relay_service(&[("RELAY_SPLICE", splice)]);
-        for size in [0, 1, 16_383, 16_384, 65_537, 20_000_000] {
-            let sent = bytes(size);
-            for n in [1, 3] {
-                for chunk in [None, Some(1000), Some(70_000), Some(1 << 20)] {
-                    let key = format!("{size}-{n}-{}", chunk.unwrap_or_default());
-                    // Chunks of 1000 bytes are 20,000 pieces.
-                    let sent = if chunk == Some(1000) { &sent[..size.min(500_000)] } else { &sent };
-                    relays(&service, &key, n, chunk, sent);
-                }
+fn bytes_come_through_whole() {
+    let service = relay_service(&[]);
+    for size in [0, 1, 16_383, 16_384, 65_537, 20_000_000] {
+        let sent = bytes(size);
+        for n in [1, 3] {
+            for chunk in [None, Some(1000), Some(70_000), Some(1 << 20)] {
+                let key = format!("{size}-{n}-{}", chunk.unwrap_or_default());
+                // Chunks of 1000 bytes are 20,000 pieces.
+                let sent = if chunk == Some(1000) { &sent[..size.min(500_000)] } else { &sent };
+                relays(&service, &key, n, chunk, sent);
             }
         }
     }
@@ -190,6 +187,31 @@ mod nightly {
             assert_eq!(body(receiver), text.as_bytes());
         }
         assert_eq!(waiting(&service), 0.0);
+        serves(&service, "after");
+    }
+
+    #[test]
+    fn the_heads_of_those_who_wait_have_a_bound_together() {
+        service_kit::allow_connections(7_000).unwrap();
+        let service = relay_service(&[]);
+        let more = "x".repeat(30_000);
+        let ask = |number: usize| {
+            let mut stream = connect(service.addr);
+            write!(stream, "GET /p/{number} HTTP/1.1\r\nhost: x\r\nx: {more}\r\n\r\n").unwrap();
+            stream
+        };
+        let clients: Vec<_> = (0..4_000).map(ask).collect();
+        eventually("they wait", || waiting(&service) == 4_000.0);
+        let memory = metric(&service, "process_resident_memory_bytes");
+        assert!(memory < 350e6, "{memory} bytes");
+        let more: Vec<_> = (4_000..5_000).map(ask).collect();
+        let mut answer = [0; 1024];
+        let count = more.last().unwrap().read(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer[..count]);
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.ends_with("[ERROR] Too many bytes are waiting.\n"), "{answer}");
+        drop((clients, more));
+        eventually("they are forgotten", || waiting(&service) == 0.0);
         serves(&service, "after");
     }
 }

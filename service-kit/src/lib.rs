@@ -6,12 +6,17 @@
 
 mod address;
 pub mod arguments;
+#[cfg(feature = "server")]
+mod error;
 mod ports;
 #[cfg(feature = "server")]
 mod server;
 #[cfg(feature = "testing")]
+#[path = "../tests/support/testing.rs"]
 pub mod testing;
 
+#[cfg(feature = "server")]
+pub use error::Error;
 pub use ports::{free_address, free_addresses};
 #[cfg(feature = "server")]
 pub use server::*;

@@ -12,9 +12,9 @@ use judge::{Answer, Asked, ExecSettings, Judge, JudgeSettings, Verdict};
 
 /// Collects what is logged.
 #[derive(Clone, Copy)]
-struct Lines(&'static Mutex<Vec<u8>>);
+struct Written(&'static Mutex<Vec<u8>>);
 
-impl std::io::Write for Lines {
+impl std::io::Write for Written {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -32,7 +32,7 @@ fn judge_of(program: &str, file: &str) -> Judge {
 
 #[test]
 fn standard_error_is_logged_within_a_limit_and_never_blocks_the_program() {
-    let lines = Lines(Box::leak(Box::default()));
+    let lines = Written(Box::leak(Box::default()));
     let subscriber = tracing_subscriber::fmt().with_writer(move || lines).with_ansi(false).finish();
     tracing::subscriber::with_default(subscriber, || {
         let judge = judge_of("python3", "moody.py");

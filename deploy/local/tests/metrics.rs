@@ -8,13 +8,12 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use prometheus::Prometheus;
 use stack::settings::repository;
-use stack::{Addresses, Options, Share, Stack, http};
-use support::{client, eventually, get, ramp_once, sources, start};
+use stack::{Options, Share, Stack};
+use support::{eventually, get, ramp_once, sources, start};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -57,7 +56,6 @@ fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_duration
     assert_eq!(buckets("shadow", "shadow_response_bytes"), sizes);
 
     prometheus_has_the_id_beside_the_duration(&prometheus);
-    prometheus_gets_native_histograms_where_it_asks(&stack);
 }
 
 /// The table's rows: metric, labels and sources.
@@ -156,43 +154,4 @@ fn prometheus_has_the_id_beside_the_duration(prometheus: &Prometheus) {
 /// A time after every sample of a test.
 fn far() -> &'static str {
     "9999999999"
-}
-
-/// A second Prometheus; killed when dropped.
-struct Native(Child);
-
-impl Drop for Native {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn prometheus_gets_native_histograms_where_it_asks(stack: &Stack) {
-    let folder = tempfile::tempdir().unwrap();
-    let config = folder.path().join("prometheus.yml");
-    let target = stack.settings().addresses.new_admin;
-    let text = format!(
-        "scrape_configs: [{{job_name: a, scrape_interval: 1s, scrape_timeout: 1s, \
-         static_configs: [{{targets: ['{target}']}}]}}]"
-    );
-    fs::write(&config, text).unwrap();
-    let at = Addresses::free().unwrap().prometheus;
-    let mut command = Command::new("prometheus");
-    command
-        .arg("--enable-feature=native-histograms")
-        .arg(format!("--config.file={}", config.display()))
-        .arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()))
-        .arg(format!("--web.listen-address={at}"))
-        .stderr(Stdio::null());
-    let _running = Native(command.spawn().unwrap());
-    assert!(eventually(LONG, || {
-        let answer = http::get(&client(), &format!("http://{at}/-/ready"), &[]);
-        answer.is_ok_and(|answer| answer.status == 200)
-    }));
-    let prometheus = Prometheus(format!("http://{at}"));
-    let count = "sum(histogram_count(http_request_duration_seconds{route='/qrcode'}))";
-    let has = || prometheus.query(count, None).first().is_some_and(|(_, s)| s[0].1 >= 1.0);
-    assert!(eventually(LONG, has), "no native histogram");
 }

@@ -1,4 +1,4 @@
-//! `ramp run` moves the relay on a real stack, with real pairs, replays and Prometheus.
+//! `ramp run` moves the relay on a real stack, with real pairs and Prometheus.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 use pairs::{Leaver, Pair};
 use stack::settings::repository;
 use stack::{Options, Share, Stack};
-use support::{EndsLoad, built, get, qr_service};
+use support::{EndsLoad, built, qr_service};
 
 /// What an answer may have before a faulty side cuts it.
 const CUT_AFTER: usize = 20_000;
@@ -70,10 +70,7 @@ fn routes(folder: &Path, new: Option<SocketAddr>) {
         let mut text = text.replace("\nproof = 0.05\n", "\nproof = 0.2\n");
         if name == "relay.toml" {
             text = text.replace("limit = 50\n", "limit = 20\n");
-            // This build is not optimised, so its times say nothing.
-            text += "\n[gates.failures]\nproof = 0.2\n[gates.requests]\nlimit = 20\n\
-                     [gates.comparisons]\nlimit = 5\n\
-                     [gates.pair-latency]\noff = true\n[gates.bytes-a-second]\noff = true\n";
+            text += "\n[gates.failures]\nproof = 0.2\n[gates.requests]\nlimit = 20\n";
             if let Some(new) = new {
                 let url = "url = \"http://127.0.0.1:42090\"";
                 assert!(text.contains(url));
@@ -138,11 +135,9 @@ fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     (Stack::start(&qr_service(), &options).unwrap(), folder)
 }
 
-/// What ramp said, and what the shadow kept.
-fn said(stack: &Stack, output: &Output) -> String {
-    let mismatches = format!("http://{}/mismatches", stack.settings().addresses.shadow_admin);
-    let text = [output.stdout.as_slice(), &output.stderr].concat();
-    format!("{}\n{}", String::from_utf8_lossy(&text), get(&mismatches, &[]).text())
+/// What ramp said.
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
 fn share(stack: &Stack) -> String {
@@ -153,14 +148,8 @@ fn share(stack: &Stack) -> String {
 fn an_equal_side_reaches_100_percent() {
     let (stack, _routes) = start(None);
     let (output, wrong) = run_under_load(&stack);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&stack, &output));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!((share(&stack).as_str(), wrong), ("100", 0));
-    // Sessions that are played again are not described again: their bytes would be theirs.
-    let metrics = format!("http://{}/metrics", stack.settings().addresses.shadow_admin);
-    let metrics = get(&metrics, &[]).text();
-    let matched = "shadow_comparisons_total{route=\"relay\",result=\"match\"} ";
-    let count = metrics.lines().find_map(|line| line.strip_prefix(matched)).unwrap();
-    assert!(count.parse::<f64>().unwrap() >= 10.0, "{metrics}");
 }
 
 #[test]
@@ -169,9 +158,9 @@ fn a_side_that_cuts_streams_is_rolled_back() {
     let (stack, _routes) = start(Some(cutter.addr));
     *cutter.behind.lock().unwrap() = Some(stack.settings().addresses.relay);
     let (output, wrong) = run_under_load(&stack);
-    let said = said(&stack, &output);
+    let said = said(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(["broken-pairs (", "mismatches ("].iter().any(|gate| said.contains(gate)), "{said}");
+    assert!(said.contains("broken-pairs ("), "{said}");
     assert_eq!(share(&stack), "0");
     assert!(wrong > 0);
 }

@@ -2,6 +2,7 @@
  * The relay's request handler, for HTTP/1 and HTTP/2 alike: PUT or POST /p/KEY is streamed to
  * GET /p/KEY, and whoever comes first waits.
  */
+import { createCounts } from './counts.js';
 import {
   closeIfUnread,
   openLines,
@@ -10,20 +11,19 @@ import {
   sendOptions,
 } from './messages.js';
 import { CLOSING, createPairing, TOO_MANY_KEYS } from './pairing.js';
-import { createSessions } from './sessions.js';
-import { readTarget } from './target.js';
+import { MAX_KEY_BYTES, readTarget } from './target.js';
 import { transfer } from './transfer.js';
 
 /**
  * @param {object} limits
  * @param {number} limits.maxWaitingKeys keys on which somebody may wait at once
  * @param {number} limits.waitTimeoutMs longest wait for a partner
- * @returns {{handle: (req, res) => void, pairing, sessions}}
+ * @returns {{handle: (req, res) => void, pairing, counts}}
  */
 export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
   const pairing = createPairing(maxWaitingKeys);
-  const sessions = createSessions();
-  return { handle, pairing, sessions };
+  const counts = createCounts();
+  return { handle, pairing, counts };
 
   function handle(req, res) {
     // A client that leaves is no error; 'close' is all that matters.
@@ -52,6 +52,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
     }
     if (n === undefined) return sendError(res, 400, 'Invalid "n" query parameter');
     if (n === 0) return sendError(res, 400, 'n should > 0, but n = 0.');
+    if (key.length > MAX_KEY_BYTES) return refuseKey(res);
     const sender = { req, res, sends: true, came: performance.now() };
     const { refusal, connected, pair } = pairing.addSender(key, n, sender);
     if (refusal) return refuse(res, refusal);
@@ -70,6 +71,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
     }
     if (n === undefined) return sendError(res, 400, 'Invalid query parameter "n"');
     if (n === 0) return sendError(res, 400, 'n should > 0, but n = 0.');
+    if (key.length > MAX_KEY_BYTES) return refuseKey(res);
     const receiver = { req, res, came: performance.now() };
     const { refusal, sender, pair } = pairing.addReceiver(key, n, receiver);
     if (refusal) return refuse(res, refusal);
@@ -86,7 +88,7 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
     const { req, res } = who;
     const forget = (end) => {
       clearTimeout(timer);
-      if (pairing.leave(key, who)) sessions.unpairedBy(end, who);
+      if (pairing.leave(key, who)) counts.unpairedBy(end);
     };
     who.giveUp = (why, end = 'closed') => {
       forget(end);
@@ -111,11 +113,15 @@ export function createRelay({ maxWaitingKeys, waitTimeoutMs }) {
       // The sender hangs up before its body has ended: its receivers must not see a clean end.
       if (!sender.req.complete) sender.req.destroy();
     });
-    const session = sessions.begin(sender, receivers);
-    const end = await transfer(sender, receivers, session.received);
+    const counted = counts.begin(sender, receivers);
+    const end = await transfer(sender, receivers, counted.received);
     pairing.finish(key);
-    session.end(end);
+    counted.end(end);
   }
+}
+
+function refuseKey(res) {
+  sendError(res, 414, `A key has at most ${MAX_KEY_BYTES} bytes.`);
 }
 
 function refuse(res, refusal) {

@@ -9,7 +9,7 @@ const BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1800];
  * @param {Registry} register
  * @param {object} relay of `createRelay`
  */
-export function measureRelay(register, { pairing, sessions }) {
+export function measureRelay(register, { pairing, counts }) {
   const registers = [register];
   const metric = (Kind, name, help, collect, labelNames = []) =>
     new Kind({
@@ -27,7 +27,7 @@ export function measureRelay(register, { pairing, sessions }) {
     'relay_pairs_total',
     'Pairs that have ended',
     (pairs) => {
-      for (const [end, count] of Object.entries(sessions.totals().pairs)) pairs.inc({ end }, count);
+      for (const [end, count] of Object.entries(counts.totals().pairs)) pairs.inc({ end }, count);
     },
     ['end'],
   );
@@ -36,13 +36,13 @@ export function measureRelay(register, { pairing, sessions }) {
     'relay_unpaired_total',
     'Clients whose wait ended without a partner',
     (clients) => {
-      const { unpaired } = sessions.totals();
+      const { unpaired } = counts.totals();
       for (const [end, count] of Object.entries(unpaired)) clients.inc({ end }, count);
     },
     ['end'],
   );
   metric(Counter, 'relay_received_bytes_total', 'Bytes taken from senders of pairs', (bytes) =>
-    bytes.inc(sessions.totals().receivedBytes),
+    bytes.inc(counts.totals().receivedBytes),
   );
   metric(Gauge, 'relay_waiting_keys', 'Keys on which somebody waits', (keys) =>
     keys.set(pairing.sizes().waiting),
@@ -59,6 +59,6 @@ export function measureRelay(register, { pairing, sessions }) {
     'relay_stream_seconds',
     "Time from a pair's last client to its end",
   );
-  sessions.observe.pairing = (seconds) => pairingSeconds.observe(seconds);
-  sessions.observe.stream = (seconds) => streamSeconds.observe(seconds);
+  counts.observe.pairing = (seconds) => pairingSeconds.observe(seconds);
+  counts.observe.stream = (seconds) => streamSeconds.observe(seconds);
 }

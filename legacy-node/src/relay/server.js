@@ -62,7 +62,7 @@ function createProxyServer(handle) {
 }
 
 /** Refuses new keys, lets partners in for a while, lets pairs end, and cuts those left after the timeout. */
-async function stop(servers, sockets, { pairing, sessions }, config) {
+async function stop(servers, sockets, { pairing, counts }, config) {
   pairing.close();
   // Who came last, just before, also gets the shutdown delay for a partner.
   const end = performance.now() + config.shutdownDelayMs;
@@ -78,7 +78,7 @@ async function stop(servers, sockets, { pairing, sessions }, config) {
   const inTime = await Promise.race([Promise.all(closed).then(() => true), bound]);
   clearTimeout(timer);
   clearInterval(sweep);
-  sessions.cutRest();
+  counts.cutRest();
   for (const socket of sockets) socket.destroy();
   return inTime;
 }

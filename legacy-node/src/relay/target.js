@@ -1,5 +1,9 @@
 /** Reads the request target of the relay: the key, and the number of receivers. */
 
+import { createHash } from 'node:crypto';
+
+/** Longest key. */
+export const MAX_KEY_BYTES = 1024;
 const MAX_RECEIVERS = 250;
 const PREFIX = '/p/';
 
@@ -39,4 +43,9 @@ function readCount(query) {
   const text = pair.slice(2);
   if (!/^\d+$/.test(text) || Number(text) > MAX_RECEIVERS) return undefined;
   return Number(text);
+}
+
+/** The first 16 hexadecimal digits of a key's SHA-256. */
+export function digest(key) {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }

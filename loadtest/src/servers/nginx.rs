@@ -55,7 +55,7 @@ pub(crate) static COUNTED: [Row; 12] = [
     row("without headers to clients", Counted::Without(TO_THE_CLIENT), "none added or hidden"),
     row("without the log", Counted::Without(LOG), "nothing goes to standard output"),
     row("without the log for edge", Counted::Without(EDGE_LOG), "nothing counts what clients got"),
-    row("static", Counted::Program("examples/static_answer", QRCODE), "axum, without nginx"),
+    row("static", Counted::Program("examples/static_answer", QRCODE), "service-kit alone"),
     row("/qrcode", Counted::Program("qr-service", QRCODE), "qr-service, without nginx"),
     row("/v1/qr, alike", Counted::Program("qr-service", ALIKE), "the same picture by options"),
     row("/v1/qr", Counted::Program("qr-service", "/v1/qr?text="), "8 pixels a module, level M"),
@@ -109,7 +109,7 @@ fn count_program(program: &str, asked: (&'static str, u64), cores: &Cores) -> an
         command.env("QR_ADDR", addr.to_string()).env("QR_ADMIN_ADDR", "127.0.0.1:0");
         command.env("QR_WORKER_THREADS", "1");
     } else {
-        command.arg(addr.to_string());
+        command.args([&addr.to_string(), "1"]);
     }
     let folder = tempfile::tempdir()?;
     count(&command, folder.path(), addr, asked, cores)

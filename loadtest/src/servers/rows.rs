@@ -1,4 +1,4 @@
-//! The rows of the ladder, in groups. To add a row, add it here; a new kind of server also needs a [`Way`].
+//! The rows of the ladder, in groups. To add a row, add it here; a new kind of server also needs a `Way`.
 
 use anyhow::ensure;
 use clap::ValueEnum;
@@ -25,8 +25,8 @@ pub enum Group {
 /// How a row is served.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
-    /// An example of qr-service with arguments after the address and the number of cores.
-    Example(&'static str, &'static [&'static str]),
+    /// An example of qr-service, whose arguments are the address and the number of threads.
+    Example(&'static str),
     /// legacy-node with `QR_IMPL` and `WORKERS`.
     LegacyNode(&'static str, usize),
     /// A build of qr-service with `QR_ENGINE`.
@@ -34,7 +34,7 @@ pub(crate) enum Way {
     QuickChart,
     /// A whole stack, whose nginx logs this share of the requests without failure.
     Stack(Share),
-    /// A program of `floors/rust` or `floors/go`, with arguments as above.
+    /// A program of `floors/rust` or `floors/go` with arguments after the address and the number of cores.
     Built(&'static str, &'static [&'static str]),
     Node,
     /// nginx or HAProxy with a configuration of `floors/`.
@@ -43,8 +43,8 @@ pub(crate) enum Way {
     Socket,
     LegacyRelay,
     PipingServer,
-    /// relay-service with `RELAY_SPLICE`.
-    Relay(&'static str),
+    /// relay-service.
+    Relay,
     /// Instructions a request.
     Counted(Counted),
 }
@@ -109,7 +109,7 @@ impl Row {
 
     /// Whether it pairs a sender with receivers that ask for their key.
     pub fn is_relay(&self) -> bool {
-        matches!(self.way, Way::LegacyRelay | Way::PipingServer | Way::Relay(_))
+        matches!(self.way, Way::LegacyRelay | Way::PipingServer | Way::Relay)
     }
 }
 
@@ -163,7 +163,7 @@ const LOUD: Way = Way::Stack(Share::ALL);
 const QUIET: Way = Way::Stack(Share::NONE);
 
 static QRCODE: [Row; 15] = [
-    Row::floor("static", Way::Example("static_answer", &[]), "axum with the same 420 bytes always")
+    Row::floor("static", Way::Example("static_answer"), "service-kit with the same 420 bytes")
         .target(texts::QRCODE),
     Row::legacy_node("node", "node", 1, "legacy-node, one process, npm qrcode").article(1.0),
     Row::legacy_node("node-cluster", "node", 2, "two processes (node:cluster) on the same cores"),
@@ -191,7 +191,7 @@ static QRCODE: [Row; 15] = [
         .target("/qr?size=200&ecLevel=L&text="),
 ];
 
-static FLOORS: [Row; 14] = [
+static FLOORS: [Row; 13] = [
     Row::floor("hyper", Way::Built("hyper", &[]), "hyper 1 without a router, on tokio"),
     Row::floor("hyper-threads", Way::Built("hyper", &["apart"]), "hyper, a runtime per core"),
     Row::floor("hyper-threads-shared", Way::Built("hyper", &["shared"]), "and a shared limit"),
@@ -205,16 +205,14 @@ static FLOORS: [Row; 14] = [
         .answers(NGINX_SAYS),
     Row::floor("nginx-lua", Way::Configured("nginx", "nginx-lua.conf"), "its Lua, for OpenResty")
         .answers(NGINX_SAYS),
-    Row::floor("service-kit", Way::Example("floor", &["documented"]), "a route behind hyper, axum"),
-    Row::floor("service-kit-shortcut", Way::Example("floor", &["tuned"]), "before hyper"),
+    Row::floor("service-kit", Way::Example("static_answer"), "axum with the limits of service-kit"),
     Row::new("qr-service", OURS, "not a floor: it draws the picture of one link for every request"),
 ];
 
-static RELAYS: [Row; 6] = [
+static RELAYS: [Row; 5] = [
     Row::new("socket", Way::Socket, "the sender's socket is the receiver's"),
     Row::new("haproxy", Way::Configured("haproxy", "relay-haproxy.cfg"), "a plain proxy, splicing"),
     Row::new("legacy-node", Way::LegacyRelay, "the legacy app's relay"),
     Row::new("piping-server", Way::PipingServer, "npm piping-server"),
-    Row::new("copying", Way::Relay("false"), "relay-service with RELAY_SPLICE=false"),
-    Row::new("splicing", Way::Relay("true"), "relay-service"),
+    Row::new("relay-service", Way::Relay, "relay-service"),
 ];

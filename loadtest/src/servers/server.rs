@@ -185,9 +185,9 @@ impl Place<'_> {
         let any_port = "127.0.0.1:0";
         let mut command;
         match way {
-            Way::Example(name, more) => {
+            Way::Example(name) => {
                 command = Command::new(built(&format!("examples/{name}"))?);
-                command.args([&at, &cores]).args(more);
+                command.args([&at, &cores]);
             }
             Way::Built(name, more) => {
                 command = Command::new(there(&format!("target/floors/{name}"))?);
@@ -198,11 +198,10 @@ impl Place<'_> {
                 command.env("QR_ADDR", at).env("QR_ADMIN_ADDR", any_port).env("QR_ENGINE", engine);
                 command.env("QR_WORKER_THREADS", cores);
             }
-            Way::Relay(splice) => {
+            Way::Relay => {
                 command = Command::new(built("relay-service")?);
                 command.env("RELAY_ADDR", at).env("RELAY_ADMIN_ADDR", any_port);
                 command.env("RELAY_LOG_LEVEL", "warn").env("RELAY_WORKER_THREADS", "1");
-                command.env("RELAY_SPLICE", splice);
             }
             Way::LegacyNode(generator, workers) => {
                 command = node("legacy-node/src/server.js");

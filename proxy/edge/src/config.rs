@@ -3,21 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::Parser;
-use service_kit::Timeouts;
 
 use crate::counts::{MAX_ROUTES, OVERFLOW};
 use crate::line::{NO_ROUTE, is_route};
 use crate::status::StatusUrl;
-
-/// Limits on scrapers.
-pub(crate) const TIMEOUTS: Timeouts = Timeouts {
-    idle: Duration::from_secs(75),
-    header: Duration::from_secs(10),
-    write: Duration::from_secs(10),
-};
 
 /// Reads the access log of the nginx beside it and serves metrics per route and side
 #[derive(Parser, Clone, Debug)]

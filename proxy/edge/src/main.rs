@@ -28,6 +28,10 @@ use anstream::eprintln;
 use anyhow::Context;
 use config::{Arguments, Config};
 
+// docs/adr/0007-allocator.md says why.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let outcome = match arguments.next() {

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use service_kit::{Admin, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, shutdown_signal, telemetry};
 use tokio::sync::oneshot;
 
-use crate::config::{Config, TIMEOUTS};
+use crate::config::Config;
 use crate::follow::Follower;
 use crate::metrics::Metrics;
 use crate::position::offset_file;
@@ -20,10 +20,11 @@ const POLL_PERIOD: Duration = Duration::from_millis(200);
 
 /// Reads the log and serves metrics until SIGTERM, SIGINT or SIGQUIT.
 pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
-    let listener = service_kit::bind((config.admin_addr, "EDGE_ADMIN_ADDR")).await?;
+    let listener = Listener::bind(config.admin_addr, "EDGE_ADMIN_ADDR")?;
     let _logging = telemetry::init("edge", config.log_level)?;
+    std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
-    tracing::info!(admin_addr = %listener.local_addr()?, "listening");
+    tracing::info!(admin_addr = %listener.addr, "listening");
 
     let offset_file = offset_file(&config.log);
     let progress = Arc::new(Progress::new(&config.routes, offset_file.clone()));
@@ -51,7 +52,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
             _ = has_ended => {}
         }
     };
-    service_kit::serve_admin(listener, "edge", TIMEOUTS, admin, is_ready, end).await;
+    service_kit::serve_admin(listener, admin, is_ready, end).await;
     drop(stop);
     ensure!(reader.join().is_ok(), "the reader failed");
     Ok(())

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::{Route, RouteFile};
-use crate::side::Side;
 use crate::units::{BaseUrl, Size};
 
 /// A service that tells nginx the side of a request.
@@ -28,12 +27,6 @@ impl Route {
     /// Whether its requests belong together, and so share a side: homes tell nginx which.
     pub fn is_session(&self) -> bool {
         self.file.judge == JudgeSettings::Session
-    }
-
-    /// Whether the shadow plays its sessions again.
-    pub fn is_replayed(&self) -> bool {
-        let is_known = |side: &Side| side.url.is_some() && side.admin.is_some();
-        self.is_session() && is_known(&self.file.old) && is_known(&self.file.new)
     }
 }
 
@@ -58,7 +51,7 @@ const NOT_OF_SESSIONS: [(&str, &str); 16] = [
 ];
 
 /// What only a route of sessions has.
-const OF_SESSIONS: [&str; 4] = ["homes", "idle_timeout", "old.admin", "new.admin"];
+const OF_SESSIONS: [&str; 2] = ["homes", "idle_timeout"];
 
 /// Refuses keys that contradict the judge. `table` is the file as it was written, without defaults.
 ///
@@ -87,7 +80,7 @@ pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()>
         );
         ensure!(
             side.url.as_ref().is_none_or(|url| url.tcp().is_some()),
-            "{which}.url: judge = \"session\" needs http://HOST:PORT, where the shadow plays sessions again"
+            "{which}.url: judge = \"session\" needs http://HOST:PORT"
         );
     }
     Ok(())

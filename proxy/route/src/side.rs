@@ -78,10 +78,6 @@ pub struct Side {
     /// of all routes.
     #[schemars(with = "Option<String>")]
     pub url: Option<SideUrl>,
-    /// For the judge session: the side's admin listener, if it has /sessions and /held. If both sides have one, the
-    /// shadow plays sessions of clients again on both.
-    #[schemars(with = "Option<String>")]
-    pub admin: Option<BaseUrl>,
     /// How long connecting to the side may take.
     #[schemars(with = "String")]
     pub connect_timeout: Time,
@@ -98,7 +94,6 @@ impl Default for Side {
         Side {
             name: None,
             url: None,
-            admin: None,
             connect_timeout: Time(Duration::from_secs(1)),
             timeout: Time(Duration::from_secs(10)),
             retry_500: false,

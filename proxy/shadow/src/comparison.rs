@@ -1,7 +1,7 @@
 //! One comparison: asks both sides, and has the answers judged.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ pub(crate) struct Comparison {
     pub(crate) new: Seen,
     pub(crate) old: Seen,
     pub(crate) verdict: Verdict,
+    /// What judging took in a program of the user's; zero if the judge has none.
+    pub(crate) judged_elsewhere: Duration,
 }
 
 /// A side's reply, and what the judge sees in it where the sides do not match.
@@ -63,6 +65,8 @@ impl Comparer {
         let (watched, keep_text) = (Arc::clone(&self.watched), self.keep_text);
         let given = (asked.clone(), new.clone(), old.clone());
         // On another thread: this one measures times, and judges take theirs.
+        let has_program = watched.judge.stats().is_some();
+        let begun = Instant::now();
         let judged = tokio::task::spawn_blocking(move || {
             let (asked, new, old) = given;
             judge(&watched, &asked, new, old, keep_text)
@@ -71,7 +75,8 @@ impl Comparer {
             let bare = |reply| Seen { reply, description: None };
             (bare(new), bare(old), Verdict::unjudged("the judge panicked"))
         });
-        Comparison { route, asked, time, new, old, verdict }
+        let judged_elsewhere = if has_program { begun.elapsed() } else { Duration::ZERO };
+        Comparison { route, asked, time, new, old, verdict, judged_elsewhere }
     }
 
     /// Asks the old side twice, and says whether its answers differ; `None` if they cannot be judged.

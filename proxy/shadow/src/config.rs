@@ -10,21 +10,17 @@ use clap::{Args, Parser, Subcommand};
 use route::SideUrl;
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{Serving, Timeouts};
+use service_kit::{Protocol, Serving, Timeouts};
 
 use crate::offline;
 use crate::queue::Pace;
-use crate::replay::Replayed;
 use crate::routes::{self, Watched};
 
 /// Connections at once. The proxy opens one per mirrored request under way.
 const MAX_CONNECTIONS: usize = 1024;
 /// Limits on the proxy, which is nearby and keeps idle connections for 30 s.
-const TIMEOUTS: Timeouts = Timeouts {
-    idle: Duration::from_secs(75),
-    header: Duration::from_secs(10),
-    write: Duration::from_secs(10),
-};
+const TIMEOUTS: Timeouts =
+    Timeouts { idle: Duration::from_secs(75), write: Some(Duration::from_secs(10)) };
 
 /// Sends the requests that the proxy mirrors to both sides of a route and compares the answers
 #[derive(Parser, Clone, Debug)]
@@ -89,10 +85,10 @@ struct ServiceArguments {
         value_parser = clap::value_parser!(u32).range(1..=64))]
     concurrency: u32,
 
-    /// Comparisons started per second; each asks both sides
-    #[arg(long, env = "SHADOW_MAX_PER_SECOND", default_value_t = 10, value_name = "COUNT",
-        value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    max_per_second: u32,
+    /// CPU time that this process may take, as a percentage of one core; ten comparisons per second always start
+    #[arg(long, env = "SHADOW_CPU_PERCENT", default_value_t = 10, value_name = "PERCENT",
+        value_parser = clap::value_parser!(u8).range(1..=100))]
+    cpu_percent: u8,
 
     /// Longest wait for an answer, connecting included
     #[arg(long, env = "SHADOW_REQUEST_TIMEOUT", default_value = "2s", value_name = "TIME", value_parser = timeout)]
@@ -133,7 +129,6 @@ pub(crate) struct Config {
     pub(crate) addr: SocketAddr,
     pub(crate) admin_addr: SocketAddr,
     pub(crate) routes: Vec<Arc<Watched>>,
-    pub(crate) replayed: Vec<Replayed>,
     pub(crate) queue_length: usize,
     pub(crate) pace: Pace,
     pub(crate) request_timeout: Duration,
@@ -155,26 +150,25 @@ impl Arguments {
 impl ServiceArguments {
     fn check(self) -> Result<Config, String> {
         check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
-        let (routes, replayed) = routes::load(&self.routes, &self.new_url, &self.old_url)
+        let routes = routes::load(&self.routes, &self.new_url, &self.old_url)
             .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
         Ok(Config {
             addr: self.addr,
             admin_addr: self.admin_addr,
             routes,
-            replayed,
             queue_length: self.queue_length as usize,
             pace: Pace {
                 concurrency: self.concurrency as usize,
-                max_per_second: self.max_per_second,
+                cpu_share: f64::from(self.cpu_percent) / 100.0,
             },
             request_timeout: self.request_timeout,
             keep_text: self.keep_text,
             serving: Serving {
-                service: "shadow",
+                protocol: Protocol::Http1,
+                half_close: true,
                 timeouts: TIMEOUTS,
                 max_connections: MAX_CONNECTIONS,
                 connections: Connections::default(),
-                shortcut: None,
                 shutdown_delay: Duration::ZERO, // a mirrored request may be lost
                 drain_timeout: self.drain_timeout,
             },

@@ -6,6 +6,7 @@
 
 mod app;
 mod asked;
+mod budget;
 mod client;
 mod comparison;
 mod config;
@@ -14,7 +15,6 @@ mod offline;
 mod pairs;
 mod queue;
 mod record;
-mod replay;
 mod routes;
 mod service;
 mod side;
@@ -28,6 +28,10 @@ use anstream::eprintln;
 use anyhow::Context;
 use config::{Arguments, Task};
 use service_kit::arguments::USAGE;
+
+// docs/adr/0007-allocator.md says why.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let outcome = match service_kit::arguments::parse::<Arguments>().check() {

@@ -9,7 +9,6 @@
 //! | `shadow_mismatches_total` | route, kind |
 //! | `shadow_failures_total` | route, side, reason |
 //! | `shadow_response_seconds`, `shadow_response_bytes` | route, side |
-//! | `shadow_stream_bytes_total`, `shadow_stream_seconds_total` | route, side: of sessions played again that are whole |
 //! | `shadow_dropped_total` | route |
 //! | `shadow_judge_failures_total`, `shadow_judge_starts_total` | route; reason: a judge of `exec` |
 //! | `shadow_unknown_total`, `shadow_queue_depth` | |
@@ -21,7 +20,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::collector::Collector;
@@ -37,7 +35,6 @@ use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, enc
 use crate::client::Reason;
 use crate::comparison::Comparison;
 use crate::pairs::{Event, Thresholds, Took};
-use crate::replay::{Compared, KINDS, Played, Replayed};
 use crate::routes::Watched;
 use crate::side::Side;
 use crate::verdict::Outcome;
@@ -92,15 +89,13 @@ pub(crate) struct Metrics {
     thresholds: Mutex<HashMap<Name, Thresholds>>,
     seconds: Family<OfSide, Histogram>,
     bytes: Family<OfSide, Histogram>,
-    stream_bytes: Family<OfSide, Counter>,
-    stream_seconds: Family<OfSide, Counter<f64, AtomicU64>>,
     dropped: Family<OfRoute, Counter>,
     pub(crate) unknown: Counter,
     pub(crate) queue_depth: Gauge,
 }
 
 impl Metrics {
-    pub(crate) fn new(routes: &[Arc<Watched>], replayed: &[Replayed]) -> Self {
+    pub(crate) fn new(routes: &[Arc<Watched>]) -> Self {
         let mut metrics = Metrics {
             registry: Registry::default(),
             comparisons: Family::default(),
@@ -112,8 +107,6 @@ impl Metrics {
             thresholds: Mutex::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             bytes: Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS)),
-            stream_bytes: Family::default(),
-            stream_seconds: Family::default(),
             dropped: Family::default(),
             unknown: Counter::default(),
             queue_depth: Gauge::default(),
@@ -124,14 +117,6 @@ impl Metrics {
         for watched in routes {
             let kinds = watched.judge.kinds().into_iter().map(|kind| kind.to_string());
             metrics.make_series(watched.name(), kinds.collect());
-        }
-        for route in replayed {
-            metrics.make_series(&route.name, KINDS.map(str::to_owned).to_vec());
-            for side in Side::ALL {
-                let label = || OfSide { route: Arc::clone(&route.name), side };
-                drop(metrics.stream_bytes.get_or_create(&label()));
-                drop(metrics.stream_seconds.get_or_create(&label()));
-            }
         }
         metrics
     }
@@ -175,18 +160,6 @@ impl Metrics {
             "Size of the answer's body",
             Unit::Bytes,
             self.bytes.clone(),
-        );
-        registry.register_with_unit(
-            "stream",
-            "Bytes that a receiver got, of sessions played again",
-            Unit::Bytes,
-            self.stream_bytes.clone(),
-        );
-        registry.register_with_unit(
-            "stream",
-            "Time that these bytes took, from the last client's coming on",
-            Unit::Seconds,
-            self.stream_seconds.clone(),
         );
         registry.register(
             "dropped",
@@ -268,45 +241,6 @@ impl Metrics {
         }
         let result = comparison.verdict.outcome;
         self.comparisons.get_or_create(&OfResult { route: route(), result }).inc();
-    }
-
-    /// Counts a session that was played on both sides. Its time is the one to pair.
-    pub(crate) fn observe_session(&self, route: &Name, compared: &Compared) {
-        let route = || Arc::clone(route);
-        let Compared { outcome, kind, new, old } = compared;
-        self.comparisons.get_or_create(&OfResult { route: route(), result: *outcome }).inc();
-        if *outcome == Outcome::Skipped {
-            return;
-        }
-        self.pairs.get_or_create(&OfRoute { route: route() }).inc();
-        let took = |played: &Played| Took {
-            has_failed: played.failure().is_some(),
-            elapsed: played.pairing,
-        };
-        let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
-        let thresholds_of = thresholds.entry(route()).or_default();
-        for (event, worse) in thresholds_of.discordant(took(new), took(old)) {
-            self.discordant.get_or_create(&OfEvent { route: route(), event, worse }).inc();
-        }
-        drop(thresholds);
-        if let Some(kind) = kind {
-            let kind = (*kind).to_owned();
-            self.mismatches.get_or_create(&OfKind { route: route(), kind }).inc();
-        }
-        for (side, played) in [(Side::New, new), (Side::Old, old)] {
-            let label = || OfSide { route: route(), side };
-            if let Some(failure) = played.failure() {
-                let labels = OfFailure { route: route(), side, reason: failure.reason };
-                self.failures.get_or_create(&labels).inc();
-                continue;
-            }
-            self.seconds.get_or_create(&label()).observe(played.pairing.as_secs_f64());
-            if let Some((bytes, took)) = played.stream {
-                self.bytes.get_or_create(&label()).observe(bytes as f64);
-                self.stream_bytes.get_or_create(&label()).inc_by(bytes);
-                self.stream_seconds.get_or_create(&label()).inc_by(took.as_secs_f64());
-            }
-        }
     }
 
     /// All metrics in the OpenMetrics text format.

@@ -7,9 +7,9 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::asked::Asked;
+use crate::budget::Budget;
 use crate::metrics::Metrics;
 use crate::routes::Watched;
 
@@ -47,8 +47,8 @@ pub(crate) struct Waiting {
 pub(crate) struct Pace {
     /// Comparisons under way at once.
     pub(crate) concurrency: usize,
-    /// Comparisons started per second.
-    pub(crate) max_per_second: u32,
+    /// CPU that they may take, as a share of one core.
+    pub(crate) cpu_share: f64,
 }
 
 /// A queue of at most `length` requests.
@@ -90,20 +90,20 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Runs `work` on each request within the limits of `pace`. Returns when the queue has ended and
-    /// all work is done.
+    /// Runs `work` on each request within the limits of `pace`; it returns the time that it took in other processes.
+    /// Returns when the queue has ended and all work is done.
     pub(crate) async fn work<F>(mut self, pace: Pace, work: impl Fn(Queued) -> F)
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output = Duration> + Send + 'static,
     {
-        let mut turn = interval(Duration::from_secs(1) / pace.max_per_second);
-        turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut budget = Budget::new(pace.cpu_share);
         let mut under_way = JoinSet::new();
         loop {
+            let mut elsewhere = Duration::ZERO;
             while under_way.len() >= pace.concurrency {
-                under_way.join_next().await;
+                elsewhere += under_way.join_next().await.and_then(Result::ok).unwrap_or_default();
             }
-            turn.tick().await;
+            budget.turn(elsewhere).await;
             let Some(queued) = self.receiver.recv().await else { break };
             self.metrics.queue_depth.dec();
             under_way.spawn(work(queued));

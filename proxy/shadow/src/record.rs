@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::client::Reason;
 use crate::comparison::{Comparison, Seen};
-use crate::replay;
 use crate::verdict::{Kind, Outcome};
 
 /// How many mismatches are kept, and how many failures.
@@ -79,7 +78,7 @@ enum ShownOutcome {
 
 impl Record {
     pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
-        let Comparison { route, asked, time, new, old, verdict } = comparison;
+        let Comparison { route, asked, time, new, old, verdict, .. } = comparison;
         Record {
             time: humantime::format_rfc3339_millis(*time).to_string(),
             route: route.to_string(),
@@ -176,9 +175,6 @@ pub(crate) struct Kept(Mutex<Sorts>);
 struct Sorts {
     mismatches: VecDeque<Record>,
     failures: VecDeque<Record>,
-    /// Sessions that were played again.
-    session_mismatches: VecDeque<replay::Record>,
-    session_failures: VecDeque<replay::Record>,
 }
 
 impl Kept {
@@ -190,16 +186,6 @@ impl Kept {
             Outcome::NewError | Outcome::OldError | Outcome::Timeout | Outcome::Unjudged => {
                 &mut sorts.failures
             }
-        };
-        sort.truncate(MAX_KEPT - 1);
-        sort.push_front(record);
-    }
-
-    pub(crate) fn keep_session(&self, result: Outcome, record: replay::Record) {
-        let mut sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sort = match result {
-            Outcome::Mismatch => &mut sorts.session_mismatches,
-            _ => &mut sorts.session_failures,
         };
         sort.truncate(MAX_KEPT - 1);
         sort.push_front(record);

@@ -8,8 +8,6 @@ use http::{HeaderName, Request};
 use judge::Judge;
 use route::{Route, SideUrl};
 
-use crate::replay::Replayed;
-
 /// Set by nginx on a mirrored request.
 const ROUTE_NAME: &str = "x-route-name";
 
@@ -45,17 +43,14 @@ impl Watched {
     }
 }
 
-/// The routes of a folder: those whose requests are mirrored, and those of sessions that are played again.
+/// The routes of a folder whose requests are mirrored: all but those of sessions.
 pub(crate) fn load(
     folder: &Path,
     new: &SideUrl,
     old: &SideUrl,
-) -> anyhow::Result<(Vec<Arc<Watched>>, Vec<Replayed>)> {
-    let (sessions, mirrored): (Vec<Route>, Vec<Route>) =
-        route::load(folder)?.into_iter().partition(Route::is_session);
-    let mirrored = mirrored.into_iter().map(|route| Watched::of(route, new, old).map(Arc::new));
-    let replayed = sessions.iter().filter_map(Replayed::of).collect();
-    Ok((mirrored.collect::<anyhow::Result<_>>()?, replayed))
+) -> anyhow::Result<Vec<Arc<Watched>>> {
+    let mirrored = route::load(folder)?.into_iter().filter(|route| !route.is_session());
+    mirrored.map(|route| Watched::of(route, new, old).map(Arc::new)).collect()
 }
 
 /// A request's route: the one that nginx names, or else the one of its path.

@@ -1,8 +1,9 @@
 //! Runs the service.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use service_kit::{Admin, Listeners, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, shutdown_signal, telemetry};
 
 use crate::app;
 use crate::client::Client;
@@ -11,21 +12,17 @@ use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::queue::{Queued, queue};
 use crate::record::{Kept, Record};
-use crate::replay;
 use crate::verdict::Outcome;
-
-/// A session may take so many times as long as a request.
-const SESSION_TIMEOUTS: u32 = 5;
 
 /// Takes and compares requests until SIGTERM or SIGINT. After the signal, the requests that are
 /// still queued are compared within the drain timeout.
 pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
-    let addr = (config.addr, "SHADOW_ADDR");
-    let admin_addr = (config.admin_addr, "SHADOW_ADMIN_ADDR");
-    let listeners = Listeners::bind(addr, admin_addr).await?;
+    let admin_listener = Listener::bind(config.admin_addr, "SHADOW_ADMIN_ADDR")?;
+    let public = Listener::bind(config.addr, "SHADOW_ADDR")?;
     let _logging = telemetry::init("shadow", config.log_level)?;
-    let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
+    std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
+    let (addr, admin_addr) = (&public.addr, &admin_listener.addr);
     tracing::info!(%addr, %admin_addr, "listening");
 
     // A program that judges says what kinds of difference it knows.
@@ -34,7 +31,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
             tracing::error!(route = watched.name(), error = format!("{error:#}"), "no judge yet");
         }
     }
-    let metrics = Arc::new(Metrics::new(&config.routes, &config.replayed));
+    let metrics = Arc::new(Metrics::new(&config.routes));
     let kept = Arc::new(Kept::default());
     let (queue, queued) = queue(config.queue_length, &metrics);
     let client = Client::new(config.request_timeout);
@@ -46,11 +43,6 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     });
     let work = queued.work(config.pace, move |queued| Arc::clone(&worker).compare(queued));
     let work = tokio::spawn(work);
-    for route in config.replayed {
-        let shared = (Arc::clone(&metrics), Arc::clone(&kept));
-        let limit = SESSION_TIMEOUTS * config.request_timeout;
-        tokio::spawn(replay::run(route, config.pace, limit, shared));
-    }
     let shown = Arc::clone(&metrics);
     let admin = Admin::new(move || shown.encode()).with(app::admin_router(kept));
     let rest = async {
@@ -59,7 +51,8 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     };
     // The router owns the queue's only entrance, so the queue ends with the last connection.
     let routes = app::router(queue, config.routes.into());
-    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, rest).await?;
+    let listeners = (vec![public], admin_listener);
+    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, rest).await;
     match metrics.queue_depth.get() {
         0 => {}
         left => tracing::warn!(left, "requests in the queue were not compared"),
@@ -75,8 +68,9 @@ struct Worker {
 }
 
 impl Worker {
-    /// Asks the old side twice if the lot falls so; else compares the sides, counts, and keeps and logs the result if it is no match. The log never has the text.
-    async fn compare(self: Arc<Self>, queued: Queued) {
+    /// Asks the old side twice if the lot falls so; else compares the sides, counts, and keeps and logs the result if it
+    /// is no match. The log never has the text. Returns what judging took in a program of the user's.
+    async fn compare(self: Arc<Self>, queued: Queued) -> Duration {
         let Queued { asked, watched, room: _room } = queued;
         let (client, keep_text) = (self.client.clone(), self.keep_text);
         let (noise, route) = (f64::from(watched.route.file.shadow.noise), Arc::clone(&watched));
@@ -85,13 +79,14 @@ impl Worker {
             if let Some(differs) = comparer.differs_from_itself(asked).await {
                 self.metrics.observe_noise(route.name(), differs);
             }
-            return;
+            return Duration::ZERO;
         }
         let comparison = comparer.compare(asked).await;
         self.metrics.observe(&comparison);
         let verdict = &comparison.verdict;
+        let elsewhere = comparison.judged_elsewhere;
         if matches!(verdict.outcome, Outcome::Match | Outcome::Skipped) {
-            return;
+            return elsewhere;
         }
         let request_id = comparison.asked.request_id.as_ref().and_then(|id| id.to_str().ok());
         let kind = verdict.kind.as_ref().map(|kind| kind.0.as_str());
@@ -99,5 +94,6 @@ impl Worker {
         let result = verdict.outcome.as_str();
         tracing::warn!(request_id, route, result, kind, problem, "no match");
         self.kept.keep(Record::of(&comparison, self.keep_text));
+        elsewhere
     }
 }

@@ -52,7 +52,9 @@ it("speakeasy's pictures are the codes of its secrets", async () => {
 });
 
 it("the clients in Python get pictures of their texts, and QuickChart's reader reads one", async () => {
-  const { stdout } = await promisify(execFile)(python, ['clients.py', server], { cwd: folder });
+  const { stdout } = await promisify(execFile)(python, ['clients_test.py', server], {
+    cwd: folder,
+  });
   const { text, read, pictures } = JSON.parse(stdout);
   assert.equal(read, text);
   assert.equal(Object.keys(pictures).length, 6);

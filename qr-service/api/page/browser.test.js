@@ -355,17 +355,4 @@ describe('the documentation', () => {
     assert.equal((await made).status(), 200);
     assert.deepEqual(problems, []);
   });
-
-  it('shows every parameter without a script too', async (t) => {
-    const document = await (await fetch(`${baseUrl}/v1/openapi.json`)).json();
-    await everyLook(t, '/v1/docs/plain', async ({ page }, look) => {
-      assert.equal(await page.locator('script').count(), 0);
-      assert.equal(await page.getByText('`').count(), 0);
-      assert.equal(await overflowOf(page), 0, look);
-      for (const path of Object.keys(document.paths)) {
-        assert.ok(await page.locator('h2', { hasText: path }).count(), path);
-      }
-      await picture(page, `docs-plain-${look}`);
-    });
-  });
 });

@@ -26,7 +26,7 @@ function describe(schema, described) {
 /** What the viewer sends without a change is a request that works. */
 function prepare(spec) {
   const { schemas } = spec.components;
-  // As on the plain page, one picture comes before all else.
+  // One picture comes before all else.
   const isLater = ([path]) => !path.startsWith('/v1/qr');
   spec.paths = Object.fromEntries(
     Object.entries(spec.paths).sort((a, b) => isLater(a) - isLater(b)),
@@ -46,6 +46,8 @@ function prepare(spec) {
 }
 
 async function show() {
+  // A program that was built without the viewer has no such file; the page says so.
+  if (!window.SwaggerUIBundle) return;
   const answer = await fetch('/v1/openapi.json');
   const spec = await answer.json();
   prepare(spec);

@@ -46,7 +46,7 @@ export function element(tag, properties = {}, ...children) {
 }
 
 /** A schema's type and values, without the null that JSON may have. */
-function plain(schema) {
+function withoutNull(schema) {
   const option = schema.oneOf?.find((it) => it.type !== 'null');
   const type = [schema.type].flat().find((it) => it && it !== 'null');
   return { ...schema, ...option, type: option?.type ?? type };
@@ -103,7 +103,7 @@ function withPalette(input) {
 
 /** One option: its label, its control, what it means, and room for what is wrong with it. */
 export function field({ name, schema, description, required }) {
-  const type = plain(schema);
+  const type = withoutNull(schema);
   const input = control(type, name);
   input.id = `option-${name}`;
   input.dataset.type = type.type;

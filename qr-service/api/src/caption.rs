@@ -3,8 +3,6 @@
 //! They have the characters of WinAnsiEncoding, which is Windows-1252: Latin-1, the euro, dashes and quotation
 //! marks. Others are refused by name.
 
-use std::fmt::Write;
-
 use encoding_rs::WINDOWS_1252;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -21,13 +19,13 @@ pub(crate) struct LabelText {
 
 /// A caption to draw.
 #[derive(Clone)]
-pub(crate) struct Caption {
+pub(crate) struct LabelCaption {
     /// In the font's encoding.
     bytes: Vec<u8>,
     pub(crate) width_pt: f64,
 }
 
-impl Caption {
+impl LabelCaption {
     /// Measures a text of `size_pt` points; `None` for room is any.
     ///
     /// # Errors
@@ -50,17 +48,12 @@ impl Caption {
             let fault = Fault::new("caption", Code::TooLong, detail);
             return Err(fault.suggest("shorten it, or use a smaller caption_pt or fewer columns"));
         }
-        Ok(Caption { bytes, width_pt })
+        Ok(LabelCaption { bytes, width_pt })
     }
 
     /// Its bytes as a string of a PDF has them between angle brackets.
     pub(crate) fn hex(&self) -> String {
-        let mut hex = String::with_capacity(2 * self.bytes.len());
-        for byte in &self.bytes {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02X}");
-        }
-        hex
+        self.bytes.iter().map(|byte| format!("{byte:02X}")).collect()
     }
 }
 

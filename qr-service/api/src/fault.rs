@@ -17,21 +17,6 @@ use utoipa::ToSchema;
 
 pub(crate) use qr_options::fault::{Code, Fault};
 
-/// Every kind of problem, by the fragment of its type, and what it means.
-pub(crate) const PROBLEMS: [(&str, &str); 8] = [
-    (
-        "invalid-parameters",
-        "400. Parameters are unknown, repeated, missing, malformed, out of range or contradictory.",
-    ),
-    ("no-such-picture", "422. The data do not fit the symbol, or nobody could read the picture."),
-    ("method", "405. The header Allow lists the methods."),
-    ("not-acceptable", "406. Accept has none of the formats."),
-    ("body", "400, 408, 413, 415. The body is damaged, slow, too long, or of another media type."),
-    ("not-found", "404. There is no such path."),
-    ("busy", "503. All workers are busy; Retry-After says when to come back."),
-    ("internal", "500. A defect of the service, which is in its log."),
-];
-
 /// Why a request gets no picture.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal {
@@ -77,63 +62,68 @@ pub(crate) struct Problem {
 }
 
 impl Refusal {
-    pub(crate) fn status(&self) -> StatusCode {
+    /// The status, where the kind of problem is described, its title, and what exactly is wrong.
+    fn described(&self) -> (StatusCode, &'static str, &'static str, String) {
+        use StatusCode as Status;
         match self {
-            Refusal::Parameters(_) | Refusal::Body(_) => StatusCode::BAD_REQUEST,
-            Refusal::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Refusal::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Refusal::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
-            Refusal::SlowBody => StatusCode::REQUEST_TIMEOUT,
-            Refusal::LongBody { .. } => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Refusal::NotFound => StatusCode::NOT_FOUND,
-            Refusal::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Refusal::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        }
-    }
-
-    fn kind(&self) -> (&'static str, &'static str) {
-        match self {
-            Refusal::Parameters(_) => ("/v1/docs#invalid-parameters", "Invalid parameters"),
-            Refusal::Unprocessable(_) => ("/v1/docs#no-such-picture", "No such picture"),
-            Refusal::Method(_) => ("/v1/docs#method", "Method not allowed"),
-            Refusal::NotAcceptable => ("/v1/docs#not-acceptable", "Not acceptable"),
-            Refusal::SlowBody => ("/v1/docs#body", "The body took too long"),
-            Refusal::LongBody { .. } => ("/v1/docs#body", "The body is too long"),
-            Refusal::MediaType(_) => ("/v1/docs#body", "Unsupported media type"),
-            Refusal::Body(_) => ("/v1/docs#body", "The body cannot be read"),
-            Refusal::NotFound => ("/v1/docs#not-found", "Not found"),
-            Refusal::Busy => ("/v1/docs#busy", "Busy"),
-            Refusal::Internal => ("/v1/docs#internal", "Internal error"),
-        }
-    }
-
-    fn detail(&self) -> String {
-        match self {
-            Refusal::Parameters(faults) | Refusal::Unprocessable(faults) => match &faults[..] {
-                [fault] => format!("{}: {}", fault.parameter, fault.detail),
-                faults => format!("{} faults", faults.len()),
-            },
-            Refusal::Method(allowed) => format!("use {allowed}"),
+            Refusal::Parameters(faults) => {
+                let kind = "/v1/docs#invalid-parameters";
+                (Status::BAD_REQUEST, kind, "Invalid parameters", summary(faults))
+            }
+            Refusal::Unprocessable(faults) => {
+                let kind = "/v1/docs#no-such-picture";
+                (Status::UNPROCESSABLE_ENTITY, kind, "No such picture", summary(faults))
+            }
+            Refusal::Method(allowed) => {
+                let detail = format!("use {allowed}");
+                (Status::METHOD_NOT_ALLOWED, "/v1/docs#method", "Method not allowed", detail)
+            }
             Refusal::NotAcceptable => {
                 let types = crate::options::Format::ALL.map(|format| format.content_type());
-                format!("Accept allows none of {}", types.join(", "))
+                let detail = format!("Accept allows none of {}", types.join(", "));
+                (Status::NOT_ACCEPTABLE, "/v1/docs#not-acceptable", "Not acceptable", detail)
             }
-            Refusal::SlowBody => "the body did not arrive in time".to_owned(),
-            Refusal::LongBody { limit } => format!("the body has more than {limit} bytes"),
-            Refusal::MediaType(allowed) => format!("send {allowed}"),
-            Refusal::Body(detail) => detail.clone(),
-            Refusal::NotFound => "there is no such path; /v1/openapi.json lists all".to_owned(),
-            Refusal::Busy => "all workers are busy; try again in a second".to_owned(),
-            Refusal::Internal => "the picture could not be made".to_owned(),
+            Refusal::SlowBody => {
+                let detail = "the body did not arrive in time".to_owned();
+                (Status::REQUEST_TIMEOUT, "/v1/docs#body", "The body took too long", detail)
+            }
+            Refusal::LongBody { limit } => {
+                let detail = format!("the body has more than {limit} bytes");
+                (Status::PAYLOAD_TOO_LARGE, "/v1/docs#body", "The body is too long", detail)
+            }
+            Refusal::MediaType(allowed) => {
+                let detail = format!("send {allowed}");
+                (Status::UNSUPPORTED_MEDIA_TYPE, "/v1/docs#body", "Unsupported media type", detail)
+            }
+            Refusal::Body(detail) => {
+                (Status::BAD_REQUEST, "/v1/docs#body", "The body cannot be read", detail.clone())
+            }
+            Refusal::NotFound => {
+                let detail = "there is no such path; /v1/openapi.json lists all".to_owned();
+                (Status::NOT_FOUND, "/v1/docs#not-found", "Not found", detail)
+            }
+            Refusal::Busy => {
+                let detail = "all workers are busy; try again in a second".to_owned();
+                (Status::SERVICE_UNAVAILABLE, "/v1/docs#busy", "Busy", detail)
+            }
+            Refusal::Internal => {
+                let detail = "the picture could not be made".to_owned();
+                (Status::INTERNAL_SERVER_ERROR, "/v1/docs#internal", "Internal error", detail)
+            }
         }
+    }
+}
+
+fn summary(faults: &[Fault]) -> String {
+    match faults {
+        [fault] => format!("{}: {}", fault.parameter, fault.detail),
+        faults => format!("{} faults", faults.len()),
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (kind, title) = self.kind();
-        let (status, detail) = (self.status(), self.detail());
+        let (status, kind, title, detail) = self.described();
         let allow = if let Refusal::Method(allowed) = self { Some(allowed) } else { None };
         let is_busy = self == Refusal::Busy;
         let faults = match self {

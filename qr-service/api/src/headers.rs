@@ -1,13 +1,18 @@
-//! Headers of pictures: entity tags, caching, `Accept`, downloads.
+//! Headers of pictures: entity tags, conditional requests, `Accept`, downloads.
 
-use std::fmt::Write as _;
-use std::hash::{Hash, Hasher};
+use std::convert::identity;
+use std::hash::{Hash, Hasher as _};
 
-use http::header::ACCEPT;
-use http::{HeaderMap, HeaderValue};
-use xxhash_rust::xxh3::xxh3_64;
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{ACCEPT, CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body_util::{BodyExt, Empty};
+use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::options::Format;
+use crate::payload::percent;
 use crate::plan::Plan;
 
 /// The version of this crate's pictures beside `qr_core::OUTPUT_VERSION`.
@@ -15,45 +20,49 @@ const OUTPUT_VERSION: u32 = 6;
 
 /// The strong tag of a plan's picture: equal for all ways to ask for it, another in each version of the
 /// output.
-pub(crate) fn tag(plan: &Plan) -> [u8; 18] {
-    let mut hasher = Collected(Vec::with_capacity(256));
+pub(crate) fn tag(plan: &Plan) -> HeaderValue {
+    let mut hasher = Xxh3Default::new();
     (qr_core::OUTPUT_VERSION, OUTPUT_VERSION).hash(&mut hasher);
     // So that two builds whose types are laid out otherwise have different tags.
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
     plan.hash(&mut hasher);
-    let hash = hasher.finish();
-    let mut tag = [b'"'; 18];
-    for (digit, shift) in tag[1..17].iter_mut().zip((0..16).rev()) {
-        *digit = b"0123456789abcdef"[(hash >> (4 * shift) & 15) as usize];
-    }
-    tag
+    quoted(hasher.finish())
 }
 
-/// Collects what a plan writes, in many small pieces, and hashes it as one.
-struct Collected(Vec<u8>);
+/// A strong tag (RFC 9110 section 8.8.3).
+pub(crate) fn quoted(hash: u64) -> HeaderValue {
+    let tag = HeaderValue::try_from(format!("\"{hash:016x}\""));
+    tag.unwrap_or(const { HeaderValue::from_static("\"\"") })
+}
 
-impl Hasher for Collected {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
-    }
+/// Whether `If-None-Match` names the tag: a list, compared weakly, or `*` (RFC 9110 section 13.1.2).
+pub(crate) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut known = values.flat_map(|value| value.split(',')).map(str::trim);
+    known.any(|known| known == "*" || tag == known.strip_prefix("W/").unwrap_or(known))
+}
 
-    fn finish(&self) -> u64 {
-        xxh3_64(&self.0)
-    }
+/// 304, with the headers of the answer that the client has.
+pub(crate) fn not_modified(tag: HeaderValue, cache: HeaderValue) -> Response {
+    // Mapped, it does not say that its length is 0, which is not that of the picture (RFC 9110 section 8.6).
+    let body = Empty::<Bytes>::new().map_frame(identity);
+    let mut response = Response::new(Body::new(body));
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(CACHE_CONTROL, cache);
+    response.headers_mut().insert(ETAG, tag);
+    response
 }
 
 /// The format that `Accept` likes best (RFC 9110 section 12.5.1); the earlier of [`Format::ALL`] among
-/// equals. `values` are those of the header; without one it is PNG. `None` if it accepts none.
-pub(crate) fn accepted<'a, I: Iterator<Item = &'a [u8]>>(values: impl Fn() -> I) -> Option<Format> {
+/// equals. Without the header it is PNG. `None` if it accepts none.
+pub(crate) fn accepted(headers: &HeaderMap) -> Option<Format> {
+    let values = || headers.get_all(ACCEPT).iter();
     // Most clients that are no browser.
-    if values().all(|value| value == b"*/*") {
+    if values().all(|value| value == "*/*") {
         return Some(Format::Png);
     }
-    let mut ranges = Vec::new();
-    for value in values().filter(|value| value.is_ascii()) {
-        let value = std::str::from_utf8(value).unwrap_or_default();
-        ranges.extend(value.split(',').filter_map(range));
-    }
+    let values = values().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<_> = values.flat_map(|it| it.split(',')).filter_map(range).collect();
     if ranges.is_empty() {
         return Some(Format::Png);
     }
@@ -73,11 +82,6 @@ pub(crate) fn accepted<'a, I: Iterator<Item = &'a [u8]>>(values: impl Fn() -> I)
     (quality(best) > 0).then_some(best)
 }
 
-/// The values of `Accept`.
-pub(crate) fn accept_of(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
-    headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes)
-}
-
 /// A media range and its quality in thousandths.
 fn range(text: &str) -> Option<(String, u16)> {
     let mut parts = text.split(';').map(str::trim);
@@ -92,52 +96,10 @@ pub(crate) fn disposition(filename: &str) -> Option<HeaderValue> {
     let ascii: String = filename.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
     let mut value = format!("attachment; filename=\"{ascii}\"");
     if ascii != filename {
-        value.push_str("; filename*=UTF-8''");
-        for byte in filename.bytes() {
-            // Writing to a string cannot fail.
-            let _ = if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                write!(value, "{}", char::from(byte))
-            } else {
-                write!(value, "%{byte:02X}")
-            };
-        }
+        value = format!("{value}; filename*=UTF-8''{}", percent(filename));
     }
     HeaderValue::from_str(&value).ok()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn accept(value: &'static str) -> Option<Format> {
-        accepted(|| [value.as_bytes()].into_iter())
-    }
-
-    #[test]
-    fn accept_chooses_the_format_that_it_likes_best() {
-        assert_eq!(accepted(|| [].into_iter()), Some(Format::Png));
-        for (value, format) in [
-            ("*/*", Some(Format::Png)),
-            ("image/*", Some(Format::Png)),
-            ("image/svg+xml", Some(Format::Svg)),
-            ("image/avif,image/webp,image/*,*/*;q=0.8", Some(Format::Png)),
-            ("image/png;q=0.5, application/json", Some(Format::Json)),
-            ("*/*;q=0.1, application/pdf;q=0.2", Some(Format::Pdf)),
-            ("image/png;q=0, image/*", Some(Format::Svg)),
-            ("text/*", Some(Format::Txt)),
-            ("image/webp", None),
-            ("image/png;q=0", None),
-        ] {
-            assert_eq!(accept(value), format, "{value}");
-        }
-    }
-
-    #[test]
-    fn a_file_name_beyond_ascii_is_given_twice() {
-        assert_eq!(disposition("a b.png").unwrap(), "attachment; filename=\"a b.png\"");
-        assert_eq!(
-            disposition("ü.png").unwrap(),
-            "attachment; filename=\"_.png\"; filename*=UTF-8''%C3%BC.png"
-        );
-    }
-}
+mod tests;

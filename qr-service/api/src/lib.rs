@@ -10,7 +10,6 @@ mod caption;
 mod described;
 mod document;
 mod fault;
-mod head;
 mod headers;
 mod items;
 mod logo;
@@ -28,12 +27,12 @@ use http::HeaderValue;
 use qr_options::{artwork, options, parameters, picture, plan, symbol};
 
 pub use routes::compat::{Compatible, HostRoutes, Service};
-pub use routes::plain::PlainRoutes;
+pub use routes::start;
 
 /// Settings of the API.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Threads for what takes longer than a plain picture.
+    /// Threads for what takes a millisecond or more.
     pub workers: usize,
     /// Requests that wait for them; a further one is answered 503.
     pub queue: usize,
@@ -51,14 +50,4 @@ pub struct Routes {
     pub paths: Router,
     /// The routes of [`Settings::show_host`].
     pub host: Option<HostRoutes>,
-    /// Answers plain requests of `paths` without a router.
-    pub plain: PlainRoutes,
-}
-
-/// The routes. Starts the worker threads.
-///
-/// # Errors
-/// If a thread cannot be started.
-pub fn start(settings: &Settings) -> std::io::Result<Routes> {
-    routes::start(settings)
 }

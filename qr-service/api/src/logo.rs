@@ -1,13 +1,16 @@
 //! The file of a logo that a client sends, decoded within bounds.
 
-use image::{DynamicImage, RgbaImage};
+use std::io::Cursor;
+use std::sync::{Mutex, PoisonError};
+
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbaImage};
 
 use crate::fault::{Code, Fault};
-use crate::upload;
+use crate::upload::{check_size, damaged};
 
-/// The most pixels of a logo. Decoded they take 4 MB, and no more than there are workers are decoded at
-/// once.
+/// The most pixels of a logo. Decoded they take 4 MB.
 const MAX_PIXELS: u64 = 1_000_000;
+const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
 /// The longest file of a logo.
 pub(crate) const MAX_BYTES: usize = 262_144;
 
@@ -20,6 +23,22 @@ pub(crate) fn decode(file: &[u8]) -> Result<RgbaImage, Fault> {
         let detail = format!("it has {} bytes", file.len());
         return Err(Fault::new("logo", Code::OutOfRange, detail).at_most(MAX_BYTES as u32));
     }
-    let image = upload::open(file, MAX_PIXELS).map(DynamicImage::into_rgba8);
-    image.map_err(|detail| Fault::new("logo", Code::Malformed, detail))
+    open(file).map_err(|detail| Fault::new("logo", Code::Malformed, detail))
+}
+
+fn open(file: &[u8]) -> Result<RgbaImage, String> {
+    // One at a time, for what a decoder may take of its own.
+    static DECODING: Mutex<()> = Mutex::new(());
+    let _decoding = DECODING.lock().unwrap_or_else(PoisonError::into_inner);
+    let format = image::guess_format(file).ok().filter(|format| FORMATS.contains(format));
+    let format = format.ok_or("it is no PNG, JPEG or WebP")?;
+    let mut reader = ImageReader::with_format(Cursor::new(file), format);
+    // A few kilobytes may hold a colour profile of gigabytes.
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(4 * MAX_PIXELS);
+    reader.limits(limits);
+    let decoder = reader.into_decoder().map_err(damaged)?;
+    check_size(decoder.dimensions(), MAX_PIXELS)?;
+    // Of 16 bits a channel it takes twice as much.
+    DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(damaged)
 }

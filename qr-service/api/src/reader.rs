@@ -24,7 +24,7 @@ const MAX_PATTERNS: usize = 60;
 const MAX_TIME: Duration = Duration::from_secs(2);
 
 /// Pixels in grey, row by row.
-pub(crate) struct Picture {
+pub(crate) struct GreyImage {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) grey: Vec<u8>,
@@ -53,14 +53,14 @@ pub(crate) struct Found {
 /// Reads up to `most` symbols of the kinds.
 ///
 /// rxing may panic on what it does not expect; that finds nothing.
-pub(crate) fn read(picture: &Picture, kinds: &[Kind], most: usize) -> Vec<Found> {
+pub(crate) fn read(picture: &GreyImage, kinds: &[Kind], most: usize) -> Vec<Found> {
     catch_unwind(AssertUnwindSafe(|| read_all(picture, kinds, most))).unwrap_or_else(|_| {
         tracing::warn!(width = picture.width, height = picture.height, "the decoder panicked");
         Vec::new()
     })
 }
 
-fn read_all(picture: &Picture, kinds: &[Kind], most: usize) -> Vec<Found> {
+fn read_all(picture: &GreyImage, kinds: &[Kind], most: usize) -> Vec<Found> {
     let source = Luma8Source::new_with_slice(&picture.grey, picture.width, picture.height);
     let Ok(binarizer) = source.map(HybridBinarizer::new) else { return Vec::new() };
     let Ok(bits) = binarizer.get_black_matrix() else { return Vec::new() };

@@ -15,7 +15,11 @@ pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
         return false;
     }
     let SymbolPlan::Qr { part: Some(part), mode, .. } = plan.symbol else {
-        return if has_kanji { is_text(asked, &found.bytes) } else { found.bytes == asked };
+        return if has_kanji {
+            is_part_of_text(asked, &found.bytes, true)
+        } else {
+            found.bytes == asked
+        };
     };
     if encoded.parts > 1 {
         let header = (i32::from(part) - 1, encoded.parts as i32);
@@ -51,12 +55,8 @@ fn parity(asked: &[u8], mode: Mode) -> Option<u8> {
     }
 }
 
-/// Whether `read` has each character of a text, in UTF-8 or, as Kanji mode has them, in Shift JIS.
-fn is_text(asked: &[u8], read: &[u8]) -> bool {
-    is_part_of_text(asked, read, true)
-}
-
-/// The same for a part of a text, unless it `is_whole`.
+/// Whether `read` has each character of a text, or unless it `is_whole` of a part of it: in UTF-8 or, as Kanji mode has
+/// them, in Shift JIS.
 fn is_part_of_text(asked: &[u8], read: &[u8], is_whole: bool) -> bool {
     let Ok(text) = std::str::from_utf8(asked) else { return read == asked };
     let chars: Vec<Forms<'_>> = text.char_indices().map(|(at, c)| forms(text, at, c)).collect();
@@ -95,84 +95,4 @@ fn fits(chars: &[Forms<'_>], read: &[u8], has_all: bool) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::options::{Format, Options};
-    use crate::reader::{self, Picture};
-    use crate::symbol::encode;
-
-    fn plan(options: Options) -> Plan {
-        Plan::new(options, Format::Json).unwrap()
-    }
-
-    fn of_text(text: &str, mode: Mode) -> Options {
-        let text = Some(text.to_owned());
-        Options { text, mode: Some(mode), version_max: Some(4), ..Options::default() }
-    }
-
-    /// What the decoder reads of a plan's symbol, drawn with four pixels a module.
-    fn read(plan: &Plan) -> (Encoded, Found) {
-        const SCALE: usize = 4;
-        let encoded = encode(plan).unwrap();
-        let modules = encoded.symbol.modules();
-        let side = (modules.width() + 8) * SCALE;
-        let is_dark = |at: usize| {
-            let (x, y) = (at % side / SCALE, at / side / SCALE);
-            modules.is_dark(x.wrapping_sub(4), y.wrapping_sub(4))
-        };
-        let grey = (0..side * side).map(|at| if is_dark(at) { 0 } else { 255 }).collect();
-        let picture = Picture { width: side as u32, height: side as u32, grey };
-        let found = reader::read(&picture, &[plan.symbol.kind()], 1).remove(0);
-        (encoded, found)
-    }
-
-    /// The plan's own symbol is the same, that of each other plan is not.
-    fn tell_apart(asked: Options, others: Vec<Options>) {
-        let asked = plan(asked);
-        let (encoded, found) = read(&asked);
-        assert!(is_same(&found, &asked, &encoded), "{found:?}");
-        for other in others {
-            let (_, wrong) = read(&plan(other));
-            assert_eq!(wrong.version, found.version);
-            assert!(!is_same(&wrong, &asked, &encoded), "{wrong:?}");
-        }
-    }
-
-    #[test]
-    fn other_kanji_are_not_the_same() {
-        for mode in [Mode::Kanji, Mode::AutoKanji] {
-            let other = |text| of_text(text, mode);
-            tell_apart(
-                other("点茗荷点"),
-                vec![other("点茗荷茗"), other("茗点荷点"), other("点茗荷")],
-            );
-        }
-        let mixed = |text| of_text(text, Mode::AutoKanji);
-        tell_apart(
-            mixed("点茗ab12c"),
-            vec![mixed("点茗ab12d"), mixed("点点ab12c"), mixed("点茗ab13c")],
-        );
-    }
-
-    #[test]
-    fn other_elements_of_gs1_are_not_the_same() {
-        let gs1 = |text| Options { gs1: Some(true), ..of_text(text, Mode::Auto) };
-        tell_apart(gs1("10A-1\u{1d}212"), vec![gs1("10A-1\u{1d}213"), gs1("10A-1\u{1d}21")]);
-    }
-
-    #[test]
-    fn other_parts_are_not_the_same() {
-        for mode in [Mode::Byte, Mode::AutoKanji] {
-            let text = |name: &str| format!("part {name} of 点茗 ").repeat(12);
-            let part =
-                |last: &str, part| Options { part: Some(part), ..of_text(&text(last), mode) };
-            // Of another index, and of another message.
-            let others = vec![part("a", 2), part("b", 3)];
-            tell_apart(part("a", 3), others);
-        }
-        // Of a message with another parity, though this part is equal.
-        let whole = |last: &str| "0123456789abcdef".repeat(12) + last;
-        let part = |last: &str| Options { part: Some(1), ..of_text(&whole(last), Mode::Byte) };
-        tell_apart(part("a"), vec![part("b")]);
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use crate::caption::Caption;
+use crate::caption::LabelCaption;
 use crate::document::{FONT, put};
 use crate::fault::{Code, Fault};
 
@@ -159,7 +159,7 @@ impl Layout {
         index: usize,
         modules: Modules<'_>,
         margin: u32,
-        caption: Option<&Caption>,
+        caption: Option<&LabelCaption>,
         content: &mut Vec<u8>,
     ) {
         let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);

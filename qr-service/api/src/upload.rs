@@ -1,73 +1,207 @@
-//! Pictures that clients send, decoded within bounds.
+//! Pictures that clients send, decoded to grey within bounds of memory.
+//!
+//! A PNG is read row by row, and a JPEG gives its luma alone, so both take little more than the grey pixels; the
+//! crates for WebP and GIF keep whole pictures. [`Upload::open`] reads no pixels and says what decoding will take.
 
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+use bytes::Bytes;
+use image::codecs::gif::GifDecoder;
+use image::codecs::webp::WebPDecoder;
+use image::{ImageDecoder, ImageFormat};
+use png::{InterlaceInfo, Transformations, expand_interlaced_row};
+use qr_core::Color;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+use zune_jpeg::{JpegDecoder, SampleRatios};
 
-use crate::reader::Picture;
+use crate::picture::over_white;
+use crate::reader::GreyImage;
+use crate::verify::luma;
 
-/// The most pixels. With four bytes each, a picture takes 34 MB while it is decoded.
+/// The most pixels.
 pub(crate) const MAX_PIXELS: u64 = 8_400_000;
+/// What all pictures that are being decoded may take together: as much as one of [`MAX_PIXELS`] in the form that takes
+/// most, a WebP of both kinds of compression or a progressive JPEG of four components.
+pub(crate) const MAX_BYTES: usize = 96 << 20;
 const MAX_SIDE: u32 = 16_384;
-const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
+/// What a PNG may take beside its pixels, for chunks that are read whole.
+const MAX_CHUNK_BYTES: usize = 1 << 20;
 
-/// Decodes a PNG, JPEG or WebP to grey over white.
-///
-/// # Errors
-/// What is wrong with it, for the client.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Picture, String> {
-    decode_as(bytes, &FORMATS)
+/// A picture whose head was read.
+pub(crate) struct Upload {
+    file: Bytes,
+    format: ImageFormat,
+    size: (u32, u32),
+    /// Bytes that decoding takes for each pixel.
+    pixel_bytes: u64,
 }
 
-/// The same for other formats.
-pub(crate) fn decode_as(bytes: &[u8], formats: &[ImageFormat]) -> Result<Picture, String> {
-    let image = open_as(bytes, formats, MAX_PIXELS)?;
-    Ok(Picture { width: image.width(), height: image.height(), grey: grey(image) })
-}
-
-/// Decodes a PNG, JPEG or WebP of up to `max_pixels`, by its bytes and not by what it is called.
-///
-/// # Errors
-/// What is wrong with it, for the client.
-pub(crate) fn open(bytes: &[u8], max_pixels: u64) -> Result<DynamicImage, String> {
-    open_as(bytes, &FORMATS, max_pixels)
-}
-
-fn open_as(bytes: &[u8], formats: &[ImageFormat], max_pixels: u64) -> Result<DynamicImage, String> {
-    let format = image::guess_format(bytes).ok();
-    let Some(format) = format.filter(|format| formats.contains(format)) else {
-        return Err("it is no PNG, JPEG or WebP".to_owned());
-    };
-    // Four bytes a pixel; pictures of 16 bits a channel have half as many pixels.
-    let max_bytes = 4 * max_pixels;
-    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
-    let mut limits = Limits::default();
-    (limits.max_image_width, limits.max_image_height) = (Some(MAX_SIDE), Some(MAX_SIDE));
-    limits.max_alloc = Some(2 * max_bytes);
-    reader.limits(limits);
-    let cannot = |error: image::ImageError| match error {
-        image::ImageError::Limits(_) => {
-            format!("it is above {max_pixels} pixels or {MAX_SIDE} a side")
+impl Upload {
+    /// Reads the head of a picture of one of the formats, by its bytes and not by what it is called.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the client.
+    pub(crate) fn open(file: Bytes, formats: &[ImageFormat]) -> Result<Self, String> {
+        let format = image::guess_format(&file).ok();
+        let Some(format) = format.filter(|format| formats.contains(format)) else {
+            return Err("it is no PNG, JPEG or WebP".to_owned());
+        };
+        let (size, pixel_bytes) = match format {
+            ImageFormat::Png => (png_reader(&file)?.info().size(), 1),
+            ImageFormat::Jpeg => size_of_jpeg(&file)?,
+            ImageFormat::WebP => {
+                let decoder = WebPDecoder::new(Cursor::new(&file[..])).map_err(damaged)?;
+                // The picture, its luma and chroma, its opacity; of an animation the canvas and a frame too.
+                (decoder.dimensions(), if decoder.has_animation() { 20 } else { 11 })
+            }
+            // The canvas and a frame.
+            _ => (GifDecoder::new(Cursor::new(&file[..])).map_err(damaged)?.dimensions(), 9),
+        };
+        check_size(size, MAX_PIXELS)?;
+        let upload = Upload { file, format, size, pixel_bytes };
+        if upload.bytes() > MAX_BYTES {
+            let (width, height) = size;
+            return Err(format!("it has {width} x {height} pixels, too many for an animation"));
         }
-        _ => "it is damaged or cut off".to_owned(),
-    };
-    let decoder = reader.into_decoder().map_err(cannot)?;
-    let (width, height) = decoder.dimensions();
-    let pixels = u64::from(width) * u64::from(height);
-    if pixels > max_pixels || decoder.total_bytes() > max_bytes {
-        return Err(format!("it has {width} x {height} pixels, above {max_pixels} in all"));
+        Ok(upload)
     }
-    DynamicImage::from_decoder(decoder).map_err(cannot)
+
+    /// What decoding takes beside the file, at most.
+    pub(crate) fn bytes(&self) -> usize {
+        let (width, height) = self.size;
+        let pixels = usize::try_from(u64::from(width) * u64::from(height) * self.pixel_bytes);
+        pixels.unwrap_or(usize::MAX).saturating_add(MAX_CHUNK_BYTES)
+    }
+
+    /// Decodes it to grey over white.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub(crate) fn decode(&self) -> Result<GreyImage, String> {
+        let file = Cursor::new(&self.file[..]);
+        let grey = match self.format {
+            ImageFormat::Png => grey_of_png(&self.file)?,
+            ImageFormat::Jpeg => grey_of_jpeg(&self.file)?,
+            ImageFormat::WebP => grey_of(WebPDecoder::new(file).map_err(damaged)?)?,
+            _ => grey_of(GifDecoder::new(file).map_err(damaged)?)?,
+        };
+        let (width, height) = self.size;
+        Ok(GreyImage { width, height, grey })
+    }
 }
 
-/// Luma of each pixel; what is transparent shows white.
-fn grey(image: DynamicImage) -> Vec<u8> {
-    if !image.color().has_alpha() {
-        return image.into_luma8().into_raw();
+/// # Errors
+/// That there are too many pixels.
+pub(crate) fn check_size((width, height): (u32, u32), max_pixels: u64) -> Result<(), String> {
+    if u64::from(width) * u64::from(height) > max_pixels || width.max(height) > MAX_SIDE {
+        let most = format!("{max_pixels} in all or {MAX_SIDE} a side");
+        return Err(format!("it has {width} x {height} pixels, above {most}"));
     }
-    let over_white = |luma: u8, alpha: u8| {
-        let alpha = u32::from(alpha);
-        ((u32::from(luma) * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+    Ok(())
+}
+
+pub(crate) fn damaged<E>(_: E) -> String {
+    "it is damaged or cut off".to_owned()
+}
+
+fn png_reader(file: &[u8]) -> Result<png::Reader<Cursor<&[u8]>>, String> {
+    let limits = png::Limits { bytes: MAX_CHUNK_BYTES };
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), limits);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    decoder.set_transformations(Transformations::normalize_to_color8());
+    decoder.read_info().map_err(damaged)
+}
+
+fn grey_of_png(file: &[u8]) -> Result<Vec<u8>, String> {
+    let mut reader = png_reader(file)?;
+    let (width, height) = reader.info().size();
+    let samples = reader.output_color_type().0.samples();
+    let mut grey = vec![0; width as usize * height as usize];
+    let mut line = Vec::with_capacity(width as usize);
+    let mut lines = 0;
+    while let Some(row) = reader.next_interlaced_row().map_err(damaged)? {
+        line.clear();
+        line.extend(row.data().chunks_exact(samples).map(grey_of_pixel));
+        match row.interlace() {
+            InterlaceInfo::Adam7(pass) => {
+                expand_interlaced_row(&mut grey, width as usize, &line, pass, 8);
+            }
+            InterlaceInfo::Null(_) => {
+                let at = lines * width as usize;
+                grey[at..at + line.len()].copy_from_slice(&line);
+            }
+        }
+        lines += 1;
+    }
+    Ok(grey)
+}
+
+fn jpeg_decoder(file: &[u8]) -> JpegDecoder<ZCursor<&[u8]>> {
+    let options = DecoderOptions::default()
+        .set_strict_mode(false)
+        .set_max_width(MAX_SIDE as usize)
+        .set_max_height(MAX_SIDE as usize);
+    JpegDecoder::new_with_options(ZCursor::new(file), options)
+}
+
+/// The size of a JPEG, and what decoding takes for each pixel.
+fn size_of_jpeg(file: &[u8]) -> Result<((u32, u32), u64), String> {
+    let mut decoder = jpeg_decoder(file);
+    decoder.decode_headers().map_err(damaged)?;
+    let info = decoder.info().ok_or(()).map_err(damaged)?;
+    // Coefficients of two bytes, which only a progressive one keeps, and the picture in up to three components.
+    let coefficients =
+        if info.sof.is_sequential_dct() { 0 } else { 2 * u64::from(info.components) };
+    Ok(((info.width.into(), info.height.into()), coefficients + 3))
+}
+
+fn grey_of_jpeg(file: &[u8]) -> Result<Vec<u8>, String> {
+    let mut decoder = jpeg_decoder(file);
+    decoder.decode_headers().map_err(damaged)?;
+    let info = decoder.info().ok_or(()).map_err(damaged)?;
+    // zune-jpeg 0.5 mixes up the rows of such a picture if it gives its luma alone.
+    let is_mixed_up = !info.sof.is_sequential_dct() && info.sample_ratio == SampleRatios::V;
+    let (space, samples) = match decoder.input_colorspace() {
+        Some(ColorSpace::YCbCr | ColorSpace::Luma) if !is_mixed_up => (ColorSpace::Luma, 1),
+        _ => (ColorSpace::RGB, 3),
     };
-    image.into_luma_alpha8().pixels().map(|pixel| over_white(pixel.0[0], pixel.0[1])).collect()
+    decoder.set_options(decoder.options().jpeg_set_out_colorspace(space));
+    Ok(greyed(decoder.decode().map_err(damaged)?, samples))
+}
+
+fn grey_of(decoder: impl ImageDecoder) -> Result<Vec<u8>, String> {
+    let samples = usize::from(decoder.color_type().channel_count());
+    let bytes = usize::try_from(decoder.total_bytes()).map_err(damaged)?;
+    let mut pixels = vec![0; bytes];
+    decoder.read_image(&mut pixels).map_err(damaged)?;
+    Ok(greyed(pixels, samples))
+}
+
+/// Turns pixels of so many samples into grey ones, in their place.
+fn greyed(mut pixels: Vec<u8>, samples: usize) -> Vec<u8> {
+    if samples > 1 {
+        let count = pixels.len() / samples;
+        for index in 0..count {
+            pixels[index] = grey_of_pixel(&pixels[index * samples..][..samples]);
+        }
+        pixels.truncate(count);
+        pixels.shrink_to_fit();
+    }
+    pixels
+}
+
+/// Luma of a pixel; what is transparent shows white.
+fn grey_of_pixel(pixel: &[u8]) -> u8 {
+    match *pixel {
+        [grey] | [grey, 255] => grey,
+        [grey, alpha] => over_white(Color { red: grey, green: grey, blue: grey, alpha }).red,
+        [red, green, blue] | [red, green, blue, 255] => {
+            luma(Color { red, green, blue, alpha: 255 })
+        }
+        [red, green, blue, alpha] => luma(over_white(Color { red, green, blue, alpha })),
+        _ => 255,
+    }
 }

@@ -11,7 +11,7 @@ use crate::fault::{Code, Fault};
 use crate::options::{FinderShape, Kind, Shape};
 use crate::picture::over_white;
 use crate::plan::{Colors, Fit, PicturePlan, Plan};
-use crate::reader::{self, Picture};
+use crate::reader::{self, GreyImage};
 use crate::same::is_same;
 use crate::symbol::{AnySymbol, Encoded};
 
@@ -53,6 +53,17 @@ pub(crate) fn is_needed(plan: &Plan, symbol: &AnySymbol) -> bool {
         PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => true,
         PicturePlan::Txt { .. } | PicturePlan::Json => false,
     }
+}
+
+/// How many pixels [`check`] decodes of a picture without shapes and logo; 0 if it needs no check.
+pub(crate) fn checked_px(plan: &Plan, symbol: &AnySymbol) -> u64 {
+    if !is_needed(plan, symbol) {
+        return 0;
+    }
+    let modules = symbol.modules();
+    let scale = seen_scale(plan, modules).min(ENOUGH_PX);
+    let side = |modules: usize| ((modules + 8) as f64 * scale).ceil() as u64;
+    side(modules.width()) * side(modules.height())
 }
 
 /// Decodes the picture as it is seen.
@@ -116,7 +127,7 @@ fn check_contrast(colors: Colors) -> Result<(u8, u8), Fault> {
 }
 
 /// Luma of a colour (ITU-R BT.601), which is what decoders turn pixels into.
-fn luma(color: Color) -> u8 {
+pub(crate) fn luma(color: Color) -> u8 {
     let Color { red, green, blue, .. } = color;
     let sum = 299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue);
     ((sum + 500) / 1000) as u8
@@ -139,33 +150,40 @@ fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
 
 /// Draws the symbol with `scale` pixels a module. A pixel on an edge gets the mean of what it covers. The
 /// quiet zone is the standard's: a picture with less is meant for a page of its light colour.
-fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind) -> Picture {
+fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind) -> GreyImage {
     let margin = if kind == Kind::Qr { 4 } else { 2 };
     let columns = spans(modules.width() + 2 * margin, scale);
     let rows = spans(modules.height() + 2 * margin, scale);
     let is_dark =
         |x: usize, y: usize| modules.is_dark(x.wrapping_sub(margin), y.wrapping_sub(margin));
+    // How much of each pixel is dark, if its line covers one row of modules.
+    let line = |y: usize| {
+        let darkness = |column: &Vec<(usize, f32)>| {
+            column.iter().filter(|(x, _)| is_dark(*x, y)).map(|(_, width)| width).sum::<f32>()
+        };
+        columns.iter().map(darkness).collect::<Vec<f32>>()
+    };
+    let lines: Vec<Vec<f32>> = (0..modules.height() + 2 * margin).map(line).collect();
     let difference = f32::from(light) - f32::from(dark);
-    let mut grey = Vec::with_capacity(columns.len() * rows.len());
-    for row in &rows {
-        for column in &columns {
-            let mut darkness = 0.0;
-            for &(y, height) in row {
-                for &(x, width) in column {
-                    if is_dark(x, y) {
-                        darkness += width * height;
-                    }
-                }
-            }
-            grey.push((f32::from(light) - darkness * difference).round() as u8);
+    let width = columns.len();
+    let mut grey: Vec<u8> = Vec::with_capacity(width * rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        // Most lines are as the one above.
+        if index > 0 && rows[index - 1] == *row {
+            grey.extend_from_within(grey.len() - width..);
+            continue;
         }
+        grey.extend((0..width).map(|x| {
+            let darkness: f32 = row.iter().map(|(y, height)| lines[*y][x] * height).sum();
+            (f32::from(light) - darkness * difference + 0.5) as u8
+        }));
     }
-    Picture { width: columns.len() as u32, height: rows.len() as u32, grey }
+    GreyImage { width: width as u32, height: rows.len() as u32, grey }
 }
 
 /// Draws shapes and logo with `scale` pixels a module, over white paper: the very pixels of a PNG, and for
 /// other scales their means.
-fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> Picture {
+fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> GreyImage {
     const MARGIN: usize = 4;
     let whole = scale.ceil().max(1.0);
     let pixels = Pixels::new(art, whole as usize);
@@ -179,7 +197,7 @@ fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> Picture {
         row.iter_mut().zip(&colors).for_each(|(grey, color)| *grey = luma(over_white(*color)));
     }
     if scale == whole {
-        return Picture { width: full as u32, height: full as u32, grey };
+        return GreyImage { width: full as u32, height: full as u32, grey };
     }
     let spans = spans((size + 2 * MARGIN) * whole as usize, scale / whole);
     let mut reduced = Vec::with_capacity(spans.len() * spans.len());
@@ -195,7 +213,7 @@ fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> Picture {
             reduced.push((sum / weight.max(f32::EPSILON)).round() as u8);
         }
     }
-    Picture { width: spans.len() as u32, height: spans.len() as u32, grey: reduced }
+    GreyImage { width: spans.len() as u32, height: spans.len() as u32, grey: reduced }
 }
 
 /// For each pixel of a line the modules that it covers, with their shares of it.
@@ -216,23 +234,26 @@ fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
 /// Why an SVG of Micro QR or rMQR is refused: its modules are no whole pixels.
 fn uneven(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
     let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
-    let (parameter, whole) = match &plan.picture {
-        PicturePlan::Svg { fit: Some(Fit::Scale(_)), .. } => ("scale", scale.floor()),
-        _ => ("size", scale.floor() * width),
-    };
+    let parameter = size_parameter(plan);
+    let whole = scale.floor() * if parameter == "scale" { 1.0 } else { width };
     let detail = format!(
         "a module is {scale:.2} pixels wide; decoders need whole pixels for Micro QR and rMQR"
     );
     Fault::new(parameter, Code::Unreadable, detail).suggest(format!("use a {parameter} of {whole}"))
 }
 
-fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
-    let parameter = match &plan.picture {
+/// The parameter that says how large the picture is.
+fn size_parameter(plan: &Plan) -> &'static str {
+    match &plan.picture {
         PicturePlan::Png { fit: Fit::Scale(_), .. }
         | PicturePlan::Svg { fit: Some(Fit::Scale(_)), .. } => "scale",
         PicturePlan::Png { .. } | PicturePlan::Svg { .. } => "size",
         _ => "width_mm",
-    };
+    }
+}
+
+fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
+    let parameter = size_parameter(plan);
     // Three pixels a module are read by all decoders that we know.
     let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
     let enough = match parameter {

@@ -10,7 +10,7 @@ use crate::fault::{Code, Fault};
 use crate::options::{Compression, LevelName, Mode};
 use crate::plan::{Colors, Content, Plan, SymbolPlan};
 
-/// Up to this width, in pixels, plain pictures are written by `/qrcode`'s writer: it takes a tenth of the time, and
+/// Up to this width, in pixels, plain pictures are written by `/qrcode`'s writer: it takes a third of the time, and
 /// what repetitions would save is some bytes.
 const SMALL_PX: u32 = 256;
 

@@ -1,20 +1,44 @@
-//! A plain axum server that answers `/qrcode` with constant 420 bytes: the upper bound that
-//! benchmarks compare the service with. Its argument is the address to listen on.
+//! The server part of the services here with an answer that is always the same: what a request costs besides its
+//! picture, for the ladder's floors. Arguments: the address, and the number of threads.
 
-use anstream::println;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
 use http::header::CONTENT_TYPE;
+use service_kit::metrics::Connections;
+use service_kit::{Admin, Listener, Protocol, Serving, Timeouts, shutdown_signal, telemetry};
 
-static BODY: [u8; 420] = [0x5a; 420];
+static BODY: [u8; 420] = [b'Z'; 420];
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> anyhow::Result<()> {
-    let addr = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
-    let listener = tokio::net::TcpListener::bind(&addr).await?;
-    println!("listening on {}", listener.local_addr()?);
-    let app = Router::new()
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |what| arguments.next().with_context(|| format!("{what} is missing"));
+    let addr: SocketAddr = next("the address")?.parse()?;
+    let threads = next("the number of threads")?.parse()?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(threads).enable_all().build()?.block_on(serve(addr))
+}
+
+async fn serve(addr: SocketAddr) -> anyhow::Result<()> {
+    let admin: SocketAddr = "127.0.0.1:0".parse()?;
+    let listeners = (vec![Listener::bind(addr, "none")?], Listener::bind(admin, "none")?);
+    let _logging = telemetry::init("floor", tracing::Level::WARN)?;
+    let limit = Duration::from_secs(10);
+    let serving = Serving {
+        protocol: Protocol::Http1,
+        half_close: true,
+        timeouts: Timeouts { idle: Duration::from_secs(75), write: Some(limit) },
+        max_connections: 10_000,
+        connections: Connections::default(),
+        shutdown_delay: Duration::ZERO,
+        drain_timeout: limit,
+    };
+    let routes = Router::new()
         .route("/qrcode", get(async || ([(CONTENT_TYPE, "image/png")], BODY.as_slice())));
-    axum::serve(listener, app).await?;
+    let admin = Admin::new(|| Ok("# EOF\n".to_owned()));
+    service_kit::serve(listeners, &serving, routes, admin, shutdown_signal()?, async {}).await;
     Ok(())
 }

@@ -3,7 +3,6 @@
 //! [`run`] is the whole program; `main.rs` and the example with injected faults call it.
 
 mod access_log;
-mod answer;
 #[cfg(feature = "api")]
 mod api;
 mod app;
@@ -12,7 +11,6 @@ mod engine;
 mod error;
 #[cfg(feature = "faults")]
 pub mod faults;
-mod hex;
 mod layers;
 mod metrics;
 mod program;

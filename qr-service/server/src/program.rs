@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 use anyhow::Context;
-use service_kit::{Admin, Binding, Listeners, Serving, arguments, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, addresses, arguments, shutdown_signal, telemetry};
+use tokio::runtime::Builder;
 
 use crate::app::App;
 use crate::config::{Arguments, Config};
@@ -19,8 +20,10 @@ pub fn run() -> ExitCode {
             return ExitCode::from(arguments::USAGE);
         }
     };
-    let runtime = config.threads.runtime().context("cannot start the runtime");
-    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(config))) {
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(config.threads).enable_all().build();
+    let served = runtime.context("cannot start the runtime");
+    match served.and_then(|runtime| runtime.block_on(bind_and_serve(config))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("qr-service: {error:#}");
@@ -30,25 +33,25 @@ pub fn run() -> ExitCode {
 }
 
 async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
-    let public =
-        Binding { addresses: &config.addr, variable: "QR_ADDR", takes_over: config.takes_over };
-    let admin = (config.admin_addr, "QR_ADMIN_ADDR");
-    let listeners = Listeners::bind_for(config.threads, public, admin).await?;
+    let admin_listener = Listener::bind(config.admin_addr, "QR_ADMIN_ADDR")?;
+    let public = config.addr.into_iter().map(|addr| Listener::bind(addr, "QR_ADDR"));
+    let public = public.collect::<Result<Vec<_>, _>>()?;
     let _logging = telemetry::init("qr-service", config.log_level)?;
-    let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
+    std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
+    let (addr, admin_addr) = (addresses(&public), &admin_listener.addr);
     tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
 
     let app = App::new(config.engine, config.access_log, &config.serving.connections);
-    let admin = Admin::new(|| app.metrics.encode()).with_protobuf(|| app.metrics.encode_protobuf());
+    let admin = Admin::new(|| app.metrics.encode());
     #[cfg(not(feature = "api"))]
-    let (routes, shortcut) = (routes::router(app), Some(routes::shortcut(app, ())));
+    let routes = routes::router(app);
     #[cfg(feature = "api")]
-    let (routes, shortcut) = {
+    let routes = {
         let api = qr_api::start(&config.api).context("cannot start the API's threads")?;
-        let shortcut = api.host.is_none().then(|| routes::shortcut(app, api.plain.clone()));
-        (routes::router_with(app, api), shortcut)
+        routes::router(app, api)
     };
-    let serving = Serving { shortcut, ..config.serving };
-    service_kit::serve(listeners, &serving, routes, admin, shutdown, async {}).await
+    let listeners = (public, admin_listener);
+    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, async {}).await;
+    Ok(())
 }

@@ -4,7 +4,6 @@ use http::HeaderValue;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::engine::Engine;
-use crate::hex::write_hex;
 
 /// Makes entity tags from the text, the engine and the version of its output, so a client that has the
 /// picture gets its 304 without a picture being drawn. A corrected picture has a new version, so nobody
@@ -22,17 +21,11 @@ impl Tags {
 
     /// The strong tag of the picture of `text`: 16 hexadecimal digits, quoted.
     pub(crate) fn of(self, text: &str) -> HeaderValue {
-        let mut tag = [b'"'; 18];
-        tag[1..17].copy_from_slice(&self.digits_of(text));
-        HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
-    }
-
-    /// The digits of [`Tags::of`].
-    pub(crate) fn digits_of(self, text: &str) -> [u8; 16] {
         let hash = xxh3_64_with_seed(text.as_bytes(), self.seed);
-        let mut digits = [0; 16];
-        write_hex(&hash.to_be_bytes(), &mut digits);
-        digits
+        let mut tag = [b'"'; 18];
+        // It fails only where there is no room for the digits.
+        let _ = hex::encode_to_slice(hash.to_be_bytes(), &mut tag[1..17]);
+        HeaderValue::from_bytes(&tag).unwrap_or(HeaderValue::from_static("\"\""))
     }
 }
 

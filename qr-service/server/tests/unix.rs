@@ -2,13 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use service_kit::testing::{Service, get, read_status};
@@ -63,7 +60,7 @@ fn a_socket_answers_as_the_port_beside_it() {
         assert!(local.starts_with("HTTP/1.1 "), "{local}");
         assert_eq!(answer(local), answer(get(service.addr, path)), "{path}");
     }
-    // On a connection that stays, with and without the shortcut, and pipelined.
+    // On a connection that stays, and pipelined.
     let mut stream = dial(&socket);
     for request in [PICTURE, "GET / HTTP/1.1\r\nhost: x\r\n\r\n", PICTURE] {
         ask(&mut stream, request);
@@ -109,51 +106,5 @@ fn what_is_no_address_is_reported_before_anything_is_bound() {
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(error.contains("(QR_ADDR)") && error.contains(reason), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");
-    }
-}
-
-/// Each client keeps its connection and connects anew when the service closes it, as a proxy does. The first request
-/// on a connection must be answered: a proxy would not repeat it.
-#[test]
-fn a_rolling_restart_loses_no_request() {
-    let (_folder, socket) = folder();
-    let start =
-        |takes_over: &str| Service::start(command(&on(&socket)).env("QR_TAKE_OVER", takes_over));
-    let mut service = start("false");
-    let ends = Arc::new(AtomicBool::new(false));
-    let client = |_| {
-        let (socket, ends) = (socket.clone(), Arc::clone(&ends));
-        thread::spawn(move || {
-            let (mut answered, mut connected) = (0, 0);
-            while !ends.load(Ordering::SeqCst) {
-                let mut stream = dial(&socket);
-                assert_eq!(ask(&mut stream, PICTURE), 200, "the first request");
-                connected += 1;
-                // It may close while it is kept.
-                while !ends.load(Ordering::SeqCst)
-                    && stream.get_mut().write_all(PICTURE.as_bytes()).is_ok()
-                {
-                    if stream.fill_buf().is_ok_and(|begun| !begun.is_empty()) {
-                        assert_eq!(read_status(&mut stream, false), 200);
-                        answered += 1;
-                    } else {
-                        break;
-                    }
-                }
-            }
-            (answered, connected)
-        })
-    };
-    let clients: Vec<_> = (0..4).map(client).collect();
-    for _ in 0..5 {
-        thread::sleep(Duration::from_millis(100));
-        let mut old = std::mem::replace(&mut service, start("true"));
-        old.signal("TERM");
-        assert_eq!(old.wait(), Some(0));
-    }
-    ends.store(true, Ordering::SeqCst);
-    for client in clients {
-        let (answered, connected) = client.join().unwrap();
-        assert!(answered > 10 && connected > 1, "{answered} answers on {connected} connections");
     }
 }

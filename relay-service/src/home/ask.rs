@@ -26,14 +26,14 @@ const LIMIT_OF_HOMES: Duration = Duration::from_millis(300);
 static PLACES_OF_HOMES: Semaphore = Semaphore::const_new(16);
 
 /// A side's admin listener.
-pub(super) struct Listener {
+pub(super) struct AdminListener {
     admin: SocketAddr,
     places: Semaphore,
 }
 
-impl Listener {
+impl AdminListener {
     pub(super) fn new(admin: SocketAddr) -> Self {
-        Listener { admin, places: Semaphore::new(PLACES) }
+        AdminListener { admin, places: Semaphore::new(PLACES) }
     }
 
     /// Asks while the route is stopped: only a key that the side surely holds stays with it.

@@ -80,9 +80,9 @@ impl Answers {
 
 /// The new side's part of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share(u64);
+pub struct KeyShare(u64);
 
-impl Share {
+impl KeyShare {
     /// Reads a percentage such as `25` or `0.5`.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Share {
         }
         let hundredths: u64 = format!("{decimals:0<2}").parse().map_err(|_| wrong())?;
         let share = whole.parse::<u64>().map_err(|_| wrong())?.saturating_mul(100) + hundredths;
-        if share > BUCKETS { Err(wrong()) } else { Ok(Share(share)) }
+        if share > BUCKETS { Err(wrong()) } else { Ok(KeyShare(share)) }
     }
 
     /// The side of a key that nobody holds. A key that is new at a share is new at every larger one.
@@ -142,7 +142,7 @@ impl Homes {
         &mut self,
         key: &str,
         answers: Answers,
-        (wish, share): (Wish, Share),
+        (wish, share): (Wish, KeyShare),
         now: Instant,
     ) -> Side {
         if let Some(side) = self.leased(key, now) {
@@ -190,7 +190,7 @@ mod tests {
             (Away, Held, "0", Side::New),
             (Away, Away, "0", Side::Old),
         ] {
-            let share = Share::parse(share).unwrap();
+            let share = KeyShare::parse(share).unwrap();
             let answers = Answers { old, new, given: None };
             let side = Homes::default().give("/p/x", answers, (Wish::Share, share), now);
             assert_eq!(side, expected, "{old:?} {new:?}");
@@ -201,7 +201,7 @@ mod tests {
     fn a_client_chooses_the_side_of_a_key_that_nobody_has() {
         use Answer::{Away, Free, Held};
         let now = Instant::now();
-        let share = Share::parse("0").unwrap();
+        let share = KeyShare::parse("0").unwrap();
         for (old, new, choice, expected) in [
             (Free, Free, Side::New, Side::New),
             (Free, Free, Side::Old, Side::Old),
@@ -225,7 +225,7 @@ mod tests {
             (Away, Free, "100", Side::Old),
             (Free, Held, "0", Side::New),
         ] {
-            let share = Share::parse(share).unwrap();
+            let share = KeyShare::parse(share).unwrap();
             let answers = Answers { old, new, given: Some(Side::Old) };
             let side = Homes::default().give("/p/x", answers, (Wish::Share, share), now);
             assert_eq!(side, expected, "{old:?} {new:?}");
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_stop_leaves_a_key_where_it_was_given_and_no_longer() {
         let (mut homes, now) = (Homes::default(), Instant::now());
-        let all = Share::parse("100").unwrap();
+        let all = KeyShare::parse("100").unwrap();
         assert_eq!(homes.give("/p/x", FREE, (Wish::Share, all), now), Side::New);
         for asked in [now, now + LEASE / 2, now + LEASE - Duration::from_millis(1)] {
             assert_eq!(homes.given("/p/x", asked), Some(Side::New));
@@ -249,18 +249,18 @@ mod tests {
         for (text, expected) in
             [("0", 0), ("100", 10_000), ("25", 2500), ("0.5", 50), ("0.05", 5), ("99.99", 9999)]
         {
-            assert_eq!(Share::parse(text), Ok(Share(expected)), "{text}");
+            assert_eq!(KeyShare::parse(text), Ok(KeyShare(expected)), "{text}");
         }
         for text in
             ["", "-1", "101", "100.01", "1.", ".5", "0.123", "x", "1e1", "99999999999999999999"]
         {
-            assert!(Share::parse(text).is_err(), "{text}");
+            assert!(KeyShare::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn at_0_percent_every_key_is_old_and_at_100_percent_every_key_is_new() {
-        let sides = ["0", "100"].map(|share| Share::parse(share).unwrap());
+        let sides = ["0", "100"].map(|share| KeyShare::parse(share).unwrap());
         // Ten times as many keys as there are buckets.
         for i in 0..100_000 {
             let key = format!("/p/{i}");
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_hash_follows_the_share() {
-        let share = Share::parse("25").unwrap();
+        let share = KeyShare::parse("25").unwrap();
         let new = (0..100_000).filter(|i| share.side(&format!("/p/{i}")) == Side::New).count();
         assert!((24_000..26_000).contains(&new), "{new}");
     }
@@ -278,7 +278,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_key_that_is_new_stays_new_while_the_share_grows(key in ".*", a in 0..=BUCKETS, b in 0..=BUCKETS) {
-            let (small, large) = (Share(a.min(b)), Share(a.max(b)));
+            let (small, large) = (KeyShare(a.min(b)), KeyShare(a.max(b)));
             if small.side(&key) == Side::New {
                 prop_assert_eq!(large.side(&key), Side::New);
             }
@@ -300,7 +300,7 @@ mod tests {
                 let held_so_long = now - given;
                 let side = leased.unwrap_or_else(|| {
                     given = now;
-                    homes.give("/p/x", answers, (Wish::Share, Share(share)), now)
+                    homes.give("/p/x", answers, (Wish::Share, KeyShare(share)), now)
                 });
                 let is_leased = Duration::from_millis(pause_ms) < LEASE && held_so_long < LONGEST_LEASE;
                 if let Some(before) = before && (is_held || is_leased) {
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn a_client_that_tries_again_leaves_a_side_that_went_away() {
         let (mut homes, begin) = (Homes::default(), Instant::now());
-        let all = Share::parse("100").unwrap();
+        let all = KeyShare::parse("100").unwrap();
         let mut now = begin;
         assert_eq!(homes.give("/p/x", FREE, (Wish::Share, all), now), Side::New);
         while homes.leased("/p/x", now) == Some(Side::New) {
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn old_answers_are_forgotten() {
         let (mut homes, now) = (Homes::default(), Instant::now());
-        let share = Share::parse("50").unwrap();
+        let share = KeyShare::parse("50").unwrap();
         for i in 0..100_000 {
             homes.give(&format!("/p/{i}"), FREE, (Wish::Share, share), now);
         }

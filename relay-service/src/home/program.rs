@@ -21,11 +21,13 @@ use rustix::system::uname;
 use service_kit::arguments::{self, check_listeners};
 use service_kit::metrics::Connections;
 use service_kit::metrics::{ProcessCollector, encode};
-use service_kit::{Admin, Listeners, Serving, Timeouts, serve, shutdown_signal, telemetry};
+use service_kit::{
+    Admin, Listener, Protocol, Serving, Timeouts, serve, shutdown_signal, telemetry,
+};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-use super::ask::{Listener, given};
+use super::ask::{AdminListener, given};
 use super::homes::{Answers, Homes, Side, Wish};
 use super::share::{self, InForce};
 use super::stranded::{self, Counters};
@@ -124,8 +126,8 @@ fn without_own(all: Vec<Other>, admin: SocketAddr) -> Vec<SocketAddr> {
 struct Home {
     homes: Mutex<Homes>,
     in_force: watch::Receiver<InForce>,
-    old: Listener,
-    new: Listener,
+    old: AdminListener,
+    new: AdminListener,
     others: Vec<SocketAddr>,
     asked: Counter,
     leases: Gauge,
@@ -158,12 +160,11 @@ pub fn run() -> ExitCode {
 }
 
 async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Result<()> {
-    let (addr, admin_addr) = (arguments.addr, arguments.admin_addr);
-    let listeners = Listeners::bind((addr, "HOME_ADDR"), (admin_addr, "HOME_ADMIN_ADDR")).await?;
+    let admin_listener = Listener::bind(arguments.admin_addr, "HOME_ADMIN_ADDR")?;
+    let public = Listener::bind(arguments.addr, "HOME_ADDR")?;
     let _logging = telemetry::init("relay-home", tracing::Level::INFO)?;
-    let (addr, admin_addr) = (listeners.addr()?, listeners.admin_addr()?);
     let shutdown = shutdown_signal()?;
-    tracing::info!(%addr, %admin_addr, "listening");
+    tracing::info!(addr = %public.addr, admin_addr = %admin_listener.addr, "listening");
 
     let (moves, in_force) = watch::channel(in_force);
     tokio::spawn(share::follow(arguments.share_file, moves));
@@ -178,21 +179,21 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
     let home = Arc::new(Home {
         homes: Mutex::default(),
         in_force: in_force.clone(),
-        old: Listener::new(arguments.old_admin_addr),
-        new: Listener::new(arguments.new_admin_addr),
-        others: without_own(arguments.others, admin_addr),
+        old: AdminListener::new(arguments.old_admin_addr),
+        new: AdminListener::new(arguments.new_admin_addr),
+        others: without_own(arguments.others, arguments.admin_addr),
         asked,
         leases,
     });
     tokio::spawn(forget_old(Arc::clone(&home)));
     let limit = Duration::from_secs(10);
     let serving = Serving {
-        service: "relay-home",
+        protocol: Protocol::Http1,
+        half_close: true,
         // nginx closes idle connections after 30 s.
-        timeouts: Timeouts { idle: Duration::from_secs(75), header: limit, write: limit },
+        timeouts: Timeouts { idle: Duration::from_secs(75), write: Some(limit) },
         max_connections: 4096,
         connections: Connections::default(),
-        shortcut: None,
         shutdown_delay: arguments.shutdown_delay,
         drain_timeout: limit,
     };
@@ -206,7 +207,8 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
     // What was given last reaches its side, which holds it from then on, while the others can still ask.
     let last = arguments.shutdown_delay.min(LAST_WORDS);
     let last_words = async move { tokio::time::sleep(last).await };
-    serve(listeners, &serving, routes, admin, shutdown, last_words).await
+    serve((vec![public], admin_listener), &serving, routes, admin, shutdown, last_words).await;
+    Ok(())
 }
 
 /// Answers 200 with `old` or `new`, the side that was given for the key in `X-Key` a moment ago, or 404.
@@ -227,6 +229,8 @@ async fn tell(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
     // What is no key is refused by either side.
     let side = match target::key(path) {
         Some(key) if headers.contains_key("x-route-stopped") => home.side_while_stopped(&key).await,
+        // Either side refuses it, so it needs no lease.
+        Some(key) if key.len() > target::MAX_KEY_BYTES => home.in_force.borrow().share.side(&key),
         Some(key) => home.side(&key, wish(&headers)).await,
         None => Side::Old,
     };

@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::Context;
 use tokio::sync::watch;
 
-use super::homes::Share;
+use super::homes::KeyShare;
 
 /// The file's text, and the share that it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InForce {
     pub(super) text: String,
-    pub(super) share: Share,
+    pub(super) share: KeyShare,
 }
 
 /// Time between two looks at the file.
@@ -27,7 +27,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 pub(super) fn read(file: &Path) -> anyhow::Result<InForce> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let first = text.lines().next().unwrap_or_default().trim();
-    match Share::parse(first) {
+    match KeyShare::parse(first) {
         Ok(share) => Ok(InForce { text, share }),
         Err(error) => anyhow::bail!("{}: {error}", file.display()),
     }

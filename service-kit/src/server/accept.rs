@@ -1,159 +1,197 @@
-//! The accept loop: a limit on connections, and a thread for each connection. `places.rs` decides which
-//! connection is closed when the limit is reached, and which thread serves a new one.
-//!
-//! `docs/adr/0004-own-accept-loop.md` says why it is not `axum::serve`.
+//! The accept loop: a limit on connections, and who gives one up when all are taken.
 
-use std::future::{Future, poll_fn};
+use std::collections::HashMap;
 use std::io;
 use std::pin::pin;
-use std::task::Poll;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedSender;
+use axum::Router;
+use futures_util::FutureExt;
+use futures_util::future::select_all;
+use hyper_util::rt::TokioExecutor;
+use hyper_util::server::conn::auto;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep, timeout};
 
-use super::clients::Clients;
+use super::Serving;
+use super::connection::{self, Activity};
 use super::listener::Listener;
-use super::places::Place;
-use super::requests::Routes;
-use super::stream::{StdStream, Stream};
+use super::metrics::Connections;
+use super::socket::{Socket, Stream};
 
 /// Pause when file descriptors or memory are short.
 const SHORTAGE: Duration = Duration::from_millis(50);
-/// Such pauses while a listener closes.
-const MAX_SHORTAGES: usize = 20;
+/// At the limit, a connection that has waited less for its client is left alone: its request may be on its way.
+const LEAST_WAIT: Duration = Duration::from_millis(100);
+/// At the limit, time until the longest wait is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// A connection on its way to the thread that serves it.
-pub(super) type Handed = (StdStream, Place);
-
-/// Accepts connections on one thread.
-pub(super) struct Acceptor<'a> {
-    /// The connections of this thread, or of all threads of a shared runtime.
-    pub(super) clients: &'a Clients,
-    /// The number of this thread among those that serve; `None` if it only accepts.
-    pub(super) home: Option<u16>,
-    /// The ways to the threads that serve, by number; empty if there is no other.
-    pub(super) threads: Vec<UnboundedSender<Handed>>,
+/// The connections of one listener or of several.
+pub(super) struct Clients {
+    builder: Arc<auto::Builder<TokioExecutor>>,
+    idle_timeout: Duration,
+    write_timeout: Option<Duration>,
+    half_close: bool,
+    most: u32,
+    /// One permit for each connection that may still be accepted.
+    free: Arc<Semaphore>,
+    open: Arc<Mutex<Open>>,
+    metrics: Connections,
 }
 
-impl Acceptor<'_> {
-    /// Accepts until `stopped` resolves, then what clients have connected until then.
-    pub(super) async fn run(
-        self,
+/// The connections that are open, by a number that each gets.
+#[derive(Default)]
+struct Open {
+    next: u64,
+    connections: HashMap<u64, (AbortHandle, Arc<Activity>)>,
+}
+
+impl Clients {
+    pub(super) fn new(serving: &Serving) -> Arc<Self> {
+        let most = u32::try_from(serving.max_connections).unwrap_or(u32::MAX);
+        Arc::new(Clients {
+            builder: Arc::new(connection::builder(serving.protocol, serving.half_close)),
+            idle_timeout: serving.timeouts.idle,
+            write_timeout: serving.timeouts.write,
+            half_close: serving.half_close,
+            most,
+            free: Arc::new(Semaphore::new(most as usize)),
+            open: Arc::default(),
+            metrics: serving.connections.clone(),
+        })
+    }
+
+    /// Accepts until `stopped` resolves, then what clients have connected until then. Then it drops the routes, which may
+    /// be all that keeps what they send to open.
+    pub(super) async fn accept(
+        &self,
         listeners: Vec<Listener>,
-        routes: &impl Routes,
+        routes: Router,
         stopped: impl Future<Output = ()>,
     ) {
+        if self.write_timeout.is_some() {
+            listeners.iter().for_each(Listener::bound_send_buffer);
+        }
         let mut stopped = pin!(stopped);
-        let mut first = 0;
         loop {
-            let accepted = tokio::select! {
-                accepted = accept(&listeners, &mut first) => accepted,
-                () = &mut stopped => break,
+            let next = async {
+                let stream = accept_any(&listeners).await?;
+                io::Result::Ok((stream, self.permit().await))
             };
-            match accepted {
-                Ok(stream) => {
-                    self.admit(stream, routes);
-                    self.clients.places.settle().await;
-                }
-                Err(error) if is_shortage(&error) => self.wait_for_files(&error).await,
-                // One client has gone, or its network failed; the next may be waiting.
-                Err(error) => tracing::debug!(%error, "cannot accept a connection"),
-            }
-        }
-        for listener in listeners {
-            if let Err(error) = self.close(listener, routes).await {
-                tracing::warn!(%error, "cannot accept what is queued");
-            }
-        }
-    }
-
-    /// Gives a connection a place and a thread, or refuses it.
-    fn admit(&self, stream: Stream, routes: &impl Routes) {
-        let Some(place) = self.clients.places.take(self.home) else {
-            return self.clients.refuse(stream);
-        };
-        let thread = place.thread();
-        match self.threads.get(usize::from(thread)).filter(|_| self.home != Some(thread)) {
-            None => self.clients.serve(stream, place, routes.clone()),
-            // If one of these fails, the connection or the thread is gone.
-            Some(thread) => {
-                if let Ok(stream) = stream.into_std() {
-                    let _ = thread.send((stream, place));
-                }
-            }
-        }
-    }
-
-    async fn wait_for_files(&self, error: &io::Error) {
-        tracing::warn!(%error, "cannot accept connections");
-        self.clients.places.close_one();
-        tokio::time::sleep(SHORTAGE).await;
-    }
-
-    /// Closes the listener when its queue is empty, since closing resets what is in it. The kernel must add
-    /// nothing meanwhile.
-    async fn close(&self, listener: Listener, routes: &impl Routes) -> io::Result<()> {
-        let closing = listener.into_std()?.refuse_connects();
-        let mut shortages = 0;
-        loop {
-            match closing.accept() {
-                Ok(stream) => {
-                    self.admit(stream, routes);
-                    self.clients.places.settle().await;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if is_shortage(&error) => {
-                    shortages += 1;
-                    if shortages > MAX_SHORTAGES {
-                        return Err(error);
+            tokio::select! {
+                accepted = next => match accepted {
+                    Ok((stream, permit)) => self.serve(stream, permit, routes.clone()),
+                    // That client has gone; the next may be waiting.
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept connections");
+                        self.shed();
+                        sleep(SHORTAGE).await;
                     }
-                    self.wait_for_files(&error).await;
-                }
-                Err(error) => tracing::debug!(%error, "cannot accept a connection"),
+                },
+                () = &mut stopped => break,
+            }
+        }
+        // Closing a listener resets what is in its queue.
+        while let Some(Ok(stream)) = accept_any(&listeners).now_or_never() {
+            let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else { break };
+            self.serve(stream, permit, routes.clone());
+        }
+    }
+
+    /// Ends every connection after the requests that it has; returns when all have ended.
+    pub(super) async fn drain(&self) {
+        self.open().connections.values().for_each(|(_, activity)| activity.stop());
+        // None of them is in use any more; a closed semaphore would say the same.
+        let _ = self.free.acquire_many(self.most).await;
+    }
+
+    /// Waits until there is room for a connection; if need be, by ending others.
+    async fn permit(&self) -> OwnedSemaphorePermit {
+        let free = || Arc::clone(&self.free);
+        if let Ok(permit) = free().try_acquire_owned() {
+            return permit;
+        }
+        self.metrics.limited.inc();
+        loop {
+            self.shed();
+            // The semaphore is never closed.
+            if let Ok(Ok(permit)) = timeout(LOOK_AGAIN, free().acquire_owned()).await {
+                return permit;
             }
         }
     }
-}
 
-/// Accepts from any listener. The one after the last that had a connection is looked at first, so a busy one does not
-/// keep the others waiting.
-async fn accept(listeners: &[Listener], first: &mut usize) -> io::Result<Stream> {
-    poll_fn(|context| {
-        for step in 0..listeners.len() {
-            let at = (*first + step) % listeners.len();
-            if let Poll::Ready(accepted) = listeners[at].poll_accept(context) {
-                *first = at + 1;
-                return Poll::Ready(accepted);
-            }
+    /// Ends the connections that have waited longest for their clients: several, since looking for them looks at all.
+    fn shed(&self) {
+        let now = Instant::now();
+        let open = self.open();
+        let mut waiting: Vec<_> = open
+            .connections
+            .values()
+            .filter_map(|(task, activity)| Some((activity.idle_since()?, task)))
+            .filter(|&(since, _)| since + LEAST_WAIT <= now)
+            .collect();
+        let several = waiting.len().div_ceil(32);
+        if several < waiting.len() {
+            waiting.select_nth_unstable_by_key(several, |&(since, _)| since);
         }
-        Poll::Pending
-    })
-    .await
-}
-
-/// Whether accept(2) failed for lack of file descriptors or memory, which the next call lacks as well.
-/// All its other errors concern one connection.
-fn is_shortage(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    let errno = Errno::from_io_error(error);
-    errno.is_some_and(|e| [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM].contains(&e))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_shortage_pauses_the_accept_loop() {
-        let error = |errno: rustix::io::Errno| io::Error::from(errno);
-        use rustix::io::Errno;
-        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM] {
-            assert!(is_shortage(&error(errno)), "{errno}");
+        for (_, task) in waiting.into_iter().take(several) {
+            task.abort();
+            self.metrics.shed.inc();
         }
-        let of_one = [Errno::CONNABORTED, Errno::PROTO, Errno::HOSTUNREACH, Errno::PERM];
-        for errno in of_one {
-            assert!(!is_shortage(&error(errno)), "{errno}");
-        }
-        assert!(!is_shortage(&io::ErrorKind::TimedOut.into()));
     }
+
+    /// Spawns a task that serves the connection.
+    fn serve(&self, stream: Stream, permit: OwnedSemaphorePermit, routes: Router) {
+        let activity = Activity::new(self.metrics.clone(), self.half_close);
+        let socket = Socket::new(stream, self.write_timeout, &activity);
+        let (builder, idle) = (Arc::clone(&self.builder), self.idle_timeout);
+        let mut open = self.open();
+        let number = open.next;
+        open.next += 1;
+        let guard = Guard {
+            number,
+            open: Arc::clone(&self.open),
+            metrics: self.metrics.clone(),
+            _permit: permit,
+        };
+        self.metrics.open.inc();
+        let on_task = Arc::clone(&activity);
+        let task = tokio::spawn(async move {
+            let _guard = guard;
+            // A client that disconnects or sends invalid HTTP is not the service's error.
+            if let Err(error) = connection::serve(&builder, socket, (routes, &on_task), idle).await
+            {
+                tracing::debug!(error, "connection ended");
+            }
+        });
+        open.connections.insert(number, (task.abort_handle(), activity));
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a connection off the list when its task ends, however it does.
+struct Guard {
+    number: u64,
+    open: Arc<Mutex<Open>>,
+    metrics: Connections,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.connections.remove(&self.number);
+        self.metrics.open.dec();
+    }
+}
+
+async fn accept_any(listeners: &[Listener]) -> io::Result<Stream> {
+    select_all(listeners.iter().map(|it| Box::pin(it.accept()))).await.0
 }

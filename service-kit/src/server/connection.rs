@@ -1,320 +1,218 @@
-//! A connection that is closed when its client takes too long.
+//! One connection: hyper's, which this ends when its client takes too long, is not wanted any more, or has to learn
+//! that its answer broke off.
 //!
-//! hyper has one timeout, for a request's head, and it also runs while a kept-alive connection is
-//! idle. This connection has three: idle between requests, from the first byte of a head to its last,
-//! and from the first stall while the client reads an answer to its last byte. Setting and clearing a
-//! timer for each request would be a large part of the request's cost. So the connection only records
-//! when its last event was. Its one timer checks that record when it fires, and sleeps on if it fired
-//! early.
-//!
-//! It also ends if its place is wanted: see `places.rs`. And it can wait for a head without hyper: see
-//! `connection/lean.rs`.
+//! A connection has one timer. It fires when the connection could have waited too long, looks at when the last answer
+//! ended, and sleeps on if that was later: setting a timer for each request would cost more than the rest of this file.
 
-mod lean;
-
-use std::future::Future;
+use std::error::Error;
+use std::future::{Future, poll_fn};
 use std::io;
-use std::mem::take;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::task::unconstrained;
-use tokio::time::{Instant, Sleep, sleep_until};
+use axum::Router;
+use axum::response::IntoResponse;
+use futures_util::TryFutureExt;
+use futures_util::future::{Either, ready};
+use http::header::HOST;
+use http::{StatusCode, Version};
+use http_body_util::BodyExt;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+use tower::Service;
 
-use super::metrics::Phase;
-use super::places::{Doing, Slot};
+use super::Protocol;
+use super::client_end::ClientEnd;
+use super::metrics::{Connections, IDLE, WRITE};
+use super::socket::Socket;
 
-/// Time limits on clients.
-#[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
-    /// Longest idle time between requests.
-    pub idle: Duration,
-    /// Longest time from the first byte of a request's head to its last.
-    pub header: Duration,
-    /// Longest time in which the client may read an answer, from when it first falls behind. Answers to
-    /// pipelined requests count as one while they are sent together. It ends a client that reads a
-    /// few bytes now and then, too.
-    pub write: Duration,
+/// Longest request head, in bytes; hyper answers 431 (or 414) to a longer one. As much may wait to be written.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// The same where bodies are streamed. A stream that stands still holds four times as much; half of it costs a third of
+/// the speed.
+const STREAM_BUFFER_BYTES: usize = 32 * 1024;
+/// After a stop, a connection without a request has so long to send one: its client could not know of the stop when it
+/// connected.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// Over HTTP/2, a client that has sent nothing for so long is asked whether it is there.
+const PING_EVERY: Duration = Duration::from_secs(30);
+/// It has so long to answer.
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+/// What a sender may have under way over HTTP/2: this much of it lies in the service if nobody takes it.
+const HTTP2_WINDOW_BYTES: u32 = 64 * 1024;
+
+/// The errors of a body or of a connection.
+pub(super) type BoxError = Box<dyn Error + Send + Sync>;
+
+/// hyper's settings for a listener's connections.
+pub(super) fn builder(protocol: Protocol, half_close: bool) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    // The timer of `serve` also covers what hyper's own does not: HTTP/2, and what comes before it is known.
+    let buffer = if protocol == Protocol::Http1 { MAX_HEAD_BYTES } else { STREAM_BUFFER_BYTES };
+    builder.http1().max_buf_size(buffer).half_close(half_close).header_read_timeout(None);
+    if protocol == Protocol::Http1 {
+        return builder.http1_only();
+    }
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .initial_stream_window_size(HTTP2_WINDOW_BYTES)
+        .initial_connection_window_size(HTTP2_WINDOW_BYTES)
+        .max_send_buf_size(HTTP2_WINDOW_BYTES as usize)
+        .max_header_list_size(MAX_HEAD_BYTES as u32);
+    builder
 }
 
-/// hyper is dropped if the next head is not there after so long. Making it again takes a microsecond.
-const LEAN_AFTER: Duration = Duration::from_millis(250);
-
-/// The event that the connection waits for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Waiting {
-    ForRequest,
-    ForHead,
-    ToWrite,
+/// What a connection does, shared by its task, its requests and the accept loop.
+#[derive(Debug)]
+pub(super) struct Activity {
+    connected: Instant,
+    /// Requests whose answers are not over.
+    in_flight: AtomicUsize,
+    /// When it began to wait for its client, in milliseconds after it connected.
+    idle_since_ms: AtomicU64,
+    has_had_request: AtomicBool,
+    /// An answer's body failed, so the client must not take what it has for the whole.
+    pub(super) is_cut: AtomicBool,
+    /// For requests to hold, unless half-closed clients get their answers in any case.
+    pub(super) end: Option<ClientEnd>,
+    stop: Notify,
+    metrics: Connections,
 }
 
-/// A stream with [`Timeouts`]; a read or write that exceeds one of them is an error.
-pub(crate) struct Timed<S> {
-    stream: S,
-    /// Boxed, because `Sleep` must stay pinned while hyper needs a stream that can be moved.
-    timer: Pin<Box<Sleep>>,
-    /// The timer wakes the connection's task, which is the same for all its life.
-    is_armed: bool,
-    timeouts: Timeouts,
-    waiting: Waiting,
-    since: Instant,
-    /// Something was written and not flushed. hyper flushes when it has written all it had.
-    unflushed: bool,
-    /// The client has read when an answer had to wait.
-    reads: bool,
-    /// What [`Self::next_head`] has read and hyper has not.
-    head: Vec<u8>,
-    /// What the client has not taken of an answer of the [`Shortcut`].
-    unsent: Vec<u8>,
-    /// Waits without hyper.
-    is_lean: bool,
-    slot: Arc<Slot>,
+impl Activity {
+    pub(super) fn new(metrics: Connections, half_close: bool) -> Arc<Self> {
+        Arc::new(Activity {
+            connected: Instant::now(),
+            in_flight: AtomicUsize::new(0),
+            idle_since_ms: AtomicU64::new(0),
+            has_had_request: AtomicBool::new(false),
+            is_cut: AtomicBool::new(false),
+            end: (!half_close).then(ClientEnd::default),
+            stop: Notify::new(),
+            metrics,
+        })
+    }
+
+    /// Ends the connection after the requests that it has, or after its first one.
+    pub(super) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Since when it has waited for its client; `None` while a request is answered.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let since = || Duration::from_millis(self.idle_since_ms.load(Ordering::Relaxed));
+        (self.in_flight.load(Ordering::Acquire) == 0).then(|| self.connected + since())
+    }
 }
 
-impl<S> Timed<S> {
-    pub(super) fn new(stream: S, timeouts: Timeouts, slot: Arc<Slot>) -> Self {
-        let since = Instant::now();
-        // A client connects to send a request, so the first wait is not an idle one.
-        let timer = Box::pin(sleep_until(since + timeouts.header));
-        Timed {
-            stream,
-            timer,
-            is_armed: false,
-            timeouts,
-            waiting: Waiting::ForHead,
-            since,
-            unflushed: false,
-            reads: false,
-            head: Vec::new(),
-            unsent: Vec::new(),
-            is_lean: true,
-            slot,
-        }
-    }
+/// A request under way, until its answer is over or given up.
+struct InFlight(Arc<Activity>);
 
-    fn begin(&mut self, waiting: Waiting) {
-        self.begin_at(waiting, Instant::now());
+impl InFlight {
+    fn begin(activity: &Arc<Activity>) -> Self {
+        activity.in_flight.fetch_add(1, Ordering::Relaxed);
+        activity.has_had_request.store(true, Ordering::Relaxed);
+        activity.metrics.in_flight.inc();
+        InFlight(Arc::clone(activity))
     }
+}
 
-    fn begin_at(&mut self, waiting: Waiting, since: Instant) {
-        self.waiting = waiting;
-        self.since = since;
-        match waiting {
-            Waiting::ForRequest => self.slot.set(Doing::Idle, self.since),
-            Waiting::ForHead => self.slot.set(Doing::Head, self.since),
-            Waiting::ToWrite => self.slot.answer(self.since, self.reads),
-        }
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let since = self.0.connected.elapsed().as_millis();
+        self.0.idle_since_ms.store(since.try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.in_flight.fetch_sub(1, Ordering::Release);
+        self.0.metrics.in_flight.dec();
     }
+}
 
-    /// Waits for an event; an error if it takes too long. The time counts from the first call for
-    /// the same event.
-    fn wait(&mut self, context: &mut Context<'_>, waiting: Waiting) -> Poll<io::Result<()>> {
-        if self.waiting != waiting {
-            self.begin(waiting);
+/// Serves a connection to its end: hyper's, or that of its client's time.
+///
+/// # Errors
+/// Those of hyper, and a wait longer than `idle_timeout`.
+pub(super) async fn serve(
+    builder: &auto::Builder<TokioExecutor>,
+    socket: Socket,
+    (routes, activity): (Router, &Arc<Activity>),
+    idle_timeout: Duration,
+) -> Result<(), BoxError> {
+    let requests = service_fn(|mut request: Request<Incoming>| {
+        if let Some(end) = &activity.end {
+            request.extensions_mut().insert(end.clone());
         }
-        let (limit, phase) = match waiting {
-            Waiting::ForRequest => (self.timeouts.idle, Phase::Idle),
-            Waiting::ForHead => (self.timeouts.header, Phase::Head),
-            Waiting::ToWrite => (self.timeouts.write, Phase::Answer),
+        let in_flight = InFlight::begin(activity);
+        // The answer is over when its body is dropped, and with it what this closure has.
+        let note_cut = move |error| {
+            in_flight.0.is_cut.store(true, Ordering::Relaxed);
+            error
         };
-        if self.slot.must_end(context) {
-            self.slot.count_shed(phase);
-            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-        }
-        let deadline = self.since + limit;
-        let lean = self.since + LEAN_AFTER;
-        let mut next = if self.is_lean { deadline } else { deadline.min(lean) };
-        if self.is_armed && self.timer.deadline() <= next && !self.timer.is_elapsed() {
-            return Poll::Pending;
-        }
+        let answer = if has_host(&request) {
+            Either::Left(routes.clone().call(request))
+        } else {
+            Either::Right(ready(Ok(StatusCode::BAD_REQUEST.into_response())))
+        };
+        answer.map_ok(|answer| answer.map(|body| body.map_err(note_cut)))
+    });
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(socket), requests));
+    let mut timer = pin!(sleep_until(activity.connected + idle_timeout));
+    let mut stop = pin!(activity.stop.notified());
+    let (mut is_stopping, mut is_told, mut limit) = (false, false, idle_timeout);
+    poll_fn(|context| {
         loop {
-            if self.timer.deadline() > next {
-                self.timer.as_mut().reset(next);
+            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+                return Poll::Ready(ended);
             }
-            // Without tokio's budget: at its end, the timer would not be armed and look as if it were.
-            let mut timer = unconstrained(self.timer.as_mut());
-            self.is_armed = Pin::new(&mut timer).poll(context).is_pending();
-            if self.is_armed {
+            if !is_stopping && stop.as_mut().poll(context).is_ready() {
+                is_stopping = true;
+                limit = limit.min(FIRST_REQUEST);
+                timer.as_mut().reset(Instant::now() + limit);
+            }
+            // Told before its first request, hyper would close at once, and one on its way would be lost.
+            if is_stopping && !is_told && activity.has_had_request.load(Ordering::Relaxed) {
+                is_told = true;
+                connection.as_mut().graceful_shutdown();
+                continue;
+            }
+            if timer.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
             let now = Instant::now();
-            if now >= deadline {
-                self.slot.count_timeout(phase);
-                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            let until = activity.idle_since().map_or(now + limit, |since| since + limit);
+            if until <= now {
+                activity.metrics.timed_out.get_or_create(&IDLE).inc();
+                return Poll::Ready(Err(io::Error::from(io::ErrorKind::TimedOut).into()));
             }
-            if now >= next {
-                self.slot.become_lean();
-                next = deadline;
-            }
-            // Else early: there was an event after the timer was set.
-            self.timer.as_mut().reset(next);
+            timer.as_mut().reset(until);
         }
-    }
+    })
+    .await
+    .inspect_err(|error| {
+        if is_write_timeout(&**error) {
+            activity.metrics.timed_out.get_or_create(&WRITE).inc();
+        }
+    })
 }
 
-impl<S: AsyncRead + Unpin> Timed<S> {
-    /// Reads from the client for hyper.
-    fn receive(
-        &mut self,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        match Pin::new(&mut self.stream).poll_read(context, buffer) {
-            Poll::Ready(result) => {
-                if buffer.filled().len() > before {
-                    self.begin_head();
-                }
-                Poll::Ready(result)
-            }
-            Poll::Pending => {
-                // hyper also reads while an answer waits to be written; the write timeout applies then.
-                let waiting = self.waiting;
-                self.wait(context, waiting)
-            }
-        }
-    }
-
-    /// Notes the first byte of a head. While an answer waits to be written, its time runs on whatever the client
-    /// sends.
-    fn begin_head(&mut self) {
-        if self.waiting == Waiting::ForRequest {
-            self.begin(Waiting::ForHead);
-        }
-    }
-
-    /// Whether nothing has come from the client yet.
-    pub(super) fn is_new(&self) -> bool {
-        self.waiting == Waiting::ForHead && self.head.is_empty()
-    }
-
-    /// Whether a part of the next head has come.
-    pub(super) fn has_begun_head(&self) -> bool {
-        !self.head.is_empty()
-    }
-
-    /// Takes back what hyper has read and not used.
-    pub(super) fn take_back(&mut self, bytes: &[u8]) {
-        self.head.splice(..0, bytes.iter().copied());
-    }
+/// Whether the request names its host, once, as HTTP/1.1 demands (RFC 9112 section 3.2); hyper does not look.
+fn has_host<B>(request: &Request<B>) -> bool {
+    request.version() != Version::HTTP_11 || request.headers().get_all(HOST).iter().count() == 1
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.head.is_empty() {
-            return self.receive(context, buffer);
-        }
-        let mut head = take(&mut self.head);
-        self.head = head.split_off(head.len().min(buffer.remaining()));
-        buffer.put_slice(&head);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncWrite + Unpin> Timed<S> {
-    /// Notes progress after a write, or waits until the client reads.
-    fn written(
-        &mut self,
-        context: &mut Context<'_>,
-        result: Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
-        match result {
-            Poll::Ready(result) => {
-                self.unflushed = true;
-                if self.waiting == Waiting::ToWrite {
-                    // The client reads; its time runs on.
-                    self.reads = true;
-                    self.slot.answer(Instant::now(), true);
-                }
-                Poll::Ready(result)
-            }
-            Poll::Pending => match self.wait(context, Waiting::ToWrite) {
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                _ => Poll::Pending,
-            },
-        }
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Timed<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.written(context, result)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.written(context, result)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if take(&mut self.unflushed) {
-            self.begin(Waiting::ForRequest);
-        }
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
-    use tokio::time::sleep;
-
-    use super::super::metrics::Connections;
-    use super::super::places::Places;
-    use super::*;
-
-    pub(super) fn timed<S>(stream: S) -> Timed<S> {
-        let limit = Duration::from_secs(1);
-        let timeouts = Timeouts { idle: limit, header: limit, write: limit };
-        let place = Places::new(1, 1, Connections::default()).take(None).unwrap();
-        Timed::new(stream, timeouts, place.slot())
-    }
-
-    /// Reads `at_once` bytes each half second of an answer of 1000 bytes; the limit is a second.
-    async fn answer_read_in_pieces(at_once: usize) -> io::Result<()> {
-        let (server, mut client) = duplex(100);
-        let mut server = timed(server);
-        let reads = tokio::spawn(async move {
-            let mut piece = vec![0; at_once];
-            while client.read_exact(&mut piece).await.is_ok() {
-                sleep(Duration::from_millis(500)).await;
-            }
-        });
-        server.write_all(&[0; 1000]).await?;
-        server.flush().await?;
-        drop(server);
-        let _ = reads.await;
-        Ok(())
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_client_that_reads_a_little_now_and_then_runs_out_of_time() {
-        assert!(answer_read_in_pieces(500).await.is_ok());
-        let error = answer_read_in_pieces(50).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-    }
+/// Whether hyper has given up because the client did not read.
+fn is_write_timeout(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|it| it.kind() == io::ErrorKind::TimedOut)
+    })
 }

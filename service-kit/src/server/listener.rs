@@ -1,153 +1,137 @@
-//! A listener of either kind, and how it closes without losing a connection.
+//! Listening on a port or a Unix socket.
 
-use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener as StdTcpListener};
-use std::os::unix::net::UnixListener as StdUnixListener;
-use std::task::{Context, Poll, ready};
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpListener, UnixListener};
+use tokio_util::either::Either;
 
-use super::stream::{StdStream, Stream};
-use super::unix_socket::{self, SocketFile};
-use crate::{ListenAddr, SocketPath};
+use super::socket::Stream;
+use crate::{Error, ListenAddr, SocketPath};
 
-/// Connections that the kernel accepts for a listener before the service does. The 128 of tokio's `bind` are one
-/// burst while the machine is busy: the kernel drops the next ones, and their clients try again after a second, when
-/// nginx has given up. If the service hangs, a proxy cannot connect once the queue is full, and gives up sooner than
-/// with all of its requests in a longer one.
-pub(super) const BACKLOG: u16 = 1024;
+/// Connections that the kernel accepts before the service does. The 128 of tokio's `bind` are one burst while the
+/// machine is busy: the kernel drops the next ones, and their clients try again after a second, when nginx has given
+/// up. If the service hangs, a proxy cannot connect once the queue is full, and gives up sooner than with all of its
+/// requests in a longer one.
+const BACKLOG: i32 = 1024;
+/// The user and the group of the service may connect to its Unix socket.
+const SOCKET_MODE: u32 = 0o660;
+/// A client that sends nothing for so long is asked by the kernel whether it is there, as often as that until it is
+/// given up. Without it, a connection whose client has vanished is open for ever.
+const KEEPALIVE: Duration = Duration::from_secs(60);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
+/// Bytes that the kernel takes for a client that has a timeout for reading. Linux would take megabytes, and would ask
+/// for more only after a third of them, so that a slow reader would look as if it did not read.
+const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
-/// A filter of classic BPF, in the form of `tcpdump -dd 'tcp[13] & 0x12 == 2'` turned round: drops the first
-/// packet of a connection (SYN without ACK) and keeps all others, so that handshakes under way end.
-const NO_CONNECTS: [SockFilter; 5] = [
-    SockFilter::new(0x30, 0, 0, 13),   // load the flags of the TCP header
-    SockFilter::new(0x54, 0, 0, 0x12), // only SYN and ACK
-    SockFilter::new(0x15, 0, 1, 0x02), // if it is SYN alone
-    SockFilter::new(0x06, 0, 0, 0),    // drop it
-    SockFilter::new(0x06, 0, 0, u32::MAX), // else keep all its bytes
-];
-
-/// Whether a port may be shared with other sockets of this process.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Port {
-    /// No.
-    Alone,
-    /// Others of this process will join it.
-    First,
-    /// It joins them.
-    Another,
-}
-
-/// Listens on a port.
-pub(super) fn listen_tcp(addr: SocketAddr, port: Port) -> io::Result<StdTcpListener> {
-    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_nonblocking(true)?;
-    // A service that starts anew need not wait until old connections are forgotten.
-    socket.set_reuse_address(true)?;
-    // The first socket finds out whether the port is free: with `SO_REUSEPORT` before its bind, a second process of
-    // the same user would take half of the connections.
-    socket.set_reuse_port(port == Port::Another)?;
-    socket.bind(&addr.into())?;
-    socket.set_reuse_port(port != Port::Alone)?;
-    socket.listen(BACKLOG.into())?;
-    Ok(socket.into())
-}
-
-/// A bound socket that does not block.
-pub(super) enum StdListener {
-    Tcp(StdTcpListener),
-    /// The file comes first, since it is dropped first.
-    Unix(SocketFile, SocketPath, StdUnixListener),
-}
-
-impl StdListener {
-    pub(super) fn unix(path: &SocketPath, takes_over: bool) -> io::Result<Self> {
-        let (file, listener) = unix_socket::listen(path, takes_over)?;
-        Ok(StdListener::Unix(file, path.clone(), listener))
-    }
-
-    /// The address, with the real port.
-    pub(super) fn addr(&self) -> io::Result<ListenAddr> {
-        Ok(match self {
-            StdListener::Tcp(listener) => listener.local_addr()?.into(),
-            StdListener::Unix(_, path, _) => ListenAddr::Unix(path.clone()),
-        })
-    }
-
-    /// Makes the kernel add nothing to the queue. A client that connects from now on is refused; over TCP it learns
-    /// so a second later, when its kernel repeats the packet and nobody listens any more.
-    pub(super) fn refuse_connects(self) -> Closing {
-        match self {
-            StdListener::Tcp(listener) => {
-                // Without the filter a connection is lost if it comes between the last accept and the close.
-                let _ = SockRef::from(&listener).attach_filter(&NO_CONNECTS);
-                Closing::Tcp(listener)
-            }
-            StdListener::Unix(file, _, listener) => {
-                drop(file);
-                // What is queued can still be accepted.
-                let _ = SockRef::from(&listener).shutdown(Shutdown::Read);
-                Closing::Unix(listener)
-            }
-        }
-    }
-}
-
-/// A listener whose queue is emptied.
-pub(super) enum Closing {
-    Tcp(StdTcpListener),
-    Unix(StdUnixListener),
-}
-
-impl Closing {
-    /// The next connection in the queue; [`io::ErrorKind::WouldBlock`] if there is none.
-    pub(super) fn accept(&self) -> io::Result<Stream> {
-        let accepted = match self {
-            Closing::Tcp(listener) => StdStream::Tcp(listener.accept()?.0),
-            Closing::Unix(listener) => StdStream::Unix(listener.accept()?.0),
-        };
-        match &accepted {
-            StdStream::Tcp(stream) => stream.set_nonblocking(true)?,
-            StdStream::Unix(stream) => stream.set_nonblocking(true)?,
-        }
-        accepted.try_into()
-    }
-}
-
-/// A listener on the runtime that accepts.
-pub(super) enum Listener {
-    Tcp(TcpListener),
-    Unix(SocketFile, SocketPath, UnixListener),
+/// A bound socket. What is set on it holds for the connections that it accepts (tcp(7), socket(7)).
+pub struct Listener {
+    socket: Either<TcpListener, UnixListener>,
+    /// The address, with the real port where port 0 was asked for.
+    pub addr: ListenAddr,
 }
 
 impl Listener {
-    pub(super) fn poll_accept(&self, context: &mut Context<'_>) -> Poll<io::Result<Stream>> {
-        Poll::Ready(Ok(match self {
-            Listener::Tcp(listener) => Stream::Tcp(ready!(listener.poll_accept(context))?.0),
-            Listener::Unix(.., listener) => Stream::Unix(ready!(listener.poll_accept(context))?.0),
-        }))
+    /// Binds an address, which comes with the name of the variable that sets it. Call it on the runtime.
+    ///
+    /// # Errors
+    /// If the address cannot be bound; the error names it and its variable. A Unix socket is replaced if nobody
+    /// listens there.
+    pub fn bind(addr: impl Into<ListenAddr>, variable: &'static str) -> Result<Self, Error> {
+        let mut addr = addr.into();
+        let bound = match &addr {
+            ListenAddr::Tcp(tcp) => listen_tcp(*tcp).map(|(socket, real)| {
+                addr = real.into();
+                Either::Left(socket)
+            }),
+            ListenAddr::Unix(path) => listen_unix(path).map(Either::Right),
+        };
+        match bound {
+            Ok(socket) => Ok(Listener { socket, addr }),
+            Err(source) => Err(Error::Listen { addr, variable, source }),
+        }
     }
 
-    pub(super) fn into_std(self) -> io::Result<StdListener> {
-        Ok(match self {
-            Listener::Tcp(listener) => StdListener::Tcp(listener.into_std()?),
-            Listener::Unix(file, path, listener) => {
-                StdListener::Unix(file, path, listener.into_std()?)
-            }
+    pub(super) async fn accept(&self) -> io::Result<Stream> {
+        Ok(match &self.socket {
+            Either::Left(listener) => Stream::Left(listener.accept().await?.0),
+            Either::Right(listener) => Stream::Right(listener.accept().await?.0),
         })
+    }
+
+    /// Bounds what the kernel takes for clients that do not read.
+    pub(super) fn bound_send_buffer(&self) {
+        let socket = match &self.socket {
+            Either::Left(listener) => SockRef::from(listener),
+            Either::Right(listener) => SockRef::from(listener),
+        };
+        // Without it, slow readers only have more time.
+        let _ = socket.set_send_buffer_size(SEND_BUFFER_BYTES);
     }
 }
 
-impl TryFrom<StdListener> for Listener {
-    type Error = io::Error;
-
-    fn try_from(listener: StdListener) -> io::Result<Self> {
-        Ok(match listener {
-            StdListener::Tcp(listener) => Listener::Tcp(TcpListener::from_std(listener)?),
-            StdListener::Unix(file, path, listener) => {
-                Listener::Unix(file, path, UnixListener::from_std(listener)?)
-            }
-        })
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let ListenAddr::Unix(path) = &self.addr {
+            // If this fails, the next start finds a socket without a listener.
+            let _ = fs::remove_file(path.path());
+        }
     }
+}
+
+/// Several addresses as a log shows them.
+pub fn addresses(listeners: &[Listener]) -> String {
+    listeners.iter().map(|it| it.addr.to_string()).collect::<Vec<_>>().join(",")
+}
+
+fn listen_tcp(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    socket.set_reuse_address(true)?;
+    // Nagle's algorithm would delay small answers.
+    socket.set_tcp_nodelay(true)?;
+    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE_EVERY);
+    socket.set_tcp_keepalive(&keepalive)?;
+    socket.bind(&addr.into())?;
+    socket.listen(BACKLOG)?;
+    let listener = TcpListener::from_std(socket.into())?;
+    let addr = listener.local_addr()?;
+    Ok((listener, addr))
+}
+
+/// A socket's file outlives a process that is killed, so a file where nobody listens is replaced.
+fn listen_unix(at: &SocketPath) -> io::Result<UnixListener> {
+    let path = at.path();
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+        Ok(file) if !file.file_type().is_socket() => {
+            let what = "there is a file that is no socket";
+            return Err(io::Error::new(ErrorKind::AlreadyExists, what));
+        }
+        Ok(_) => match StdUnixStream::connect(path) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                let what = "another process listens there";
+                return Err(io::Error::new(ErrorKind::AddrInUse, what));
+            }
+        },
+    }
+    // Bound under another name, and renamed once it has its mode: whoever finds the path can connect.
+    let fresh = PathBuf::from(format!("{}~", path.display()));
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&fresh)?;
+    fs::set_permissions(&fresh, Permissions::from_mode(SOCKET_MODE))?;
+    fs::rename(&fresh, path)?;
+    Ok(listener)
 }

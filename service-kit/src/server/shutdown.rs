@@ -2,18 +2,20 @@
 
 use std::future::Future;
 
-use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
+
+use crate::Error;
 
 /// Resolves at the first SIGTERM, SIGINT or SIGQUIT; a second one ends the process at once. Beside nginx, which
 /// ends by SIGQUIT, a service may get that.
 ///
 /// # Errors
 /// If the signal handlers cannot be installed.
-pub fn shutdown_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
-    let mut quit = signal(SignalKind::quit()).context("cannot listen for SIGQUIT")?;
+pub fn shutdown_signal() -> Result<impl Future<Output = ()>, Error> {
+    let listen = |kind, name| signal(kind).map_err(|source| Error::Signal { signal: name, source });
+    let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;
+    let mut interrupt = listen(SignalKind::interrupt(), "SIGINT")?;
+    let mut quit = listen(SignalKind::quit(), "SIGQUIT")?;
     let mut next = async move || {
         tokio::select! {
             _ = terminate.recv() => {}

@@ -5,23 +5,15 @@ use std::fs;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::thread;
-use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use ramp::Desk;
-use service_kit::{Admin, Timeouts};
+use service_kit::{Admin, Listener};
 use tokio::sync::oneshot;
 
 use super::place::Place;
 use super::signals::Signals;
-
-/// Limits on scrapers.
-const TIMEOUTS: Timeouts = Timeouts {
-    idle: Duration::from_secs(75),
-    header: Duration::from_secs(10),
-    write: Duration::from_secs(10),
-};
 
 #[derive(Args, Debug)]
 pub(super) struct Serve {
@@ -48,7 +40,8 @@ impl Serve {
         let (dir, cluster, prometheus) = (place.dir()?, place.cluster()?, place.prometheus());
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = runtime.block_on(service_kit::bind((self.admin_addr, "RAMP_ADMIN_ADDR")))?;
+        let bind = async || Listener::bind(self.admin_addr, "RAMP_ADMIN_ADDR");
+        let listener = runtime.block_on(bind())?;
         let file = dir.join("ramp.prom");
         let admin = Admin::new(move || fs::read_to_string(&file).map_err(|_| fmt::Error));
         let (ready, is_ready) = oneshot::channel();
@@ -63,9 +56,7 @@ impl Serve {
                 // Dropped, never sent.
                 let _ = ended.await;
             };
-            let serve =
-                service_kit::serve_admin(listener, "ramp", TIMEOUTS, admin, is_ready, ended);
-            runtime.block_on(serve);
+            runtime.block_on(service_kit::serve_admin(listener, admin, is_ready, ended));
         });
         let desk = Desk {
             dir: &dir,

@@ -91,8 +91,7 @@ impl Options {
     /// # Errors
     /// The file, the line, and what is wrong with it.
     pub(crate) fn read(&self) -> anyhow::Result<Vec<Line>> {
-        let (mut routes, _) =
-            routes::load(&self.routes, &self.new, &self.old).context("--routes")?;
+        let mut routes = routes::load(&self.routes, &self.new, &self.old).context("--routes")?;
         if let Some(name) = &self.route {
             let names: Vec<String> = routes.iter().map(|route| route.name().to_owned()).collect();
             routes.retain(|route| route.name() == name);

@@ -147,7 +147,7 @@ pub(crate) fn error(status: u16, body: &str) -> Vec<u8> {
 /// The command of a shadow on free ports.
 pub(crate) fn command(environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shadow"));
-    command.env_clear().env("SHADOW_MAX_PER_SECOND", "1000");
+    command.env_clear().env("SHADOW_CPU_PERCENT", "100");
     command.env("SHADOW_ROUTES", concat!(env!("CARGO_MANIFEST_DIR"), "/../routes"));
     command.env("SHADOW_ADDR", "127.0.0.1:0").env("SHADOW_ADMIN_ADDR", "127.0.0.1:0");
     command.envs(environment.iter().copied());

@@ -169,31 +169,3 @@ impl Payload for Mecard {
         card
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::test::{composed, refused};
-    use super::*;
-
-    #[test]
-    fn a_vcard_has_its_lines_and_escapes() {
-        let card = composed::<Vcard>(
-            r#"{"first_name": "Ada", "last_name": "Lovelace; Jr.", "city": "London", "note": "a,b\nc",
-                "phone": "+44 20 1", "email": "ada@example.com"}"#,
-        );
-        let expected = "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Lovelace\\; Jr.;Ada;;;\r\nFN:Ada Lovelace\\; Jr.\r\n\
-            TEL;TYPE=VOICE:+44 20 1\r\nEMAIL:ada@example.com\r\nADR:;;;London;;;\r\nNOTE:a\\,b\\nc\r\nEND:VCARD\r\n";
-        assert_eq!(card, expected);
-        assert_eq!(refused::<Vcard>(r#"{"city": "London"}"#), ["last_name"]);
-        let wrong = r#"{"last_name": "x", "phone": "call me", "email": "no", "url": "a\nTEL:1"}"#;
-        assert_eq!(refused::<Vcard>(wrong), ["email", "phone", "url"]);
-    }
-
-    #[test]
-    fn a_mecard_is_short_and_escaped() {
-        let card = composed::<Mecard>(
-            r#"{"last_name": "Do:e", "first_name": "J", "phone": "+1 (2) 3", "url": "https://a.b/"}"#,
-        );
-        assert_eq!(card, r"MECARD:N:Do\:e,J;TEL:+123;URL:https\://a.b/;;");
-    }
-}

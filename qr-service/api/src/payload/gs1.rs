@@ -125,30 +125,3 @@ fn has_check_digit(digits: &str) -> bool {
     let weighted = digits.bytes().rev().zip([1, 3].into_iter().cycle());
     weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum::<u32>().is_multiple_of(10)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::test::{composed, refused};
-    use super::Gs1;
-
-    #[test]
-    fn only_elements_of_variable_length_end_with_a_separator() {
-        let text =
-            composed::<Gs1>(r#"{"elements": "(01)09506000134352(10)A(B)1(17)261231(21)4711"}"#);
-        assert_eq!(text, "010950600013435210A(B)1\u{1d}17261231214711");
-    }
-
-    #[test]
-    fn wrong_elements_are_named() {
-        for elements in
-            ["0109506000134352", "(01)123", "(01)09506000134353", "(10)", "(10)ü", "x(10)A"]
-        {
-            assert_eq!(
-                refused::<Gs1>(&format!(r#"{{"elements": "{elements}"}}"#)),
-                ["elements"],
-                "{elements}"
-            );
-        }
-        assert_eq!(refused::<Gs1>(r#"{"elements": "(01)1(17)2"}"#), ["elements", "elements"]);
-    }
-}

@@ -107,27 +107,3 @@ fn degrees(value: f64) -> String {
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::test::{composed, refused};
-    use super::*;
-
-    #[test]
-    fn messages_and_places_are_uris() {
-        let sms = r#"{"phone": "+49 (170) 1", "message": "a: b"}"#;
-        assert_eq!(composed::<Sms>(sms), "SMSTO:+491701:a: b");
-        let mail = r#"{"to": "a+b@c.d", "subject": "x & y", "message": "1\n2"}"#;
-        assert_eq!(composed::<Mail>(mail), "mailto:a%2Bb@c.d?subject=x%20%26%20y&body=1%0D%0A2");
-        let geo = r#"{"latitude": 52.5, "longitude": -0.00000001}"#;
-        assert_eq!(composed::<Geo>(geo), "geo:52.5,0");
-        let labelled = r#"{"latitude": 1, "longitude": 2, "label": "A B"}"#;
-        assert_eq!(composed::<Geo>(labelled), "geo:1,2?q=1,2(A%20B)");
-        assert_eq!(
-            refused::<Geo>(r#"{"latitude": 91, "longitude": 181}"#),
-            ["latitude", "longitude"]
-        );
-        assert_eq!(refused::<Mail>(r#"{"to": "a b@c.d"}"#), ["to"]);
-        assert_eq!(refused::<Sms>(r#"{"phone": "x"}"#), ["phone"]);
-    }
-}

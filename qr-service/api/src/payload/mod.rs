@@ -208,7 +208,7 @@ fn escape(text: &str, special: &str) -> String {
 }
 
 /// Percent-encodes all but RFC 3986's unreserved characters: a space is `%20`, as not every reader takes `+`.
-fn percent(text: &str) -> String {
+pub(crate) fn percent(text: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     utf8_percent_encode(text, &RESERVED).to_string()
@@ -240,57 +240,4 @@ fn check_line(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
 }
 
 #[cfg(test)]
-mod test {
-    use super::*;
-
-    fn compose<T: Payload>(fields: &str) -> (String, Vec<Fault>) {
-        let mut faults = Vec::new();
-        let values: Map<String, Value> = serde_json::from_str(fields).unwrap();
-        let text = (kind::<T>("", "").compose)(&schema_of::<T>(), &values, &mut faults);
-        (text, faults)
-    }
-
-    pub(super) fn composed<T: Payload>(fields: &str) -> String {
-        let (text, faults) = compose::<T>(fields);
-        assert_eq!(faults, [], "{fields}");
-        text
-    }
-
-    /// The parameters that are at fault.
-    pub(super) fn refused<T: Payload>(fields: &str) -> Vec<String> {
-        compose::<T>(fields).1.into_iter().map(|fault| fault.parameter).collect()
-    }
-
-    #[test]
-    fn all_that_is_wrong_is_found_at_once() {
-        for (refused, parameters) in [
-            (
-                refused::<epc::Epc>(r#"{"beneficiary": "a", "iban": "DE00", "amount": "0"}"#),
-                "iban amount",
-            ),
-            (
-                refused::<epc::Epc>(r#"{"amount": "0", "bic": "BIC"}"#),
-                "bic beneficiary iban amount",
-            ),
-            (refused::<wifi::Wifi>(r#"{"ssid": "", "password": "1"}"#), "ssid password"),
-            (refused::<otp::Otp>(r#"{"account": "a:b", "digits": 9}"#), "digits secret account"),
-            (refused::<event::Event>(r#"{"end": "2026"}"#), "start summary end"),
-        ] {
-            let (mut found, mut all) = (refused.clone(), parameters.split(' ').collect::<Vec<_>>());
-            found.sort();
-            all.sort();
-            assert_eq!(found, all, "{refused:?}");
-        }
-    }
-
-    #[test]
-    fn no_field_has_the_name_of_an_option() {
-        let options = Schema::new(&Options::schema());
-        for kind in &KINDS {
-            let described = (kind.describe)();
-            for name in described["properties"].as_object().unwrap().keys() {
-                assert!(!options.has(name), "{} {name}", kind.name);
-            }
-        }
-    }
-}
+mod tests;

@@ -100,36 +100,3 @@ impl Payload for Otp {
         uri
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::test::{composed, refused};
-    use super::Otp;
-
-    #[test]
-    fn a_key_is_a_uri_with_its_issuer_twice() {
-        let uri = composed::<Otp>(
-            r#"{"secret": "jbsw y3dp ehpk 3pxp", "account": "a b@c.d", "issuer": "Big Co", "digits": 8}"#,
-        );
-        let expected =
-            "otpauth://totp/Big%20Co:a%20b%40c.d?secret=JBSWY3DPEHPK3PXP&issuer=Big%20Co&digits=8";
-        assert_eq!(uri, expected);
-        let hotp = composed::<Otp>(
-            r#"{"secret": "JBSWY3DP", "account": "a", "method": "hotp", "counter": 0, "algorithm": "SHA256"}"#,
-        );
-        assert_eq!(hotp, "otpauth://hotp/a?secret=JBSWY3DP&algorithm=SHA256&counter=0");
-    }
-
-    #[test]
-    fn keys_that_no_app_takes_are_refused() {
-        for (fields, fault) in [
-            (r#"{"secret": "JBSWY3D1", "account": "a"}"#, "secret"),
-            (r#"{"secret": "JBSWY3DPE", "account": "a"}"#, "secret"),
-            (r#"{"secret": "JBSWY3DP", "account": "a:b"}"#, "account"),
-            (r#"{"secret": "JBSWY3DP", "account": "a", "method": "hotp"}"#, "counter"),
-            (r#"{"secret": "JBSWY3DP", "account": "a", "counter": 1}"#, "counter"),
-        ] {
-            assert_eq!(refused::<Otp>(fields), [fault], "{fields}");
-        }
-    }
-}

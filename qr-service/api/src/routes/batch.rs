@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::HeaderMap;
+use axum::response::Response;
 use http::request::Parts;
 use serde_json::{Map, Value, json};
 
 use super::Api;
 use super::many::{Ended, Refused, Sending, check_all, make, place_for, read_asked, stream};
-use super::qr::{Made, make_here, remake_here};
+use super::qr::{Made, make_here};
 use crate::archive::Archive;
 use crate::fault::{Fault, Refusal};
 use crate::items::Names;
@@ -40,15 +39,14 @@ struct Item {
         Refused,
     ),
 )]
-pub(super) async fn post(State(api): State<Arc<Api>>, request: Request) -> Response {
-    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn answer(api: &Arc<Api>, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let place = place_for(api, &parts.method)?;
-    let items = read_plans(api, &parts, body).await?;
-    let check = |item: &Item| make_here(&item.plan).map(drop);
+    let place = place_for(&api, &parts.method)?;
+    let items = read_plans(&api, &parts, body).await?;
+    let check = |item: &Item| make_here(&item.plan, true).map(drop);
     check_all(&api.pool, &items, check).await?;
     let pool = api.pool.clone();
     let disposition = "attachment; filename=\"qr.zip\"";
@@ -118,7 +116,7 @@ async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Resul
     let mut listed = Vec::with_capacity(items.len());
     for item in items {
         let plan = Arc::clone(&item.plan);
-        let made = make(pool, move || remake_here(&plan)).await?;
+        let made = make(pool, move || make_here(&plan, false)).await?;
         listed.push(describe(&item.name, &made));
         sending.send(archive.add(&item.name, &made.bytes)).await?;
     }
@@ -129,9 +127,7 @@ async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Resul
 
 /// What the manifest says of a file.
 fn describe(name: &str, made: &Made) -> Value {
-    let mut headers = HeaderMap::new();
-    made.described.put(&mut headers);
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let header = |name: &str| made.described.get(name).and_then(|value| value.to_str().ok());
     json!({"file": name, "bytes": made.bytes.len(), "kind": header("x-qr-kind"),
         "version": header("x-qr-version"), "level": header("x-qr-level"), "mask": header("x-qr-mask"),
         "modules": header("x-qr-modules")})

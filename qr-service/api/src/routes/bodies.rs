@@ -26,7 +26,7 @@ pub(super) const MAX_OPTIONS_BYTES: usize = logo::MAX_BYTES / 3 * 4 + SHORT_BYTE
 static LONG_BODIES: Semaphore = Semaphore::const_new(8);
 const MAX_WAIT: Duration = Duration::from_secs(5);
 /// Bytes of a form beside its file.
-const FORM_BYTES: usize = 16_384;
+pub(super) const FORM_BYTES: usize = 16_384;
 const FORM: &str = "multipart/form-data";
 const JSON: &str = "application/json";
 const JSON_OR_FORM: &str = "application/json, multipart/form-data";
@@ -42,24 +42,21 @@ pub(super) async fn read_body(
     allowed: &'static str,
     limit: usize,
 ) -> Result<(&'static str, Bytes), Refusal> {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let content_type = content_type.unwrap_or_default();
-    let media = content_type.split(';').next().unwrap_or_default().trim();
+    let (content_type, media) = media_of(headers);
     let known = allowed.split(", ").find(|allowed| allowed.eq_ignore_ascii_case(media));
     let media = known.ok_or(Refusal::MediaType(allowed))?;
     let is_form = media.eq_ignore_ascii_case(FORM);
     let most = if is_form { limit + FORM_BYTES } else { limit };
-    let announced =
-        headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|bytes| bytes > most as u64) {
+    if announced(headers).is_some_and(|bytes| bytes > most) {
         return Err(Refusal::LongBody { limit });
     }
-    let body = if is_form {
-        in_time(read_form(content_type, body, limit)).await
-    } else {
-        in_time(read_whole(body, limit)).await
-    };
-    Ok((media, body?))
+    if !is_form {
+        return Ok((media, in_time(read_whole(body, limit)).await?));
+    }
+    let fields = in_time(read_form(content_type, body, limit, most)).await?;
+    let file = fields.into_iter().find(|field| field.is_file);
+    let file = file.ok_or_else(|| Refusal::Body("the form has no file".to_owned()))?;
+    Ok((media, file.bytes))
 }
 
 /// Reads options from a JSON object or a form, in which the file of a field `logo` is the logo.
@@ -72,11 +69,8 @@ pub(super) async fn read_options(
     schemas: &[&Schema],
     faults: &mut Vec<Fault>,
 ) -> Result<Map<String, Value>, Refusal> {
-    let announced = announced(headers);
     let _place = place_for_long(headers).await?;
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let content_type = content_type.unwrap_or_default();
-    let media = content_type.split(';').next().unwrap_or_default().trim();
+    let (content_type, media) = media_of(headers);
     if !media.eq_ignore_ascii_case(FORM) {
         let body = read_body(headers, body, JSON, MAX_OPTIONS_BYTES).await;
         let (_, body) = body.map_err(|refusal| match refusal {
@@ -86,11 +80,34 @@ pub(super) async fn read_options(
         return read_json(&body, schemas, faults).map_err(Refusal::Body);
     }
     let limit = MAX_OPTIONS_BYTES;
-    if announced.is_some_and(|bytes| bytes > limit) {
+    if announced(headers).is_some_and(|bytes| bytes > limit) {
         return Err(Refusal::LongBody { limit });
     }
-    let fields = in_time(read_fields(content_type, body, limit)).await?;
-    Ok(read_pairs(fields, schemas, faults))
+    let fields = in_time(read_form(content_type, body, limit, limit)).await?;
+    if fields.len() > MAX_PARAMETERS {
+        return Err(Refusal::Body(format!("the form has more than {MAX_PARAMETERS} fields")));
+    }
+    // A field of a page's form that has no file chosen is an empty file.
+    let given = fields.into_iter().filter(|field| !field.is_file || !field.bytes.is_empty());
+    let pairs: Result<Vec<_>, Refusal> = given.map(pair_of).collect();
+    Ok(read_pairs(pairs?, schemas, faults))
+}
+
+/// Name and value of a field; a file stands as a `data:` URI.
+fn pair_of(field: Field) -> Result<(String, String), Refusal> {
+    if field.is_file {
+        return Ok((field.name, Logo::uri_of(&field.bytes)));
+    }
+    let text = String::from_utf8(field.bytes.into());
+    let text = text.map_err(|_| Refusal::Body("a field of the form is not UTF-8".to_owned()));
+    Ok((field.name, text?))
+}
+
+/// `Content-Type`, and of it the media type alone.
+fn media_of(headers: &HeaderMap) -> (&str, &str) {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default();
+    (content_type, content_type.split(';').next().unwrap_or_default().trim())
 }
 
 /// The length that a body says it has.
@@ -112,47 +129,40 @@ pub(super) async fn place_for_long(
     place.map_err(|_| Refusal::Busy)?.map(Some).map_err(|_| Refusal::Internal)
 }
 
-/// The fields of a form in their order; a file stands as a `data:` URI.
-async fn read_fields(
+/// A field of a form.
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) is_file: bool,
+    pub(super) bytes: Bytes,
+}
+
+/// The fields of a form in their order, each of up to `limit` bytes, and of up to `most` together with all headers.
+///
+/// # Errors
+/// If it is too long, or no form.
+pub(super) async fn read_form(
     content_type: &str,
     body: Body,
     limit: usize,
-) -> Result<Vec<(String, String)>, Refusal> {
-    let refuse = |error| refuse_form(error, limit);
-    let boundary = multer::parse_boundary(content_type).map_err(refuse)?;
-    let sizes = SizeLimit::new().whole_stream(limit as u64).per_field(limit as u64);
-    let constraints = Constraints::new().size_limit(sizes);
-    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
-    let mut fields = Vec::new();
-    while let Some(field) = form.next_field().await.map_err(refuse)? {
-        let name = field.name().unwrap_or_default().to_owned();
-        let is_file = field.file_name().is_some();
-        let bytes = field.bytes().await.map_err(refuse)?;
-        if fields.len() == MAX_PARAMETERS {
-            return Err(Refusal::Body(format!("the form has more than {MAX_PARAMETERS} fields")));
-        }
-        // A field of a page's form that has no file chosen is an empty file.
-        if is_file && bytes.is_empty() {
-            continue;
-        }
-        let value = if is_file {
-            Logo::uri_of(&bytes)
-        } else {
-            let text = String::from_utf8(bytes.into());
-            text.map_err(|_| Refusal::Body("a field of the form is not UTF-8".to_owned()))?
-        };
-        fields.push((name, value));
-    }
-    Ok(fields)
-}
-
-fn refuse_form(error: multer::Error, limit: usize) -> Refusal {
-    match error {
+    most: usize,
+) -> Result<Vec<Field>, Refusal> {
+    let refuse = |error| match error {
         multer::Error::FieldSizeExceeded { .. } | multer::Error::StreamSizeExceeded { .. } => {
             Refusal::LongBody { limit }
         }
         _ => Refusal::Body("the form is damaged or cut off".to_owned()),
+    };
+    let boundary = multer::parse_boundary(content_type).map_err(refuse)?;
+    let sizes = SizeLimit::new().whole_stream(most as u64).per_field(limit as u64);
+    let constraints = Constraints::new().size_limit(sizes);
+    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
+    let mut fields = Vec::new();
+    while let Some(field) = form.next_field().await.map_err(refuse)? {
+        let (name, is_file) = (field.name().unwrap_or_default(), field.file_name().is_some());
+        let name = name.to_owned();
+        fields.push(Field { name, is_file, bytes: field.bytes().await.map_err(refuse)? });
     }
+    Ok(fields)
 }
 
 pub(super) async fn in_time<T>(
@@ -168,18 +178,4 @@ pub(super) async fn read_whole(body: Body, limit: usize) -> Result<Bytes, Refusa
             Err(_) => Refusal::Body("the body was cut off".to_owned()),
         }
     })
-}
-
-async fn read_form(content_type: &str, body: Body, limit: usize) -> Result<Bytes, Refusal> {
-    let refuse = |error| refuse_form(error, limit);
-    let boundary = multer::parse_boundary(content_type).map_err(refuse)?;
-    let sizes = SizeLimit::new().whole_stream((limit + FORM_BYTES) as u64).per_field(limit as u64);
-    let constraints = Constraints::new().size_limit(sizes);
-    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
-    while let Some(field) = form.next_field().await.map_err(refuse)? {
-        if field.file_name().is_some() {
-            return field.bytes().await.map_err(refuse);
-        }
-    }
-    Err(Refusal::Body("the form has no file".to_owned()))
 }

@@ -1,27 +1,40 @@
 //! `/v1/decode`: a picture in, the symbols on it out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Method};
+use image::ImageFormat;
 use serde::Serialize;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use super::Api;
 use super::bodies::read_body;
+use super::qr::NO_STORE;
 use crate::fault::{Problem, Refusal};
 use crate::options::Kind;
-use crate::reader::{self, Found};
-use crate::upload;
+use crate::reader::{self, Found, GreyImage};
+use crate::upload::Upload;
 
 /// The longest picture, in bytes.
 pub(super) const MAX_BYTES: usize = 4 << 20;
 /// The most symbols that are read from one picture.
-const MAX_SYMBOLS: usize = 32;
+pub(super) const MAX_SYMBOLS: usize = 32;
+const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
+/// The formats that other services read.
+pub(super) const FORMATS_AND_GIF: [ImageFormat; 4] =
+    [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
+
+/// The longest wait for memory. With the longest wait for a worker after it, the client is answered before the server
+/// takes it for a slow one.
+const ROOM_WAIT: Duration = Duration::from_secs(3);
 
 /// A form with a picture.
 #[derive(ToSchema)]
@@ -97,11 +110,10 @@ fn round(pixels: f64) -> f64 {
         (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn post(State(api): State<Arc<Api>>, request: Request) -> Response {
-    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     if parts.method != Method::POST {
         return Err(Refusal::Method("POST"));
@@ -110,20 +122,42 @@ async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
     let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
     let types = "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";
     let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
-    // One picture at a time is decoded, because its pixels take far more memory than its bytes.
-    let _decoding = api.decoding.acquire().await.map_err(|_| Refusal::Internal)?;
-    let decoded = api.pool.run(move || decode(&bytes)).await?.map_err(Refusal::Body)?;
+    let decoded = decode_within(&api, bytes, &FORMATS, decoded).await?.map_err(Refusal::Body)?;
     // Strings and numbers always serialise.
     let mut response = Response::new(serde_json::to_vec(&decoded).unwrap_or_default().into());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(CACHE_CONTROL, NO_STORE);
     Ok(response)
 }
 
-fn decode(bytes: &[u8]) -> Result<Decoded, String> {
-    let picture = upload::decode(bytes)?;
-    let found = reader::read(&picture, &[Kind::Qr, Kind::Micro, Kind::Rmqr], MAX_SYMBOLS);
+fn decoded(picture: &GreyImage) -> Decoded {
+    let found = reader::read(picture, &[Kind::Qr, Kind::Micro, Kind::Rmqr], MAX_SYMBOLS);
     let symbols = found.into_iter().map(DecodedSymbol::from).collect();
-    Ok(Decoded { width: picture.width, height: picture.height, symbols })
+    Decoded { width: picture.width, height: picture.height, symbols }
+}
+
+/// Decodes a picture on a worker, once there is memory for it, and has it read; or says what is wrong with it.
+///
+/// # Errors
+/// If all workers are busy.
+pub(super) async fn decode_within<T: Send + 'static>(
+    api: &Api,
+    file: Bytes,
+    formats: &'static [ImageFormat],
+    read: impl FnOnce(&GreyImage) -> T + Send + 'static,
+) -> Result<Result<T, String>, Refusal> {
+    let upload = match Upload::open(file, formats) {
+        Ok(upload) => upload,
+        Err(detail) => return Ok(Err(detail)),
+    };
+    let kib = u32::try_from(upload.bytes().div_ceil(1024)).map_err(|_| Refusal::Internal)?;
+    let room = Arc::clone(&api.decoding).acquire_many_owned(kib);
+    let room = timeout(ROOM_WAIT, room).await.map_err(|_| Refusal::Busy)?;
+    let job = move || {
+        // Until the pixels are gone, whether or not somebody waits for the answer.
+        let _room = room;
+        upload.decode().map(|picture| read(&picture))
+    };
+    api.pool.run(job).await
 }

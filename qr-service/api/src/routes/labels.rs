@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::request::Parts;
 use serde_json::{Map, Value};
 
@@ -14,7 +14,8 @@ use super::Api;
 use super::many::{
     Asked, Ended, Refused, Sending, TURN, check_all, make, place_for, read_asked, stream,
 };
-use crate::caption::{Caption, LabelText};
+use super::qr::unprocessable;
+use crate::caption::{LabelCaption, LabelText};
 use crate::document::Document;
 use crate::fault::{Code, Fault, Refusal};
 use crate::options::{Format, Kind, Options};
@@ -31,7 +32,7 @@ const COMPRESSION: u8 = 6;
 #[derive(Clone)]
 struct Label {
     plan: Arc<Plan>,
-    caption: Option<Arc<Caption>>,
+    caption: Option<Arc<LabelCaption>>,
 }
 
 /// Answers with a sheet of labels as PDF, page by page, row by row. A query has the sheet, and what all labels have
@@ -44,14 +45,13 @@ struct Label {
         Refused,
     ),
 )]
-pub(super) async fn post(State(api): State<Arc<Api>>, request: Request) -> Response {
-    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn answer(api: &Arc<Api>, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let place = place_for(api, &parts.method)?;
-    let (layout, labels) = read_labels(api, &parts, body).await?;
+    let place = place_for(&api, &parts.method)?;
+    let (layout, labels) = read_labels(&api, &parts, body).await?;
     check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
     let pool = api.pool.clone();
     let disposition = "attachment; filename=\"labels.pdf\"";
@@ -114,7 +114,7 @@ fn read_label(
         faults.push(Fault::new("margin", Code::OutOfRange, detail).at_least(least));
     }
     let room = layout.map(Layout::caption_width);
-    let caption = label.caption.map(|text| Caption::new(&text, sheet.caption_pt(), room));
+    let caption = label.caption.map(|text| LabelCaption::new(&text, sheet.caption_pt(), room));
     let caption = caption.transpose().unwrap_or_else(|fault| {
         faults.push(fault);
         None
@@ -125,14 +125,13 @@ fn read_label(
 
 /// Decodes a label as it will be printed.
 fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
-    let refuse = |fault| Refusal::Unprocessable(vec![fault]);
-    let encoded = encode(&label.plan).map_err(refuse)?;
+    let encoded = encode(&label.plan).map_err(unprocessable)?;
     let mut plan = Plan::clone(&label.plan);
     let width = layout.width_mm(encoded.symbol.modules(), plan.margin);
     plan.picture = PicturePlan::Pdf { width: Millimetres(width) };
     verify::check(&plan, &encoded, None).map_err(|fault| {
         let fault = Fault::new(plan.content.parameter(), Code::Unreadable, fault.detail);
-        refuse(fault.suggest("use fewer rows and columns, a lower level, or less text"))
+        unprocessable(fault.suggest("use fewer rows and columns, a lower level, or less text"))
     })
 }
 
@@ -163,7 +162,7 @@ async fn send_sheet(
 fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refusal> {
     let mut content = Vec::new();
     for (index, label) in labels.iter().enumerate() {
-        let encoded = encode(&label.plan).map_err(|fault| Refusal::Unprocessable(vec![fault]))?;
+        let encoded = encode(&label.plan).map_err(unprocessable)?;
         let modules = encoded.symbol.modules();
         let caption = label.caption.as_deref();
         layout.draw(first + index, modules, label.plan.margin, caption, &mut content);

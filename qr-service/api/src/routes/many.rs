@@ -5,18 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::stream::poll_fn;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method};
-use http_body::Frame;
 use serde_json::{Map, Value};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use utoipa::ToSchema;
@@ -170,7 +168,7 @@ pub(super) fn stream<F: Future<Output = Result<(), Ended>> + Send + 'static>(
     disposition: &'static str,
     send: impl FnOnce(Sending) -> F,
 ) -> Response {
-    let (sender, receiver) = mpsc::channel(1);
+    let (sender, mut receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(1);
     let sending = send(Sending(sender.clone()));
     drop(tokio::spawn(async move {
         let _place = place;
@@ -179,25 +177,11 @@ pub(super) fn stream<F: Future<Output = Result<(), Ended>> + Send + 'static>(
             let _ = sender.send(Err(std::io::ErrorKind::TimedOut.into())).await;
         }
     }));
-    let mut response = Response::new(Body::new(Parted(receiver)));
+    let parts = poll_fn(move |context| receiver.poll_recv(context));
+    let mut response = Response::new(Body::from_stream(parts));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(CACHE_CONTROL, NO_STORE);
     headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static(disposition));
     response
-}
-
-/// The body of an answer that is being made.
-struct Parted(mpsc::Receiver<Result<Bytes, std::io::Error>>);
-
-impl http_body::Body for Parted {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
-        self.0.poll_recv(context).map(|next| next.map(|part| part.map(Frame::data)))
-    }
 }

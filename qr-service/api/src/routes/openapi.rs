@@ -3,15 +3,12 @@
 use std::sync::LazyLock;
 
 use axum::extract::Request;
-use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Method};
+use axum::response::Response;
 use serde_json::{Value, json};
 use utoipa::{OpenApi, PartialSchema};
 
-use super::{batch, decode, labels, qr};
+use super::{batch, decode, labels, page, qr};
 use crate::caption::LabelText;
-use crate::fault::Refusal;
 use crate::items::MAX_ITEMS;
 use crate::options::{Format, Options};
 use crate::payload::{KINDS, Kind};
@@ -30,7 +27,7 @@ struct Document;
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
 /// The document. Query parameters and JSON bodies are described from one schema, that of [`Options`].
-pub(super) fn document() -> Value {
+fn document() -> Value {
     // utoipa's documents always serialise.
     let mut document = serde_json::to_value(Document::openapi()).unwrap_or_default();
     let of_options = Options::schema();
@@ -53,6 +50,12 @@ pub(super) fn document() -> Value {
     if let Some(components) = document["components"]["schemas"].as_object_mut() {
         components.extend(schemas);
     }
+    let of_file = &mut document["paths"]["/v1/qr.{extension}"]["get"]["responses"];
+    let not_found = of_file["404"].take();
+    *of_file = responses;
+    // It has no `Accept` to refuse.
+    of_file.as_object_mut().map(|it| it.remove("406"));
+    of_file["404"] = not_found;
     // It is the only parameter of a path.
     document["paths"]["/v1/qr.{extension}"]["get"]["parameters"][0]["schema"]["enum"] =
         json!(Format::NAMES);
@@ -206,12 +209,5 @@ fn describe_payload(kind: &Kind, options: &Value, responses: &Value) -> (Value, 
 
 /// Answers with the document.
 pub(super) async fn get(request: Request) -> Response {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Refusal::Method("GET, HEAD").into_response();
-    }
-    let mut response = Response::new(DOCUMENT.as_str().into());
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
-    response
+    page::serve(&request, "application/json", DOCUMENT.as_str())
 }

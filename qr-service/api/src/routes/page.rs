@@ -1,9 +1,12 @@
-//! `/v1/`: the playground, and the files of both pages. They are part of the program, and ask no other host.
+//! `/v1/`, the playground; `/v1/docs`, where Swagger UI shows the description; and the files of both. They are part of
+//! the program, and ask no other host.
 
 use axum::body::Body;
 use axum::extract::{Path, Request};
 use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+};
 use http::{HeaderValue, Method};
 
 use crate::fault::Refusal;
@@ -15,21 +18,39 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
 
 const INDEX: &str = include_str!("../../page/index.html");
+const DOCS: &str = include_str!("../../page/docs.html");
 /// Name, media type and content.
 const ASSETS: [(&str, &str, &str); 6] = [
     ("docs.js", SCRIPT, include_str!("../../page/docs.js")),
     ("form.js", SCRIPT, include_str!("../../page/form.js")),
     ("icon.svg", "image/svg+xml", include_str!("../../page/icon.svg")),
-    ("page.css", "text/css; charset=utf-8", include_str!("../../page/page.css")),
+    ("page.css", STYLE, include_str!("../../page/page.css")),
     ("playground.js", SCRIPT, include_str!("../../page/playground.js")),
     ("snippets.js", SCRIPT, include_str!("../../page/snippets.js")),
+];
+
+/// The same of Swagger UI, whose files build.rs compressed; they are empty in a program that was built without it.
+const VIEWER: [(&str, &str, &[u8]); 3] = [
+    ("bundle.js", SCRIPT, include_bytes!(concat!(env!("OUT_DIR"), "/bundle.js.gz"))),
+    ("style.css", STYLE, include_bytes!(concat!(env!("OUT_DIR"), "/style.css.gz"))),
+    (
+        "notices.txt",
+        "text/plain; charset=utf-8",
+        include_bytes!(concat!(env!("OUT_DIR"), "/notices.txt.gz")),
+    ),
 ];
 
 /// Answers `/v1/`.
 pub(super) async fn index(request: Request) -> Response {
     serve(&request, HTML, INDEX)
+}
+
+/// Answers `/v1/docs`.
+pub(super) async fn docs(request: Request) -> Response {
+    serve(&request, HTML, DOCS)
 }
 
 /// Answers `/v1/assets/NAME`.
@@ -38,6 +59,18 @@ pub(super) async fn asset(Path(name): Path<String>, request: Request) -> Respons
         Some((_, media, content)) => serve(&request, media, *content),
         None => Refusal::NotFound.into_response(),
     }
+}
+
+/// Answers `/v1/assets/swagger-ui/NAME`.
+pub(super) async fn viewer(Path(name): Path<String>, request: Request) -> Response {
+    let file = VIEWER.iter().find(|(file, _, packed)| *file == name && !packed.is_empty());
+    let Some((_, media, packed)) = file else { return Refusal::NotFound.into_response() };
+    let mut response = serve(&request, media, *packed);
+    if response.status().is_success() {
+        // Unasked, since every browser takes it.
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
 }
 
 /// A page or one of its files.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::Method;
 
 use super::{Api, qr};
@@ -17,13 +17,9 @@ pub(super) async fn get(
     State(api): State<Arc<Api>>,
     Path(file): Path<String>,
     request: Request,
-) -> Response {
-    answer(&api, &file, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn answer(api: &Api, file: &str, request: Request) -> Result<Response, Refusal> {
+) -> Result<Response, Refusal> {
     let (name, format) = match file.split_once('.') {
-        None => (file, None),
+        None => (&*file, None),
         Some((name, extension)) => {
             (name, Some(Format::of_extension(extension).ok_or(Refusal::NotFound)?))
         }
@@ -39,5 +35,5 @@ async fn answer(api: &Api, file: &str, request: Request) -> Result<Response, Ref
     let values = qr::read_values(&parts, body, &schemas, &mut faults).await?;
     let mut options: Options = api.options.read(&values, &mut faults).unwrap_or_default();
     kind.apply(schema, &values, &mut options, &mut faults);
-    qr::serve(api, &parts, format, options, faults).await
+    qr::serve(&api, &parts, format, options, faults).await
 }

@@ -5,29 +5,26 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    ETAG, VARY,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, VARY,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::{Map, Value};
-use service_kit::{is_known, not_modified};
 
 use super::Api;
 use super::bodies::read_options;
 use crate::artwork::{Artwork, LogoPixels};
-use crate::described::Described;
+use crate::described::describe;
 use crate::fault::{Code, Fault, Problem, Refusal};
-use crate::head::Head;
-use crate::headers::{accept_of, accepted, disposition, tag};
+use crate::headers::{accepted, disposition, is_known, not_modified, tag};
 use crate::logo;
 use crate::options::{Compression, Format, Options};
 use crate::parameters::{Schema, read_query};
 use crate::picture::{SymbolData, draw};
-use crate::plan::{Colors, Fit, PicturePlan, Plan, plan_of};
-use crate::symbol::encode;
+use crate::plan::{PicturePlan, Plan, plan_of};
+use crate::symbol::{Encoded, encode};
 use crate::verify;
 
 /// Of pictures that a query asked for.
@@ -40,6 +37,8 @@ const SVG_POLICY: HeaderValue =
 
 /// The longest content that is encoded on the thread that serves, as `/qrcode` does with its own.
 const SHORT_BYTES: usize = 512;
+/// The most pixels that are decoded there. A check takes some 4 ns for each.
+const QUICK_PX: u64 = 100_000;
 
 /// Answers `/v1/qr`, in the format of the parameter or of `Accept`.
 #[utoipa::path(
@@ -55,8 +54,11 @@ const SHORT_BYTES: usize = 512;
         (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn negotiated(State(api): State<Arc<Api>>, request: Request) -> Response {
-    answer(&api, request, None).await.unwrap_or_else(IntoResponse::into_response)
+pub(super) async fn negotiated(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    answer(&api, request, None).await
 }
 
 /// Answers `/v1/qr.EXT`, in the extension's format.
@@ -64,25 +66,16 @@ pub(super) async fn negotiated(State(api): State<Arc<Api>>, request: Request) ->
     get, path = "/v1/qr.{extension}", operation_id = "qr_file", tag = "qr",
     params(("extension" = String, Path, description = "The format")),
     responses(
-        (status = 200, description = "The picture"),
-        (status = 304, description = "The client has it"),
-        (status = 400, description = "Wrong parameters", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such format", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The data do not fit, or nobody could read the picture", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn by_extension(
     State(api): State<Arc<Api>>,
     Path(path): Path<String>,
     request: Request,
-) -> Response {
+) -> Result<Response, Refusal> {
     let format = path.strip_prefix("qr.").and_then(Format::of_extension);
-    let answered = match format {
-        Some(format) => answer(&api, request, Some(format)).await,
-        None => Err(Refusal::NotFound),
-    };
-    answered.unwrap_or_else(IntoResponse::into_response)
+    answer(&api, request, Some(format.ok_or(Refusal::NotFound)?)).await
 }
 
 async fn answer(api: &Api, request: Request, of_path: Option<Format>) -> Result<Response, Refusal> {
@@ -129,45 +122,41 @@ pub(super) async fn serve(
     options: Options,
     faults: Vec<Fault>,
 ) -> Result<Response, Refusal> {
-    let (plan, about) = asked(options, of_path, || accept_of(&parts.headers), faults)?;
+    let (plan, about) = asked(options, of_path, &parts.headers, faults)?;
     let is_post = parts.method == Method::POST;
     let cache = if is_post { NO_STORE } else { CACHE };
-    let known = HeaderValue::from_bytes(&about.tag).ok();
-    let known = known.filter(|tag| !is_post && is_known(&parts.headers, tag));
-    if let Some(tag) = known {
-        let mut response = not_modified(&parts.method, tag, cache);
+    if !is_post && is_known(&parts.headers, &about.tag) {
+        let mut response = not_modified(about.tag.clone(), cache);
         about.put_choice(response.headers_mut());
         return Ok(response);
     }
     let made = make(api, plan).await?;
-    // With room for those that the layers add.
-    let mut headers = HeaderMap::with_capacity(24);
-    about.put_found(&made, cache, &mut headers);
     let mut response = Response::new(made.bytes.into());
-    *response.headers_mut() = headers;
+    *response.headers_mut() = made.described;
+    about.put_found(cache, response.headers_mut());
     Ok(response)
 }
 
 /// What the headers of an answer say, besides the symbol.
-pub(super) struct About {
+struct About {
     format: Format,
-    tag: [u8; 18],
+    tag: HeaderValue,
     by_accept: bool,
     filename: Option<String>,
 }
 
-/// The picture that is asked for. `accept` has the values of this header, `faults` are those found so far.
+/// The picture that is asked for. `faults` are those found so far.
 ///
 /// # Errors
 /// If no format is accepted, or the options are wrong.
-pub(super) fn asked<'a, I: Iterator<Item = &'a [u8]>>(
+fn asked(
     options: Options,
     of_path: Option<Format>,
-    accept: impl Fn() -> I,
+    headers: &HeaderMap,
     faults: Vec<Fault>,
 ) -> Result<(Plan, About), Refusal> {
     let chosen = of_path.or(options.format);
-    let format = chosen.or_else(|| accepted(accept)).ok_or(Refusal::NotAcceptable)?;
+    let format = chosen.or_else(|| accepted(headers)).ok_or(Refusal::NotAcceptable)?;
     let filename = options.filename.clone();
     let plan = plan_of(options, format, faults).map_err(Refusal::Parameters)?;
     let about = About { format, tag: tag(&plan), by_accept: chosen.is_none(), filename };
@@ -176,26 +165,23 @@ pub(super) fn asked<'a, I: Iterator<Item = &'a [u8]>>(
 
 impl About {
     /// The headers of the picture.
-    pub(super) fn put_found(&self, made: &Made, cache: HeaderValue, head: &mut impl Head) {
-        made.described.put(head);
-        head.put(CONTENT_TYPE, HeaderValue::from_static(self.format.content_type()));
-        head.put_number(CONTENT_LENGTH, made.bytes.len());
-        head.put(CACHE_CONTROL, cache);
-        head.put_bytes(ETAG, &self.tag);
+    fn put_found(self, cache: HeaderValue, headers: &mut HeaderMap) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.format.content_type()));
+        headers.insert(CACHE_CONTROL, cache);
         if self.format == Format::Svg {
-            head.put(CONTENT_SECURITY_POLICY, SVG_POLICY);
+            headers.insert(CONTENT_SECURITY_POLICY, SVG_POLICY);
         }
-        self.put_choice(head);
+        self.put_choice(headers);
+        headers.insert(ETAG, self.tag);
     }
 
     /// The headers that the picture and a 304 have.
-    fn put_choice(&self, head: &mut impl Head) {
+    fn put_choice(&self, headers: &mut HeaderMap) {
         if let Some(value) = self.filename.as_deref().and_then(disposition) {
-            head.put(CONTENT_DISPOSITION, value);
+            headers.insert(CONTENT_DISPOSITION, value);
         }
-        // Last, as one more may follow for an origin, and a map of headers keeps those together.
         if self.by_accept {
-            head.put(VARY, const { HeaderValue::from_static("Accept") });
+            headers.insert(VARY, const { HeaderValue::from_static("Accept") });
         }
     }
 }
@@ -203,58 +189,67 @@ impl About {
 /// A picture, and what its headers say of the symbol.
 pub(super) struct Made {
     pub(super) bytes: Vec<u8>,
-    pub(super) described: Described,
+    pub(super) described: HeaderMap,
 }
 
-/// Whether making a picture is as quick as one of `/qrcode`, so that the thread that serves does it.
-pub(super) fn is_quick(plan: &Plan) -> bool {
-    plan.content.as_bytes().len() <= SHORT_BYTES
-        && plan.look.is_plain()
-        && matches!(&plan.picture, PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. }
-            if *colors == Colors::PLAIN)
-        && !matches!(
-            &plan.picture,
-            PicturePlan::Svg { fit: Some(Fit::Size(_)), .. }
-                | PicturePlan::Png { compression: Compression::Smallest, .. }
-        )
-}
-
-/// Makes the picture: on this thread if that is quick, else on a worker.
+/// Makes the picture: on this thread if that takes less than a millisecond, else on a worker.
 async fn make(api: &Api, plan: Plan) -> Result<Made, Refusal> {
-    if !is_quick(&plan) {
-        return api.pool.run(move || make_here(&plan)).await?;
+    let made = if is_short(&plan) {
+        catch_unwind(AssertUnwindSafe(|| make_if_quick(&plan))).unwrap_or_else(|_| {
+            tracing::error!("a picture of the API panicked");
+            Some(Err(Refusal::Internal))
+        })
+    } else {
+        None
+    };
+    match made {
+        Some(made) => made,
+        None => api.pool.run(move || make_here(&plan, true)).await?,
     }
-    catch_unwind(AssertUnwindSafe(|| make_here(&plan))).unwrap_or_else(|_| {
-        tracing::error!("a picture of the API panicked");
-        Err(Refusal::Internal)
-    })
 }
 
-/// Makes the picture and checks it.
+/// Whether its symbol is quick to encode, and all but the check of its picture quick to make.
+fn is_short(plan: &Plan) -> bool {
+    let is_smallest =
+        matches!(plan.picture, PicturePlan::Png { compression: Compression::Smallest, .. });
+    plan.content.as_bytes().len() <= SHORT_BYTES && plan.look.is_plain() && !is_smallest
+}
+
+/// Makes a picture whose check is quick too; `None` for others.
+fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
+    match encode(plan) {
+        Ok(encoded) if verify::checked_px(plan, &encoded.symbol) > QUICK_PX => None,
+        Ok(encoded) => Some(finish(plan, &encoded, None, true)),
+        Err(fault) => Some(Err(unprocessable(fault))),
+    }
+}
+
+/// Makes the picture, and checks it if it `is_new`.
 ///
 /// # Errors
 /// Why there is none, or nobody could read it.
-pub(super) fn make_here(plan: &Plan) -> Result<Made, Refusal> {
-    make_picture(plan, true)
-}
-
-/// Makes a picture that was checked before.
-///
-/// # Errors
-/// As [`make_here`].
-pub(super) fn remake_here(plan: &Plan) -> Result<Made, Refusal> {
-    make_picture(plan, false)
-}
-
-fn make_picture(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
-    let refuse = |fault| Refusal::Unprocessable(vec![fault]);
+pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
     let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose();
     let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;
-    let encoded = encode(plan).map_err(refuse)?;
-    let art = Artwork::of(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
-    let bytes = draw(plan, &encoded, art.as_ref()).map_err(refuse)?;
+    let encoded = encode(plan).map_err(unprocessable)?;
+    finish(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels), is_new)
+}
+
+/// Draws a symbol, and checks the picture if it `is_new`.
+fn finish(
+    plan: &Plan,
+    encoded: &Encoded,
+    logo: Option<&dyn LogoPixels>,
+    is_new: bool,
+) -> Result<Made, Refusal> {
+    let art = Artwork::of(plan, encoded, logo);
+    let bytes = draw(plan, encoded, art.as_ref()).map_err(unprocessable)?;
     if is_new && verify::is_needed(plan, &encoded.symbol) {
-        verify::check(plan, &encoded, art.as_ref()).map_err(refuse)?;
+        verify::check(plan, encoded, art.as_ref()).map_err(unprocessable)?;
     }
-    Ok(Made { bytes, described: Described::of(plan, &encoded) })
+    Ok(Made { bytes, described: describe(plan, encoded) })
+}
+
+pub(super) fn unprocessable(fault: Fault) -> Refusal {
+    Refusal::Unprocessable(vec![fault])
 }

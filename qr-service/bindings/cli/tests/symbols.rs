@@ -115,9 +115,9 @@ fn a_picture_has_the_colours_and_the_title_asked_for() {
     write_svg(&symbol, &options, &mut expected);
     assert_eq!(String::from_utf8(svg).unwrap(), expected);
     let png = draw(&["--dark", "036", "--light", "0000"]);
-    // A palette, light first, and the opacity of its first entry; the other one is opaque.
+    // A palette, dark first, and the opacity of both entries.
     let has = |what: &[u8]| png.windows(what.len()).any(|bytes| bytes == what);
-    assert!(has(b"PLTE\x00\x00\x00\x00\x33\x66") && has(b"\x00\x00\x00\x01tRNS\x00"));
+    assert!(has(b"PLTE\x00\x33\x66\x00\x00\x00") && has(b"\x00\x00\x00\x02tRNS\xff\x00"));
 }
 
 /// Reads a symbol with zxing-cpp, since rqrr reads no structured append.

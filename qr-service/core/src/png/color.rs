@@ -149,7 +149,7 @@ fn write_picture<const S: usize>(
     out: &mut Vec<u8>,
 ) {
     if repeats::are_worth_it(layout) {
-        let mut repeats = Repeats::new(layout);
+        let mut repeats = Repeats::new(layout, modules.height());
         let sum = describe::<S, _>(modules, layout, &mut repeats);
         let write = |writer: &mut Writer<'_>| repeats.describe(writer);
         return write_elements(modules, layout, palette, &repeats.counts, sum, write, out);

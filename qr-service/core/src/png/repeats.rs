@@ -27,6 +27,10 @@ const READ: usize = 16;
 const MIN_REPEAT: usize = 3;
 /// Repetitions that are so many bytes shorter than the longest are tried too.
 const SHORTER: usize = 3;
+/// Up to so many rows, bytes are looked at that a repetition already reaches, unless the way to them saves less than a
+/// quarter of what bytes cost on average; in larger symbols, unless it saves less than all of it: there are so many places
+/// that little is lost, and it takes a third of the time.
+const FEW_ROWS: usize = 25;
 /// Repetitions begin in the first bytes that a module has pixels in: from others they hardly gain.
 const BYTES_OF_MODULE: usize = 4;
 
@@ -192,10 +196,11 @@ pub(super) struct Repeats {
     lines: usize,
     bytes: u32,
     spent: u32,
+    gain_divisor: u32,
 }
 
 impl Repeats {
-    pub(super) fn new(layout: &Layout) -> Self {
+    pub(super) fn new(layout: &Layout, rows: usize) -> Self {
         let (line_len, scale_px) = (layout.line_len(), layout.scale_px);
         let counts = Counts::new();
         // Pixels of a module up to the end of a byte, of that module which the byte ends in.
@@ -216,6 +221,7 @@ impl Repeats {
             lines: 0,
             bytes: 1,
             spent: 4 << BIT_SHIFT,
+            gain_divisor: if rows <= FEW_ROWS { 4 } else { 1 },
         }
     }
 
@@ -235,8 +241,8 @@ impl Repeats {
         let Range { start, end } = line.range;
         self.ways[..=end - start].fill(Way { cost: NEVER, last: Element::default() });
         self.ways[0].cost = 0;
-        // Where more is reached, a byte is looked at only if the way to it is cheaper by a quarter of what bytes cost on average.
-        let gain = self.spent / self.bytes / 4;
+        // See `FEW_ROWS`.
+        let gain = self.spent / self.bytes / self.gain_divisor;
         let (mut furthest, mut least) = (start, NEVER);
         for byte in 0..self.history.line_len {
             let begins = self.begins[byte] || byte == start;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use judge::decode::{Decoded, Pixels, decode_pixels};
+use judge::decode::{Decoded, Pixels, decode_pixels_by_rqrr};
 use zxingcpp::{BarcodeFormat, ImageFormat, ImageView};
 
 /// Decodes a PNG by both decoders.
@@ -11,7 +11,7 @@ use zxingcpp::{BarcodeFormat, ImageFormat, ImageView};
 /// If one of them cannot read it, or they differ in bytes, version or level.
 pub(crate) fn decode_by_both(png: &[u8]) -> (Decoded, Pixels) {
     let pixels = Pixels::from_png(png).unwrap();
-    let by_rqrr = decode_pixels(&pixels).unwrap();
+    let by_rqrr = decode_pixels_by_rqrr(&pixels).unwrap();
     let by_zxing = decode_by_zxing(&pixels);
     assert_eq!(by_rqrr, by_zxing);
     (by_rqrr, pixels)

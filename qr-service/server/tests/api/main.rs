@@ -16,8 +16,10 @@ mod payloads;
 mod random;
 mod support;
 mod symbols;
+mod uploads;
 
 /// Only `make test-all` runs these: floods, bombs and slow readers, with memory and time measured.
 mod nightly {
     mod hostile;
+    mod memory;
 }

@@ -9,7 +9,7 @@ use std::net::TcpStream;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use judge::decode::{Pixels, decode_pixels};
+use judge::decode::{Pixels, decode_pixels_by_rqrr};
 use resvg::usvg::roxmltree::Document;
 use service_kit::testing::connect;
 
@@ -121,7 +121,7 @@ fn read_again(
         let (width, height) = (picture.width as usize, picture.height as usize);
         let pixels = Pixels { width, height, grey: picture.grey.clone() };
         // With checks for overflow, it panics at some pictures.
-        let decoded = std::panic::catch_unwind(|| decode_pixels(&pixels));
+        let decoded = std::panic::catch_unwind(|| decode_pixels_by_rqrr(&pixels));
         if decoded.is_ok_and(|it| it.is_ok_and(|decoded| decoded.bytes == request.message)) {
             return "by rqrr";
         }

@@ -300,7 +300,12 @@ pub(crate) fn files_of(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
 
 /// The most memory that the process has had in RAM.
 pub(crate) fn resident_bytes(pid: u32) -> u64 {
+    status_bytes(pid, "VmHWM:")
+}
+
+/// A line of the process's status, in bytes.
+pub(crate) fn status_bytes(pid: u32, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
 }

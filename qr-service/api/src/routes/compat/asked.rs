@@ -5,10 +5,9 @@ use base64::Engine as _;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use multer::{Constraints, Multipart, SizeLimit};
 use percent_encoding::percent_decode;
 
-use super::super::bodies::{in_time, read_whole};
+use super::super::bodies::{in_time, read_form, read_whole};
 use crate::fault::Refusal;
 
 /// The most parameters that are read; those beyond them are left out.
@@ -54,8 +53,10 @@ impl Asked {
         limit: usize,
     ) -> Result<Option<Self>, Refusal> {
         let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
-        if let Ok(boundary) = multer::parse_boundary(media) {
-            return in_time(of_multipart(boundary, body, limit)).await.map(Some);
+        if multer::parse_boundary(media).is_ok() {
+            let fields = in_time(read_form(media, body, limit, limit)).await?;
+            let pairs = fields.into_iter().map(|field| (field.name, field.bytes.to_vec()));
+            return Ok(Some(Asked(pairs.take(MAX_PARAMETERS).collect())));
         }
         let plain = media.split(';').next().unwrap_or_default().trim();
         if !plain.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
@@ -87,27 +88,6 @@ impl Asked {
         self.0.extend(others.0);
         self
     }
-}
-
-async fn of_multipart(boundary: String, body: Body, limit: usize) -> Result<Asked, Refusal> {
-    let refuse = |error| match error {
-        multer::Error::FieldSizeExceeded { .. } | multer::Error::StreamSizeExceeded { .. } => {
-            Refusal::LongBody { limit }
-        }
-        _ => Refusal::Body("the form is damaged or cut off".to_owned()),
-    };
-    let sizes = SizeLimit::new().whole_stream(limit as u64);
-    let constraints = Constraints::new().size_limit(sizes);
-    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
-    let mut asked = Asked::default();
-    while let Some(field) = form.next_field().await.map_err(refuse)? {
-        let name = field.name().unwrap_or_default().to_owned();
-        let value = field.bytes().await.map_err(refuse)?;
-        if asked.0.len() < MAX_PARAMETERS {
-            asked.0.push((name, value.to_vec()));
-        }
-    }
-    Ok(asked)
 }
 
 /// A value as text, for parameters that are no texts to encode: what is not UTF-8 is no valid value.

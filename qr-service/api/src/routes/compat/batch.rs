@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION};
-use http::{HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use http::header::CONTENT_DISPOSITION;
+use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::super::Api;
@@ -15,7 +15,7 @@ use super::super::bodies::{in_time, read_whole};
 use super::asked::{Asked, text};
 use super::drawing::Wrong;
 use super::quickchart::{MOST_SIZE_PX, line_of, of_json, read, size_px};
-use super::with_body;
+use super::uncached;
 use crate::archive::Archive;
 use crate::fault::Refusal;
 use crate::headers::disposition;
@@ -30,11 +30,10 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 const MAX_ARCHIVE_BYTES: usize = 16 << 20;
 
 /// Answers `/qr/batch`.
-pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
-    make(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     if parts.method != Method::POST {
         return Err(Refusal::Method("POST"));
@@ -65,20 +64,15 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
         }
     }
     bytes.extend(archive.finish());
-    let mut response = with_body(StatusCode::OK, "application/zip", bytes);
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if let Some(value) = disposition(&filename) {
-        headers.insert(CONTENT_DISPOSITION, value);
-    }
+    let mut response = uncached(StatusCode::OK, "application/zip", bytes);
+    let named = disposition(&filename).map(|value| (CONTENT_DISPOSITION, value));
+    response.headers_mut().extend(named);
     Ok(response)
 }
 
 fn refuse(error: &str) -> Response {
     let body = json!({"success": false, "error": error}).to_string();
-    let mut response = with_body(StatusCode::BAD_REQUEST, "application/json", body);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    uncached(StatusCode::BAD_REQUEST, "application/json", body)
 }
 
 fn error_of(index: usize, wrong: &Wrong) -> String {

@@ -2,7 +2,7 @@
 
 use qr_core::{Color, Print, Svg, write_eps, write_svg};
 
-use super::raster::{self, PixelFormat, Place};
+use super::raster::{self, PixelFormat, Placement};
 use crate::artwork::{Artwork, LogoPixels};
 use crate::fault::Fault;
 use crate::logo;
@@ -22,10 +22,10 @@ const POINT_MM: f64 = 25.4 / 72.0;
 const MOST_STYLED_JPEG_PX: i64 = 1000;
 
 /// Puts a symbol of so many modules a side into a picture.
-type Layout = Box<dyn Fn(u32) -> Result<Place, Wrong> + Send>;
+type Layout = Box<dyn Fn(u32) -> Result<Placement, Wrong> + Send>;
 
 /// What to draw.
-pub(super) enum Picture {
+pub(super) enum Drawing {
     Pixels(PixelFormat, Layout),
     /// `margin` gives modules for the symbol's modules a side.
     Svg {
@@ -39,12 +39,12 @@ pub(super) enum Picture {
     },
 }
 
-impl Picture {
+impl Drawing {
     pub(super) fn content_type(&self) -> &'static str {
         match self {
-            Picture::Pixels(format, _) => format.content_type(),
-            Picture::Svg { .. } => Format::Svg.content_type(),
-            Picture::Eps { .. } => Format::Eps.content_type(),
+            Drawing::Pixels(format, _) => format.content_type(),
+            Drawing::Svg { .. } => Format::Svg.content_type(),
+            Drawing::Eps { .. } => Format::Eps.content_type(),
         }
     }
 }
@@ -102,7 +102,7 @@ fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
 ///
 /// # Errors
 /// Why there is none, or why nobody could read it.
-pub(super) fn draw(options: &Options, picture: &Picture) -> Result<Vec<u8>, Wrong> {
+pub(super) fn draw(options: &Options, picture: &Drawing) -> Result<Vec<u8>, Wrong> {
     draw_with(options, Finders::default(), picture)
 }
 
@@ -113,7 +113,7 @@ pub(super) fn draw(options: &Options, picture: &Picture) -> Result<Vec<u8>, Wron
 pub(super) fn draw_with(
     options: &Options,
     finders: Finders,
-    picture: &Picture,
+    picture: &Drawing,
 ) -> Result<Vec<u8>, Wrong> {
     let encoded = symbol(options)?;
     if finders != Finders::default() || !plan(options, Format::Png)?.look.is_plain() {
@@ -125,14 +125,14 @@ pub(super) fn draw_with(
         light: options.light.map_or(Colors::PLAIN.light, |ink| ink.0),
     };
     match picture {
-        Picture::Pixels(format, layout) => {
+        Drawing::Pixels(format, layout) => {
             let place = layout(modules.width() as u32)?;
             let seen = Options { scale: Some(place.scale), ..options.clone() };
             check(&plan(&seen, Format::Png)?, &encoded)?;
             raster::draw(&encoded.symbol, place, colors, *format)
                 .map_err(|error| Wrong::new("size", error))
         }
-        Picture::Svg { width, margin } => {
+        Drawing::Svg { width, margin } => {
             let margin_modules = margin(modules.width() as u32)?;
             let seen = Options { size: *width, margin: Some(margin_modules), ..options.clone() };
             check(&plan(&seen, Format::Svg)?, &encoded)?;
@@ -142,7 +142,7 @@ pub(super) fn draw_with(
             write_svg(modules, &svg, &mut out);
             Ok(out.into_bytes())
         }
-        Picture::Eps { points, margin } => {
+        Drawing::Eps { points, margin } => {
             if colors != Colors::PLAIN {
                 return Err(Wrong::new("dark", "EPS is black without a background"));
             }
@@ -166,16 +166,16 @@ pub(super) fn draw_with(
 fn draw_styled(
     options: &Options,
     finders: Finders,
-    picture: &Picture,
+    picture: &Drawing,
     encoded: &Encoded,
 ) -> Result<Vec<u8>, Wrong> {
     let modules = encoded.symbol.modules().width() as u32;
     let (format, size, margin) = match picture {
-        Picture::Pixels(_, layout) => (Format::Png, Some(layout(modules)?.width), options.margin),
-        Picture::Svg { width, margin } => (Format::Svg, *width, Some(margin(modules)?)),
-        Picture::Eps { .. } => return Err(Wrong::new("format", "EPS has squares only")),
+        Drawing::Pixels(_, layout) => (Format::Png, Some(layout(modules)?.width), options.margin),
+        Drawing::Svg { width, margin } => (Format::Svg, *width, Some(margin(modules)?)),
+        Drawing::Eps { .. } => return Err(Wrong::new("format", "EPS has squares only")),
     };
-    if let Picture::Pixels(format, _) = picture {
+    if let Drawing::Pixels(format, _) = picture {
         check_styled(*format, size.unwrap_or(0).into())?;
     }
     let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
@@ -185,7 +185,7 @@ fn draw_styled(
     let drawn = picture::draw(&plan, encoded, art.as_ref())?;
     verify::check(&plan, encoded, art.as_ref())?;
     match picture {
-        Picture::Pixels(format, _) => converted(drawn, *format),
+        Drawing::Pixels(format, _) => converted(drawn, *format),
         _ => Ok(drawn),
     }
 }

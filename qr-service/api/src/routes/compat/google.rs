@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::{ALLOW, CACHE_CONTROL};
+use axum::response::Response;
+use http::Method;
 use http::request::Parts;
-use http::{HeaderValue, Method, StatusCode};
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
 use super::asked::{Asked, Plus, text};
-use super::drawing::{MAX_SIZE_PX, Picture, Wrong, draw, symbol};
-use super::raster::{PixelFormat, Place};
-use super::{Client, MAX_BODY_BYTES, with_body};
+use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
+use super::raster::{PixelFormat, Placement};
+use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::fault::Refusal;
 use crate::options::{Bytes, LevelName, Mode, Options};
 
@@ -27,22 +26,17 @@ const NAMES: [(&str, &str); 5] =
 const MOST_MARGIN: u32 = 100;
 
 /// Answers `/chart`.
-pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
-    make(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
     let query = Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
     let asked = match parts.method {
         Method::GET | Method::HEAD => query,
         Method::POST => posted(&parts, body, query).await?,
-        _ => {
-            let mut response = refuse(StatusCode::METHOD_NOT_ALLOWED, "use GET or POST");
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
-            return Ok(response);
-        }
+        _ => return Ok(refuse_method()),
     };
     let made = api.pool.run(move || {
         let (options, picture) = read(&asked)?;
@@ -50,7 +44,7 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
     });
     Ok(match made.await? {
         Ok(picture) => client.answer("image/png", picture, "public, max-age=86400"),
-        Err(wrong) => refuse(StatusCode::BAD_REQUEST, &wrong.line(&NAMES)),
+        Err(wrong) => refuse(&wrong.line(&NAMES)),
     })
 }
 
@@ -70,13 +64,7 @@ async fn posted(parts: &Parts, body: Body, query: Asked) -> Result<Asked, Refusa
     }
 }
 
-fn refuse(status: StatusCode, line: &str) -> Response {
-    let mut response = with_body(status, "text/plain; charset=utf-8", format!("{line}\n"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
-fn read(asked: &Asked) -> Result<(Options, Picture), Wrong> {
+fn read(asked: &Asked) -> Result<(Options, Drawing), Wrong> {
     let of = |name: &str| asked.first(name).map(text);
     match of("cht") {
         Some("qr") => {}
@@ -93,9 +81,9 @@ fn read(asked: &Asked) -> Result<(Options, Picture), Wrong> {
     let layout = move |modules: u32| {
         let needed = modules + 2 * margin;
         let (width, height) = (width.max(needed), height.max(needed));
-        Ok(Place::centred((width, height), width.min(height) / needed, modules))
+        Ok(Placement::centred((width, height), width.min(height) / needed, modules))
     };
-    Ok((options, Picture::Pixels(PixelFormat::Png, Box::new(layout))))
+    Ok((options, Drawing::Pixels(PixelFormat::Png, Box::new(layout))))
 }
 
 /// Width and height, `WxH`; or one number for both, which QuickChart's form of this path takes.

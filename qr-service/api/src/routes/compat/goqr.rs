@@ -4,16 +4,15 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::{ALLOW, CACHE_CONTROL};
-use http::{HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use http::Method;
 use qr_core::Color;
 
 use super::super::Api;
 use super::asked::{Asked, Plus, text};
-use super::drawing::{Picture, Wrong, draw};
-use super::raster::{PixelFormat, Place};
-use super::{Client, MAX_BODY_BYTES, with_body};
+use super::drawing::{Drawing, Wrong, draw};
+use super::raster::{PixelFormat, Placement};
+use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::fault::Refusal;
 use crate::options::{Bytes, Ink, LevelName, Options};
 
@@ -33,11 +32,10 @@ const MOST_PIXELS: u32 = 1000;
 const MOST_UNITS: u32 = 1_000_000;
 
 /// Answers `/v1/create-qr-code/`.
-pub(super) async fn create(State(api): State<Arc<Api>>, request: Request) -> Response {
-    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let client = Client::of(&request);
     let asked = match asked(request, MAX_BODY_BYTES).await? {
         Ok(asked) => asked,
@@ -49,7 +47,7 @@ async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
     });
     Ok(match made.await? {
         Ok((media, picture)) => client.answer(media, picture, "public, max-age=86400"),
-        Err(wrong) => refuse(&wrong),
+        Err(wrong) => refuse(&wrong.line(&NAMES)),
     })
 }
 
@@ -67,26 +65,11 @@ pub(super) async fn asked(
             // Of repeated ones, PHP takes the last.
             Ok(Ok(form.then(query)))
         }
-        _ => {
-            let mut response = with_body(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "text/plain; charset=utf-8",
-                "use GET or POST\n",
-            );
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
-            Ok(Err(response))
-        }
+        _ => Ok(Err(refuse_method())),
     }
 }
 
-fn refuse(wrong: &Wrong) -> Response {
-    let line = wrong.line(&NAMES) + "\n";
-    let mut response = with_body(StatusCode::BAD_REQUEST, "text/plain; charset=utf-8", line);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
-fn read(asked: &Asked) -> Result<(Options, Picture), Wrong> {
+fn read(asked: &Asked) -> Result<(Options, Drawing), Wrong> {
     let of = |name: &str| asked.last(name).map(text).filter(|value| !value.is_empty());
     let mut options = Options {
         level: Some(match of("ecc") {
@@ -180,7 +163,7 @@ fn picture(
     size: Option<&str>,
     margin: u32,
     zone: u32,
-) -> Result<Picture, Wrong> {
+) -> Result<Drawing, Wrong> {
     let format = format.unwrap_or("png").to_ascii_lowercase();
     let pixels = match &*format {
         "png" => Some(PixelFormat::Png),
@@ -199,12 +182,12 @@ fn picture(
         }
         scale => Ok(scale),
     };
-    let layout = move |modules| Ok(Place::centred((size, size), scale(modules)?, modules));
+    let layout = move |modules| Ok(Placement::centred((size, size), scale(modules)?, modules));
     let modules_around = move |modules| Ok(zone + margin.div_ceil(scale(modules)?));
     Ok(match (pixels, &*format) {
-        (Some(pixels), _) => Picture::Pixels(pixels, Box::new(layout)),
-        (None, "svg") => Picture::Svg { width: Some(size), margin: Box::new(modules_around) },
-        (None, _) => Picture::Eps { points: size, margin: Box::new(modules_around) },
+        (Some(pixels), _) => Drawing::Pixels(pixels, Box::new(layout)),
+        (None, "svg") => Drawing::Svg { width: Some(size), margin: Box::new(modules_around) },
+        (None, _) => Drawing::Eps { points: size, margin: Box::new(modules_around) },
     })
 }
 

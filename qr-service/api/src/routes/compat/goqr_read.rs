@@ -4,36 +4,28 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::HeaderValue;
+use axum::response::Response;
+use bytes::Bytes;
 use http::StatusCode;
-use http::header::CACHE_CONTROL;
-use image::ImageFormat;
 use serde_json::{Value, json};
 
 use super::super::Api;
+use super::super::bodies::FORM_BYTES;
+use super::super::decode::{FORMATS_AND_GIF, MAX_SYMBOLS, decode_within};
 use super::asked::{Asked, text};
-use super::{goqr, with_body};
+use super::{goqr, uncached};
 use crate::fault::Refusal;
 use crate::options::Kind;
-use crate::{reader, upload};
+use crate::reader::{self, GreyImage};
 
 /// The longest file, in bytes; theirs too.
 const MAX_FILE_BYTES: usize = 1 << 20;
-/// Bytes of a form beside its file.
-const FORM_BYTES: usize = 16_384;
-/// The most symbols that are read from one picture.
-const MAX_SYMBOLS: usize = 32;
-
-const FORMATS: [ImageFormat; 4] =
-    [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
 
 /// Answers `/v1/read-qr-code/`.
-pub(super) async fn read(State(api): State<Arc<Api>>, request: Request) -> Response {
-    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn read(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
     let query = request.uri().query().unwrap_or_default().to_owned();
     let asked = match goqr::asked(request, MAX_FILE_BYTES + FORM_BYTES).await {
@@ -48,9 +40,9 @@ async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
     let symbols = match asked.last("file") {
         Some(file) if file.len() > MAX_FILE_BYTES => vec![Err(TOO_BIG)],
         Some(file) => {
-            let file = file.to_vec();
-            let _decoding = api.decoding.acquire().await.map_err(|_| Refusal::Internal)?;
-            api.pool.run(move || symbols_of(&file)).await?
+            let file = Bytes::copy_from_slice(file);
+            let symbols = decode_within(&api, file, &FORMATS_AND_GIF, symbols_of).await?;
+            symbols.unwrap_or_else(|_| vec![Err("filetype not supported")])
         }
         None if asked.last("fileurl").is_some() => {
             vec![Err(
@@ -65,12 +57,8 @@ async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
 const TOO_BIG: &str = "file is too big (1048576 bytes at most)";
 
 /// The texts on a picture; one error if there are none.
-fn symbols_of(file: &[u8]) -> Vec<Result<String, &'static str>> {
-    let picture = match upload::decode_as(file, &FORMATS) {
-        Ok(picture) => picture,
-        Err(_) => return vec![Err("filetype not supported")],
-    };
-    let found = reader::read(&picture, &[Kind::Qr], MAX_SYMBOLS);
+fn symbols_of(picture: &GreyImage) -> Vec<Result<String, &'static str>> {
+    let found = reader::read(picture, &[Kind::Qr], MAX_SYMBOLS);
     if found.is_empty() {
         return vec![Err("could not find/read QR Code")];
     }
@@ -79,13 +67,11 @@ fn symbols_of(file: &[u8]) -> Vec<Result<String, &'static str>> {
 
 fn written(asked: &Asked, symbols: &[Result<String, &'static str>]) -> Response {
     let is_xml = asked.last("outputformat").is_some_and(|it| text(it).eq_ignore_ascii_case("xml"));
-    let mut response = if is_xml {
-        with_body(StatusCode::OK, "text/xml; charset=utf-8", xml(symbols))
+    if is_xml {
+        uncached(StatusCode::OK, "text/xml; charset=utf-8", xml(symbols))
     } else {
-        with_body(StatusCode::OK, "application/json", json_of(symbols).to_string())
-    };
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+        uncached(StatusCode::OK, "application/json", json_of(symbols).to_string())
+    }
 }
 
 fn json_of(symbols: &[Result<String, &'static str>]) -> Value {

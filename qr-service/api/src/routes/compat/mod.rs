@@ -35,12 +35,13 @@ use axum::middleware::{Next, from_fn, map_response};
 use axum::response::Response;
 use axum::routing::any;
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use service_kit::{is_known, not_modified};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Api;
+use super::qr::NO_STORE;
+use crate::headers::{is_known, not_modified, quoted};
 
 /// The longest body of parameters.
 const MAX_BODY_BYTES: usize = 64 * 1024;
@@ -91,8 +92,12 @@ pub(super) fn router(services: &[Service]) -> Router<Arc<Api>> {
             Service::Google => Router::new().route("/chart", any(google::answer)),
         });
     }
-    // Without routes there is nothing that a layer could be around, and axum panics.
-    if services.is_empty() { router } else { router.route_layer(map_response(mark)) }
+    router
+}
+
+/// These routes, whose answers are marked.
+pub(super) fn marked(routes: Router) -> Router {
+    if routes.has_routes() { routes.route_layer(map_response(mark)) } else { routes }
 }
 
 async fn mark(mut response: Response) -> Response {
@@ -152,10 +157,10 @@ impl Client {
     /// these services read one request in many ways.
     fn answer(&self, media: &'static str, picture: Vec<u8>, cache: &'static str) -> Response {
         let cache = HeaderValue::from_static(cache);
-        let tag = HeaderValue::from_str(&format!("\"{:016x}\"", xxh3_64(&picture))).ok();
-        let tag = tag.filter(|_| matches!(self.method, Method::GET | Method::HEAD));
+        let is_get = matches!(self.method, Method::GET | Method::HEAD);
+        let tag = is_get.then(|| quoted(xxh3_64(&picture)));
         if let Some(tag) = tag.clone().filter(|tag| is_known(&self.headers, tag)) {
-            return not_modified(&self.method, tag, cache);
+            return not_modified(tag, cache);
         }
         let mut response = with_body(StatusCode::OK, media, picture);
         response.headers_mut().insert(CACHE_CONTROL, cache);
@@ -164,10 +169,29 @@ impl Client {
     }
 }
 
+/// What is wrong with a request, as a line.
+fn refuse(line: &str) -> Response {
+    uncached(StatusCode::BAD_REQUEST, "text/plain; charset=utf-8", format!("{line}\n"))
+}
+
+fn refuse_method() -> Response {
+    let mut response = refuse("use GET or POST");
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+    response
+}
+
 /// An answer with a body of this media type.
 fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(axum::body::Body::from(body.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}
+
+/// The same, which no cache may keep.
+fn uncached(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut response = with_body(status, media, body);
+    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
     response
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
+use axum::response::Response;
+use http::header::CONTENT_SECURITY_POLICY;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde_json::{Map, Value};
 
@@ -15,11 +15,11 @@ use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whol
 use super::asked::{Asked, Plus, base64, text};
 use super::caption::Caption;
 use super::drawing::{
-    Finders, MAX_SIZE_PX, Picture, Wrong, check_styled, converted, draw_with, symbol,
+    Drawing, Finders, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol,
 };
 use super::looks::{read_center_image, read_styles};
-use super::raster::{PixelFormat, Place, cross};
-use super::{Client, with_body};
+use super::raster::{CROSS, PixelFormat, Placement};
+use super::{Client, uncached};
 use crate::fault::Refusal;
 use crate::options::{Ink, LevelName, Mode, Options};
 use crate::plan::Colors;
@@ -46,11 +46,10 @@ const FALLBACK_SCALE: u32 = 4;
 const MOST_MARGIN: i64 = 100;
 
 /// Answers `/qr`.
-pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
-    make(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
     let asked = match parts.method {
@@ -109,10 +108,8 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 }
 
 fn refuse(wrong: &Wrong) -> Response {
-    let mut response = with_body(StatusCode::BAD_REQUEST, "image/png", cross());
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    insert(headers, ERROR, &line_of(wrong));
+    let mut response = uncached(StatusCode::BAD_REQUEST, "image/png", CROSS);
+    insert(response.headers_mut(), ERROR, &line_of(wrong));
     response
 }
 
@@ -155,7 +152,7 @@ fn leading_number(value: &str) -> Option<i64> {
 pub(super) struct Code {
     options: Options,
     finders: Finders,
-    picture: Picture,
+    picture: Drawing,
     /// What is drawn below the picture, which is a PNG then, and the format that this becomes.
     caption: Option<(Caption, PixelFormat)>,
 }
@@ -184,7 +181,7 @@ impl Code {
     fn missing_quiet_zone_px(&self) -> Result<u32, Wrong> {
         let modules = symbol(&self.options)?.symbol.modules().width() as u32;
         let scale = match &self.picture {
-            Picture::Pixels(_, layout) => layout(modules)?.scale,
+            Drawing::Pixels(_, layout) => layout(modules)?.scale,
             _ => 0,
         };
         Ok(4_u32.saturating_sub(self.options.margin.unwrap_or(4)) * scale)
@@ -243,11 +240,11 @@ pub(super) fn read(asked: &Asked) -> Result<Code, Wrong> {
 }
 
 /// `pixels` is `None` for an SVG.
-fn picture(pixels: Option<PixelFormat>, size: i64, margin: u32) -> Picture {
+fn picture(pixels: Option<PixelFormat>, size: i64, margin: u32) -> Drawing {
     // npm's qrcode takes no width below that of the smallest symbol.
     let width = u32::try_from(size).ok().filter(|size| *size >= 21);
     let Some(pixels) = pixels else {
-        return Picture::Svg { width, margin: Box::new(move |_| Ok(margin)) };
+        return Drawing::Svg { width, margin: Box::new(move |_| Ok(margin)) };
     };
     let layout = move |modules: u32| {
         let needed = modules + 2 * margin;
@@ -261,7 +258,7 @@ fn picture(pixels: Option<PixelFormat>, size: i64, margin: u32) -> Picture {
                 format!("the picture would be above {MAX_SIZE_PX} px"),
             ));
         }
-        Ok(Place::centred((width, width), scale, modules))
+        Ok(Placement::centred((width, width), scale, modules))
     };
-    Picture::Pixels(pixels, Box::new(layout))
+    Drawing::Pixels(pixels, Box::new(layout))
 }

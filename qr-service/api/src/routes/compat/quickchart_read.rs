@@ -6,28 +6,25 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::CACHE_CONTROL;
-use http::{HeaderValue, Method, StatusCode};
-use image::ImageFormat;
+use axum::response::Response;
+use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
+use super::super::decode::{FORMATS_AND_GIF, decode_within};
 use super::asked::{Asked, Plus, text};
 use super::quickchart::of_json;
-use super::with_body;
+use super::uncached;
 use crate::fault::Refusal;
 use crate::options::{Bytes, Kind, Logo};
-use crate::{reader, upload};
+use crate::reader::{self, GreyImage};
 
 /// The longest picture, in bytes, as of `/v1/decode`.
 const MAX_FILE_BYTES: usize = 4 << 20;
 /// The longest body: such a picture in Base64.
 const MAX_BODY_BYTES: usize = MAX_FILE_BYTES / 3 * 4 + 1024;
-const FORMATS: [ImageFormat; 4] =
-    [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
 
 const NOTHING: &str = "Please provide either a URL or base64 encoded image";
 const NOT_FETCHED: &str = "Could not fetch the image at that URL: addresses are not fetched here; \
@@ -37,11 +34,10 @@ const NO_PICTURE: &str =
 const NO_CODE: &str = "No QR code was found in that image.";
 
 /// Answers `/qr-read`.
-pub(super) async fn read(State(api): State<Arc<Api>>, request: Request) -> Response {
-    answer(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn read(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
     let asked = match parts.method {
@@ -59,8 +55,8 @@ async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
     };
     let found = match file_of(&asked) {
         Ok(file) => {
-            let _decoding = api.decoding.acquire().await.map_err(|_| Refusal::Internal)?;
-            api.pool.run(move || text_of(&file)).await?
+            let read = decode_within(&api, file.into(), &FORMATS_AND_GIF, text_of).await?;
+            read.unwrap_or(Err(NO_PICTURE))
         }
         Err(error) => Err(error),
     };
@@ -68,9 +64,7 @@ async fn answer(api: &Api, request: Request) -> Result<Response, Refusal> {
         Ok(text) => (StatusCode::OK, json!({"result": text})),
         Err(error) => (StatusCode::BAD_REQUEST, json!({"error": error})),
     };
-    let mut response = with_body(status, "application/json", body.to_string());
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok(uncached(status, "application/json", body.to_string()))
 }
 
 /// The picture's file. As there, `url` counts before `image`.
@@ -89,8 +83,7 @@ fn file_of(asked: &Asked) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-fn text_of(file: &[u8]) -> Result<String, &'static str> {
-    let picture = upload::decode_as(file, &FORMATS).map_err(|_| NO_PICTURE)?;
-    let found = reader::read(&picture, &[Kind::Qr], 1);
+fn text_of(picture: &GreyImage) -> Result<String, &'static str> {
+    let found = reader::read(picture, &[Kind::Qr], 1);
     found.into_iter().next().map(|found| found.text).ok_or(NO_CODE)
 }

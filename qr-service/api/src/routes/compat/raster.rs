@@ -32,7 +32,7 @@ impl PixelFormat {
 
 /// Where the modules are in a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Placement {
     pub(super) width: u32,
     pub(super) height: u32,
     /// Pixels a side of a module.
@@ -41,11 +41,11 @@ pub(super) struct Place {
     pub(super) top: u32,
 }
 
-impl Place {
+impl Placement {
     /// A symbol of `modules` a side in the middle of a picture.
     pub(super) fn centred((width, height): (u32, u32), scale: u32, modules: u32) -> Self {
         let middle = |side: u32| (side - modules * scale) / 2;
-        Place { width, height, scale, left: middle(width), top: middle(height) }
+        Placement { width, height, scale, left: middle(width), top: middle(height) }
     }
 }
 
@@ -55,7 +55,7 @@ impl Place {
 /// A defect of an encoder, which cannot fail on what it gets.
 pub(super) fn draw(
     symbol: &AnySymbol,
-    place: Place,
+    place: Placement,
     colors: Colors,
     format: PixelFormat,
 ) -> Result<Vec<u8>, String> {
@@ -73,9 +73,7 @@ pub(super) fn draw(
         },
         PixelFormat::Gif => {
             let pixels: Vec<u8> = canvas.pixels().flat_map(|(_, _, pixel)| pixel.0).collect();
-            let mut encoder = GifEncoder::new(&mut out);
-            let encoded = encoder.encode(&pixels, width, height, ExtendedColorType::Rgb8);
-            encoded.map_err(|error| error.to_string())?;
+            return encoded(&pixels, (width, height), format);
         }
         PixelFormat::Jpeg => {
             let mut encoder = JpegEncoder::new_with_quality(&mut out, JPEG_QUALITY);
@@ -98,18 +96,22 @@ pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, St
     let (width, height) = image.dimensions();
     let color = |[red, green, blue, alpha]: [u8; 4]| rgb(Color { red, green, blue, alpha }).0;
     let pixels: Vec<u8> = image.pixels().flat_map(|pixel| color(pixel.0)).collect();
-    let mut out = Vec::with_capacity(4096);
-    let encoded = match format {
-        PixelFormat::Jpeg => JpegEncoder::new_with_quality(&mut out, JPEG_QUALITY).encode(
-            &pixels,
-            width,
-            height,
-            ExtendedColorType::Rgb8,
-        ),
-        _ => GifEncoder::new(&mut out).encode(&pixels, width, height, ExtendedColorType::Rgb8),
+    encoded(&pixels, (width, height), format)
+}
+
+/// Pixels of three bytes as a JPEG or GIF.
+fn encoded(
+    pixels: &[u8],
+    (width, height): (u32, u32),
+    format: PixelFormat,
+) -> Result<Vec<u8>, String> {
+    let (mut out, color) = (Vec::with_capacity(4096), ExtendedColorType::Rgb8);
+    let written = match format {
+        PixelFormat::Jpeg => JpegEncoder::new_with_quality(&mut out, JPEG_QUALITY)
+            .encode(pixels, width, height, color),
+        _ => GifEncoder::new(&mut out).encode(pixels, width, height, color),
     };
-    encoded.map_err(|error| error.to_string())?;
-    Ok(out)
+    written.map(|()| out).map_err(|error| error.to_string())
 }
 
 fn rgb(color: Color) -> Rgb<u8> {
@@ -119,7 +121,7 @@ fn rgb(color: Color) -> Rgb<u8> {
 
 /// The same picture in terms of `qr_core`, whose writer takes less time and makes less bytes; `None` if it
 /// has none.
-fn of_core(modules: Modules<'_>, place: Place) -> Option<Raster> {
+fn of_core(modules: Modules<'_>, place: Placement) -> Option<Raster> {
     let width = modules.width() as u32;
     if place.width != place.height || place.left != place.top {
         return None;
@@ -133,14 +135,14 @@ fn of_core(modules: Modules<'_>, place: Place) -> Option<Raster> {
 /// A picture whose pixels are computed when they are asked for, so it takes no memory.
 struct Canvas<'a> {
     modules: Modules<'a>,
-    place: Place,
+    place: Placement,
     dark: Rgb<u8>,
     light: Rgb<u8>,
 }
 
 impl Canvas<'_> {
     fn is_dark(&self, x: u32, y: u32) -> bool {
-        let Place { left, top, scale, .. } = self.place;
+        let Placement { left, top, scale, .. } = self.place;
         match (x.checked_sub(left), y.checked_sub(top)) {
             (Some(x), Some(y)) => self.modules.is_dark((x / scale) as usize, (y / scale) as usize),
             _ => false,
@@ -181,17 +183,4 @@ impl GenericImageView for Canvas<'_> {
 }
 
 /// A picture that stands for one that cannot be made: a cross, which no reader takes for a code.
-pub(super) fn cross() -> Vec<u8> {
-    const SIDE: u32 = 150;
-    let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, SIDE, SIDE);
-    encoder.set_color(png::ColorType::Grayscale);
-    let is_line = |x: u32, y: u32| x.abs_diff(y) < 3 || x.abs_diff(SIDE - 1 - y) < 3;
-    let pixels = (0..SIDE * SIDE).map(|i| if is_line(i % SIDE, i / SIDE) { 96 } else { 255 });
-    let pixels: Vec<u8> = pixels.collect();
-    // Writing to memory cannot fail.
-    if let Ok(mut writer) = encoder.write_header() {
-        let _ = writer.write_image_data(&pixels);
-    }
-    out
-}
+pub(super) const CROSS: &[u8] = include_bytes!("cross.png");

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, VARY};
+use http::header::{ACCEPT, CONTENT_SECURITY_POLICY, VARY};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use qr_core::Modules;
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
 use super::asked::base64;
-use super::drawing::{MAX_SIZE_PX, Picture, Wrong, draw, symbol};
-use super::raster::{PixelFormat, Place};
-use super::{MAX_BODY_BYTES, with_body};
+use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
+use super::raster::{PixelFormat, Placement};
+use super::{MAX_BODY_BYTES, refuse, with_body};
 use crate::fault::Refusal;
 use crate::options::{self, Bytes, Kind, LevelName, Options};
 
@@ -112,12 +112,6 @@ async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
     Ok(made.await?.unwrap_or_else(|wrong| refuse(&wrong.line(&[]))))
 }
 
-fn refuse(line: &str) -> Response {
-    let mut response = with_body(StatusCode::BAD_REQUEST, PLAIN, format!("{line}\n"));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
 /// The side that the picture must not be above, unless a module takes more than that: pixels or characters.
 ///
 /// As there, the maximum decides alone: `-Width` sets it, else `-Max-Width` unless `-Min-Width` (360, of half blocks
@@ -193,10 +187,10 @@ fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wro
     let layout = move |modules: u32| {
         let scale = scale(modules);
         let side = scale * (modules + 2 * margin);
-        Ok(Place::centred((side, side), scale, modules))
+        Ok(Placement::centred((side, side), scale, modules))
     };
     let pixels = |pixels: PixelFormat| -> Result<Response, Wrong> {
-        let picture = draw(options, &Picture::Pixels(pixels, Box::new(layout)))?;
+        let picture = draw(options, &Drawing::Pixels(pixels, Box::new(layout)))?;
         Ok(with_body(StatusCode::OK, pixels.content_type(), picture))
     };
     match format {
@@ -206,7 +200,7 @@ fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wro
             let modules = symbol(options)?.symbol.modules().width() as u32;
             let width = Some(scale(modules) * (modules + 2 * margin));
             let svg =
-                draw(options, &Picture::Svg { width, margin: Box::new(move |_| Ok(margin)) })?;
+                draw(options, &Drawing::Svg { width, margin: Box::new(move |_| Ok(margin)) })?;
             if format == Format::Html {
                 let picture = format!("data:image/svg+xml;base64,{}", base64(&svg));
                 return Ok(page(&format!("<img alt=\"QR code\" src=\"{picture}\">")));

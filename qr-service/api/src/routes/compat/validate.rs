@@ -3,27 +3,25 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use http::header::CACHE_CONTROL;
-use http::{HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::super::Api;
 use super::asked::{Asked, text};
 use super::drawing::Wrong;
 use super::quickchart::{drawn, line_of, posted, size_px};
-use super::with_body;
+use super::uncached;
 use crate::fault::Refusal;
 
 /// The formats that it knows; `/qr` draws a PNG for all others.
 const FORMATS: [&str; 5] = ["png", "svg", "jpg", "jpeg", "base64"];
 
 /// Answers `/api/validate-qr`.
-pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
-    validate(&api, request).await.unwrap_or_else(IntoResponse::into_response)
-}
-
-async fn validate(api: &Api, request: Request) -> Result<Response, Refusal> {
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
     if parts.method != Method::POST {
         return Err(Refusal::Method("POST"));
@@ -58,9 +56,7 @@ fn answer_of(normalized: Value, checked: &Result<(&'static str, usize), String>)
             json!({"success": false, "errors": [error], "warnings": [], "normalized": normalized}),
         ),
     };
-    let mut response = with_body(status, "application/json", body.to_string());
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    uncached(status, "application/json", body.to_string())
 }
 
 /// What is asked for with the defaults, without the text.

@@ -199,7 +199,7 @@ fn with_small_buffer(addr: SocketAddr) -> TcpStream {
 
 #[test]
 fn clients_that_read_a_batch_a_byte_a_second_take_little_memory_and_lose_their_places() {
-    let service = start(&[("QR_REQUEST_TIMEOUT", "8s")]);
+    let service = start(&[("QR_WRITE_TIMEOUT", "8s")]);
     let addr = service.addr;
     let small = |what: &[u8]| post_many(addr, "/v1/batch", "text/csv", what);
     beside(&service, "slow readers", || {

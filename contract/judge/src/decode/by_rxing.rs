@@ -1,0 +1,52 @@
+//! rxing: fast. Its reader tells neither the version nor what it made of FNC1, so its steps are called here one by
+//! one.
+
+use std::panic::catch_unwind;
+
+use rxing::common::{AIFlag, BitMatrix, DetectorRXingResult, HybridBinarizer};
+use rxing::qrcode::cpp_port::decoder::Decode;
+use rxing::qrcode::cpp_port::detector::{
+    FindFinderPatterns, FinderPatternSet, GenerateFinderPatternSets, SampleQR,
+};
+use rxing::{Binarizer, Luma8Source};
+
+use super::{Decoded, Pixels};
+
+/// The most finder patterns that are tried. A picture of noise has thousands, and their combinations grow with the
+/// third power.
+const MAX_PATTERNS: usize = 30;
+
+/// Decodes the symbol in a picture by rxing alone; the first of several that can be read. `None` also for what rqrr
+/// refuses: FNC1 and structured append, with which readers show another text than the symbol's bytes.
+pub fn decode_pixels_by_rxing(pixels: &Pixels) -> Option<Decoded> {
+    // Outside bytes, and rxing may panic on what it does not expect.
+    catch_unwind(|| detect_and_decode(pixels)).ok().flatten()
+}
+
+fn detect_and_decode(pixels: &Pixels) -> Option<Decoded> {
+    let (width, height) = (u32::try_from(pixels.width).ok()?, u32::try_from(pixels.height).ok()?);
+    let source = Luma8Source::new_with_slice(&pixels.grey, width, height).ok()?;
+    let binarizer = HybridBinarizer::new(source);
+    let bits = binarizer.get_black_matrix().ok()?;
+    let mut patterns = FindFinderPatterns(bits, true, 0);
+    // The largest are the least likely to be noise.
+    patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.size));
+    patterns.truncate(MAX_PATTERNS);
+    GenerateFinderPatternSets(&mut patterns).iter().find_map(|set| decode_set(bits, set))
+}
+
+/// The symbol whose three finder patterns these are.
+fn decode_set(bits: &BitMatrix, set: &FinderPatternSet) -> Option<Decoded> {
+    let sampled = SampleQR(bits, set).ok()?;
+    let decoded = Decode(sampled.getBits()).ok().filter(|decoded| decoded.isValid())?;
+    let content = decoded.content();
+    let is_part = decoded.structuredAppend().count > 0;
+    if is_part || content.symbology.aiFlag != AIFlag::None {
+        return None;
+    }
+    Some(Decoded {
+        bytes: content.bytes().to_vec(),
+        version: u8::try_from(decoded.versionNumber()).ok()?,
+        level: decoded.ecLevel().chars().next()?,
+    })
+}

@@ -1,0 +1,109 @@
+//! How much CPU comparisons may take: a share of one core, counted over the whole process, however long one takes.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::time::sleep;
+
+/// What may be saved up for a burst, and how much more than the share is remembered, as times at the share.
+const MOST_SAVED: Duration = Duration::from_secs(1);
+const MOST_OWED: Duration = Duration::from_secs(10);
+/// The longest wait, so that gates get their ten pairs a second even if taking requests costs the whole share.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
+
+/// Says when the next comparison may start.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// Seconds of CPU per second.
+    share: f64,
+    /// Seconds of CPU that may be spent; below zero, those spent too much.
+    saved: f64,
+    /// The process's CPU time, and when it was looked at.
+    seen: (Duration, Instant),
+    last_turn: Instant,
+}
+
+impl Budget {
+    /// `share` of one core, above 0.
+    pub(crate) fn new(share: f64) -> Self {
+        Budget::at(share, cpu_time(), Instant::now())
+    }
+
+    fn at(share: f64, cpu: Duration, now: Instant) -> Self {
+        let saved = share * MOST_SAVED.as_secs_f64();
+        Budget { share, saved, seen: (cpu, now), last_turn: now }
+    }
+
+    /// Waits until the next may start. `elsewhere` is what the last took in other processes.
+    pub(crate) async fn turn(&mut self, elsewhere: Duration) {
+        self.saved -= elsewhere.as_secs_f64();
+        loop {
+            let wait = self.wait(cpu_time(), Instant::now());
+            if wait.is_zero() {
+                return;
+            }
+            sleep(wait).await;
+        }
+    }
+
+    /// How long to wait at least; if not at all, the turn begins.
+    fn wait(&mut self, cpu: Duration, now: Instant) -> Duration {
+        let (cpu_before, before) = std::mem::replace(&mut self.seen, (cpu, now));
+        let earned = self.share * (now - before).as_secs_f64();
+        let spent = cpu.saturating_sub(cpu_before).as_secs_f64();
+        let [most, least] = [MOST_SAVED, MOST_OWED].map(|it| self.share * it.as_secs_f64());
+        self.saved = (self.saved + earned - spent).clamp(-least, most);
+        let left = LONGEST_WAIT.saturating_sub(now - self.last_turn);
+        if self.saved >= 0.0 || left.is_zero() {
+            self.last_turn = now;
+            return Duration::ZERO;
+        }
+        Duration::from_secs_f64(-self.saved / self.share).clamp(Duration::from_millis(1), left)
+    }
+}
+
+/// CPU time of all threads of this process since it started.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    // Neither is ever negative.
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Comparisons that start within ten seconds, if each takes `cost` and the process `others` a second besides.
+    fn started(share: f64, cost: Duration, others: f64) -> usize {
+        let begin = Instant::now();
+        let (mut cpu, mut now, mut count) = (Duration::ZERO, begin, 0);
+        let mut budget = Budget::at(share, cpu, now);
+        while now - begin < Duration::from_secs(10) {
+            let wait = budget.wait(cpu, now);
+            let took = if wait.is_zero() { cost } else { wait };
+            cpu += took.mul_f64(others) + if wait.is_zero() { cost } else { Duration::ZERO };
+            count += usize::from(wait.is_zero());
+            now += took;
+        }
+        count
+    }
+
+    #[test]
+    fn as_many_start_as_the_share_pays_for() {
+        for (cost_us, expected) in [(100, 11_000), (500, 2_200), (5_000, 220)] {
+            let count = started(0.1, Duration::from_micros(cost_us), 0.0);
+            assert!(count.abs_diff(expected) <= expected / 20, "{cost_us} us: {count}");
+        }
+        let count = started(0.5, Duration::from_millis(5), 0.0);
+        assert!(count.abs_diff(1_100) <= 50, "{count}");
+    }
+
+    #[test]
+    fn ten_a_second_start_even_if_they_cost_more() {
+        for (cost_ms, others) in [(30, 0.0), (1, 0.5)] {
+            let count = started(0.1, Duration::from_millis(cost_ms), others);
+            // What is saved up at first pays for some more.
+            assert!((90..=180).contains(&count), "{cost_ms} ms, {others}: {count}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the process takes at most, if all that takes memory is asked for at once, and what it gives back.
+
+use std::io::BufReader;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use image::{DynamicImage, ImageFormat, RgbaImage};
+use serde_json::json;
+use service_kit::testing::{Service, connect, eventually};
+
+use crate::support::{LOGO, get, post_many, resident_bytes, send, start, status_bytes};
+use crate::uploads::{encoded, gif_in_json, interlaced_png, progressive_jpeg};
+
+/// Of the largest picture that is decoded, 8.4 million pixels.
+const SIDES: (u32, u32) = (3500, 2400);
+
+#[test]
+fn everything_at_once_fits_the_limit_of_the_container_and_is_given_back() {
+    let service = start(&[("QR_WORKER_THREADS", "1"), ("QR_COMPAT", "quickchart")]);
+    let pid = service.child.id();
+    let uploads = uploads();
+    ask_for_all(&service, &uploads);
+    let (peak, limit) = (resident_bytes(pid), limit_bytes());
+    anstream::println!(
+        "peak {} of {} MiB, now {} MiB",
+        peak >> 20,
+        limit >> 20,
+        status_bytes(pid, "VmRSS:") >> 20
+    );
+    // A quarter is for kernel memory of sockets, and for what only other machines show.
+    assert!(peak * 5 / 4 < limit, "{peak} bytes resident at most, and {limit} allowed");
+    // The code of a debug build is mapped from its file, and does not count.
+    eventually("memory is given back", || status_bytes(pid, "RssAnon:") < limit / 4);
+    assert_eq!(get(service.addr, "/qrcode?text=a").status, 200);
+}
+
+/// The largest pictures, with what they are.
+fn uploads() -> Vec<(&'static str, Vec<u8>)> {
+    let (width, height) = SIDES;
+    let grey = |x: u32, y: u32| (x / 90 * 31 + y / 70 * 17) as u8;
+    let image = RgbaImage::from_fn(width, height, |x, y| image::Rgba([grey(x, y), 9, 200, 250]));
+    let image = DynamicImage::from(image);
+    let opaque = DynamicImage::from(image.to_rgb8());
+    let uploads = vec![
+        ("png", encoded(&image, ImageFormat::Png)),
+        ("interlaced png", interlaced_png(SIDES, grey)),
+        ("jpeg", encoded(&opaque, ImageFormat::Jpeg)),
+        // In the four colours of print: with coefficients until its end, it takes most of all.
+        ("progressive jpeg", progressive_jpeg(SIDES, &[(1, 1); 4], |_, _| false)),
+        ("webp", encoded(&image, ImageFormat::WebP)),
+        ("opaque webp", encoded(&opaque, ImageFormat::WebP)),
+        ("grey png", encoded(&DynamicImage::from(opaque.to_luma8()), ImageFormat::Png)),
+        ("gif", encoded(&opaque, ImageFormat::Gif)),
+    ];
+    assert!(uploads.iter().all(|(_, file)| file.len() < 4 << 20));
+    uploads
+}
+
+fn post(addr: SocketAddr, target: &str, media: &str, body: &[u8]) -> u16 {
+    let mut stream = BufReader::new(connect(addr));
+    send(&mut stream, "POST", target, &format!("content-type: {media}\r\n"), body).status
+}
+
+/// Everything that takes memory, which threads ask for at once until each was answered.
+fn ask_for_all(service: &Service, uploads: &[(&str, Vec<u8>)]) {
+    let addr = service.addr;
+    let texts: Vec<_> =
+        (0..1000).map(|i| json!({"text": format!("{i} {}", "x".repeat(900))})).collect();
+    let (items, texts) = (json!(texts).to_string(), "x".repeat(2000));
+    let styled = json!({"text": "x".repeat(100), "size": 4096, "dark": "036", "shape": "dots"});
+    let with_logo = json!({"text": "logo", "size": 4096, "logo": LOGO, "level": "H"});
+    let smallest = json!({"text": texts, "size": 4096, "dark": "036", "compression": "smallest"});
+    thread::scope(|scope| {
+        for (what, file) in uploads {
+            scope.spawn(move || {
+                let target = if *what == "gif" { "/qr-read" } else { "/v1/decode" };
+                let ask = || match *what {
+                    // It has no symbol, which is their error.
+                    "gif" => match post(addr, target, "application/json", &gif_in_json(file)) {
+                        400 => 200,
+                        status => status,
+                    },
+                    _ => post(addr, target, "application/octet-stream", file),
+                };
+                until_answered(ask, what);
+            });
+        }
+        for target in ["/v1/batch", "/v1/batch", "/v1/labels"] {
+            let items = &items;
+            scope.spawn(move || {
+                let ask =
+                    || match post_many(addr, target, "application/json", items.as_bytes()).status {
+                        // Of a slow build: a thousand took too long.
+                        422 => 200,
+                        status => status,
+                    };
+                until_answered(ask, target);
+            });
+        }
+        for body in [&styled, &with_logo, &smallest, &smallest] {
+            let body = body.to_string();
+            scope.spawn(move || {
+                until_answered(|| post(addr, "/v1/qr", "application/json", body.as_bytes()), &body);
+            });
+        }
+    });
+}
+
+/// Asks again while the service is busy.
+fn until_answered(ask: impl Fn() -> u16, what: &str) {
+    loop {
+        match ask() {
+            200 => return,
+            503 => thread::sleep(Duration::from_millis(50)),
+            status => panic!("{what}: {status}"),
+        }
+    }
+}
+
+/// The limit of the container, which the manifests and the chart have in common.
+fn limit_bytes() -> u64 {
+    let manifest = include_str!("../../../../../deploy/k8s/base/qr-service.yaml");
+    let values = include_str!("../../../../../deploy/chart/values.yaml");
+    let limit = |text: &str| {
+        let (_, limit) = text.split_once("limits: { memory: ").unwrap();
+        limit.split_once("Mi").unwrap().0.parse::<u64>().unwrap() << 20
+    };
+    let limits = [limit(manifest), limit(values.split_once("qrService:\n").unwrap().1)];
+    assert_eq!(limits[0], limits[1]);
+    limits[0]
+}

@@ -1,0 +1,130 @@
+//! The way of a sender's bytes to one receiver.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::body::Cut;
+use crate::source::Broken;
+
+/// Frames that wait between a sender and one of several receivers. More are no faster, and a pair that stands
+/// still holds them.
+const FRAMES: usize = 1;
+
+/// Tells how a receiver's answer ended; an error if the receiver has left.
+type Ended = oneshot::Receiver<Result<(), Broken>>;
+
+/// What a receiver's answer takes.
+pub(crate) struct Fed {
+    frames: Frames,
+    /// Dropped if the receiver leaves.
+    ended: Option<oneshot::Sender<Result<(), Broken>>>,
+    /// Bytes up to the answer's Content-Length. hyper asks for no more after the last of them.
+    rest: Option<u64>,
+}
+
+enum Frames {
+    /// The sender's own.
+    Direct(BoxStream<'static, Result<Bytes, Broken>>),
+    /// From a [`Feed`]; `None` is the end.
+    Fed(mpsc::Receiver<Option<Bytes>>),
+}
+
+impl Fed {
+    /// Takes `bytes` itself, the only one who does: `length` of them, if that is known.
+    pub(crate) fn directly(
+        bytes: BoxStream<'static, Result<Bytes, Broken>>,
+        length: Option<u64>,
+    ) -> (Self, Ended) {
+        Self::new(Frames::Direct(bytes), length)
+    }
+
+    fn new(frames: Frames, length: Option<u64>) -> (Self, Ended) {
+        let (ended, is_ended) = oneshot::channel();
+        let mut fed = Fed { frames, ended: Some(ended), rest: length };
+        if length == Some(0) {
+            fed.end(Ok(()));
+        }
+        (fed, is_ended)
+    }
+
+    fn end(&mut self, how: Result<(), Broken>) {
+        if let Some(ended) = self.ended.take() {
+            // Nobody listens if the sender has left.
+            let _ = ended.send(how);
+        }
+    }
+
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
+        let frame = match &mut self.frames {
+            Frames::Direct(bytes) => ready!(bytes.as_mut().poll_next(context)).transpose(),
+            // Nobody feeds it any more.
+            Frames::Fed(frames) => ready!(frames.poll_recv(context)).ok_or(Broken),
+        };
+        Poll::Ready(match frame {
+            Ok(Some(bytes)) => {
+                self.rest = self.rest.map(|rest| rest.saturating_sub(bytes.len() as u64));
+                if self.rest == Some(0) {
+                    self.end(Ok(()));
+                }
+                Some(Ok(bytes))
+            }
+            Ok(None) => {
+                self.end(Ok(()));
+                None
+            }
+            Err(Broken) if self.ended.is_none() => None,
+            Err(Broken) => {
+                self.end(Err(Broken));
+                Some(Err(Cut))
+            }
+        })
+    }
+}
+
+/// Feeds one of several receivers. Dropped without [`Feed::end`], it cuts the receiver's answer.
+pub(crate) struct Feed {
+    frames: mpsc::Sender<Option<Bytes>>,
+    ended: Ended,
+    /// It has got as many bytes as its Content-Length says.
+    is_done: bool,
+}
+
+impl Feed {
+    /// A way for `length` bytes, if that is known.
+    pub(crate) fn new(length: Option<u64>) -> (Self, Fed) {
+        let (sender, frames) = mpsc::channel(FRAMES);
+        let (fed, ended) = Fed::new(Frames::Fed(frames), length);
+        (Feed { frames: sender, ended, is_done: false }, fed)
+    }
+
+    /// Waits for room and takes the bytes. Returns whether the receiver is still there.
+    pub(crate) async fn send(&self, bytes: Bytes) -> bool {
+        self.frames.send(Some(bytes)).await.is_ok()
+    }
+
+    /// Ends the receiver's answer. Returns whether it has got the whole.
+    pub(crate) async fn end(self) -> bool {
+        // One that has left shows by `ended`.
+        let _ = self.frames.send(None).await;
+        self.is_done || self.ended.await.is_ok()
+    }
+
+    /// Whether the receiver has left.
+    pub(crate) fn has_left(&mut self, context: &mut Context<'_>) -> bool {
+        if self.is_done {
+            return false;
+        }
+        match Pin::new(&mut self.ended).poll(context) {
+            Poll::Ready(ended) => {
+                self.is_done = ended.is_ok();
+                !self.is_done
+            }
+            Poll::Pending => false,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The messages that a sender gets while it waits and sends.
+
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+/// Messages that wait for a sender who does not read. Any more are dropped: receivers that come and go
+/// must not fill the memory.
+const MAX_MESSAGES: usize = 512;
+/// The message that comes next for a sender who waits, unless it is an error.
+const NEXT: &[u8] = b"[INFO] A receiver was connected.\n";
+
+/// Writes a sender's messages.
+#[derive(Clone)]
+pub(crate) struct Messages(mpsc::Sender<Bytes>);
+
+impl Messages {
+    pub(crate) fn new() -> (Self, Written) {
+        let (messages, received) = mpsc::channel(MAX_MESSAGES);
+        (Messages(messages), Written { received, ahead: 0 })
+    }
+
+    pub(crate) fn info(&self, text: &str) {
+        self.write("INFO", text);
+    }
+
+    pub(crate) fn error(&self, text: &str) {
+        self.write("ERROR", text);
+    }
+
+    /// Has a byte sent to the client. If the client has left, its system answers with a reset; if a proxy is
+    /// between, it looks for its client only when it reads or writes.
+    pub(crate) fn probe(&self) {
+        let _ = self.0.try_send(Bytes::new());
+    }
+
+    fn write(&self, level: &str, text: &str) {
+        // Full, or the sender has left.
+        let _ = self.0.try_send(format!("[{level}] {text}\n").into());
+    }
+}
+
+/// The messages as bytes of an answer. A probe is the next byte of the message that comes next: neither HTTP/2 nor
+/// a proxy leaves another place for it.
+pub(crate) struct Written {
+    received: mpsc::Receiver<Bytes>,
+    /// Bytes of [`NEXT`] that have been sent.
+    ahead: usize,
+}
+
+impl Written {
+    /// The next bytes; `None` once nobody can write any more.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            let Some(message) = std::task::ready!(self.received.poll_recv(context)) else {
+                return Poll::Ready(None);
+            };
+            if let Some(bytes) = self.next(message) {
+                return Poll::Ready(Some(bytes));
+            }
+        }
+    }
+
+    /// What is sent for a message, or for a probe, which is empty.
+    fn next(&mut self, mut message: Bytes) -> Option<Bytes> {
+        if message.is_empty() {
+            // The message's end is never sent before the message.
+            let byte = self.ahead..self.ahead + 1;
+            self.ahead = byte.end.min(NEXT.len() - 1);
+            return (byte.end < NEXT.len()).then(|| Bytes::from_static(&NEXT[byte]));
+        }
+        let ahead = &NEXT[..std::mem::take(&mut self.ahead)];
+        Some(match message.starts_with(ahead) {
+            true => message.split_off(ahead.len()),
+            false => [b"\n", &message[..]].concat().into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    /// What a client gets of these messages; an empty one is a probe.
+    async fn body(messages: &[&'static str]) -> String {
+        let (sender, mut written) = Messages::new();
+        for message in messages {
+            sender.0.try_send(Bytes::from_static(message.as_bytes())).unwrap();
+        }
+        drop(sender);
+        let mut all = Vec::new();
+        while let Some(bytes) = poll_fn(|context| written.poll(context)).await {
+            all.extend_from_slice(&bytes);
+        }
+        String::from_utf8(all).unwrap()
+    }
+
+    #[tokio::test]
+    async fn probes_are_bytes_of_the_message_that_follows() {
+        let came = "[INFO] A receiver was connected.\n";
+        let starts = "[INFO] Start sending to 2 receiver(s)!\n";
+        for probes in [0, 1, 7, 31, 32, 33, 100] {
+            let some = vec![""; probes];
+            let messages = [&some[..], &[came], &some, &[came, starts]].concat();
+            assert_eq!(body(&messages).await, [came, came, starts].concat(), "{probes}");
+        }
+        let alone = body(&[""; 100]).await;
+        assert_eq!(alone, came.trim_end(), "the message is not whole before somebody came");
+    }
+
+    #[tokio::test]
+    async fn an_error_after_probes_has_a_line_of_its_own() {
+        let error = "[ERROR] Too late.\n";
+        assert_eq!(body(&["", error]).await, error);
+        assert_eq!(body(&["", "", error]).await, "[I\n[ERROR] Too late.\n");
+    }
+}

@@ -1,0 +1,66 @@
+//! What a request asks for.
+
+use std::time::Instant;
+
+use http::header::CONTENT_RANGE;
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
+
+use crate::body::Body;
+use crate::{reply, target};
+
+/// An answer that is known as a whole. Boxed, as it is mostly not there.
+pub(crate) type Answer = Box<Response<Body>>;
+
+/// A request that may wait.
+pub(crate) struct Asked {
+    pub(crate) key: String,
+    pub(crate) n: u8,
+    pub(crate) sends: bool,
+    pub(crate) at: Instant,
+}
+
+/// Checks a request, without its key's state.
+///
+/// # Errors
+/// The answer.
+pub(crate) fn check(request: &Parts) -> Result<Asked, Answer> {
+    let Some(key) = target::key(request.uri.path()) else {
+        return Err(reply::error(StatusCode::NOT_FOUND, "Keys are below /p/.").into());
+    };
+    let (n, sends) = match request.method {
+        Method::PUT | Method::POST => (sender_count(request), true),
+        Method::GET => (receiver_count(request).map_err(str::to_owned), false),
+        Method::OPTIONS => return Err(reply::options(&request.headers).into()),
+        _ => return Err(reply::method_not_allowed(&request.method).into()),
+    };
+    let n = n.map_err(|message| Box::new(reply::bad_request(&message)))?;
+    if key.len() > target::MAX_KEY_BYTES {
+        return Err(reply::error(StatusCode::URI_TOO_LONG, "A key has at most 1024 bytes.").into());
+    }
+    Ok(Asked { key, n, sends, at: Instant::now() })
+}
+
+/// The number of receivers that a sender asks for, or why it is refused.
+fn sender_count(request: &Parts) -> Result<u8, String> {
+    if request.headers.contains_key(CONTENT_RANGE) {
+        return Err(format!("Content-Range is not supported for now in {}", request.method));
+    }
+    match target::count(request.uri.query().unwrap_or_default()) {
+        None => Err("Invalid \"n\" query parameter".to_owned()),
+        Some(0) => Err("n should > 0, but n = 0.".to_owned()),
+        Some(n) => Ok(n),
+    }
+}
+
+/// The number of receivers that a receiver counts on, or why it is refused.
+fn receiver_count(request: &Parts) -> Result<u8, &'static str> {
+    if request.headers.get("service-worker").is_some_and(|value| value == "script") {
+        return Err("Service Worker registration is rejected.");
+    }
+    match target::count(request.uri.query().unwrap_or_default()) {
+        None => Err("Invalid query parameter \"n\""),
+        Some(0) => Err("n should > 0, but n = 0."),
+        Some(n) => Ok(n),
+    }
+}

@@ -1,0 +1,32 @@
+//! Ports for servers that are told where to listen.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::HashSet;
+use std::net::TcpListener;
+use std::thread;
+
+use service_kit::free_addresses;
+
+#[test]
+fn threads_are_given_different_addresses_that_can_be_bound() {
+    let threads: Vec<_> = (0..8).map(|_| thread::spawn(|| free_addresses(100).unwrap())).collect();
+    let all: Vec<_> = threads.into_iter().flat_map(|it| it.join().unwrap()).collect();
+    assert_eq!(all.iter().collect::<HashSet<_>>().len(), 800);
+    let _held: Vec<_> = all.iter().map(|at| TcpListener::bind(at).unwrap()).collect();
+}
+
+#[test]
+fn a_block_is_left_to_the_process_that_has_it() {
+    let [first] = free_addresses(1).unwrap()[..] else { panic!() };
+    // Blocks of a hundred ports begin at a round number, whose port stays bound.
+    let block = first.port() / 100 * 100;
+    assert!(TcpListener::bind(("127.0.0.1", block)).is_err());
+}
+
+#[test]
+fn an_address_in_use_is_not_given() {
+    let [held] = free_addresses(1).unwrap()[..] else { panic!() };
+    let _held = TcpListener::bind(held).unwrap();
+    assert!(!free_addresses(200).unwrap().contains(&held));
+}
