@@ -46,6 +46,7 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let admin_listener = Listener::bind(config.admin_addr, "RELAY_ADMIN_ADDR")?;
     let public = Listener::bind(config.addr, "RELAY_ADDR")?;
     let _logging = telemetry::init("relay-service", config.log_level)?;
+    std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
     tracing::info!(addr = %public.addr, admin_addr = %admin_listener.addr, "listening");
 

@@ -163,6 +163,7 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
     let admin_listener = Listener::bind(arguments.admin_addr, "HOME_ADMIN_ADDR")?;
     let public = Listener::bind(arguments.addr, "HOME_ADDR")?;
     let _logging = telemetry::init("relay-home", tracing::Level::INFO)?;
+    std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
     tracing::info!(addr = %public.addr, admin_addr = %admin_listener.addr, "listening");
 

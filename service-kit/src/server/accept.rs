@@ -49,9 +49,9 @@ struct Open {
 }
 
 impl Clients {
-    pub(super) fn new(serving: &Serving) -> Arc<Self> {
+    pub(super) fn new(serving: &Serving) -> Self {
         let most = u32::try_from(serving.max_connections).unwrap_or(u32::MAX);
-        Arc::new(Clients {
+        Clients {
             builder: Arc::new(connection::builder(serving.protocol, serving.half_close)),
             idle_timeout: serving.timeouts.idle,
             write_timeout: serving.timeouts.write,
@@ -60,7 +60,7 @@ impl Clients {
             free: Arc::new(Semaphore::new(most as usize)),
             open: Arc::default(),
             metrics: serving.connections.clone(),
-        })
+        }
     }
 
     /// Accepts until `stopped` resolves, then what clients have connected until then. Then it drops the routes, which may
