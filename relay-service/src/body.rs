@@ -1,7 +1,6 @@
 //! Bodies of answers: a text, a sender's messages, or the bytes for a receiver.
 
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 

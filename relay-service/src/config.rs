@@ -1,13 +1,13 @@
 //! Configuration: [`Arguments`] as typed, and after checking [`Config`].
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use clap::Parser;
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{Protocol, Serving, Timeouts, connections_up_to};
+use service_kit::{Protocol, Serving, connections_up_to};
 
 /// Streams PUT or POST /p/KEY to GET /p/KEY; whoever comes first waits.
 #[derive(Parser, Clone, Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 
     /// Most connections at once, or as many as open files allow; at the limit, those without a request give way
     #[arg(long, env = "RELAY_MAX_CONNECTIONS", default_value = "30000", value_name = "COUNT")]
-    max_connections: NonZeroUsize,
+    max_connections: NonZeroU32,
 
     /// Most keys on which somebody waits; further ones are answered 503
     #[arg(long, env = "RELAY_MAX_WAITING_KEYS", default_value = "10000", value_name = "COUNT")]
@@ -91,8 +91,9 @@ impl Arguments {
                 protocol: Protocol::Http1And2,
                 // A client that closes its direction while it waits has left.
                 half_close: false,
+                idle_timeout: self.header_timeout,
                 // Streams may stand still for as long as both clients are there.
-                timeouts: Timeouts { idle: self.header_timeout, write: None },
+                write_timeout: None,
                 max_connections: connections_up_to(self.max_connections.get()),
                 connections: Connections::default(),
                 // The relay has its own, in two parts.

@@ -1,6 +1,5 @@
 //! The way of a sender's bytes to one receiver.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 

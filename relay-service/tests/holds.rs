@@ -172,7 +172,7 @@ mod nightly {
 
     #[test]
     fn ten_thousand_receivers_wait_and_one_more_is_refused() {
-        service_kit::allow_connections(12_000).unwrap();
+        assert_eq!(service_kit::connections_up_to(12_000), 12_000);
         let service = relay_service(&[]);
         let receivers: Vec<_> =
             (0..10_000).map(|number| receive(service.addr, &number.to_string())).collect();
@@ -192,7 +192,7 @@ mod nightly {
 
     #[test]
     fn the_heads_of_those_who_wait_have_a_bound_together() {
-        service_kit::allow_connections(7_000).unwrap();
+        assert_eq!(service_kit::connections_up_to(7_000), 7_000);
         let service = relay_service(&[]);
         let more = "x".repeat(30_000);
         let ask = |number: usize| {

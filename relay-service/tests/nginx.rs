@@ -62,10 +62,15 @@ fn a_side_that_hangs_holds_up_many_keys_no_longer_than_one() {
     let all = folder.path().join("all");
     std::fs::write(&all, "100").unwrap();
     let home = home(&all, (&old, &new), (admins[0], admins[1]), &[]);
+    // Node compiles what it runs: the first answers of the old side are its slowest.
+    for i in 0..20 {
+        assert_eq!(side(&home, &format!("first{i}")), "new");
+    }
     new.signal("STOP");
     let begin = Instant::now();
+    // Three times as many as a home asks at once.
     std::thread::scope(|scope| {
-        let asked: Vec<_> = (0..100)
+        let asked: Vec<_> = (0..48)
             .map(|i| {
                 scope.spawn({
                     let home = &home;

@@ -1,26 +1,17 @@
 //! Addresses for servers that are told where to listen before they start.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::ops::Range;
 use std::process;
 use std::sync::{Mutex, PoisonError};
 
 /// Below the ports that the system gives to outgoing connections (32768 and up), which could take one
 /// before its server binds it.
-const FIRST: u16 = 15_000;
-/// Ports come in blocks.
-const BLOCK: u16 = 100;
-const BLOCKS: u16 = 170;
+const PORTS: Range<u16> = 15_000..32_000;
 
-/// Blocks that are this process's for as long as it lives, and those of their ports that nobody was given.
-static CLAIMED: Mutex<Claimed> = Mutex::new(Claimed { by: Vec::new(), ports: 0..0 });
-
-struct Claimed {
-    /// The first port of each block. A process that can bind it has the others to itself.
-    by: Vec<TcpListener>,
-    ports: Range<u16>,
-}
+/// The UDP ports of the same numbers: whoever has bound one may give its TCP port, as long as the process lives.
+static CLAIMS: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
 
 /// So many free addresses on loopback. None is given twice, to this process or to another one that lives, so threads
 /// and processes may start servers side by side.
@@ -28,8 +19,17 @@ struct Claimed {
 /// # Errors
 /// If too few are free.
 pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
-    let mut claimed = CLAIMED.lock().unwrap_or_else(PoisonError::into_inner);
-    let free = std::iter::from_fn(|| claimed.next()).filter(|&address| bind(address).is_some());
+    let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
+    // Processes begin in different places, so that few look for a port that is free.
+    let begin = process::id() as usize * 100 % PORTS.len();
+    let ports = PORTS.cycle().skip(begin).take(PORTS.len());
+    let addresses = ports.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let free = addresses.filter(|&address| {
+        let claim = UdpSocket::bind(address).ok().filter(|_| TcpListener::bind(address).is_ok());
+        let is_free = claim.is_some();
+        claims.extend(claim);
+        is_free
+    });
     let free: Vec<_> = free.take(count).collect();
     if free.len() == count {
         return Ok(free);
@@ -44,29 +44,4 @@ pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
 /// If none is free.
 pub fn free_address() -> io::Result<SocketAddr> {
     free_addresses(1).map(|free| free[0])
-}
-
-fn bind(address: SocketAddr) -> Option<TcpListener> {
-    TcpListener::bind(address).ok()
-}
-
-fn loopback(port: u16) -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
-}
-
-impl Claimed {
-    /// The next port's address, if need be of another block.
-    fn next(&mut self) -> Option<SocketAddr> {
-        if let Some(port) = self.ports.next() {
-            return Some(loopback(port));
-        }
-        // Processes begin in different places, so that few look for a block that is free.
-        let start = process::id() % u32::from(BLOCKS);
-        let mut firsts = (0..BLOCKS)
-            .map(|number| FIRST + (u16::try_from(start).unwrap_or(0) + number) % BLOCKS * BLOCK);
-        let (first, by) = firsts.find_map(|first| Some((first, bind(loopback(first))?)))?;
-        self.by.push(by);
-        self.ports = first + 1..first + BLOCK;
-        self.ports.next().map(loopback)
-    }
 }

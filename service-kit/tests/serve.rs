@@ -18,7 +18,7 @@ use axum::routing::get;
 use prometheus_client::registry::Registry;
 use service_kit::metrics::{Connections, encode};
 use service_kit::testing::{connect, eventually};
-use service_kit::{Admin, ListenAddr, Listener, Protocol, Serving, Timeouts};
+use service_kit::{Admin, ListenAddr, Listener, Protocol, Serving};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, oneshot};
@@ -37,7 +37,8 @@ fn serving() -> Serving {
     Serving {
         protocol: Protocol::Http1,
         half_close: true,
-        timeouts: Timeouts { idle: limit, write: Some(limit) },
+        idle_timeout: limit,
+        write_timeout: Some(limit),
         max_connections: 1000,
         connections: Connections::default(),
         shutdown_delay: Duration::ZERO,
@@ -210,8 +211,9 @@ fn at_the_limit_idle_connections_go_and_busy_ones_are_waited_for() {
 fn a_client_that_sends_no_request_is_disconnected_whatever_it_has_sent() {
     const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-    let timeouts = Timeouts { idle: Duration::from_millis(500), write: None };
-    let server = start(Serving { timeouts, protocol: Protocol::Http1And2, ..serving() }, hello());
+    let idle_timeout = Duration::from_millis(500);
+    let serving = Serving { idle_timeout, protocol: Protocol::Http1And2, ..serving() };
+    let server = start(serving, hello());
     let beginnings: [&[u8]; 5] = [b"", b"G", b"PRI", PREFACE, &[PREFACE, SETTINGS].concat()];
     for beginning in beginnings {
         let began = Instant::now();
@@ -233,9 +235,9 @@ fn a_client_that_sends_no_request_is_disconnected_whatever_it_has_sent() {
 
 #[test]
 fn a_request_may_take_longer_than_a_client_may_be_idle() {
-    let timeouts = Timeouts { idle: Duration::from_millis(300), write: None };
+    let idle_timeout = Duration::from_millis(300);
     let (routes, inside, release) = waiting();
-    let server = start(Serving { timeouts, ..serving() }, routes);
+    let server = start(Serving { idle_timeout, ..serving() }, routes);
     let mut stream = connect(server.addr());
     stream.write_all(REQUEST).unwrap();
     eventually("it is served", || inside.load(Ordering::SeqCst) == 1);
@@ -246,10 +248,9 @@ fn a_request_may_take_longer_than_a_client_may_be_idle() {
 
 #[test]
 fn a_client_that_does_not_read_is_disconnected() {
-    let limit = Some(Duration::from_millis(500));
-    let timeouts = Timeouts { idle: Duration::from_secs(20), write: limit };
+    let write_timeout = Some(Duration::from_millis(500));
     let routes = Router::new().route("/", get(async || vec![b'x'; 20_000_000]));
-    let server = start(Serving { timeouts, ..serving() }, routes);
+    let server = start(Serving { write_timeout, ..serving() }, routes);
     let mut stream = connect(server.addr());
     stream.write_all(REQUEST).unwrap();
     let timed_out = "http_connections_timed_out_total{phase=\"write\"}";
@@ -359,7 +360,7 @@ fn metrics_that_cannot_be_encoded_are_a_500() {
             served.send(addr).unwrap();
             let admin = Admin::new(|| Err(std::fmt::Error));
             let forever = std::future::pending();
-            service_kit::serve_admin(listener, admin, async {}, forever).await;
+            service_kit::serve_admin(listener, admin, forever).await;
         });
     });
     let answer = service_kit::testing::get(addr.recv().unwrap(), "/metrics");

@@ -10,17 +10,14 @@ use clap::{Args, Parser, Subcommand};
 use route::SideUrl;
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{Protocol, Serving, Timeouts};
+use service_kit::{Protocol, Serving};
 
 use crate::offline;
 use crate::queue::Pace;
 use crate::routes::{self, Watched};
 
 /// Connections at once. The proxy opens one per mirrored request under way.
-const MAX_CONNECTIONS: usize = 1024;
-/// Limits on the proxy, which is nearby and keeps idle connections for 30 s.
-const TIMEOUTS: Timeouts =
-    Timeouts { idle: Duration::from_secs(75), write: Some(Duration::from_secs(10)) };
+const MAX_CONNECTIONS: u32 = 1024;
 
 /// Sends the requests that the proxy mirrors to both sides of a route and compares the answers
 #[derive(Parser, Clone, Debug)]
@@ -166,7 +163,9 @@ impl ServiceArguments {
             serving: Serving {
                 protocol: Protocol::Http1,
                 half_close: true,
-                timeouts: TIMEOUTS,
+                // The proxy is nearby, and keeps idle connections for 30 s.
+                idle_timeout: Duration::from_secs(75),
+                write_timeout: Some(Duration::from_secs(10)),
                 max_connections: MAX_CONNECTIONS,
                 connections: Connections::default(),
                 shutdown_delay: Duration::ZERO, // a mirrored request may be lost

@@ -9,7 +9,7 @@ use axum::Router;
 use axum::routing::get;
 use http::header::CONTENT_TYPE;
 use service_kit::metrics::Connections;
-use service_kit::{Admin, Listener, Protocol, Serving, Timeouts, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, Protocol, Serving, shutdown_signal, telemetry};
 
 static BODY: [u8; 420] = [b'Z'; 420];
 
@@ -30,7 +30,8 @@ async fn serve(addr: SocketAddr) -> anyhow::Result<()> {
     let serving = Serving {
         protocol: Protocol::Http1,
         half_close: true,
-        timeouts: Timeouts { idle: Duration::from_secs(75), write: Some(limit) },
+        idle_timeout: Duration::from_secs(75),
+        write_timeout: Some(limit),
         max_connections: 10_000,
         connections: Connections::default(),
         shutdown_delay: Duration::ZERO,

@@ -4,21 +4,21 @@
 //! variable, the value and the mistake (`service_kit::arguments`).
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::{Parser, value_parser};
 use service_kit::arguments::{check_listeners, time, timeout};
 use service_kit::metrics::Connections;
-use service_kit::{ListenAddr, Protocol, Serving, Timeouts, allow_connections, connections_up_to};
+use service_kit::{ListenAddr, Protocol, Serving, connections_up_to};
 
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
 
 /// More than a proxy needs, and than one client with slow connections fills soon; fewer if the limit of open files is
 /// lower.
-fn connections() -> NonZeroUsize {
-    NonZeroUsize::new(connections_up_to(8192)).unwrap_or(NonZeroUsize::MIN)
+fn connections() -> NonZeroU32 {
+    NonZeroU32::new(connections_up_to(8192)).unwrap_or(NonZeroU32::MIN)
 }
 
 /// Serves QR codes: GET /qrcode?text=... answers with a PNG of 200 x 200 pixels.
@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 
     /// Most connections at once; for a further one, those end that have waited longest for a request
     #[arg(long, env = "QR_MAX_CONNECTIONS", default_value_t = connections(), value_name = "COUNT")]
-    max_connections: NonZeroUsize,
+    max_connections: NonZeroU32,
 
     /// Longest time in which a client may take nothing of its answer
     #[arg(long, env = "QR_WRITE_TIMEOUT", default_value = "10s", value_name = "TIME", value_parser = timeout)]
@@ -110,10 +110,12 @@ impl Arguments {
     pub(crate) fn check(self) -> Result<Config, String> {
         check_listeners("QR_", &self.addr, self.admin_addr)?;
         let connections = self.max_connections.get();
-        allow_connections(connections).map_err(|error| {
+        let most = connections_up_to(connections);
+        if most < connections {
             let setting = "--max-connections <COUNT> (QR_MAX_CONNECTIONS)";
-            format!("{setting}: invalid value \"{connections}\": {error}")
-        })?;
+            let reason = format!("open files allow {most} at most (ulimit -Hn)");
+            return Err(format!("{setting}: invalid value \"{connections}\": {reason}"));
+        }
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Config {
             addr: self.addr,
@@ -126,7 +128,8 @@ impl Arguments {
             serving: Serving {
                 protocol: Protocol::Http1,
                 half_close: true,
-                timeouts: Timeouts { idle: self.idle_timeout, write: Some(self.write_timeout) },
+                idle_timeout: self.idle_timeout,
+                write_timeout: Some(self.write_timeout),
                 max_connections: connections,
                 connections: Connections::default(),
                 shutdown_delay: self.shutdown_delay,

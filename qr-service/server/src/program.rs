@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 use anyhow::Context;
-use service_kit::{Admin, Listener, addresses, arguments, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, arguments, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 
 use crate::app::App;
@@ -39,7 +39,8 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let _logging = telemetry::init("qr-service", config.log_level)?;
     std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
-    let (addr, admin_addr) = (addresses(&public), &admin_listener.addr);
+    let addr = public.iter().map(|it| it.addr.to_string()).collect::<Vec<_>>().join(",");
+    let admin_addr = &admin_listener.addr;
     tracing::info!(%addr, %admin_addr, engine = %config.engine, "listening");
 
     let app = App::new(config.engine, config.access_log, &config.serving.connections);

@@ -130,7 +130,8 @@ fn cpu_ticks(pid: u32) -> u64 {
 async fn slow_clients_of_all_kinds_at_both_listeners_delay_nobody() {
     let each = setting("SLOW", 250);
     let clients = usize::try_from(each).unwrap() * KINDS.len();
-    service_kit::allow_connections(2 * clients + 500).unwrap();
+    let sockets = u32::try_from(2 * clients + 500).unwrap();
+    assert_eq!(service_kit::connections_up_to(sockets), sockets);
     let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
     command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
     command.env("QR_WORKER_THREADS", "1").env("QR_IDLE_TIMEOUT", "30s");

@@ -47,11 +47,11 @@ impl AdminListener {
         let answer = timeout(LIMIT, async {
             // Never closed, so there is always a place in the end.
             let _place = self.places.acquire().await;
-            status(self.admin, key).await
+            answer(self.admin, "/held", key, 4096).await
         });
         match answer.await {
-            Ok(Ok(status)) if status == *b"204" => Answer::Held,
-            Ok(Ok(status)) if status == *b"404" => Answer::Free,
+            Ok(Ok(answer)) if answer.starts_with("HTTP/1.1 204 ") => Answer::Held,
+            Ok(Ok(answer)) if answer.starts_with("HTTP/1.1 404 ") => Answer::Free,
             _ => Answer::Away,
         }
     }
@@ -68,9 +68,7 @@ pub(super) async fn given(homes: &[SocketAddr], key: &str) -> Option<Side> {
 }
 
 async fn side_given(admin: SocketAddr, key: &str) -> io::Result<Option<Side>> {
-    let stream = question(admin, "/given", key).await?;
-    let mut answer = String::new();
-    stream.take(4096).read_to_string(&mut answer).await?;
+    let answer = answer(admin, "/given", key, 4096).await?;
     let side = match answer.split_once("\r\n\r\n") {
         Some((head, "old")) if head.starts_with("HTTP/1.1 200 ") => Some(Side::Old),
         Some((head, "new")) if head.starts_with("HTTP/1.1 200 ") => Some(Side::New),
@@ -79,18 +77,20 @@ async fn side_given(admin: SocketAddr, key: &str) -> io::Result<Option<Side>> {
     Ok(side)
 }
 
-async fn status(admin: SocketAddr, key: &str) -> io::Result<[u8; 3]> {
-    let mut stream = question(admin, "/held", key).await?;
-    let mut line = *b"HTTP/1.1 ___";
-    stream.read_exact(&mut line).await?;
-    Ok([line[9], line[10], line[11]])
-}
-
-async fn question(admin: SocketAddr, path: &str, key: &str) -> io::Result<TcpStream> {
+/// The whole answer, of at most so many bytes, or an error if it is no text. It has a length, so none of it is in
+/// chunks.
+pub(super) async fn answer(
+    admin: SocketAddr,
+    path: &str,
+    key: &str,
+    most: u64,
+) -> io::Result<String> {
     let mut stream = TcpStream::connect(admin).await?;
     let head = format!(
         "GET {path} HTTP/1.1\r\nhost: {admin}\r\nx-key: {key}\r\nconnection: close\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await?;
-    Ok(stream)
+    let mut answer = String::new();
+    stream.take(most).read_to_string(&mut answer).await?;
+    Ok(answer)
 }

@@ -21,9 +21,7 @@ use rustix::system::uname;
 use service_kit::arguments::{self, check_listeners};
 use service_kit::metrics::Connections;
 use service_kit::metrics::{ProcessCollector, encode};
-use service_kit::{
-    Admin, Listener, Protocol, Serving, Timeouts, serve, shutdown_signal, telemetry,
-};
+use service_kit::{Admin, Listener, Protocol, Serving, serve, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
@@ -192,7 +190,8 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
         protocol: Protocol::Http1,
         half_close: true,
         // nginx closes idle connections after 30 s.
-        timeouts: Timeouts { idle: Duration::from_secs(75), write: Some(limit) },
+        idle_timeout: Duration::from_secs(75),
+        write_timeout: Some(limit),
         max_connections: 4096,
         connections: Connections::default(),
         shutdown_delay: arguments.shutdown_delay,

@@ -4,15 +4,14 @@
 //! one after the other, so a key counts only if two looks in a row find it on both sides.
 
 use std::collections::HashSet;
-use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::ask::answer;
 
 /// Time between two looks.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -73,20 +72,11 @@ pub(super) async fn watch(old: SocketAddr, new: SocketAddr, counters: Counters) 
 }
 
 async fn waiting(admin: SocketAddr) -> Option<HashSet<String>> {
-    let answer = timeout(LIMIT, ask(admin)).await.ok()?.ok()?;
+    let answer =
+        timeout(LIMIT, answer(admin, "/waiting", "", MAX_BYTES + 4096)).await.ok()?.ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let is_list = head.starts_with("HTTP/1.1 200 ") && body.len() as u64 <= MAX_BYTES;
     is_list.then(|| body.lines().map(str::to_owned).collect())
-}
-
-/// The whole answer, or an error if it is no text. The sides announce its length, so none of it is in chunks.
-async fn ask(admin: SocketAddr) -> io::Result<String> {
-    let mut stream = TcpStream::connect(admin).await?;
-    let head = format!("GET /waiting HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).await?;
-    let mut answer = String::new();
-    stream.take(MAX_BYTES + 4096).read_to_string(&mut answer).await?;
-    Ok(answer)
 }
 
 #[cfg(test)]

@@ -31,14 +31,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// The connections of one listener or of several.
 pub(super) struct Clients {
     builder: Arc<auto::Builder<TokioExecutor>>,
-    idle_timeout: Duration,
-    write_timeout: Option<Duration>,
-    half_close: bool,
-    most: u32,
+    serving: Serving,
     /// One permit for each connection that may still be accepted.
     free: Arc<Semaphore>,
     open: Arc<Mutex<Open>>,
-    metrics: Connections,
 }
 
 /// The connections that are open, by a number that each gets.
@@ -50,16 +46,11 @@ struct Open {
 
 impl Clients {
     pub(super) fn new(serving: &Serving) -> Self {
-        let most = u32::try_from(serving.max_connections).unwrap_or(u32::MAX);
         Clients {
             builder: Arc::new(connection::builder(serving.protocol, serving.half_close)),
-            idle_timeout: serving.timeouts.idle,
-            write_timeout: serving.timeouts.write,
-            half_close: serving.half_close,
-            most,
-            free: Arc::new(Semaphore::new(most as usize)),
+            serving: serving.clone(),
+            free: Arc::new(Semaphore::new(serving.max_connections as usize)),
             open: Arc::default(),
-            metrics: serving.connections.clone(),
         }
     }
 
@@ -71,7 +62,7 @@ impl Clients {
         routes: Router,
         stopped: impl Future<Output = ()>,
     ) {
-        if self.write_timeout.is_some() {
+        if self.serving.write_timeout.is_some() {
             listeners.iter().for_each(Listener::bound_send_buffer);
         }
         let mut stopped = pin!(stopped);
@@ -105,7 +96,7 @@ impl Clients {
     pub(super) async fn drain(&self) {
         self.open().connections.values().for_each(|(_, activity)| activity.stop());
         // None of them is in use any more; a closed semaphore would say the same.
-        let _ = self.free.acquire_many(self.most).await;
+        let _ = self.free.acquire_many(self.serving.max_connections).await;
     }
 
     /// Waits until there is room for a connection; if need be, by ending others.
@@ -114,7 +105,7 @@ impl Clients {
         if let Ok(permit) = free().try_acquire_owned() {
             return permit;
         }
-        self.metrics.limited.inc();
+        self.serving.connections.limited.inc();
         loop {
             self.shed();
             // The semaphore is never closed.
@@ -140,25 +131,21 @@ impl Clients {
         }
         for (_, task) in waiting.into_iter().take(several) {
             task.abort();
-            self.metrics.shed.inc();
+            self.serving.connections.shed.inc();
         }
     }
 
     /// Spawns a task that serves the connection.
     fn serve(&self, stream: Stream, permit: OwnedSemaphorePermit, routes: Router) {
-        let activity = Activity::new(self.metrics.clone(), self.half_close);
-        let socket = Socket::new(stream, self.write_timeout, &activity);
-        let (builder, idle) = (Arc::clone(&self.builder), self.idle_timeout);
+        let metrics = self.serving.connections.clone();
+        let activity = Activity::new(metrics.clone(), self.serving.half_close);
+        let socket = Socket::new(stream, self.serving.write_timeout, &activity);
+        let (builder, idle) = (Arc::clone(&self.builder), self.serving.idle_timeout);
         let mut open = self.open();
         let number = open.next;
         open.next += 1;
-        let guard = Guard {
-            number,
-            open: Arc::clone(&self.open),
-            metrics: self.metrics.clone(),
-            _permit: permit,
-        };
-        self.metrics.open.inc();
+        metrics.open.inc();
+        let guard = Guard { number, open: Arc::clone(&self.open), metrics, _permit: permit };
         let on_task = Arc::clone(&activity);
         let task = tokio::spawn(async move {
             let _guard = guard;

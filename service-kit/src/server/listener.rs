@@ -30,6 +30,10 @@ const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
 /// for more only after a third of them, so that a slow reader would look as if it did not read.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
+/// Files besides the public listener's connections: those of the admin listener, the log, the runtime, and what
+/// `/metrics` reads.
+const OTHER_FILES: u64 = super::MAX_ADMIN_CONNECTIONS as u64 + 128;
+
 /// A bound socket. What is set on it holds for the connections that it accepts (tcp(7), socket(7)).
 pub struct Listener {
     socket: Either<TcpListener, UnixListener>,
@@ -85,9 +89,13 @@ impl Drop for Listener {
     }
 }
 
-/// Several addresses as a log shows them.
-pub fn addresses(listeners: &[Listener]) -> String {
-    listeners.iter().map(|it| it.addr.to_string()).collect::<Vec<_>>().join(",")
+/// As many connections as can be open at once, `wanted` at most. Raises this process' limit of open files
+/// as far as it may.
+pub fn connections_up_to(wanted: u32) -> u32 {
+    let files = u64::from(wanted) + OTHER_FILES;
+    // If it cannot be raised, it stays as it is.
+    let limit = rlimit::increase_nofile_limit(files).unwrap_or(OTHER_FILES);
+    u32::try_from(limit.saturating_sub(OTHER_FILES)).unwrap_or(u32::MAX).clamp(1, wanted)
 }
 
 fn listen_tcp(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {

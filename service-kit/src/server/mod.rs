@@ -4,7 +4,6 @@ mod accept;
 pub mod admin;
 mod client_end;
 mod connection;
-mod limits;
 mod listener;
 pub mod metrics;
 mod process_metrics;
@@ -12,7 +11,6 @@ mod shutdown;
 mod socket;
 pub mod telemetry;
 
-use std::future::Future;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -22,19 +20,12 @@ use tokio::time::timeout;
 use accept::Clients;
 pub use admin::{Admin, Readiness};
 pub use client_end::{ClientEnd, HeldEnd};
-pub use limits::{allow_connections, connections_up_to};
-pub use listener::{Listener, addresses};
+pub use listener::{Listener, connections_up_to};
 use metrics::Connections;
 pub use shutdown::shutdown_signal;
 
 /// Connections to the admin listener at once.
-const MAX_ADMIN_CONNECTIONS: usize = 256;
-/// Longest time in which a scrape may be read, or begun.
-const ADMIN_TIMEOUTS: Timeouts = Timeouts {
-    // Longer than Prometheus' longest usual interval: it keeps its connection.
-    idle: Duration::from_secs(75),
-    write: Some(Duration::from_secs(10)),
-};
+const MAX_ADMIN_CONNECTIONS: u32 = 256;
 
 /// The versions of HTTP that a listener speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +36,6 @@ pub enum Protocol {
     Http1And2,
 }
 
-/// Time limits on clients.
-#[derive(Clone, Copy, Debug)]
-pub struct Timeouts {
-    /// Longest time until a request's head is there, from when the client connected or the last answer ended.
-    pub idle: Duration,
-    /// Longest time in which the client may take nothing of what it is sent, if there is a limit.
-    pub write: Option<Duration>,
-}
-
 /// How [`serve`] treats clients, and how it ends.
 #[derive(Clone, Debug)]
 pub struct Serving {
@@ -62,11 +44,13 @@ pub struct Serving {
     /// Whether a client that has closed its direction of an HTTP/1 connection still gets its answer. Otherwise the
     /// request is given up: it counts as gone, unless the request holds its [`ClientEnd`].
     pub half_close: bool,
-    /// Time limits on clients.
-    pub timeouts: Timeouts,
+    /// Longest time until a request's head is there, from when the client connected or the last answer ended.
+    pub idle_timeout: Duration,
+    /// Longest time in which the client may take nothing of what it is sent, if there is a limit.
+    pub write_timeout: Option<Duration>,
     /// Connections to the public listener at once. At the limit, those end that have waited longest for a request, and
     /// new ones wait to be accepted.
-    pub max_connections: usize,
+    pub max_connections: u32,
     /// Metrics of the public listener.
     pub connections: Connections,
     /// Time between a signal and the last accepted connection.
@@ -93,7 +77,7 @@ pub async fn serve(
         tokio::time::sleep(serving.shutdown_delay).await;
     };
     // The admin listener outlives the public one: health and metrics are served during the drain.
-    let admin = tokio::spawn(accept_admin(admin_listener, admin, std::future::pending()));
+    let admin = tokio::spawn(serve_admin(admin_listener, admin, std::future::pending()));
     readiness.store(true, Ordering::Relaxed);
     let clients = Clients::new(serving);
     clients.accept(public, routes, stopped).await;
@@ -108,36 +92,15 @@ pub async fn serve(
     admin.abort();
 }
 
-/// Serves `admin` alone until `shutdown` resolves, for a service that takes no requests. `/readyz`
-/// answers 503 until `ready` resolves.
-pub async fn serve_admin(
-    listener: Listener,
-    admin: Admin,
-    ready: impl Future<Output = ()>,
-    shutdown: impl Future<Output = ()>,
-) {
-    let readiness = admin.readiness();
-    let stopped = async {
-        shutdown.await;
-        tracing::info!("shutting down");
-    };
-    let show_ready = async {
-        ready.await;
-        readiness.store(true, Ordering::Relaxed);
-        std::future::pending().await
-    };
-    tokio::select! {
-        () = accept_admin(listener, admin, stopped) => {}
-        () = show_ready => {}
-    }
-}
-
-/// Serves `admin` until `stopped` resolves, and the scrapes that have begun by then.
-async fn accept_admin(listener: Listener, admin: Admin, stopped: impl Future<Output = ()>) {
+/// Serves `admin` until `stopped` resolves, and the scrapes that have begun by then. That is all of a service that takes
+/// no requests; it sets its [`Admin::readiness`] itself.
+pub async fn serve_admin(listener: Listener, admin: Admin, stopped: impl Future<Output = ()>) {
     let clients = Clients::new(&Serving {
         protocol: Protocol::Http1,
         half_close: true,
-        timeouts: ADMIN_TIMEOUTS,
+        // Longer than Prometheus' longest usual interval: it keeps its connection.
+        idle_timeout: Duration::from_secs(75),
+        write_timeout: Some(Duration::from_secs(10)),
         max_connections: MAX_ADMIN_CONNECTIONS,
         connections: Connections::default(),
         shutdown_delay: Duration::ZERO,

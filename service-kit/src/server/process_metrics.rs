@@ -50,20 +50,21 @@ impl Collector for ProcessCollector {
         let dropped = ConstCounter::new(telemetry::dropped_lines());
         let help = "Log lines that were dropped, since nobody read the ones before";
         encode(encoder, ("log_lines_dropped", help, None), &dropped)?;
-        let resident = ConstGauge::new(stat.rss_bytes().get() as i64);
-        encode(encoder, ("process_resident_memory", "Resident memory", bytes), &resident)?;
-        let virtual_memory = ConstGauge::new(stat.vsize as i64);
-        encode(encoder, ("process_virtual_memory", "Virtual memory", bytes), &virtual_memory)?;
-        encode(encoder, ("process_threads", "Threads", None), &ConstGauge::new(stat.num_threads))?;
-        if let Some(open) = open {
-            let help = "Open file descriptors";
-            encode(encoder, ("process_open_fds", help, None), &ConstGauge::new(open))?;
-        }
-        if let Ok(LimitValue::Value(most)) =
-            process.limits().map(|limits| limits.max_open_files.soft_limit)
-        {
-            let help = "Most open file descriptors";
-            encode(encoder, ("process_max_fds", help, None), &ConstGauge::new(most as i64))?;
+        let max_fds = process.limits().ok().and_then(|it| match it.max_open_files.soft_limit {
+            LimitValue::Value(most) => Some(most as i64),
+            LimitValue::Unlimited => None,
+        });
+        let resident = stat.rss_bytes().get() as i64;
+        for (name, help, unit, value) in [
+            ("process_resident_memory", "Resident memory", bytes, Some(resident)),
+            ("process_virtual_memory", "Virtual memory", bytes, Some(stat.vsize as i64)),
+            ("process_threads", "Threads", None, Some(stat.num_threads)),
+            ("process_open_fds", "Open file descriptors", None, open),
+            ("process_max_fds", "Most open file descriptors", None, max_fds),
+        ] {
+            if let Some(value) = value {
+                encode(encoder, (name, help, unit), &ConstGauge::new(value))?;
+            }
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! The signals that end a service.
 
-use std::future::Future;
-
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use crate::Error;
 
@@ -23,16 +22,14 @@ pub fn shutdown_signal() -> Result<impl Future<Output = ()>, Error> {
             _ = quit.recv() => {}
         }
     };
-    let (first, received) = tokio::sync::oneshot::channel();
+    let received = CancellationToken::new();
+    let first = received.clone();
     tokio::spawn(async move {
         next().await;
-        // This fails if the service has already ended.
-        let _ = first.send(());
+        first.cancel();
         next().await;
         tracing::warn!("second signal: ending at once");
         std::process::exit(130);
     });
-    Ok(async move {
-        let _ = received.await;
-    })
+    Ok(received.cancelled_owned())
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::thread;
 
 use anyhow::{Context, ensure};
@@ -44,19 +45,14 @@ impl Serve {
         let listener = runtime.block_on(bind())?;
         let file = dir.join("ramp.prom");
         let admin = Admin::new(move || fs::read_to_string(&file).map_err(|_| fmt::Error));
-        let (ready, is_ready) = oneshot::channel();
+        let readiness = admin.readiness();
         let (end, ended) = oneshot::channel::<()>();
         let http = thread::spawn(move || {
-            let is_ready = async {
-                if is_ready.await.is_err() {
-                    std::future::pending().await // this process is ending
-                }
-            };
             let ended = async {
                 // Dropped, never sent.
                 let _ = ended.await;
             };
-            runtime.block_on(service_kit::serve_admin(listener, admin, is_ready, ended));
+            runtime.block_on(service_kit::serve_admin(listener, admin, ended));
         });
         let desk = Desk {
             dir: &dir,
@@ -65,10 +61,7 @@ impl Serve {
             every: *self.every,
             interrupted: &signals.received,
         };
-        let outcome = ramp::serve(&desk, || {
-            // Nobody waits for it if the listener has failed.
-            let _ = ready.send(());
-        });
+        let outcome = ramp::serve(&desk, || readiness.store(true, Ordering::Relaxed));
         drop(end);
         ensure!(http.join().is_ok(), "the listener failed");
         outcome?;

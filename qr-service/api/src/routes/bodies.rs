@@ -1,6 +1,5 @@
 //! Bodies of requests, within bounds of size and time.
 
-use std::future::Future;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};

@@ -4,7 +4,6 @@
 //! each is made once more as the client reads: the answer is never in memory as a whole.
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -18,6 +18,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
 const INDEX: &str = include_str!("../../page/index.html");
@@ -36,11 +37,7 @@ const ASSETS: [(&str, &str, &str); 6] = [
 const VIEWER: [(&str, &str, &[u8]); 3] = [
     ("bundle.js", SCRIPT, include_bytes!(concat!(env!("OUT_DIR"), "/bundle.js.gz"))),
     ("style.css", STYLE, include_bytes!(concat!(env!("OUT_DIR"), "/style.css.gz"))),
-    (
-        "notices.txt",
-        "text/plain; charset=utf-8",
-        include_bytes!(concat!(env!("OUT_DIR"), "/notices.txt.gz")),
-    ),
+    ("notices.txt", TEXT, include_bytes!(concat!(env!("OUT_DIR"), "/notices.txt.gz"))),
 ];
 
 /// Answers `/v1/`.
