@@ -9,12 +9,12 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-type Asked = Arc<Mutex<Vec<String>>>;
+type Targets = Arc<Mutex<Vec<String>>>;
 
-fn serve() -> (SocketAddr, Asked) {
+fn serve() -> (SocketAddr, Targets) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let asked = Asked::default();
+    let asked = Targets::default();
     let seen = Arc::clone(&asked);
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {

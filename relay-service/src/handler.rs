@@ -15,7 +15,7 @@ use crate::body::{Body, Sending};
 use crate::messages::Messages;
 use crate::metrics::{Metrics, Unpaired};
 use crate::pairing::{Id, Left, Pair, Pairing, ReceiverCame};
-use crate::request::{Answer, Asked, check};
+use crate::request::{Answer, KeyRequest, check};
 use crate::sender::Sender;
 use crate::source::{Source, came};
 use crate::transfer::Receiver;
@@ -147,7 +147,7 @@ impl Relay {
     /// Waits for a sender and all other receivers.
     async fn receive(
         self: &Arc<Self>,
-        asked: Asked,
+        asked: KeyRequest,
         request: Parts,
         body: axum::body::Body,
     ) -> Result<Response<Body>, Answer> {
@@ -185,7 +185,7 @@ impl Relay {
     /// Answers a sender with its messages. Who sends is this answer.
     async fn send(
         self: &Arc<Self>,
-        asked: Asked,
+        asked: KeyRequest,
         request: Parts,
         body: axum::body::Body,
     ) -> Result<Response<Body>, Answer> {
@@ -208,7 +208,11 @@ impl Relay {
     }
 
     /// Takes a part of the bytes that may wait.
-    fn may_wait(&self, asked: &Asked, request: &Parts) -> Result<OwnedSemaphorePermit, Answer> {
+    fn may_wait(
+        &self,
+        asked: &KeyRequest,
+        request: &Parts,
+    ) -> Result<OwnedSemaphorePermit, Answer> {
         let headers: usize =
             request.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         let bytes = WAITING_BYTES + 2 * asked.key.len() + headers;

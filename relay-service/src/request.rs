@@ -13,7 +13,7 @@ use crate::{reply, target};
 pub(crate) type Answer = Box<Response<Body>>;
 
 /// A request that may wait.
-pub(crate) struct Asked {
+pub(crate) struct KeyRequest {
     pub(crate) key: String,
     pub(crate) n: u8,
     pub(crate) sends: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Asked {
 ///
 /// # Errors
 /// The answer.
-pub(crate) fn check(request: &Parts) -> Result<Asked, Answer> {
+pub(crate) fn check(request: &Parts) -> Result<KeyRequest, Answer> {
     let Some(key) = target::key(request.uri.path()) else {
         return Err(reply::error(StatusCode::NOT_FOUND, "Keys are below /p/.").into());
     };
@@ -38,7 +38,7 @@ pub(crate) fn check(request: &Parts) -> Result<Asked, Answer> {
     if key.len() > target::MAX_KEY_BYTES {
         return Err(reply::error(StatusCode::URI_TOO_LONG, "A key has at most 1024 bytes.").into());
     }
-    Ok(Asked { key, n, sends, at: Instant::now() })
+    Ok(KeyRequest { key, n, sends, at: Instant::now() })
 }
 
 /// The number of receivers that a sender asks for, or why it is refused.

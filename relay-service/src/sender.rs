@@ -16,7 +16,7 @@ use crate::messages::{Messages, Written};
 use crate::metrics::{End, PairMetrics};
 use crate::pairing::{Id, SenderCame};
 use crate::reply;
-use crate::request::{Answer, Asked};
+use crate::request::{Answer, KeyRequest};
 use crate::source::{Broken, Source};
 use crate::transfer::transfer;
 
@@ -47,11 +47,11 @@ impl Sender {
     /// The answer, if it may not.
     pub(crate) fn come(
         relay: &Arc<Relay>,
-        asked: Asked,
+        asked: KeyRequest,
         headers: HeaderMap,
         source: Source,
     ) -> Result<(Self, Written), Answer> {
-        let Asked { key, n, at, .. } = asked;
+        let KeyRequest { key, n, at, .. } = asked;
         let (messages, written) = Messages::new();
         let (start, started) = oneshot::channel();
         let waiting = WaitingSender { start, messages: messages.clone(), at };

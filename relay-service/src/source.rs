@@ -37,7 +37,7 @@ impl Source {
         Source { body, is_http2, is_broken: false, ahead: BytesMut::new(), closed }
     }
 
-    /// The length, if the head says it. Asked for before anything is taken.
+    /// The length, if the head says it. KeyRequest for before anything is taken.
     pub(crate) fn length(&self) -> Option<u64> {
         Some(self.body.size_hint().exact()? + self.ahead.len() as u64)
     }

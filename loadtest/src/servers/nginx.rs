@@ -25,25 +25,25 @@ pub(crate) enum Counted {
     /// nginx with `proxy_pass` to a group with kept connections, and nothing else.
     Barest,
     /// nginx with its files on `make up`, without these lines.
-    Without(&'static [Lines]),
+    Without(&'static [Cut]),
     /// A program of the build, by itself, asked for targets that begin so.
     Program(&'static str, &'static str),
 }
 
 /// In this file, the lines that begin so after their spaces, and with a block all to its `}`.
-type Lines = (&'static str, &'static str);
-const STOP_FILE: &[Lines] = &[("locations.conf", "if (-f $document_root/qrcode)")];
-const MIRROR: &[Lines] =
+type Cut = (&'static str, &'static str);
+const STOP_FILE: &[Cut] = &[("locations.conf", "if (-f $document_root/qrcode)")];
+const MIRROR: &[Cut] =
     &[("locations.conf", "mirror /"), ("locations.conf", "if ($qrcode_mirrored")];
-const TO_THE_SIDE: &[Lines] = &[
+const TO_THE_SIDE: &[Cut] = &[
     ("nginx.conf", "proxy_set_header X-"),
     ("nginx.conf", "proxy_set_header Forwarded"),
     ("nginx.conf", "proxy_set_header Host"),
 ];
-const TO_THE_CLIENT: &[Lines] =
+const TO_THE_CLIENT: &[Cut] =
     &[("nginx.conf", "proxy_hide_header"), ("nginx.conf", "add_header X-Request-Id")];
-const LOG: &[Lines] = &[("nginx.conf", "access_log /dev/stdout")];
-const EDGE_LOG: &[Lines] = &[("nginx.conf", "access_log edge/access.log")];
+const LOG: &[Cut] = &[("nginx.conf", "access_log /dev/stdout")];
+const EDGE_LOG: &[Cut] = &[("nginx.conf", "access_log edge/access.log")];
 
 /// The rows; parts in the order of a request.
 pub(crate) static COUNTED: [Row; 12] = [
@@ -140,7 +140,7 @@ fn count_nginx(
 }
 
 /// Copies the files of the stack's nginx, with other addresses to listen on and without some lines.
-fn write_ours(stack: &Stack, to: &Path, addr: SocketAddr, without: &[Lines]) -> anyhow::Result<()> {
+fn write_ours(stack: &Stack, to: &Path, addr: SocketAddr, without: &[Cut]) -> anyhow::Result<()> {
     let mut copy = Command::new("cp");
     copy.arg("-rT").arg(stack.settings().nginx_dir()).arg(to);
     ensure!(copy.status().context("cp")?.success(), "nginx' files cannot be copied");
@@ -158,7 +158,7 @@ fn write_ours(stack: &Stack, to: &Path, addr: SocketAddr, without: &[Lines]) -> 
     without.iter().try_for_each(|lines| drop_lines(to, *lines))
 }
 
-fn drop_lines(folder: &Path, (name, with): Lines) -> anyhow::Result<()> {
+fn drop_lines(folder: &Path, (name, with): Cut) -> anyhow::Result<()> {
     let file = folder.join(name);
     let text = fs::read_to_string(&file).with_context(|| name.to_owned())?;
     let mut kept = String::new();

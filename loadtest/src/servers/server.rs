@@ -137,7 +137,7 @@ impl Server {
             }
             _ => {
                 let addr = service_kit::free_address()?;
-                let place = Place { addr, to, cores: cores.count(), folder: folder.path() };
+                let place = Site { addr, to, cores: cores.count(), folder: folder.path() };
                 let command = place.command(row.way)?;
                 process = Some(Process::start(&command, cores, folder.path(), addr)?);
                 addr
@@ -165,7 +165,7 @@ impl Server {
 }
 
 /// Where a server runs.
-struct Place<'a> {
+struct Site<'a> {
     addr: SocketAddr,
     /// Where a plain proxy sends what it gets.
     to: SocketAddr,
@@ -173,7 +173,7 @@ struct Place<'a> {
     folder: &'a Path,
 }
 
-impl Place<'_> {
+impl Site<'_> {
     /// The command that runs a server in the foreground.
     fn command(&self, way: Way) -> anyhow::Result<Command> {
         let (at, cores, top) = (self.addr.to_string(), self.cores.to_string(), repository());

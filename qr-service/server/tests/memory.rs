@@ -18,10 +18,10 @@ const MOST_SERIES: usize = 500;
 const MOST_SCRAPE_BYTES: usize = 50_000;
 
 /// A request's method and target, and the expected status.
-type Asked = (&'static str, String, u16);
+type Exchange = (&'static str, String, u16);
 
 /// 10,000 distinct texts of all lengths.
-fn pictures() -> impl Iterator<Item = Asked> {
+fn pictures() -> impl Iterator<Item = Exchange> {
     (0..10_000).map(|i| {
         let text = format!("{i}-{}", "x".repeat(i % 500));
         ("GET", format!("/qrcode?text={text}"), 200)
@@ -29,7 +29,7 @@ fn pictures() -> impl Iterator<Item = Asked> {
 }
 
 /// 10,000 errors, of every kind that a client can cause.
-fn errors() -> impl Iterator<Item = Asked> {
+fn errors() -> impl Iterator<Item = Exchange> {
     (0..10_000).map(|i| match i % 8 {
         0 => ("GET", format!("/qrcode?other={i}"), 400),
         1 => ("HEAD", format!("/qrcode?text={i}%FF"), 400),
@@ -43,7 +43,7 @@ fn errors() -> impl Iterator<Item = Asked> {
 }
 
 /// HEAD requests, and requests for a picture that the client already has.
-fn others() -> impl Iterator<Item = Asked> {
+fn others() -> impl Iterator<Item = Exchange> {
     (0..1000).map(|i| match i % 3 {
         0 => ("HEAD", format!("/qrcode?text={i}"), 200),
         1 => ("HEAD", format!("/qrcode?text={i}&known"), 304),
@@ -52,7 +52,7 @@ fn others() -> impl Iterator<Item = Asked> {
 }
 
 /// Sends all requests on one connection, in batches, and checks the statuses.
-fn ask(addr: SocketAddr, all: &[Asked]) {
+fn ask(addr: SocketAddr, all: &[Exchange]) {
     let mut stream = BufReader::new(connect(addr));
     for batch in all.chunks(20) {
         let mut requests = String::new();
@@ -90,13 +90,13 @@ fn memory_series_and_scrapes_stay_small_under_any_requests() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_qr-service"));
     command.env_clear().env("QR_ADDR", "127.0.0.1:0").env("QR_ADMIN_ADDR", "127.0.0.1:0");
     let service = Service::start(&mut command);
-    let all: Vec<Asked> = pictures().chain(errors()).chain(others()).collect();
+    let all: Vec<Exchange> = pictures().chain(errors()).chain(others()).collect();
 
     let (mut scrapes, mut peak) = (Vec::new(), 0);
     thread::scope(|scope| {
         let askers: Vec<_> = (0..50)
             .map(|part| {
-                let mine: Vec<Asked> = all.iter().skip(part).step_by(50).cloned().collect();
+                let mine: Vec<Exchange> = all.iter().skip(part).step_by(50).cloned().collect();
                 let addr = service.addr;
                 scope.spawn(move || ask(addr, &mine))
             })

@@ -34,7 +34,7 @@ impl Edge {
         std::fs::write(&share_file, share).unwrap();
         let admins = free_addresses(2).unwrap();
         let homes: Vec<Service> = [(admins[0], admins[1]), (admins[1], admins[0])]
-            .map(|admins| home(&share_file, (&old, &new), admins, &[]))
+            .map(|admins| home(&share_file, (&old.admin_addr, &new), admins, &[]))
             .into();
         // The shortest first: a port of four digits may begin one that takes another's place.
         let file = include_str!("../../../proxy/routes/relay.toml")
@@ -113,14 +113,14 @@ impl Drop for Edge {
 /// A home, with its own admin listener and the other's, and more settings.
 pub(crate) fn home(
     share_file: &Path,
-    (old, new): (&Legacy, &Service),
+    (old_admin, new): (&str, &Service),
     (admin, other): (SocketAddr, SocketAddr),
     settings: &[(&str, &str)],
 ) -> Service {
     let mut command = Command::new(env!("CARGO_BIN_EXE_relay-home"));
     command.env("HOME_ADDR", "127.0.0.1:0").env("HOME_ADMIN_ADDR", admin.to_string());
     command.env("HOME_SHARE_FILE", share_file).env("HOME_OTHERS", other.to_string());
-    command.env("HOME_OLD_ADMIN_ADDR", &old.admin_addr);
+    command.env("HOME_OLD_ADMIN_ADDR", old_admin);
     command.env("HOME_NEW_ADMIN_ADDR", new.admin_addr.to_string());
     Service::start(command.envs(settings.iter().copied()))
 }

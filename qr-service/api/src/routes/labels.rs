@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::Api;
 use super::many::{
-    Asked, Ended, Refused, Sending, TURN, check_all, make, place_for, read_asked, stream,
+    Ended, ItemsRequest, Refused, Sending, TURN, check_all, make, place_for, read_asked, stream,
 };
 use super::qr::unprocessable;
 use crate::caption::{LabelCaption, LabelText};
@@ -68,7 +68,7 @@ async fn read_labels(
 ) -> Result<(Layout, Vec<Label>), Refusal> {
     let of_query = [&*api.options, &*api.label, &*api.sheet];
     let asked = read_asked(parts, body, &of_query, &of_query[..2]).await?;
-    let Asked { common, items, mut faults, mut of_items } = asked;
+    let ItemsRequest { common, items, mut faults, mut of_items } = asked;
     let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
     let has_captions = [&common].into_iter().chain(&items).any(|it| it.contains_key("caption"));
     let layout = Layout::new(&sheet, has_captions, &mut faults);

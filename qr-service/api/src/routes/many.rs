@@ -60,7 +60,7 @@ impl utoipa::IntoResponses for Refused {
 }
 
 /// The values of a request.
-pub(super) struct Asked {
+pub(super) struct ItemsRequest {
     /// Those of the query, which all items have in common.
     pub(super) common: Map<String, Value>,
     /// Those of each item, which come first.
@@ -91,13 +91,13 @@ pub(super) async fn read_asked(
     body: Body,
     of_query: &[&Schema],
     of_item: &[&Schema],
-) -> Result<Asked, Refusal> {
+) -> Result<ItemsRequest, Refusal> {
     let mut faults = Vec::new();
     let common = read_query(parts.uri.query().unwrap_or_default(), of_query, &mut faults);
     let (media, body) = read_body(&parts.headers, body, MEDIA, MAX_BYTES).await?;
     let mut of_items = ItemFaults::default();
     let items = read_items(media, &body, of_item, &mut of_items).map_err(Refusal::Body)?;
-    Ok(Asked { common, items, faults, of_items })
+    Ok(ItemsRequest { common, items, faults, of_items })
 }
 
 /// Checks every item on the workers, in turns.

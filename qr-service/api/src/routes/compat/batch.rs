@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
-use super::asked::{Asked, text};
 use super::drawing::Wrong;
+use super::fields::{Fields, text};
 use super::quickchart::{MOST_SIZE_PX, line_of, of_json, read, size_px};
 use super::uncached;
 use crate::archive::Archive;
@@ -85,7 +85,7 @@ fn error_of(index: usize, wrong: &Wrong) -> String {
 }
 
 /// The codes of a request and the archive's name.
-fn codes_of(body: &[u8]) -> Result<(Vec<Asked>, String), String> {
+fn codes_of(body: &[u8]) -> Result<(Vec<Fields>, String), String> {
     let body: Value =
         serde_json::from_slice(body).map_err(|_| "the body is not JSON".to_owned())?;
     let (codes, filename) = match body {
@@ -102,15 +102,15 @@ fn codes_of(body: &[u8]) -> Result<(Vec<Asked>, String), String> {
     let objects: Option<Vec<Map<String, Value>>> =
         codes.iter().map(|code| code.as_object().cloned()).collect();
     let objects = objects.ok_or("qrCodes: every code is an object")?;
-    let codes: Vec<Asked> = objects.iter().map(of_json).collect();
+    let codes: Vec<Fields> = objects.iter().map(of_json).collect();
     check_pixels(&codes)?;
     let filename = filename.as_ref().and_then(Value::as_str).map(clean).unwrap_or_default();
     let filename = if filename.is_empty() { "qr-codes.zip".to_owned() } else { filename };
     Ok((codes, filename))
 }
 
-fn check_pixels(codes: &[Asked]) -> Result<(), String> {
-    let pixels = |code: &Asked| size_px(code).clamp(0, MOST_SIZE_PX).pow(2);
+fn check_pixels(codes: &[Fields]) -> Result<(), String> {
+    let pixels = |code: &Fields| size_px(code).clamp(0, MOST_SIZE_PX).pow(2);
     let all: i64 = codes.iter().map(pixels).sum();
     let jpeg: i64 = codes.iter().filter(|code| extension(code) == "jpg").map(pixels).sum();
     for (sum, most, what) in [(all, MAX_PIXELS, "all codes"), (jpeg, MAX_JPEG_PIXELS, "all JPEGs")]
@@ -122,7 +122,7 @@ fn check_pixels(codes: &[Asked]) -> Result<(), String> {
     Ok(())
 }
 
-fn extension(code: &Asked) -> &'static str {
+fn extension(code: &Fields) -> &'static str {
     match code.first("format").map(text) {
         Some("svg") => "svg",
         Some("jpg" | "jpeg") => "jpg",
@@ -131,7 +131,7 @@ fn extension(code: &Asked) -> &'static str {
 }
 
 /// A name that no other file of the archive has.
-fn name_of(code: &Asked, index: usize, names: &mut HashSet<String>) -> String {
+fn name_of(code: &Fields, index: usize, names: &mut HashSet<String>) -> String {
     let extension = extension(code);
     let given = code.first("filename").map(|name| clean(text(name))).unwrap_or_default();
     let stem = given.strip_suffix(&format!(".{extension}")).unwrap_or(&given).to_owned();

@@ -6,8 +6,8 @@ use ab_glyph::{Font, FontRef, Glyph, PxScaleFont, ScaleFont, point};
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Transformations};
 use qr_core::Color;
 
-use super::asked::{Asked, text};
 use super::drawing::Wrong;
+use super::fields::{Fields, text};
 use crate::artwork::over;
 
 const DEFAULT_SIZE_PX: f32 = 10.0;
@@ -32,7 +32,7 @@ impl Caption {
     ///
     /// # Errors
     /// If there are too many or the font lacks some of their characters, or if size or colour are none.
-    pub(super) fn read(asked: &Asked) -> Result<Option<Self>, Wrong> {
+    pub(super) fn read(asked: &Fields) -> Result<Option<Self>, Wrong> {
         let of = |name: &str| asked.first(name).map(text).filter(|value| !value.trim().is_empty());
         let Some(words) = of("caption") else { return Ok(None) };
         if words.chars().count() > MOST_CHARACTERS {

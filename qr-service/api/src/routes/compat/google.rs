@@ -11,8 +11,8 @@ use http::request::Parts;
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
-use super::asked::{Asked, Plus, text};
 use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
+use super::fields::{Fields, Plus, text};
 use super::raster::{PixelFormat, Placement};
 use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::fault::Refusal;
@@ -32,7 +32,7 @@ pub(super) async fn answer(
 ) -> Result<Response, Refusal> {
     let client = Client::of(&request);
     let (parts, body) = request.into_parts();
-    let query = Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
+    let query = Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
     let asked = match parts.method {
         Method::GET | Method::HEAD => query,
         Method::POST => posted(&parts, body, query).await?,
@@ -49,22 +49,22 @@ pub(super) async fn answer(
 }
 
 /// A form, or any other body as the text.
-async fn posted(parts: &Parts, body: Body, query: Asked) -> Result<Asked, Refusal> {
+async fn posted(parts: &Parts, body: Body, query: Fields) -> Result<Fields, Refusal> {
     let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
-    let form = Asked::of_body(&parts.headers, Body::from(bytes.clone()), MAX_BODY_BYTES).await;
+    let form = Fields::of_body(&parts.headers, Body::from(bytes.clone()), MAX_BODY_BYTES).await;
     match form {
         Ok(Some(form)) if form.names().any(|name| matches!(name, "cht" | "chl")) => {
             Ok(query.then(form))
         }
         _ => {
-            let mut asked = Asked::default();
+            let mut asked = Fields::default();
             asked.push("chl", bytes.to_vec());
             Ok(asked.then(query))
         }
     }
 }
 
-fn read(asked: &Asked) -> Result<(Options, Drawing), Wrong> {
+fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
     let of = |name: &str| asked.first(name).map(text);
     match of("cht") {
         Some("qr") => {}

@@ -9,8 +9,8 @@ use http::Method;
 use qr_core::Color;
 
 use super::super::Api;
-use super::asked::{Asked, Plus, text};
 use super::drawing::{Drawing, Wrong, draw};
+use super::fields::{Fields, Plus, text};
 use super::raster::{PixelFormat, Placement};
 use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
 use crate::fault::Refusal;
@@ -55,13 +55,13 @@ pub(super) async fn create(
 pub(super) async fn asked(
     request: Request,
     limit: usize,
-) -> Result<Result<Asked, Response>, Refusal> {
+) -> Result<Result<Fields, Response>, Refusal> {
     let (parts, body) = request.into_parts();
-    let query = Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
+    let query = Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
     match parts.method {
         Method::GET | Method::HEAD => Ok(Ok(query)),
         Method::POST => {
-            let form = Asked::of_body(&parts.headers, body, limit).await?.unwrap_or_default();
+            let form = Fields::of_body(&parts.headers, body, limit).await?.unwrap_or_default();
             // Of repeated ones, PHP takes the last.
             Ok(Ok(form.then(query)))
         }
@@ -69,7 +69,7 @@ pub(super) async fn asked(
     }
 }
 
-fn read(asked: &Asked) -> Result<(Options, Drawing), Wrong> {
+fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
     let of = |name: &str| asked.last(name).map(text).filter(|value| !value.is_empty());
     let mut options = Options {
         level: Some(match of("ecc") {

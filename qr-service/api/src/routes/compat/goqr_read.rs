@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::Api;
 use super::super::bodies::FORM_BYTES;
 use super::super::decode::{FORMATS_AND_GIF, MAX_SYMBOLS, decode_within};
-use super::asked::{Asked, text};
+use super::fields::{Fields, text};
 use super::{goqr, uncached};
 use crate::fault::Refusal;
 use crate::options::Kind;
@@ -32,7 +32,7 @@ pub(super) async fn read(
         Ok(Ok(asked)) => asked,
         Ok(Err(refused)) => return Ok(refused),
         Err(Refusal::LongBody { .. }) => {
-            let asked = Asked::of_query(query.as_bytes(), super::asked::Plus::IsSpace);
+            let asked = Fields::of_query(query.as_bytes(), super::fields::Plus::IsSpace);
             return Ok(written(&asked, &[Err(TOO_BIG)]));
         }
         Err(other) => return Err(other),
@@ -65,7 +65,7 @@ fn symbols_of(picture: &GreyImage) -> Vec<Result<String, &'static str>> {
     found.into_iter().map(|found| Ok(found.text)).collect()
 }
 
-fn written(asked: &Asked, symbols: &[Result<String, &'static str>]) -> Response {
+fn written(asked: &Fields, symbols: &[Result<String, &'static str>]) -> Response {
     let is_xml = asked.last("outputformat").is_some_and(|it| text(it).eq_ignore_ascii_case("xml"));
     if is_xml {
         uncached(StatusCode::OK, "text/xml; charset=utf-8", xml(symbols))

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::asked::{Asked, text};
 use super::drawing::{Finders, Wrong, symbol};
+use super::fields::{Fields, text};
 use crate::options::{FinderShape, Ink, LevelName, Logo, Options, Shape};
 
 /// The share of the symbol's width that the picture in the middle has where nothing says otherwise.
@@ -14,7 +14,7 @@ const DEFAULT_RATIO: f64 = 0.3;
 ///
 /// # Errors
 /// If the colour is none.
-pub(super) fn read_styles(asked: &Asked, options: &mut Options) -> Result<Finders, Wrong> {
+pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finders, Wrong> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
     options.shape = match of("dotStyle") {
         Some("dot") => Some(Shape::Dots),
@@ -48,7 +48,7 @@ pub(super) fn read_styles(asked: &Asked, options: &mut Options) -> Result<Finder
 /// # Errors
 /// If it is an address, which is not fetched, or no Base64.
 pub(super) fn read_center_image(
-    asked: &Asked,
+    asked: &Fields,
     size: i64,
     margin: u32,
     options: &mut Options,

@@ -12,10 +12,10 @@
 //! They take parameters as leniently as the services do: unknown ones are ignored, and of repeated ones
 //! one counts. The symbols, and the check that they can be read, are those of `/v1/qr`. Nothing is fetched.
 
-mod asked;
 mod batch;
 mod caption;
 mod drawing;
+mod fields;
 mod google;
 mod goqr;
 mod goqr_read;

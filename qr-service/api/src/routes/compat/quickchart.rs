@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 
 use super::super::Api;
 use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
-use super::asked::{Asked, Plus, base64, text};
 use super::caption::Caption;
 use super::drawing::{
     Drawing, Finders, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol,
 };
+use super::fields::{Fields, Plus, base64, text};
 use super::looks::{read_center_image, read_styles};
 use super::raster::{CROSS, PixelFormat, Placement};
 use super::{Client, uncached};
@@ -54,7 +54,7 @@ pub(super) async fn answer(
     let (parts, body) = request.into_parts();
     let asked = match parts.method {
         Method::GET | Method::HEAD => {
-            Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
+            Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
         }
         Method::POST => match posted(&parts.headers, body).await? {
             Some(asked) => asked,
@@ -79,7 +79,7 @@ pub(super) async fn answer(
 ///
 /// # Errors
 /// If it is too long or slow, or all places for long ones are taken.
-pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Asked>, Refusal> {
+pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fields>, Refusal> {
     let _place = place_for_long(headers).await?;
     let bytes = in_time(read_whole(body, MAX_OPTIONS_BYTES)).await?;
     let fields: Option<Map<String, Value>> = serde_json::from_slice(&bytes).ok();
@@ -90,7 +90,7 @@ pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Ask
 ///
 /// # Errors
 /// Why there is no such picture, or nobody could read it.
-pub(super) fn drawn(asked: &Asked) -> Result<(&'static str, Vec<u8>), Wrong> {
+pub(super) fn drawn(asked: &Fields) -> Result<(&'static str, Vec<u8>), Wrong> {
     let code = read(asked)?;
     let picture = code.draw()?;
     // There it is the PNG in Base64, without `data:` before it.
@@ -119,8 +119,8 @@ pub(super) fn line_of(wrong: &Wrong) -> String {
 }
 
 /// The fields of a JSON object; those that are neither text, number nor truth value are left out.
-pub(super) fn of_json(fields: &Map<String, Value>) -> Asked {
-    let mut asked = Asked::default();
+pub(super) fn of_json(fields: &Map<String, Value>) -> Fields {
+    let mut asked = Fields::default();
     for (name, value) in fields {
         match value {
             Value::String(text) => asked.push(name, text.as_bytes()),
@@ -132,7 +132,7 @@ pub(super) fn of_json(fields: &Map<String, Value>) -> Asked {
 }
 
 /// The side of a picture in pixels that a request asks for.
-pub(super) fn size_px(asked: &Asked) -> i64 {
+pub(super) fn size_px(asked: &Fields) -> i64 {
     match asked.first("size").and_then(|size| leading_number(text(size))) {
         None | Some(0) => DEFAULT_SIZE_PX,
         Some(size) => size.min(MOST_SIZE_PX),
@@ -188,7 +188,7 @@ impl Code {
     }
 }
 
-pub(super) fn read(asked: &Asked) -> Result<Code, Wrong> {
+pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty());
     let value = of("text").ok_or_else(|| Wrong::new("text", "You are missing variable `text`"))?;
     let value = std::str::from_utf8(value).map_err(|_| Wrong::new("text", "URI malformed"))?;

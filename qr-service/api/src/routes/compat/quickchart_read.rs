@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
 use super::super::decode::{FORMATS_AND_GIF, decode_within};
-use super::asked::{Asked, Plus, text};
+use super::fields::{Fields, Plus, text};
 use super::quickchart::of_json;
 use super::uncached;
 use crate::fault::Refusal;
@@ -42,13 +42,13 @@ pub(super) async fn read(
     let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
     let asked = match parts.method {
         Method::GET | Method::HEAD => {
-            Asked::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
+            Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
         }
         Method::POST => {
             let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
             match serde_json::from_slice(&bytes) {
                 Ok(Value::Object(fields)) => of_json(&fields),
-                _ => Asked::default(),
+                _ => Fields::default(),
             }
         }
         _ => return Err(Refusal::Method("GET, HEAD, POST")),
@@ -68,7 +68,7 @@ pub(super) async fn read(
 }
 
 /// The picture's file. As there, `url` counts before `image`.
-fn file_of(asked: &Asked) -> Result<Vec<u8>, &'static str> {
+fn file_of(asked: &Fields) -> Result<Vec<u8>, &'static str> {
     let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
     match (of("url"), of("image")) {
         (Some(url), _) => {

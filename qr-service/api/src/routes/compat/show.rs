@@ -11,8 +11,8 @@ use qr_core::Modules;
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
-use super::asked::base64;
 use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
+use super::fields::base64;
 use super::raster::{PixelFormat, Placement};
 use super::{MAX_BODY_BYTES, refuse, with_body};
 use crate::fault::Refusal;

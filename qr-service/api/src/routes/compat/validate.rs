@@ -8,8 +8,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::super::Api;
-use super::asked::{Asked, text};
 use super::drawing::Wrong;
+use super::fields::{Fields, text};
 use super::quickchart::{drawn, line_of, posted, size_px};
 use super::uncached;
 use crate::fault::Refusal;
@@ -35,7 +35,7 @@ pub(super) async fn answer(
 }
 
 /// Media type and bytes of the picture, or why there is none.
-fn check(asked: &Asked) -> Result<(&'static str, usize), String> {
+fn check(asked: &Fields) -> Result<(&'static str, usize), String> {
     let format = asked.first("format").map(text).unwrap_or_default();
     if !format.is_empty() && !FORMATS.contains(&format) {
         return Err(line_of(&Wrong::new("format", "use png, svg, jpg or base64")));
@@ -60,7 +60,7 @@ fn answer_of(normalized: Value, checked: &Result<(&'static str, usize), String>)
 }
 
 /// What is asked for with the defaults, without the text.
-fn normalized(asked: &Asked) -> Value {
+fn normalized(asked: &Fields) -> Value {
     let or = |name: &str, default: &str| {
         let value = asked.first(name).map(text).filter(|value| !value.is_empty());
         value.unwrap_or(default).to_owned()

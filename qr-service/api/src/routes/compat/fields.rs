@@ -22,9 +22,9 @@ pub(super) enum Plus {
 
 /// Names and values in their order.
 #[derive(Clone, Default)]
-pub(super) struct Asked(Vec<(String, Vec<u8>)>);
+pub(super) struct Fields(Vec<(String, Vec<u8>)>);
 
-impl Asked {
+impl Fields {
     /// Of a query or a form of the type `application/x-www-form-urlencoded`. A `%` without two digits stays.
     pub(super) fn of_query(query: &[u8], plus: Plus) -> Self {
         let decode = |part: &[u8]| -> Vec<u8> {
@@ -40,7 +40,7 @@ impl Asked {
             let name = String::from_utf8_lossy(&decode(&pair[..end])).into_owned();
             (name, decode(pair.get(end + 1..).unwrap_or_default()))
         };
-        Asked(pairs.take(MAX_PARAMETERS).map(pair).collect())
+        Fields(pairs.take(MAX_PARAMETERS).map(pair).collect())
     }
 
     /// Of a body: a form of either type, up to `limit` bytes. `None` if it is neither.
@@ -56,14 +56,14 @@ impl Asked {
         if multer::parse_boundary(media).is_ok() {
             let fields = in_time(read_form(media, body, limit, limit)).await?;
             let pairs = fields.into_iter().map(|field| (field.name, field.bytes.to_vec()));
-            return Ok(Some(Asked(pairs.take(MAX_PARAMETERS).collect())));
+            return Ok(Some(Fields(pairs.take(MAX_PARAMETERS).collect())));
         }
         let plain = media.split(';').next().unwrap_or_default().trim();
         if !plain.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             return Ok(None);
         }
         let bytes: Bytes = in_time(read_whole(body, limit)).await?;
-        Ok(Some(Asked::of_query(&bytes, Plus::IsSpace)))
+        Ok(Some(Fields::of_query(&bytes, Plus::IsSpace)))
     }
 
     pub(super) fn first(&self, name: &str) -> Option<&[u8]> {
@@ -84,7 +84,7 @@ impl Asked {
     }
 
     /// These parameters, then `others`.
-    pub(super) fn then(mut self, others: Asked) -> Self {
+    pub(super) fn then(mut self, others: Fields) -> Self {
         self.0.extend(others.0);
         self
     }
