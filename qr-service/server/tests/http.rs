@@ -16,7 +16,7 @@ const ROUTES: [(&str, u16); 5] = [
     ("/qrcode?text=a", 200),
     ("/qrcode", 400),
     ("/v1/qr.svg?text=a&dark=036", 200),
-    ("/v1/qr.png?text=a&size=2000&shape=dots", 200),
+    ("/v1/qr.png?text=a&size=600&shape=dots", 200),
     ("/nothing", 404),
 ];
 #[cfg(not(feature = "api"))]
