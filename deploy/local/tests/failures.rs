@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
-use service_kit::testing::timed;
+use service_kit::testing::{has_stopped, timed};
 use stack::{Options, Part, Share, Stack, http};
 use support::{EndsLoad, client, eventually, get, log_lines, post_json, start};
 
@@ -88,6 +88,8 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     let stack = start(&Options::default());
     let url = format!("{}/qrcode?text=a", stack.url());
     stack.signal_part(Part::QrService, Signal::STOP).unwrap();
+    let pid = stack.pid_of(Part::QrService).unwrap().as_raw_nonzero().get().cast_unsigned();
+    assert!(eventually(Duration::from_secs(10), || has_stopped(pid)));
     let ask = || {
         let answer = get(&url, &[]);
         assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));

@@ -49,6 +49,10 @@ impl Service {
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+        if name == "STOP" {
+            // One thread takes the signal, when it is scheduled; until then the others go on.
+            eventually("it has stopped", || has_stopped(self.child.id()));
+        }
     }
 
     /// Waits until it ends; returns the exit code.
@@ -162,4 +166,12 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
         drop(ends);
         (result, took.saturating_sub(late.join().unwrap()))
     })
+}
+
+/// Whether every thread of a process has taken SIGSTOP.
+pub fn has_stopped(pid: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let mut stats = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("stat")));
+    // A thread that has ended meanwhile has none.
+    stats.all(|stat| stat.map_or(true, |stat| stat.contains(") T ")))
 }
