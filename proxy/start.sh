@@ -4,10 +4,12 @@
 #
 # Settings, all variables, for docs/reference/settings.md: NAME [default] meaning.
 #   NGINX_WORKERS [4] processes of nginx
-#   NGINX_LOG_PERCENT [100] share of the requests that nginx logs, in percent; failures and fallbacks always are
 #   PROMETHEUS_URL [http://prometheus:9090/prometheus] the Prometheus of the live page, without /api/v1; plain HTTP
 #   RAMP_FIRST_SHARE [that of the route file] the new side's share of routes that nobody has moved yet, in percent
 set -eu
+
+# Its meaning has moved. Without this, a log that was sampled would be whole.
+[ -z "${NGINX_LOG_PERCENT:-}" ] || { echo "NGINX_LOG_PERCENT: set EDGE_JSON_PERCENT of edge instead" >&2 && exit 1; }
 
 prefix=/run/proxy
 cp -L /etc/proxy/*.conf "$prefix"
@@ -45,18 +47,6 @@ echo "resolver $(echo "$servers" | sed -E 's/.*:.*/[&]/' | tr '\n' ' ')valid=2s 
     >"$prefix/resolver.conf"
 # One worker per core of the node would be many, each with memory for all its connections.
 sed -i "s/^worker_processes auto;/worker_processes ${NGINX_WORKERS:-4};/" "$prefix/nginx.conf"
-# `edge pipe` below makes the log's JSON, unless a file that is mounted has no such format.
-sed -i "/^ *log_format compact /,\$ s|^\( *access_log /dev/stdout\) json |\1 compact |" "$prefix/nginx.conf"
-# The log, which the file has in full, for a share of the requests.
-case ${NGINX_LOG_PERCENT:=100} in
-100) ;;
-0) sampled= ;;
-*[!0-9.]* | *.*.* | .*) echo "NGINX_LOG_PERCENT: $NGINX_LOG_PERCENT is no number from 0 to 100" >&2 && exit 1 ;;
-*) sampled="$NGINX_LOG_PERCENT%  1;" ;;
-esac
-if [ -n "${sampled+set}" ]; then
-    sed -i "s/^\( *\)1%  1;/\1$sampled/; s/^\( *access_log .dev.stdout .*\);/\1 if=\$is_logged;/" "$prefix/nginx.conf"
-fi
 # Since 1.27.4, nginx can keep idle connections open for a while when it reloads or stops, so it still
 # answers requests that are on their way.
 version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
@@ -67,4 +57,4 @@ fi
 # A container that restarts in its pod keeps its splits. A new pod loads those of the cluster that are
 # set, before it serves.
 RAMP_NGINX_DIR=$prefix ramp prepare /etc/routes --splits /etc/split
-exec edge pipe nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"
+exec nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"

@@ -77,7 +77,9 @@ class Template:
             spec["template"]["metadata"]["annotations"] = trusted
             settings = {it["name"]: it for it in pod["containers"][0]["env"]}
             settings["NGINX_WORKERS"]["value"] = self.of('"{{ .Values.proxy.workers }}"')
-            settings["NGINX_LOG_PERCENT"]["value"] = self.of('"{{ .Values.proxy.logPercent }}"')
+            (edge,) = (it for it in pod["containers"] if it["name"] == "edge")
+            settings |= {it["name"]: it for it in edge["env"]}
+            settings["EDGE_JSON_PERCENT"]["value"] = self.of('"{{ .Values.proxy.logPercent }}"')
             pod["containers"][0]["env"].append(self.items('include "carve-out.ownPrometheus" . | fromYamlArray'))
         if name == "legacy-node":
             pod["containers"][0]["env"].append(self.items('include "carve-out.publicUrl" . | fromYamlArray'))
@@ -110,9 +112,9 @@ class Template:
         elif tag == self.version:
             container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{path}") }}}}')
         container["imagePullPolicy"] = self.of("{{ .Values.image.pullPolicy }}")
-        value = {"nginx": "proxy", "qr-service": "qrService"}.get(container["name"])
-        if value:
-            container["resources"] = self.nested(f".Values.{value}.resources")
+        values = {"nginx": "proxy.resources", "edge": "proxy.edgeResources", "qr-service": "qrService.resources"}
+        if value := values.get(container["name"]):
+            container["resources"] = self.nested(f".Values.{value}")
 
     def autoscaler(self, name):
         spec = self.manifest["spec"]

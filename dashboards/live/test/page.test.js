@@ -113,7 +113,7 @@ describe('the route', () => {
 
 describe('the page', () => {
   it('is served whole, and nothing else of the folder is', () => {
-    const [, pattern] = read('../../proxy/nginx.conf').match(/location ~ "([^"]+uplot[^"]+)"/);
+    const [, pattern] = read('../../proxy/live-page.conf').match(/location ~ "([^"]+uplot[^"]+)"/);
     const served = readdirSync(folder, { recursive: true }).filter((file) =>
       new RegExp(pattern).test(`/${file}`),
     );

@@ -11,19 +11,14 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use route::render::Upstreams;
-use route::{BaseUrl, Route, Share, SideUrl};
+use route::render::{OF_THE_APP, SHARED, Upstreams};
+use route::{BaseUrl, Route, SideUrl};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use service_kit::SocketPath;
 
 use crate::compat;
 use crate::settings::{Part, Settings, Sides};
-
-/// The log of requests in `proxy/nginx.conf`.
-const LOG: &str = "access_log /dev/stdout json buffer=4k flush=1s";
-/// The same for `edge pipe`, which makes JSON of it.
-const LOG_TO_EDGE: &str = "access_log /dev/stdout compact buffer=4k flush=1s";
 
 /// Writes the run folder's configuration of nginx, Prometheus and supervisord.
 ///
@@ -43,19 +38,8 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     let place = |names, changes: &[(&str, String)]| write_changed(settings, names, changes);
     // By itself nginx takes a worker for each core of the machine, whether it may use it or not.
     let workers = format!("worker_processes {};", processors());
-    let mut changes = vec![("worker_processes auto;", workers)];
-    if settings.log_share == Share::ALL {
-        changes.push((LOG, LOG_TO_EDGE.to_owned()));
-    } else {
-        let sampled = match settings.log_share {
-            Share::NONE => String::new(),
-            share => format!(" {share}% 1;"),
-        };
-        changes.push((LOG, format!("{LOG_TO_EDGE} if=$is_logged")));
-        changes.push((" 1%  1;", sampled));
-    }
-    place(file("nginx.conf"), &changes)?;
-    for name in ["clients.conf", "page-errors.conf"] {
+    place(file("nginx.conf"), &[("worker_processes auto;", workers)])?;
+    for name in SHARED {
         place(file(name), &[])?;
     }
     place(file("listen.conf"), &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
@@ -78,7 +62,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     for (name, text) in route::render::all(&routes, &upstreams) {
         write(&settings.run_dir.join("nginx").join(name), &text)?;
     }
-    for name in ["app-paths.conf", "app-locations.conf"] {
+    for name in OF_THE_APP {
         match settings.sides {
             None => place(file(name), &[])?,
             Some(_) => write(&settings.run_dir.join("nginx").join(name), "")?,
@@ -252,6 +236,8 @@ fn supervisord_text(
         ("old_url", old_url.to_string()),
         ("new_url", new_url.to_string()),
         ("edge", at.edge.to_string()),
+        ("requests_log", escaped(&settings.requests_log())),
+        ("log_share", settings.log_share.to_string()),
         ("engine", engine),
         ("nginx_user", nginx_user.to_owned()),
         ("access_log", access_log),

@@ -193,7 +193,7 @@ pub struct Settings {
     /// Share of the requests that nginx mirrors to the shadow; `None` keeps the run folder's, or else
     /// the route file's.
     pub mirror: Option<Share>,
-    /// Share of the requests without failure that nginx logs.
+    /// Share of the requests without failure that `edge` makes JSON lines of.
     pub log_share: Share,
     /// `QR_ENGINE` of qr-service; `None` leaves it to the environment.
     pub engine: Option<String>,
@@ -241,6 +241,11 @@ impl Settings {
     /// The log of a part.
     pub fn log_of(&self, part: Part) -> PathBuf {
         self.run_dir.join("log").join(format!("{}.log", part.name()))
+    }
+
+    /// The JSON lines of all requests, which `edge` writes.
+    pub fn requests_log(&self) -> PathBuf {
+        self.run_dir.join("log/requests.log")
     }
 
     /// nginx' prefix, with its configuration.

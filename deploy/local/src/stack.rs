@@ -40,7 +40,7 @@ pub struct Options {
     /// Share of all requests that nginx mirrors to the shadow, in percent
     #[arg(long, default_value = "10", value_name = "PERCENT")]
     pub mirror: Share,
-    /// Share of the requests that nginx logs, in percent; failures and fallbacks always are
+    /// Share of the requests that are logged, in percent; failures and fallbacks always are
     #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
     pub log_share: Share,
     /// Engine of qr-service [default: by QR_ENGINE]

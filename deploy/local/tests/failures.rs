@@ -136,7 +136,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
     let large = post_json(&format!("{url}/qrcode/?text=secret"), &"a".repeat(20_000));
     assert_eq!(large.status, 413);
     log_lines(stack.settings(), Part::Nginx, "\"status\":413", 1);
-    let log = std::fs::read_to_string(stack.settings().log_of(Part::Nginx)).unwrap();
+    let log = std::fs::read_to_string(stack.settings().requests_log()).unwrap();
     assert!(!log.contains("secret"), "{log}");
 
     let api = get(&format!("{url}/api/links"), &[]);

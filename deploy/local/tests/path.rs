@@ -134,9 +134,10 @@ fn every_answer_has_a_request_id(stack: &Stack) {
             assert_eq!(line["status"], 200);
         }
     }
-    for part in Part::ALL {
-        let log = std::fs::read_to_string(stack.settings().log_of(part)).unwrap();
-        assert!(!log.contains("secret"), "{} logs the text", part.name());
+    let logs = Part::ALL.map(|part| stack.settings().log_of(part));
+    for file in logs.into_iter().chain([stack.settings().requests_log()]) {
+        let log = std::fs::read_to_string(&file).unwrap();
+        assert!(!log.contains("secret"), "{} has the text", file.display());
     }
 }
 

@@ -95,7 +95,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     let counted = "edge_requests_total{route=\"relay\",arm=\"new\",side=\"new\",code=\"2xx\"}";
     assert!(eventually(Duration::from_secs(10), || metrics(&stack).contains(counted)));
     log_lines(stack.settings(), Part::Nginx, "put-second", 1);
-    let log = std::fs::read_to_string(stack.settings().log_of(Part::Nginx)).unwrap();
+    let log = std::fs::read_to_string(stack.settings().requests_log()).unwrap();
     assert!(log.contains("\"route\":\"/p/*\"") && !log.contains("/p/second"), "a key in the log");
 }
 

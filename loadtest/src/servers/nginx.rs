@@ -42,19 +42,17 @@ const TO_THE_SIDE: &[Cut] = &[
 ];
 const TO_THE_CLIENT: &[Cut] =
     &[("nginx.conf", "proxy_hide_header"), ("nginx.conf", "add_header X-Request-Id")];
-const LOG: &[Cut] = &[("nginx.conf", "access_log /dev/stdout")];
-const EDGE_LOG: &[Cut] = &[("nginx.conf", "access_log edge/access.log")];
+const LOG: &[Cut] = &[("nginx.conf", "access_log edge/access.log")];
 
 /// The rows; parts in the order of a request.
-pub(crate) static COUNTED: [Row; 12] = [
+pub(crate) static COUNTED: [Row; 11] = [
     row("barest", Counted::Barest, "nginx with the least that proxies over kept connections"),
     row("ours", Counted::Without(&[]), "nginx as on `make up`"),
     row("without stop files", Counted::Without(STOP_FILE), "nginx looks for no file"),
     row("without the mirror", Counted::Without(MIRROR), "the shadow gets nothing"),
     row("without headers to a side", Counted::Without(TO_THE_SIDE), "no Forwarded, Host, X-"),
     row("without headers to clients", Counted::Without(TO_THE_CLIENT), "none added or hidden"),
-    row("without the log", Counted::Without(LOG), "nothing goes to standard output"),
-    row("without the log for edge", Counted::Without(EDGE_LOG), "nothing counts what clients got"),
+    row("without the log", Counted::Without(LOG), "nothing counts what clients got"),
     row("static", Counted::Program("examples/static_answer", QRCODE), "service-kit alone"),
     row("/qrcode", Counted::Program("qr-service", QRCODE), "qr-service, without nginx"),
     row("/v1/qr, alike", Counted::Program("qr-service", ALIKE), "the same picture by options"),

@@ -32,7 +32,7 @@ pub(crate) enum Way {
     /// A build of qr-service with `QR_ENGINE`.
     Service(&'static str, &'static str),
     QuickChart,
-    /// A whole stack, whose nginx logs this share of the requests without failure.
+    /// A whole stack, which logs this share of the requests without failure.
     Stack(Share),
     /// A program of `floors/rust` or `floors/go` with arguments after the address and the number of cores.
     Built(&'static str, &'static [&'static str]),
@@ -179,12 +179,12 @@ static QRCODE: [Row; 15] = [
     Row::new(
         "nginx+qr-service",
         LOUD,
-        "a stack: nginx logs every request, legacy-node is beside it",
+        "a stack: every request is logged, legacy-node is beside it",
     ),
     Row::new(
         "quiet-nginx+qr-service",
         QUIET,
-        "the same, but nginx logs only failures and fallbacks",
+        "the same, but only failures and fallbacks are logged",
     ),
     Row::new("v1-qr", OURS, "the same picture by options").target("/v1/qr?size=200&level=L&text="),
     Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")

@@ -147,13 +147,13 @@ impl Server {
         Ok(Server { url, addr, arrivals, process, stack, _folder: folder })
     }
 
-    /// The roots of its process trees. Of a stack, only the parts that serve requests: not Prometheus,
+    /// The roots of its process trees. Of a stack, only the parts that serve requests and log them: not Prometheus,
     /// nginx' exporter or supervisord.
     ///
     /// # Errors
     /// If one of them has ended.
     pub fn roots(&self) -> anyhow::Result<Vec<i32>> {
-        let parts = [Part::Nginx, Part::QrService, Part::LegacyNode];
+        let parts = [Part::Nginx, Part::Edge, Part::QrService, Part::LegacyNode];
         match &self.stack {
             None => Ok(self.process.iter().map(Process::root).collect()),
             Some(stack) => {

@@ -4,17 +4,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Parser;
+use clap::{Parser, value_parser};
 
 use crate::counts::{MAX_ROUTES, OVERFLOW};
 use crate::line::{NO_ROUTE, is_route};
 use crate::status::StatusUrl;
 
-/// Reads the access log of the nginx beside it and serves metrics per route and side
+/// Counts the requests in the access log of the nginx beside it, by route and side, and writes them as JSON lines
 #[derive(Parser, Clone, Debug)]
 #[command(name = "edge", version)]
 pub(crate) struct Arguments {
-    /// nginx' access log in the format `edge`; the offset is kept beside it, in LOG.offset
+    /// nginx' access log; LOG.offset and LOG.printed beside it keep the positions
     #[arg(long, env = "EDGE_LOG", value_name = "FILE")]
     log: PathBuf,
 
@@ -40,6 +40,31 @@ pub(crate) struct Arguments {
     #[arg(long, env = "EDGE_ROUTES", default_value = "", value_name = "NAMES")]
     routes: Routes,
 
+    /// Where the JSON lines go: a file that a new one follows after 10 MB, two older ones are kept; else standard output
+    #[arg(long, env = "EDGE_JSON_FILE", value_name = "FILE")]
+    json_file: Option<PathBuf>,
+
+    /// Share of the requests that become JSON lines; failures, fallbacks and rescues always do
+    #[arg(
+        long,
+        env = "EDGE_JSON_PERCENT",
+        default_value = "100",
+        value_name = "PERCENT",
+        value_parser = percent
+    )]
+    json_percent: f64,
+
+    /// MiB of the log that are kept for a scrape and for whoever reads the JSON lines; older lines are given up. Less than
+    /// the log's filesystem has
+    #[arg(
+        long,
+        env = "EDGE_KEEP_MIB",
+        default_value = "64",
+        value_name = "MIB",
+        value_parser = value_parser!(u32).range(1..)
+    )]
+    keep_mib: u32,
+
     /// Lowest level that is logged: error, warn, info, debug or trace
     #[arg(long, env = "EDGE_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
     log_level: tracing::Level,
@@ -52,14 +77,41 @@ pub(crate) struct Config {
     pub(crate) admin_addr: SocketAddr,
     pub(crate) status_url: StatusUrl,
     pub(crate) routes: Vec<String>,
+    pub(crate) json_file: Option<PathBuf>,
+    pub(crate) json_percent: f64,
+    pub(crate) keep_bytes: u64,
     pub(crate) log_level: tracing::Level,
 }
 
 impl From<Arguments> for Config {
     fn from(arguments: Arguments) -> Self {
-        let Arguments { log, admin_addr, status_url, routes, log_level } = arguments;
-        Config { log, admin_addr, status_url, routes: routes.0, log_level }
+        let Arguments {
+            log,
+            admin_addr,
+            status_url,
+            routes: Routes(routes),
+            json_file,
+            json_percent,
+            keep_mib,
+            log_level,
+        } = arguments;
+        let keep_bytes = u64::from(keep_mib) << 20;
+        Config {
+            log,
+            admin_addr,
+            status_url,
+            routes,
+            json_file,
+            json_percent,
+            keep_bytes,
+            log_level,
+        }
     }
+}
+
+fn percent(text: &str) -> Result<f64, &'static str> {
+    let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or("must be a number from 0 to 100")
 }
 
 /// Names of routes, each of which can be a label.

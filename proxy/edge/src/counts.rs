@@ -3,6 +3,7 @@
 //! The counters are plain integers in arrays: counting a line looks up its route and increments some
 //! of them, and allocates only for a new route.
 
+use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
 
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
@@ -11,7 +12,7 @@ use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
 pub(crate) const MAX_ROUTES: usize = 64;
 /// The route's label of lines beyond [`MAX_ROUTES`].
 pub(crate) const OVERFLOW: &str = "_overflow";
-/// Bytes without a newline that may still become a line. The format has about 80.
+/// Bytes without a newline that may still become a line. A line has about 200.
 const MAX_LINE_BYTES: usize = 4096;
 
 const BOUNDS: usize = DURATION_BUCKETS.len();
@@ -112,7 +113,7 @@ impl Counts {
     /// its end is still to come.
     pub(crate) fn take(&mut self, bytes: &[u8], is_in_long_line: &mut bool) -> usize {
         let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+        while let Some(end) = memchr(b'\n', rest) {
             if !std::mem::take(is_in_long_line) {
                 self.count(&rest[..end]);
             }

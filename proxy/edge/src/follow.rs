@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::position::{Identity, Position, find_renamed, read_positions};
+use crate::position::{Identity, Position, find_renamed, offset_files, read_positions};
+use crate::print::Printer;
 use crate::progress::{FileProgress, Progress};
 
 /// How long a replaced file may be silent before it is closed.
@@ -28,7 +29,7 @@ const FREE_BYTES: u64 = 1 << 20;
 
 /// An open log file. Its progress has the same index in [`crate::progress::Done::files`].
 struct OpenLog {
-    file: File,
+    file: Arc<File>,
     identity: Identity,
     is_in_long_line: bool,
     grew_at: Instant,
@@ -39,6 +40,8 @@ struct OpenLog {
 pub(crate) struct Follower {
     path: PathBuf,
     progress: Arc<Progress>,
+    /// Leaves out what nobody reads, where the log has no more room.
+    printer: Printer,
     /// The oldest first; the last one is the file at the path.
     logs: Vec<OpenLog>,
     block: Box<[u8]>,
@@ -55,31 +58,37 @@ enum Task {
 }
 
 impl Follower {
-    /// Follows the log at `path`, from the offsets in the offset file on. The log need not exist.
-    pub(crate) fn new(path: PathBuf, offset_file: &Path, progress: Arc<Progress>) -> Self {
-        let positions = read_positions(offset_file).unwrap_or_else(|error| {
-            let error = error.to_string();
-            tracing::warn!(error, "cannot read the offset file, all lines count again");
-            Vec::new()
+    /// Follows the log at `path`, from the offsets in the offset files on. The log need not exist.
+    pub(crate) fn new(path: PathBuf, progress: Arc<Progress>, printer: Printer) -> Self {
+        let [counted, printed] = offset_files(&path).map(|file| {
+            read_positions(&file).unwrap_or_else(|error| {
+                let (error, file) = (error.to_string(), file.display());
+                tracing::warn!(error, %file, "cannot read the offset file, lines are taken again");
+                Vec::new()
+            })
         });
         let mut follower = Follower {
             path,
             progress,
+            printer,
             logs: Vec::new(),
             block: vec![0; BLOCK_BYTES].into(),
             keep_replaced: KEEP_REPLACED,
             can_free: true,
             last_errors: Default::default(),
         };
-        follower.resume(&positions);
+        follower.resume(&counted, &printed);
         follower
     }
 
-    /// Opens the files of the offset file, under whichever name they have now.
-    fn resume(&mut self, positions: &[Position]) {
-        for position in positions {
+    /// Opens the files of the offset file, under whichever name they have now. An earlier version of this program
+    /// printed nothing.
+    fn resume(&mut self, counted: &[Position], printed: &[Position]) {
+        for position in counted {
+            let is_it = |other: &&Position| other.identity == position.identity;
+            let printed = printed.iter().find(is_it).unwrap_or(position).offset;
             match find_renamed(&self.path, position.identity, open) {
-                Some(file) => self.add(file, position.identity, position.offset),
+                Some(file) => self.add(file, position.identity, position.offset, printed),
                 None => self.restart("a log file is gone, its unread lines are lost"),
             }
         }
@@ -96,7 +105,8 @@ impl Follower {
         let outcome = self.read();
         let has_more = *outcome.as_ref().unwrap_or(&false);
         self.report(Task::Read, "cannot read the log", outcome);
-        let outcome = self.progress.save().map(|saved| self.free(&saved));
+        self.printer.leave_out();
+        let outcome = self.progress.save(false).map(|free| self.free(&free));
         self.report(Task::Save, "cannot write the offset file", outcome);
         has_more
     }
@@ -131,16 +141,24 @@ impl Follower {
         if self.has_log() {
             self.restart("the log was replaced");
         }
-        self.add(file, identity, 0);
+        self.add(file, identity, 0, 0);
         Ok(())
     }
 
-    fn add(&mut self, file: File, identity: Identity, offset: u64) {
-        tracing::info!(path = %self.path.display(), offset, "reading");
+    fn add(&mut self, file: File, identity: Identity, offset: u64, printed: u64) {
+        tracing::info!(path = %self.path.display(), offset, printed, "reading");
         let (is_in_long_line, grew_at) = (false, Instant::now());
+        let file = Arc::new(file);
+        self.progress.done().files.push(FileProgress {
+            identity,
+            file: Arc::clone(&file),
+            read: offset,
+            kept: offset,
+            taken: printed,
+            printed,
+            length: offset,
+        });
         self.logs.push(OpenLog { file, identity, is_in_long_line, grew_at, freed: 0 });
-        let file = FileProgress { identity, read: offset, kept: offset, length: offset };
-        self.progress.done().files.push(file);
     }
 
     fn restart(&self, reason: &'static str) {
@@ -155,9 +173,9 @@ impl Follower {
             let mut done = self.progress.done();
             let file = &mut done.files[index];
             file.length = length;
-            let is_shorter = length < file.read;
+            let is_shorter = length < file.read.max(file.taken);
             if is_shorter {
-                (file.read, file.kept) = (0, 0);
+                (file.read, file.kept, file.taken, file.printed) = (0, 0, 0, 0);
             }
             is_shorter
         };
@@ -193,13 +211,14 @@ impl Follower {
         Ok(taken > 0)
     }
 
-    /// Closes replaced files that have been silent. A last line without its newline is malformed.
+    /// Closes replaced files that have been silent and are printed. A last line without its newline is malformed.
     fn close_replaced(&mut self) {
         let replaced = self.logs.len().saturating_sub(1);
         for index in (0..replaced).rev() {
-            if self.logs[index].grew_at.elapsed() >= self.keep_replaced {
+            let mut done = self.progress.done();
+            let is_printed = done.files[index].printed >= done.files[index].read;
+            if is_printed && self.logs[index].grew_at.elapsed() >= self.keep_replaced {
                 self.logs.remove(index);
-                let mut done = self.progress.done();
                 let file = done.files.remove(index);
                 if file.length > file.read {
                     done.counts.lines += 1;
@@ -211,9 +230,9 @@ impl Follower {
 
     /// Gives the filesystem back what no restart needs, in whole steps. nginx appends, so the file's
     /// length must stay.
-    fn free(&mut self, saved: &[Position]) {
-        for (log, position) in self.logs.iter_mut().zip(saved) {
-            let end = position.offset / FREE_BYTES * FREE_BYTES;
+    fn free(&mut self, ends: &[u64]) {
+        for (log, end) in self.logs.iter_mut().zip(ends) {
+            let end = end / FREE_BYTES * FREE_BYTES;
             if !self.can_free || end <= log.freed {
                 continue;
             }
@@ -257,9 +276,11 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::position::offset_file;
+    use crate::json::Lines;
 
-    const LINE: &str = "1732250000.123\tqrcode\tnew\tnew\t200\t0.003\t10\t200\tGET\n";
+    const KEEP_BYTES: usize = 4 << 20;
+    const LINE: &str = "1732250000.123\tqrcode\tnew\tnew\t200\t0.003\t10\t10.0.0.1:80\tGET\tan-id\t\t/qrcode\t10.0.0.9\t\
+        200\t0.001\t0.002\t0.003\n";
 
     /// A log in a folder, and the reader of it.
     struct Place {
@@ -298,7 +319,18 @@ mod tests {
 
         fn scrape(&self) {
             self.follower.progress.scrape();
-            self.follower.progress.save().unwrap();
+            self.follower.progress.save(true).unwrap();
+        }
+
+        /// Prints what is counted; returns how many lines.
+        fn print(&self) -> usize {
+            let (progress, mut lines, mut count) = (&self.follower.progress, Vec::new(), 0);
+            while progress.take_lines(&mut lines).unwrap() {
+                assert!(lines.ends_with(b"\n") || lines.is_empty());
+                count += lines.iter().filter(|&&byte| byte == b'\n').count();
+            }
+            progress.save(true).unwrap();
+            count
         }
 
         /// The reader is killed and started again.
@@ -313,9 +345,10 @@ mod tests {
 
     fn start(folder: &TempDir) -> Follower {
         let log = folder.path().join("edge.log");
-        let offset_file = offset_file(&log);
-        let progress = Progress::new(&["qrcode".to_owned()], offset_file.clone());
-        Follower::new(log, &offset_file, Arc::new(progress))
+        let progress =
+            Arc::new(Progress::new(&["qrcode".to_owned()], offset_files(&log), KEEP_BYTES as u64));
+        let printer = Printer::new(Arc::clone(&progress), Lines::new(100.0));
+        Follower::new(log, progress, printer)
     }
 
     fn append(path: &Path, text: &str) {
@@ -370,9 +403,10 @@ mod tests {
     #[test]
     fn what_is_never_scraped_is_given_up_in_the_end() {
         let mut place = Place::new();
-        let lines = (17 << 20) / LINE.len();
+        let lines = KEEP_BYTES / LINE.len() + 10_000;
         place.write(&LINE.repeat(lines));
         place.poll();
+        place.print();
         place.write(&LINE[..30]);
         place.poll();
         place.restart();
@@ -409,6 +443,8 @@ mod tests {
         place.write(LINE);
         place.poll();
         place.follower.keep_replaced = Duration::ZERO;
+        assert_eq!(place.poll(), (2, 0), "its lines are not printed");
+        assert_eq!(place.print(), 2);
         assert_eq!(place.poll(), (3, 1), "the unfinished line is malformed");
         assert_eq!(place.follower.logs.len(), 1);
         place.write(LINE);
@@ -456,15 +492,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_scraped_is_freed_and_the_rest_stays() {
+    fn what_was_scraped_and_printed_is_freed_and_the_rest_stays() {
         let mut place = Place::new();
-        let lines = (5 << 20) / LINE.len();
+        let lines = (3 << 20) / LINE.len();
         place.write(&LINE.repeat(lines));
         place.poll();
         let blocks = place.log().metadata().unwrap().blocks();
         place.poll();
         assert_eq!(place.log().metadata().unwrap().blocks(), blocks, "nothing is scraped yet");
         place.scrape();
+        place.poll();
+        assert_eq!(place.log().metadata().unwrap().blocks(), blocks, "nothing is printed yet");
+        assert_eq!(place.print(), lines);
         place.poll();
         let metadata = place.log().metadata().unwrap();
         if place.follower.can_free {
@@ -483,9 +522,52 @@ mod tests {
         place.write(&LINE.repeat(3));
         place.poll();
         place.scrape();
-        fs::write(offset_file(&place.log()), "nonsense").unwrap();
+        let [counted, _] = offset_files(&place.log());
+        fs::write(counted, "nonsense").unwrap();
         place.restart();
         assert_eq!(place.poll(), (3, 0));
+    }
+
+    #[test]
+    fn a_restart_prints_what_was_not_printed_and_nothing_twice() {
+        let mut place = Place::new();
+        place.write(&LINE.repeat(3));
+        place.poll();
+        assert_eq!((place.print(), place.print()), (3, 0));
+        place.write(&LINE.repeat(4));
+        place.poll();
+        place.scrape();
+        place.restart();
+        assert_eq!((place.poll(), place.print()), ((0, 0), 4), "all is counted");
+        place.write(&LINE.repeat(5));
+        place.poll();
+        place.print();
+        place.restart();
+        assert_eq!((place.poll(), place.print()), ((5, 0), 0), "all is printed");
+    }
+
+    #[test]
+    fn of_a_log_that_an_earlier_version_counted_only_the_rest_is_printed() {
+        let mut place = Place::new();
+        place.write(&LINE.repeat(3));
+        place.poll();
+        place.scrape();
+        let [_, printed] = offset_files(&place.log());
+        fs::remove_file(printed).unwrap();
+        place.write(&LINE.repeat(2));
+        place.restart();
+        assert_eq!((place.poll(), place.print()), ((2, 0), 2));
+    }
+
+    #[test]
+    fn beyond_the_bound_lines_that_nobody_reads_are_left_out_the_oldest_first() {
+        let mut place = Place::new();
+        let lines = KEEP_BYTES / LINE.len() + 10_000;
+        place.write(&LINE.repeat(lines));
+        assert_eq!(place.poll(), (lines as u64, 0));
+        let left_out = place.follower.progress.left_out() as usize;
+        assert!((9_000..11_000).contains(&left_out), "{left_out}");
+        assert_eq!(place.print(), lines - left_out);
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! A line of the access log: nine fields, separated by tabs. The README has the format.
+//! A line of the access log: seventeen fields, separated by tabs, of which the first nine are counted. The README has
+//! the format.
+
+use memchr::{memchr_iter, memmem};
 
 /// The side that the split assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +59,7 @@ impl Side {
         }
     }
 
-    fn parse(field: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(field: &[u8]) -> Option<Self> {
         Some(match field {
             b"new" => Side::New,
             b"old" => Side::Old,
@@ -117,6 +120,10 @@ impl Code {
 /// The statuses of errors that nginx makes when it has no upstream's answer, or refuses a request.
 pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
 
+/// Fields of a line, and those of them that are counted; only [`crate::json`] reads the others.
+const FIELDS: usize = 17;
+const COUNTED_FIELDS: usize = 9;
+
 /// The longest name of a route.
 const MAX_ROUTE_BYTES: usize = 64;
 
@@ -150,7 +157,7 @@ impl Tries {
     /// Reads `$upstream_addr`: addresses with commas between; after a colon between spaces those of the next
     /// location, such as a fallback's. Where nginx had no server, it writes the group's name, which has no colon.
     fn parse(field: &[u8]) -> Self {
-        let assigned = field.windows(3).position(|part| part == b" : ").unwrap_or(field.len());
+        let assigned = memmem::find(field, b" : ").unwrap_or(field.len());
         let mut tries = Tries::default();
         for (number, server) in field[..assigned].split(|&byte| byte == b',').enumerate() {
             let is_server = server.contains(&b':');
@@ -163,29 +170,40 @@ impl Tries {
 
 impl<'a> Line<'a> {
     /// Parses a line without its newline; `None` if it is malformed.
-    ///
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        Self::of(&fields(line)?)
+    }
+
     /// A location sets `$side` before nginx applies its limits. If nginx then refuses the request,
     /// no upstream was asked, and the error is nginx' own: its side is [`Side::None`].
-    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        let mut fields = line.split(|&byte| byte == b'\t');
-        let ended_ms = milliseconds(fields.next()?)?;
-        let route = route(fields.next()?)?;
-        let arm = Arm::parse(fields.next()?)?;
-        let side = Side::parse(fields.next()?)?;
-        let status = status(fields.next()?)?;
-        let duration_ms = milliseconds(fields.next()?)?;
-        let sent_bytes = number(fields.next()?)?;
-        let upstream = fields.next()?;
+    pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
+        let [ended, route, arm, side, status, duration, sent, upstream, ..] = *fields;
+        let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
-        let tries = Tries::parse(upstream);
-        let _method = fields.next()?;
-        if fields.next().is_some() {
-            return None;
-        }
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
-        let side = if is_own_error { Side::None } else { side };
-        Some(Line { ended_ms, route, arm, side, status, duration_ms, sent_bytes, tries })
+        let side = Side::parse(side)?;
+        Some(Line {
+            ended_ms: milliseconds(ended)?,
+            route: parse_route(route)?,
+            arm: Arm::parse(arm)?,
+            side: if is_own_error { Side::None } else { side },
+            status,
+            duration_ms: milliseconds(duration)?,
+            sent_bytes: number(sent)?,
+            tries: Tries::parse(upstream),
+        })
     }
+}
+
+/// The fields of a line. A log of before had the first nine, which are counted, and the rest elsewhere: it is empty then.
+pub(crate) fn fields(line: &[u8]) -> Option<[&[u8]; FIELDS]> {
+    let mut fields: [&[u8]; FIELDS] = [&[]; FIELDS];
+    let (mut count, mut start) = (0, 0);
+    for end in memchr_iter(b'\t', line).chain([line.len()]) {
+        *fields.get_mut(count)? = &line[start..end];
+        (count, start) = (count + 1, end + 1);
+    }
+    matches!(count, COUNTED_FIELDS | FIELDS).then_some(fields)
 }
 
 /// Whether `name` can be a route's name and thus a label.
@@ -194,7 +212,7 @@ pub(crate) fn is_route(name: &[u8]) -> bool {
     (1..=MAX_ROUTE_BYTES).contains(&name.len()) && name.iter().all(is_allowed)
 }
 
-fn route(field: &[u8]) -> Option<&[u8]> {
+fn parse_route(field: &[u8]) -> Option<&[u8]> {
     match field {
         b"" | b"-" => Some(NO_ROUTE),
         name => is_route(name).then_some(name),
@@ -202,7 +220,7 @@ fn route(field: &[u8]) -> Option<&[u8]> {
 }
 
 /// Three digits; nginx writes 000 if it has no status.
-fn status(field: &[u8]) -> Option<u16> {
+fn parse_status(field: &[u8]) -> Option<u16> {
     let &[a, b, c] = field else { return None };
     if ![a, b, c].iter().all(u8::is_ascii_digit) {
         return None;
@@ -236,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_nine_fields() {
+    fn nine_fields_of_a_line_are_counted() {
         let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t1.042\t5120\t10.0.0.1:80, 10.0.0.2:80 : [::1]:3000\tGET";
         let expected = Line {
             ended_ms: 1_732_250_000_123,
@@ -249,6 +267,7 @@ mod tests {
             tries: Tries { has_retry: true, had_no_live: false },
         };
         assert_eq!(parse(line), Some(expected));
+        assert_eq!(parse(&format!("{line}{}", "\tx".repeat(8))), Some(expected));
     }
 
     #[test]
@@ -271,6 +290,7 @@ mod tests {
             "garbage",
             "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200",
             "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\tmore",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\t\t\t\t\t\t\t\t\t",
             "1732250000\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
             "x732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
             "1732250000.123\tqr code\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",

@@ -1,6 +1,6 @@
-//! A log in a file, with older files beside it: `nginx.log`, `nginx.log.1`, `nginx.log.2`, the newest first.
+//! A log in a file, with older files beside it: `requests.log`, `requests.log.1`, `requests.log.2`, the newest first.
 //!
-//! Named and cut as supervisord's are: for `make up`, where supervisord took as long over nginx' lines as all of
+//! Named and cut as supervisord's are: for `make up`, where supervisord took as long over the lines as all of
 //! `edge` does.
 
 use std::fs::{self, File, OpenOptions};
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_full_file_is_followed_by_a_new_one_and_two_older_ones_are_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("nginx.log");
+        let path = folder.path().join("requests.log");
         let whole = vec![b'a'; MAX_BYTES as usize];
         for number in 0..4 {
             let mut log = LogFile::open(&path).unwrap();
@@ -81,8 +81,8 @@ mod tests {
             log.flush().unwrap();
         }
         let text = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
-        assert_eq!(text("nginx.log"), "");
-        for (name, begin) in [("nginx.log.1", "3\n"), ("nginx.log.2", "2\n")] {
+        assert_eq!(text("requests.log"), "");
+        for (name, begin) in [("requests.log.1", "3\n"), ("requests.log.2", "2\n")] {
             assert!(text(name).starts_with(begin) && text(name).ends_with("\nend\n"), "{name}");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn what_is_there_is_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("nginx.log");
+        let path = folder.path().join("requests.log");
         fs::write(&path, "before\n").unwrap();
         LogFile::open(&path).unwrap().write_all(b"after\n").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "before\nafter\n");

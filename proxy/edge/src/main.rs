@@ -1,27 +1,25 @@
-//! `edge` reads the access log of the nginx beside it and serves metrics per route and side.
+//! `edge` reads the access log of the nginx beside it, serves metrics per route and side, and writes the log's lines
+//! as JSON.
 //!
-//! [`follow`] reads the log on a thread of its own, [`mod@line`] parses it, [`counts`] counts it.
-//! [`status`] asks nginx how many requests it has counted, and [`loss`] compares. [`progress`] is what
-//! these share with [`metrics`]; [`position`] keeps it over a restart.
-//!
-//! `edge pipe PROGRAM` is another program in the same file: [`pipe`], with [`request`] for what it writes and
-//! [`log_file`] for where.
+//! [`follow`] reads the log on a thread of its own, [`mod@line`] parses it, [`counts`] counts it. [`print`] writes what
+//! is counted on another thread, [`json`] makes it, and [`log_file`] bounds the file, if it is one. [`status`] asks nginx
+//! how many requests it has counted, and [`loss`] compares. [`progress`] is what these share with [`metrics`];
+//! [`position`] keeps it over a restart.
 
 mod config;
 mod counts;
 mod follow;
+mod json;
 mod line;
 mod log_file;
 mod loss;
 mod metrics;
-mod pipe;
 mod position;
+mod print;
 mod progress;
-mod request;
 mod service;
 mod status;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use anstream::eprintln;
@@ -33,14 +31,13 @@ use config::{Arguments, Config};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
-    let outcome = match arguments.next() {
-        Some(first) if first == "pipe" => Err(pipe::run(arguments)),
-        Some(first) if first == pipe::COPY => {
-            pipe::copy(arguments.next().as_deref().map(Path::new))
-        }
-        _ => serve(),
-    };
+    let config = Config::from(service_kit::arguments::parse::<Arguments>());
+    let outcome = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(1) // looks up the status' host name
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+        .and_then(|runtime| runtime.block_on(service::run(config)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -48,14 +45,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-fn serve() -> anyhow::Result<()> {
-    let config = Config::from(service_kit::arguments::parse::<Arguments>());
-    tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(1) // looks up the status' host name
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")
-        .and_then(|runtime| runtime.block_on(service::run(config)))
 }

@@ -19,7 +19,7 @@ use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, encode};
 use crate::counts::{Counts, Durations, RouteCounts};
 use crate::line::{Arm, Code, OWN_ERRORS, Side};
 use crate::position::Identity;
-use crate::progress::{Done, Progress};
+use crate::progress::{Done, FileProgress, Progress};
 
 /// The arms of the routes that are split.
 const SPLIT_ARMS: [Arm; 2] = [Arm::New, Arm::Old];
@@ -57,7 +57,7 @@ impl Metrics {
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         let text = encode(&self.registry)?;
         // The reader saves at each poll and logs its errors.
-        let _ = self.progress.save();
+        let _ = self.progress.save(false);
         Ok(text)
     }
 }
@@ -102,9 +102,15 @@ impl Edge {
         let restarts = ConstCounter::new(done.restarts_of_log);
         let help = "Times that the log was replaced, truncated or gone";
         encode_one(encoder, ("restarts_of_log", help, None), &restarts)?;
-        let unread = ConstGauge::new(self.unread_bytes(done).cast_signed());
+        let unread = ConstGauge::new(self.bytes_behind(done, |file| file.read).cast_signed());
         let help = "Bytes of the log that are not read yet";
         encode_one(encoder, ("unread", help, Some(&Unit::Bytes)), &unread)?;
+        let unprinted = ConstGauge::new(self.bytes_behind(done, |file| file.printed).cast_signed());
+        let help = "Bytes of the log that are not printed yet";
+        encode_one(encoder, ("unprinted", help, Some(&Unit::Bytes)), &unprinted)?;
+        let left_out = ConstCounter::new(done.left_out);
+        let help = "Lines that were not printed, since nobody read them";
+        encode_one(encoder, ("left_out_lines", help, None), &left_out)?;
         if let Some(last_ms) = counts.last_line_ms {
             let last = ConstGauge::new(last_ms as f64 / 1000.0);
             let help = "When the request of the last line ended, since 1970";
@@ -114,7 +120,7 @@ impl Edge {
     }
 
     /// Looks at the log itself, so that a reader that hangs is seen.
-    fn unread_bytes(&self, done: &Done) -> u64 {
+    fn bytes_behind(&self, done: &Done, place: impl Fn(&FileProgress) -> u64) -> u64 {
         let mut lengths: Vec<u64> = done.files.iter().map(|file| file.length).collect();
         if let (Ok(metadata), Some(file), Some(length)) =
             (self.log.metadata(), done.files.last(), lengths.last_mut())
@@ -125,7 +131,11 @@ impl Edge {
                 *length += metadata.len(); // a new file that the reader has not opened
             }
         }
-        done.files.iter().zip(lengths).map(|(file, length)| length.saturating_sub(file.read)).sum()
+        done.files
+            .iter()
+            .zip(lengths)
+            .map(|(file, length)| length.saturating_sub(place(file)))
+            .sum()
     }
 
     fn encode_loss(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -235,13 +245,15 @@ fn encode_own_errors(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fm
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::position::offset_files;
 
     fn metrics(routes: &[&str], lines: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let routes: Vec<String> = routes.iter().map(ToString::to_string).collect();
-        let progress = Arc::new(Progress::new(&routes, folder.path().join("offset")));
+        let log = folder.path().join("edge.log");
+        let progress = Arc::new(Progress::new(&routes, offset_files(&log), 1 << 20));
         progress.done().counts.take(lines.as_bytes(), &mut false);
-        Metrics::new(folder.path().join("edge.log"), progress).encode().unwrap()
+        Metrics::new(log, progress).encode().unwrap()
     }
 
     #[test]
@@ -270,13 +282,18 @@ mod tests {
             }
         }
         assert_eq!(text.matches("edge_requests_total{").count(), 60);
-        for name in ["lines_total", "malformed_lines_total", "restarts_of_log_total", "lost_total"]
-        {
+        for name in [
+            "lines_total",
+            "malformed_lines_total",
+            "restarts_of_log_total",
+            "lost_total",
+            "left_out_lines_total",
+            "unread_bytes",
+            "unprinted_bytes",
+        ] {
             assert!(text.contains(&format!("\nedge_{name} 0\n")), "{text}");
         }
-        assert!(
-            text.contains("\nedge_unread_bytes 0\n") && text.contains("edge_build_info{version=")
-        );
+        assert!(text.contains("edge_build_info{version="));
         assert!(text.contains("process_resident_memory_bytes") && text.ends_with("# EOF\n"));
         assert!(
             !text.contains("edge_nginx_requests_total ") && !text.contains("timestamp_seconds ")
@@ -317,7 +334,7 @@ mod tests {
             metrics(&["qrcode"], "1.000\tqrcode\tnew\tnew\t200\t0.030\t512\t10.0.0.1:80\tGET\n");
         let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE edge_"));
         let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
-        assert_eq!(names.len(), 13, "{names:?}");
+        assert_eq!(names.len(), 15, "{names:?}");
         for name in names {
             assert!(readme.contains(&format!("`edge_{name}")), "README.md has no {name}");
         }

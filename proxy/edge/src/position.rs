@@ -1,6 +1,6 @@
-//! The offset file: how far each log file has been read, for the next start.
+//! The offset files: how far each log file has been counted and printed, for the next start.
 //!
-//! One line per file, the oldest first: inode, time of birth in nanoseconds, offset in bytes. The last
+//! One line per log file, the oldest first: inode, time of birth in nanoseconds, offset in bytes. The last
 //! line is the file at the log's path; the others were renamed and may still have unread lines.
 
 use std::fs::{self, File, Metadata};
@@ -31,9 +31,9 @@ pub(crate) struct Position {
     pub(crate) offset: u64,
 }
 
-/// The offset file of `log`: beside it, with `.offset` appended to its name.
-pub(crate) fn offset_file(log: &Path) -> PathBuf {
-    with_suffix(log, ".offset")
+/// The offset files of `log`, beside it: of what was counted and scraped, and of what was printed.
+pub(crate) fn offset_files(log: &Path) -> [PathBuf; 2] {
+    [".offset", ".printed"].map(|suffix| with_suffix(log, suffix))
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -42,7 +42,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Replaces the offset file atomically: a reader sees the old content or the new.
+/// Replaces an offset file atomically: a reader sees the old content or the new.
 ///
 /// # Errors
 /// Those of writing and renaming.
@@ -56,7 +56,7 @@ pub(crate) fn write_positions(file: &Path, positions: &[Position]) -> io::Result
     fs::rename(new, file)
 }
 
-/// Reads the offset file. A missing one has no positions.
+/// Reads an offset file. A missing one has no positions.
 ///
 /// # Errors
 /// If it cannot be read or has other content.
@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn positions_are_read_as_written() {
         let folder = tempfile::tempdir().unwrap();
-        let file = offset_file(&folder.path().join("edge.log"));
-        assert!(file.ends_with("edge.log.offset"));
+        let [file, printed] = offset_files(&folder.path().join("edge.log"));
+        assert!(file.ends_with("edge.log.offset") && printed.ends_with("edge.log.printed"));
         assert_eq!(read_positions(&file).unwrap(), []);
         let position = |inode, offset| Position {
             identity: Identity { inode, born_ns: 1_732_250_000_123_456_789 },

@@ -1,31 +1,39 @@
-//! What the reader, the metrics and the watcher of nginx' status share.
+//! What the reader, the printer, the metrics and the watcher of nginx' status share.
 //!
 //! A restarted `edge` counts from 0, and Prometheus adds its counts to those of the last scrape
 //! before. So each line must be in a scrape of one of the two processes, and not of both: the offset
 //! file has the position of the last scrape, not that of the reader. Lines that were read but not
-//! scraped are read again.
+//! scraped are read again. What was printed is not printed again, so that has a file of its own.
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::counts::Counts;
 use crate::loss::{LAG, Lines, Reading};
 use crate::position::{Identity, Position, write_positions};
 
-/// Bytes that were read and not scraped. If there are more, nobody scrapes, or too seldom: the reader
-/// gives them up, to free the file.
-const MAX_UNSCRAPED_BYTES: u64 = 16 << 20;
+/// Bytes whose lines are printed at a time.
+const PART_BYTES: u64 = 64 << 10;
+/// Between two writes of what was printed. Who kills `edge` finds the lines of this time printed twice.
+const SAVE_PERIOD: Duration = Duration::from_secs(1);
 
 /// How far one log file has been read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FileProgress {
     pub(crate) identity: Identity,
+    pub(crate) file: Arc<File>,
     /// Bytes that are counted.
     pub(crate) read: u64,
-    /// Bytes that a restart skips.
+    /// Bytes that a restart does not count again.
     pub(crate) kept: u64,
+    /// Bytes that the printer has taken.
+    pub(crate) taken: u64,
+    /// Bytes that a restart does not print again.
+    pub(crate) printed: u64,
     /// The file's length when the reader last looked.
     pub(crate) length: u64,
 }
@@ -39,6 +47,8 @@ pub(crate) struct Done {
     /// When there was last nothing more to read.
     pub(crate) read_to_end_at: Option<Instant>,
     pub(crate) restarts_of_log: u64,
+    /// Lines that were not printed.
+    pub(crate) left_out: u64,
 }
 
 /// The last answer of nginx' status.
@@ -53,9 +63,18 @@ struct Status {
 pub(crate) struct Progress {
     done: Mutex<Done>,
     status: Mutex<Status>,
-    offset_file: PathBuf,
-    /// What the offset file has.
-    saved: Mutex<Vec<Position>>,
+    offset_files: [PathBuf; 2],
+    /// Bytes that were read and not scraped, or not printed. If there are more, nobody scrapes or reads what is printed,
+    /// or too seldom: the reader gives them up, to free the file.
+    keep_bytes: u64,
+    saved: Mutex<Saved>,
+}
+
+/// What the offset files have.
+#[derive(Default)]
+struct Saved {
+    positions: [Vec<Position>; 2],
+    printed_at: Option<Instant>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -64,13 +83,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Progress {
-    pub(crate) fn new(routes: &[String], offset_file: PathBuf) -> Self {
-        let counts = Counts::new(routes);
-        let done = Done { counts, files: Vec::new(), read_to_end_at: None, restarts_of_log: 0 };
+    pub(crate) fn new(routes: &[String], offset_files: [PathBuf; 2], keep_bytes: u64) -> Self {
+        let done = Done {
+            counts: Counts::new(routes),
+            files: Vec::new(),
+            read_to_end_at: None,
+            restarts_of_log: 0,
+            left_out: 0,
+        };
         Progress {
             done: Mutex::new(done),
             status: Mutex::default(),
-            offset_file,
+            offset_files,
+            keep_bytes,
             saved: Mutex::default(),
         }
     }
@@ -90,26 +115,75 @@ impl Progress {
         done.clone()
     }
 
-    /// Writes the offset file if it has other positions. Gives up what nobody has scraped for too long.
-    /// Returns what the file then has.
+    /// Replaces `lines` by the next whole lines that are counted and not taken yet. What was taken before is then
+    /// printed. Returns `false` if there are none.
     ///
     /// # Errors
-    /// Those of writing the file.
-    pub(crate) fn save(&self) -> io::Result<Vec<Position>> {
+    /// Those of reading the log.
+    pub(crate) fn take_lines(&self, lines: &mut Vec<u8>) -> io::Result<bool> {
+        let mut done = self.done();
+        for file in &mut done.files {
+            file.printed = file.taken;
+        }
+        let Some(file) = done.files.iter_mut().find(|file| file.taken < file.read) else {
+            return Ok(false);
+        };
+        let wanted = (file.read - file.taken).min(PART_BYTES);
+        lines.resize(wanted as usize, 0);
+        let length = file.file.read_at(lines, file.taken)?;
+        // Without a newline it is the part of a line that was too long to be counted.
+        let end = lines[..length].iter().rposition(|&byte| byte == b'\n').map(|last| last + 1);
+        file.taken += end.map_or(wanted, |end| end as u64);
+        lines.truncate(end.unwrap_or_default());
+        Ok(true)
+    }
+
+    /// Whether more waits to be printed than is kept.
+    pub(crate) fn is_far_behind(&self) -> bool {
+        self.done().files.iter().any(|file| file.read.saturating_sub(file.taken) > self.keep_bytes)
+    }
+
+    pub(crate) fn leave_out(&self, lines: u64) {
+        self.done().left_out += lines;
+    }
+
+    pub(crate) fn left_out(&self) -> u64 {
+        self.done().left_out
+    }
+
+    /// Writes the offset files if they have other positions; that of what was printed, which changes all the time, once
+    /// a period or `at_last`. Gives up what nobody has scraped for too long. Returns how much of each log file no
+    /// restart needs.
+    ///
+    /// # Errors
+    /// Those of writing the files.
+    pub(crate) fn save(&self, at_last: bool) -> io::Result<Vec<u64>> {
         // Held until the end, so that no older positions are written over newer ones.
         let mut saved = lock(&self.saved);
-        let mut positions = Vec::new();
+        let (mut kept, mut printed) = (Vec::new(), Vec::new());
         for file in &mut self.done().files {
-            if file.read - file.kept > MAX_UNSCRAPED_BYTES {
+            if file.read - file.kept > self.keep_bytes {
                 file.kept = file.read;
             }
-            positions.push(Position { identity: file.identity, offset: file.kept });
+            kept.push(Position { identity: file.identity, offset: file.kept });
+            printed.push(Position { identity: file.identity, offset: file.printed });
         }
-        if *saved != positions {
-            write_positions(&self.offset_file, &positions)?;
-            saved.clone_from(&positions);
+        let free = kept.iter().zip(&printed).map(|(kept, printed)| kept.offset.min(printed.offset));
+        let free = free.collect();
+        let [kept_file, printed_file] = &self.offset_files;
+        if saved.positions[0] != kept {
+            write_positions(kept_file, &kept)?;
+            saved.positions[0] = kept;
         }
-        Ok(positions)
+        // Without a position, a file would be taken to be printed as far as it is counted.
+        let has_other_files = saved.positions[1].len() != printed.len();
+        let is_due = saved.printed_at.is_none_or(|at| at.elapsed() >= SAVE_PERIOD);
+        if saved.positions[1] != printed && (has_other_files || is_due || at_last) {
+            write_positions(printed_file, &printed)?;
+            saved.positions[1] = printed;
+            saved.printed_at = Some(Instant::now());
+        }
+        Ok(free)
     }
 
     /// The lines counted so far.

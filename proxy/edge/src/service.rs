@@ -1,70 +1,109 @@
 //! Runs the service.
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use rustix::pipe::fcntl_setpipe_size;
 use service_kit::{Admin, Listener, Readiness, shutdown_signal, telemetry};
 use tokio::sync::oneshot;
 
 use crate::config::Config;
 use crate::follow::Follower;
+use crate::json::Lines;
+use crate::log_file::LogFile;
 use crate::metrics::Metrics;
-use crate::position::offset_file;
+use crate::position::offset_files;
+use crate::print::Printer;
 use crate::progress::Progress;
 use crate::status;
 
 const POLL_PERIOD: Duration = Duration::from_millis(200);
+/// What the pipe to the reader holds: as much as anyone may ask for by default (pipe(7)).
+const PIPE_BYTES: usize = 1 << 20;
 
-/// Reads the log and serves metrics until SIGTERM, SIGINT or SIGQUIT.
+/// How long the reader of the lines may take for the rest at the end. What it does not take is printed at the next start.
+const LAST_LINES: Duration = Duration::from_secs(2);
+
+/// Reads and prints the log and serves metrics until SIGTERM, SIGINT or SIGQUIT.
 pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
+    let output: Box<dyn Write + Send> = match &config.json_file {
+        Some(file) => Box::new(
+            LogFile::open(file).with_context(|| format!("EDGE_JSON_FILE: {}", file.display()))?,
+        ),
+        None => {
+            // The more there is at once, the less often the reader is woken. Without permission for it, the pipe stays
+            // as it is; standard output may also be a file.
+            let _ = fcntl_setpipe_size(io::stdout(), PIPE_BYTES);
+            Box::new(io::stdout())
+        }
+    };
     let listener = Listener::bind(config.admin_addr, "EDGE_ADMIN_ADDR")?;
     let _logging = telemetry::init("edge", config.log_level)?;
     std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
     tracing::info!(admin_addr = %listener.addr, "listening");
 
-    let offset_file = offset_file(&config.log);
-    let progress = Arc::new(Progress::new(&config.routes, offset_file.clone()));
-    let follower = Follower::new(config.log.clone(), &offset_file, Arc::clone(&progress));
+    let progress =
+        Arc::new(Progress::new(&config.routes, offset_files(&config.log), config.keep_bytes));
+    let printer = Printer::new(Arc::clone(&progress), Lines::new(config.json_percent));
+    let follower = Follower::new(config.log.clone(), Arc::clone(&progress), printer.clone());
     let metrics = Metrics::new(config.log, Arc::clone(&progress));
     let admin = Admin::new(move || metrics.encode());
     let readiness = admin.readiness();
-    let (stop, stopped) = channel();
-    let (ended, has_ended) = oneshot::channel::<()>();
-    let reader = thread::Builder::new().name("reader".to_owned()).spawn(move || {
-        let _ended = ended; // dropped when the thread ends, also by a panic
-        read(follower, &readiness, &stopped);
-    });
-    let reader = reader.context("cannot start the reader's thread")?;
-    tokio::spawn(status::watch(config.status_url, progress));
+    let (reading, stopped) = channel();
+    let (reader, reader_ended) = start("reader", move || read(follower, &readiness, &stopped))?;
+    let (printing, stopped) = channel();
+    let (printer, printer_ended) = start("printer", move || printer.run(output, &stopped))?;
+    tokio::spawn(status::watch(config.status_url, Arc::clone(&progress)));
 
     let end = async {
         tokio::select! {
             () = shutdown => tracing::info!("shutting down"),
-            _ = has_ended => {}
+            _ = reader_ended => {}
+            _ = printer_ended => {}
         }
     };
     service_kit::serve_admin(listener, admin, end).await;
-    drop(stop);
+    drop(reading);
     ensure!(reader.join().is_ok(), "the reader failed");
+    drop(printing);
+    let deadline = Instant::now() + LAST_LINES;
+    while !printer.is_finished() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let _ = progress.save(true); // the reader has logged errors
+    ensure!(!printer.is_finished() || printer.join().is_ok(), "the printer failed");
     Ok(())
 }
 
-/// Polls until the other end of `stopped` is dropped; the service is ready once the log is there.
+/// Runs `work` on a thread of its own; also gives what ends with it, be it by a panic.
+fn start(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> anyhow::Result<(JoinHandle<()>, oneshot::Receiver<()>)> {
+    let (end, ended) = oneshot::channel();
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let _end = end;
+        work();
+    });
+    Ok((thread.context("cannot start a thread")?, ended))
+}
+
+/// Polls until the other end of `stopped` is dropped, and once more; the service is ready once the log is there.
 fn read(mut follower: Follower, readiness: &Readiness, stopped: &Receiver<()>) {
-    loop {
+    let mut is_over = false;
+    while !is_over {
         let has_more = follower.poll();
         if follower.has_log() {
             readiness.store(true, Ordering::Relaxed);
         }
         let pause = if has_more { Duration::ZERO } else { POLL_PERIOD };
-        match stopped.recv_timeout(pause) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
-        }
+        is_over = stopped.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected);
     }
+    follower.poll();
 }

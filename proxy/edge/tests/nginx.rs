@@ -1,7 +1,8 @@
-//! `edge` as a process beside a real nginx that logs as the README says.
+//! `edge` as a process beside a real nginx that logs as the README says: what it counts. What it prints: print.rs.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::HashSet;
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -90,7 +91,19 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
         command.env("EDGE_LOG", self.log()).env("EDGE_ADMIN_ADDR", "127.0.0.1:0");
         command.env("EDGE_STATUS_URL", format!("http://{}/stub_status", self.addr));
+        command.env("EDGE_JSON_FILE", self.folder.path().join("requests.log"));
         Service::start(command.env("EDGE_ROUTES", "qrcode"))
+    }
+
+    /// The ids of the requests that have a JSON line, in order.
+    fn printed_ids(&self) -> Vec<String> {
+        let file = |name: &str| fs::read_to_string(self.folder.path().join(name));
+        let text = ["requests.log.2", "requests.log.1", "requests.log"].map(file);
+        let text: String = text.into_iter().flatten().collect();
+        let id = |line: &str| {
+            Some(line.split("\"request_id\":\"").nth(1)?.split('"').next()?.to_owned())
+        };
+        text.lines().map(|line| id(line).unwrap()).collect()
     }
 
     /// Sends a request; returns the status.
@@ -144,6 +157,8 @@ http {
     LOG_FORMAT
     map $uri $edge_route { default other; /qrcode qrcode; /limited limited; /stub_status admin; }
     map $arg_arm $arm { default ""; new new; old old; }
+    map "" $trace_id { default ""; }
+    map $uri $path { default $uri; }
     limit_req_zone $uri zone=limited:1m rate=1r/m;
     client_body_temp_path client_body_temp;
     proxy_temp_path proxy_temp;
@@ -280,6 +295,39 @@ fn an_edge_that_is_killed_again_and_again_loses_nothing() {
         sum(&text, "edge_malformed_lines_total ") + sum(&text, "edge_restarts_of_log_total "),
         0
     );
+    eventually("all is printed", || sum(&metrics(&edge), "edge_unprinted_bytes ") == 0);
+    let ids = place.printed_ids();
+    let different: HashSet<&String> = ids.iter().collect();
+    assert_eq!(different.len() as u64, sent);
+    // A kill comes between a line and the note of it, which is made once a second: one line of each process.
+    assert!(ids.len() <= 5 * different.len(), "{} lines of {}", ids.len(), different.len());
+}
+
+/// Whoever stops it in order finds each line once.
+#[test]
+fn a_restart_and_a_rotation_print_every_line_once() {
+    let place = Place::start();
+    let traffic = Traffic::start(place.addr);
+    for number in 0..3 {
+        let mut edge = place.edge();
+        eventually("lines", || sum(&metrics(&edge), QRCODE) > 0);
+        fs::rename(place.log(), place.folder.path().join(format!("edge.log.{number}"))).unwrap();
+        place.signal_nginx("USR1");
+        eventually("nginx reopens its log", || place.log().exists());
+        eventually("it is read", || sum(&metrics(&edge), "edge_restarts_of_log_total ") == 1);
+        edge.signal("TERM");
+        assert_eq!(edge.wait(), Some(0));
+    }
+    let sent = traffic.stop();
+    let edge = place.edge();
+    thread::sleep(Duration::from_millis(1500)); // nginx flushes after a second
+    eventually("all is printed", || {
+        place.printed_ids().len() as u64 >= sent
+            && sum(&metrics(&edge), "edge_unprinted_bytes ") == 0
+    });
+    let ids = place.printed_ids();
+    let different: HashSet<&String> = ids.iter().collect();
+    assert_eq!((ids.len() as u64, different.len() as u64), (sent, sent));
 }
 
 /// nginx' image ends its containers so.
@@ -385,6 +433,7 @@ fn a_bad_setting_ends_it_with_one_line() {
     for (variable, value, part) in [
         ("EDGE_ROUTES", "a b", "--routes <NAMES> (EDGE_ROUTES): invalid value \"a b\""),
         ("EDGE_STATUS_URL", "x", "(EDGE_STATUS_URL): invalid value \"x\": must be http://"),
+        ("EDGE_JSON_PERCENT", "101", "\"101\": must be a number from 0 to 100"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
         let output = command.args(["--log", "x"]).env(variable, value).output().unwrap();

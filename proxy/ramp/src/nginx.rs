@@ -245,11 +245,10 @@ impl Reloading {
     }
 }
 
-/// The master's children, but for the one that copies its log (`edge pipe`).
+/// The master's children.
 fn workers(master: i32) -> anyhow::Result<Vec<i32>> {
     let children = Process::new(master)?.task_main_thread()?.children()?;
-    let children = children.into_iter().map(u32::cast_signed);
-    Ok(children.filter(|&child| title(child).starts_with("nginx")).collect())
+    Ok(children.into_iter().map(u32::cast_signed).collect())
 }
 
 /// A worker that only finishes its requests says so in its title.

@@ -352,7 +352,7 @@ fn pictures_are_limited_by_address_and_never_fall_back() {
     // So that no machine is too slow to go beyond it.
     with_change(
         &mut place,
-        "nginx.conf",
+        "app-http.conf",
         "zone=pictures:1m rate=200r/s",
         "zone=pictures:1m rate=1r/s",
     );

@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::Command;
 
-use route::render::{self, Upstreams};
+use route::render::{self, OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, Route};
 
 fn upstreams() -> Upstreams {
@@ -55,12 +55,10 @@ fn nginx_accepts_every_setting() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let proxy = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    for name in
-        ["nginx.conf", "listen.conf", "listen-admin.conf", "clients.conf", "page-errors.conf"]
-    {
+    for name in ["nginx.conf", "listen.conf", "listen-admin.conf"].into_iter().chain(SHARED) {
         fs::copy(format!("{proxy}/{name}"), at(name)).unwrap();
     }
-    for name in ["app-paths.conf", "app-locations.conf"] {
+    for name in OF_THE_APP {
         fs::write(at(name), "").unwrap(); // as around an app of somebody's own
     }
     fs::create_dir(at("edge")).unwrap();
@@ -121,7 +119,7 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
     let route =
         |text: &str| Route::parse("report", &format!("path = \"/report\"\n{text}")).unwrap();
     let files = render::all(&[route("")], &upstreams);
-    let new = block(&files, "upstreams.conf", "upstream new");
+    let new = block(&files, "upstreams.conf", "upstream report_new");
     assert!(new.contains(
         "    server pods:2 resolve max_fails=3 fail_timeout=5s;\n    \
          server pods:2 resolve max_fails=3 fail_timeout=5s backup;\n"

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 
 use contract::Target;
 use contract::relay::{all, run};
-use route::render::Upstreams;
+use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, Route};
 use serde_json::Value;
 use service_kit::testing::{Service, get};
@@ -95,12 +95,12 @@ pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr
     // nginx cannot pick free ports itself.
     let [addr, admin_addr] = [(); 2].map(|()| service_kit::free_address().unwrap());
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    for name in ["nginx.conf", "clients.conf", "page-errors.conf"] {
+    for name in SHARED.into_iter().chain(["nginx.conf"]) {
         std::fs::copy(root().join("proxy").join(name), folder.join(name)).unwrap();
     }
     write("listen.conf", &format!("listen {addr};"));
     write("listen-admin.conf", &format!("listen {admin_addr};"));
-    for name in ["app-paths.conf", "app-locations.conf"] {
+    for name in OF_THE_APP {
         write(name, "");
     }
     for name in ["edge", "stop"] {

@@ -140,8 +140,11 @@ pub(super) fn logs(
         [] => Part::ALL.to_vec(),
         names => names.iter().map(part).collect::<anyhow::Result<_>>()?,
     };
-    let files: Vec<_> = wanted.iter().map(|&part| settings.log_of(part)).collect();
-    let files: Vec<_> = files.into_iter().filter(|file| file.exists()).collect();
+    let mut files: Vec<_> = wanted.iter().map(|&part| settings.log_of(part)).collect();
+    if wanted.iter().any(|part| matches!(part, Part::Nginx | Part::Edge)) {
+        files.push(settings.requests_log());
+    }
+    files.retain(|file| file.exists());
     ensure!(!files.is_empty(), "no logs in {}", settings.run_dir.display());
     let mut tail = std::process::Command::new("tail");
     tail.args(["-n", "20"]);

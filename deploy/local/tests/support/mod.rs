@@ -78,11 +78,12 @@ pub(crate) fn post_json(url: &str, json: &str) -> Answer {
     http::read(request.send(json).unwrap()).unwrap()
 }
 
-/// Waits until `count` lines of a part's log contain `what`, and returns them.
+/// Waits until `count` lines of a part's log contain `what`, and returns them. Those of nginx are its requests.
 pub(crate) fn log_lines(settings: &Settings, part: Part, what: &str, count: usize) -> Vec<String> {
     let mut found = Vec::new();
+    let file = if part == Part::Nginx { settings.requests_log() } else { settings.log_of(part) };
     let came = eventually(Duration::from_secs(10), || {
-        let log = std::fs::read_to_string(settings.log_of(part)).unwrap_or_default();
+        let log = std::fs::read_to_string(&file).unwrap_or_default();
         found = log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect();
         found.len() >= count
     });

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ramp::{At, Nginx, Route, Share, Split, Wanted};
-use route::render::Upstreams;
+use route::render::{OF_THE_APP, SHARED, Upstreams};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -235,15 +235,8 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
     let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let addresses =
         [("127.0.0.1:8080;", format!("{};", at.proxy)), ("127.0.0.1:8081", at.admin.to_string())];
-    for file in [
-        "nginx.conf",
-        "listen.conf",
-        "listen-admin.conf",
-        "clients.conf",
-        "page-errors.conf",
-        "app-paths.conf",
-        "app-locations.conf",
-    ] {
+    let files = ["nginx.conf", "listen.conf", "listen-admin.conf"];
+    for file in files.into_iter().chain(SHARED).chain(OF_THE_APP) {
         let mut text = fs::read_to_string(source.join(file)).unwrap();
         for (default, address) in &addresses {
             text = text.replace(default, address);

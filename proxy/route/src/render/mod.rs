@@ -57,6 +57,17 @@ impl Upstreams {
     }
 }
 
+/// Files of `proxy/` that `nginx.conf` includes as they are, whatever the routes and the app.
+pub const SHARED: [&str; 5] = [
+    "clients.conf",
+    "live-page.conf",
+    "own-answers.conf",
+    "page-errors.conf",
+    "page-locations.conf",
+];
+/// Those of its own app, which are empty around another one.
+pub const OF_THE_APP: [&str; 3] = ["app-http.conf", "app-locations.conf", "app-paths.conf"];
+
 const HEAD: &str = "# Written by `make generate` from the route files. Changes here are lost.\n";
 
 /// Every file's name and text.
@@ -231,7 +242,7 @@ fn location(route: &Route, upstreams: &Upstreams) -> String {
     let at_last = |side: &(&Side, String), group: &str| {
         within(Time(side.0.timeout.0.max(APP_TIMEOUT)), side, group)
     };
-    let new = file.new.url.as_ref().map_or("new".to_owned(), |_| format!("{name}_new"));
+    let new = format!("{name}_new");
     let too_many = "    error_page 597 = @too_many;\n";
     let gone = "    error_page 502 504 = @unavailable;\n";
     let (route_name, stop) = (&route.name, stop_file(route));

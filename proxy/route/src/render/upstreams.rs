@@ -16,8 +16,8 @@ const ABOUT: &str = "#
 # then tries it with one, so only a few clients wait for the timeout of a server that is down or hangs.
 # Each server is listed twice, because nginx ignores max_fails in a group of one, and because a request
 # that failed on a stale kept connection is repeated at the other listing (nginx.conf). A route has groups
-# of its own: one that hangs takes neither the pages nor the other routes with it. The zone makes all
-# workers count together.
+# of its own: one that hangs takes neither the pages nor the other routes with it. old has the pages, new
+# what app-locations.conf sends there. The zone makes all workers count together.
 ";
 
 const RESOLVED: &str = "#
@@ -55,9 +55,7 @@ pub(super) fn groups(routes: &[Route], upstreams: &Upstreams) -> String {
             continue;
         }
         let (old, new) = (upstreams.old_of(route), upstreams.new_of(route));
-        if file.new.url.is_some() {
-            groups.watched(&format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
-        }
+        groups.watched(&format!("{name}_new"), new, ROUTE_PAUSE, KEPT);
         groups.watched(&format!("{name}_old"), old, ROUTE_PAUSE, KEPT);
         if file.old.url.is_some() {
             groups.watched(&format!("{name}_stopped"), old, APP_PAUSE, KEPT);

@@ -1,0 +1,279 @@
+//! The JSON lines that `edge` prints, beside those that nginx itself would write, and what it does if nobody reads them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Command, Stdio};
+
+use service_kit::testing::{eventually, get};
+use tempfile::TempDir;
+
+fn folder() -> TempDir {
+    let readable = Permissions::from_mode(0o755);
+    tempfile::Builder::new().permissions(readable).tempdir().unwrap()
+}
+
+/// A process that ends with the test, also by a panic.
+struct Process(Child);
+
+impl Process {
+    /// Signals it; returns the exit code.
+    fn end(&mut self, signal: &str) -> Option<i32> {
+        let pid = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+/// `edge` for the log in this folder, with a pipe for its output.
+fn edge(folder: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+    command.args(["--admin-addr", "127.0.0.1:0", "--status-url", "http://127.0.0.1:9/"]);
+    command.arg("--log").arg(folder.path().join("edge.log"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+}
+
+/// Starts it; also gives its output, of which all before this is read, and where its metrics are.
+fn start(command: &mut Command) -> (Process, BufReader<impl Read + use<>>, SocketAddr) {
+    let mut edge = Process(command.spawn().unwrap());
+    let mut output = BufReader::new(edge.0.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("\"msg\":\"listening\"") {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    let addr = line.split("\"admin_addr\":\"").nth(1).unwrap().split('"').next().unwrap();
+    let addr = addr.parse().unwrap();
+    (edge, output, addr)
+}
+
+fn metric(addr: SocketAddr, name: &str) -> u64 {
+    let text = get(addr, "/metrics");
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("no {name}: {text}")).parse().unwrap()
+}
+
+/// Lines of requests as nginx writes them, with numbers for ids.
+fn lines(ids: std::ops::Range<usize>) -> String {
+    let line = |id| {
+        format!(
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t512\t10.0.0.1:80\tGET\t{id:0128}\t\t/qrcode\t10.0.0.9\t200\t0.000\t\
+             0.001\t0.001\n"
+        )
+    };
+    ids.map(line).collect()
+}
+
+fn append(folder: &TempDir, text: &str) {
+    let log = folder.path().join("edge.log");
+    let mut log = OpenOptions::new().append(true).create(true).open(log).unwrap();
+    log.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn output_that_nobody_reads_delays_no_counting_and_what_is_left_out_is_counted() {
+    const REQUESTS: usize = 100_000; // 21 MiB of the log, of which 16 are kept
+    let folder = folder();
+    append(&folder, "");
+    let (mut edge, mut output, addr) = start(edge(&folder).args(["--keep-mib", "16"]));
+    let counted = || metric(addr, "edge_lines_total") as usize;
+    for from in (0..REQUESTS).step_by(REQUESTS / 10) {
+        append(&folder, &lines(from..from + REQUESTS / 10));
+    }
+    eventually("all is counted", || counted() == REQUESTS);
+    let kept = (15 << 20)..(17 << 20);
+    eventually("the rest is left out", || kept.contains(&metric(addr, "edge_unprinted_bytes")));
+    let left_out = || metric(addr, "edge_left_out_lines_total") as usize;
+    assert!((REQUESTS / 10..REQUESTS / 3).contains(&left_out()), "{}", left_out());
+
+    // The reader is back.
+    let (mut printed, mut said, mut last) = (0, 0, -1);
+    while printed + said < REQUESTS {
+        let mut line = String::new();
+        assert!(output.read_line(&mut line).unwrap() > 0, "{printed} printed, {said} left out");
+        let after = |name: &str| line.split(name).nth(1);
+        if let Some(id) = after("\"request_id\":\"") {
+            let id: i64 = id[..128].parse().unwrap();
+            assert!(id > last, "lines stay in order");
+            (printed, last) = (printed + 1, id);
+        } else if let Some(lines) = after("\"lines\":") {
+            said += lines.trim_end().trim_end_matches('}').parse::<usize>().unwrap();
+        }
+    }
+    assert_eq!((printed + said, said, last), (REQUESTS, left_out(), REQUESTS as i64 - 1));
+    eventually("all is printed", || metric(addr, "edge_unprinted_bytes") == 0);
+    assert_eq!(edge.end("TERM"), Some(0));
+}
+
+#[test]
+fn lines_that_came_while_it_was_away_or_stuck_are_printed_at_the_next_start() {
+    const REQUESTS: usize = 20_000;
+    let folder = folder();
+    append(&folder, "");
+    let (mut first, _unread, addr) = start(&mut edge(&folder));
+    append(&folder, &lines(0..REQUESTS / 2));
+    eventually("all is counted", || metric(addr, "edge_lines_total") as usize == REQUESTS / 2);
+    assert_eq!(first.end("TERM"), Some(0), "it ends though nobody reads its output");
+    append(&folder, &lines(REQUESTS / 2..REQUESTS));
+
+    let (mut second, mut output, _) = start(&mut edge(&folder));
+    let mut ids = Vec::new();
+    while ids.last() != Some(&(REQUESTS - 1)) {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        if let Some(id) = line.split("\"request_id\":\"").nth(1) {
+            ids.push(id[..128].parse::<usize>().unwrap());
+        }
+    }
+    // The rest of the first one's is in the pipe that nobody read.
+    assert!(ids.is_sorted() && ids.len() == REQUESTS - ids[0], "{} from {}", ids.len(), ids[0]);
+    assert!(ids[0] < REQUESTS / 2, "{}", ids[0]);
+    assert_eq!(second.end("TERM"), Some(0));
+}
+
+#[test]
+fn of_a_share_failures_are_printed_and_of_the_admin_server_nothing() {
+    let folder = folder();
+    let well = lines(0..100);
+    append(&folder, &well);
+    append(&folder, &well.replace("\t200\t", "\t503\t"));
+    append(&folder, &well.replace("\tqrcode\t", "\tadmin\t").replace("\t200\t", "\t500\t"));
+    let file = folder.path().join("requests.log");
+    let mut command = edge(&folder);
+    command.args(["--json-percent", "0", "--json-file"]).arg(&file);
+    let (mut edge, _output, addr) = start(&mut command);
+    eventually("all is read", || metric(addr, "edge_lines_total") == 300);
+    eventually("all is printed", || metric(addr, "edge_unprinted_bytes") == 0);
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!((text.lines().count(), text.matches("\"status\":503,").count()), (100, 100));
+    assert_eq!(edge.end("TERM"), Some(0));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_ends_it_with_one_line() {
+    let output = edge(&folder()).args(["--json-file", "/no/such/file"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.contains("EDGE_JSON_FILE: /no/such/file: "), "{said}");
+}
+
+/// The part of `nginx.conf` from one line to before another.
+fn part_of_nginx_conf(from: &str, to: &str) -> &'static str {
+    let text = include_str!("../../nginx.conf");
+    let at = text.find(from).unwrap();
+    &text[at..at + text[at..].find(to).unwrap()]
+}
+
+/// What nginx needs to write the same lines itself. In the log of `nginx.conf`, statuses and times are as they come.
+const JSON: &str = r#"
+    map $status $log_level { default info; "~^5" error; }
+    map $status $log_status { default 0; "~^[1-9]" $status; }
+    map $side $log_side { default $side; "" none; }
+    map "$time_iso8601 $msec" $log_time { "~^(.{19})(.{6}) \d+(\.\d+)$" $1$3$2; }
+    log_format json escape=json '{"time":"$log_time","level":"$log_level","msg":"request",'
+        '"service":"nginx","request_id":"$checked_request_id","trace_id":"$trace_id",'
+        '"route":"$route","method":"$request_method","status":$log_status,'
+        '"duration_seconds":$request_time,"side":"$log_side","remote_addr":"$remote_addr",'
+        '"bytes_sent":$bytes_sent,"upstream_addr":"$upstream_addr",'
+        '"upstream_status":"$upstream_status","upstream_connect_seconds":"$upstream_connect_time",'
+        '"upstream_header_seconds":"$upstream_header_time",'
+        '"upstream_response_seconds":"$upstream_response_time"}';
+    access_log json.log json;
+"#;
+
+fn both_logs(addr: SocketAddr) -> String {
+    let ids = part_of_nginx_conf("map $http_x_request_id $checked_request_id", "# Each location");
+    let log = part_of_nginx_conf("map $uri $route", "access_log edge");
+    let log = log.replace("include paths.conf;", r#""~^/l/[^/]+$" /l/:id;"#);
+    format!(
+        r#"
+daemon off;
+pid nginx.pid;
+error_log stderr emerg;
+worker_processes 1;
+events {{ worker_connections 64; }}
+http {{
+    {ids} {log} {JSON}
+    access_log edge.log edge;
+    uninitialized_variable_warn off;
+    client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+    server {{
+        listen {addr};
+        location / {{ set $side old; set $carved a; set $arm old; return 204; }}
+        location /fails {{ set $side new; error_page 502 = @fallback; proxy_pass http://127.0.0.1:1; }}
+        location @fallback {{ set $side fallback; rewrite ^ /old break; proxy_pass http://{addr}; }}
+        location /broken {{ set $side none; return 500; }}
+        location /silent {{ return 444; }}
+    }}
+}}
+"#,
+        log = log.replace("include app-paths.conf;", "")
+    )
+}
+
+/// Sends bytes on a connection of their own, and reads until it is closed.
+fn send(addr: SocketAddr, bytes: &[u8]) {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    stream.write_all(bytes).unwrap();
+    let _ = stream.read_to_end(&mut Vec::new());
+}
+
+#[test]
+fn lines_are_those_that_nginx_would_write() {
+    let addr = service_kit::free_address().unwrap();
+    let folder = folder();
+    fs::write(folder.path().join("nginx.conf"), both_logs(addr)).unwrap();
+    let mut nginx = Command::new("nginx");
+    nginx.args(["-e", "stderr", "-c", "nginx.conf", "-p"]).arg(folder.path());
+    let mut nginx = Process(nginx.env("TZ", "UTC").spawn().unwrap());
+    eventually("nginx listens", || TcpStream::connect(addr).is_ok());
+    let parent = "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for (path, header) in [
+        ("/l/4711?text=secret", "X-Request-Id: plain-1"),
+        ("/l/%09%22%0a", r#"X-Request-Id: "quoted\and"\"#),
+        ("/fails", parent),
+        ("/broken", "X-Request-Id: with a blank"),
+        ("/silent", "traceparent: 00-\"\\-1-1"),
+        ("/caf\u{e9}", "X-Request-Id: caf\u{e9}"),
+        ("/a\tb", "X-Request-Id: a\tb"),
+    ] {
+        let line =
+            format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{header}\r\n\r\n");
+        send(addr, line.as_bytes());
+    }
+    send(addr, b"TRACE / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    send(addr, b"G\"T / HTTP/1.1\r\n\r\n");
+    send(addr, b"\x16\x03\x01\x02\x00\x01\r\n\r\n");
+    assert_eq!(nginx.end("QUIT"), Some(0));
+
+    let file = folder.path().join("requests.log");
+    let (mut edge, _output, metrics) = start(edge(&folder).arg("--json-file").arg(&file));
+    eventually("all is printed", || {
+        metric(metrics, "edge_lines_total") > 0 && metric(metrics, "edge_unprinted_bytes") == 0
+    });
+    assert_eq!(metric(metrics, "edge_malformed_lines_total"), 0);
+    assert_eq!(edge.end("TERM"), Some(0));
+    let json = fs::read_to_string(folder.path().join("json.log")).unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert_eq!(text.lines().collect::<Vec<_>>(), json.lines().collect::<Vec<_>>());
+    assert!(json.lines().count() > 10, "{json}");
+    for part in [
+        "/l/:id",
+        r#"\"quoted\\and\"\\"#,
+        "4bf92f3577b34da6a3ce929d0e0e4736",
+        "\"fallback\"",
+        "\"error\"",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
