@@ -131,7 +131,12 @@ def differences(manifests, text):
 
 
 def comparable(manifest):
-    """Sorts a pod's volumes and variables by name, in place: kustomize puts those that a component changes first."""
+    """Sorts a pod's volumes and variables by name, in place: kustomize puts those that a component changes first. Leaves
+    out the labels of a release."""
+    for metadata in (manifest["metadata"], manifest.get("spec", {}).get("template", {}).get("metadata", {})):
+        labels = metadata.pop("labels", {})
+        release = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by"}
+        metadata["labels"] = {name: value for name, value in labels.items() if name not in release}
     pod = manifest.get("spec", {}).get("template", {}).get("spec", {})
     for listed in [pod.get("volumes", []), *(it.get("env", []) for it in pod.get("containers", []))]:
         listed.sort(key=lambda it: it["name"])

@@ -5,10 +5,10 @@ import re
 
 import yaml
 
-# The values that name each part's volume; components/ephemeral-data has what is there without one.
-KEPT = {"legacy-node": "legacyNode", "prometheus": "prometheus"}
-# The values of the parts with an autoscaler.
-SCALED = {"proxy": "proxy", "qr-service": "qrService"}
+# The parts with a volume; components/ephemeral-data has what is there without one.
+KEPT = {"legacy-node", "prometheus"}
+# What clients wait for, and what moves them: these pods may get a PriorityClass.
+SERVING = {"proxy", "qr-service", "legacy-node", "relay-service", "legacy-relay", "relay-home", "ramp"}
 OPERATOR = "monitoring.coreos.com/v1"
 
 
@@ -25,10 +25,13 @@ class Template:
 
     def text(self):
         kind, name = self.manifest["kind"], self.manifest["metadata"]["name"]
+        self.part = self.manifest["metadata"].get("labels", {}).get("app.kubernetes.io/name")
         if "namespace" in self.manifest["metadata"]:
             self.manifest["metadata"]["namespace"] = self.of("{{ .Release.Namespace }}")
         for subject in self.manifest.get("subjects", []):
             subject["namespace"] = self.of("{{ .Release.Namespace }}")
+        operator = ".Values.prometheus.operator.labels" if self.manifest["apiVersion"] == OPERATOR else ""
+        self.label(self.manifest["metadata"], operator)
         if kind in ("Deployment", "StatefulSet"):
             self.workload(name)
         if (kind, name) == ("Service", "proxy"):
@@ -45,15 +48,19 @@ class Template:
             self.manifest["spec"]["egress"][-1] = ports
         if name in ("metrics", "own-prometheus"):
             self.own_prometheus()
-        if self.manifest["apiVersion"] == OPERATOR:
-            self.manifest["metadata"]["labels"] = self.nested(".Values.prometheus.operator.labels")
         if kind == "PersistentVolumeClaim":
             value = f".Values.{self.kept_by()}.persistence"
             self.manifest["spec"]["storageClassName"] = self.of(("if", f"{value}.storageClass"))
             self.manifest["spec"]["resources"]["requests"]["storage"] = self.of(f"{{{{ {value}.size }}}}")
-            needed = [condition(kind, name), f"{value}.enabled"]
+            needed = [condition(kind, name), f"{value}.enabled", f"(not {value}.existingClaim)"]
             return self.only_if(" ".join(filter(None, needed)), self.dumped())
         return self.only_if(condition(kind, name), self.dumped())
+
+    def label(self, metadata, others=""):
+        """Adds the labels of the release. No selector has them: those of a Deployment cannot change."""
+        ours = json.dumps(metadata.get("labels", {}))
+        release = 'include "carve-out.labels" . | fromYaml'
+        metadata["labels"] = self.nested(f"merge (fromJson `{ours}`) ({release}) {others}".rstrip())
 
     def own_prometheus(self):
         """Puts in the policy where a Prometheus of the cluster's is."""
@@ -66,15 +73,16 @@ class Template:
             rule["ports"] = self.nested('include "carve-out.prometheusPorts" . | fromYamlArray')
 
     def kept_by(self):
-        return KEPT[self.manifest["metadata"]["labels"]["app.kubernetes.io/name"]]
+        return value_of(self.part)
 
     def workload(self, name):
         spec = self.manifest["spec"]
         pod = spec["template"]["spec"]
+        self.label(spec["template"]["metadata"])
+        annotations = ".Values.podAnnotations"
         if name == "proxy":
             # nginx reads its files when it starts, so other clients.conf must start a rollout.
-            trusted = self.nested('include "carve-out.trustedSum" . | fromYaml')
-            spec["template"]["metadata"]["annotations"] = trusted
+            annotations = f'merge (include "carve-out.trustedSum" . | fromYaml) {annotations}'
             settings = {it["name"]: it for it in pod["containers"][0]["env"]}
             settings["NGINX_WORKERS"]["value"] = self.of('"{{ .Values.proxy.workers }}"')
             (edge,) = (it for it in pod["containers"] if it["name"] == "edge")
@@ -83,9 +91,9 @@ class Template:
             pod["containers"][0]["env"].append(self.items('include "carve-out.ownPrometheus" . | fromYamlArray'))
         if name == "legacy-node":
             pod["containers"][0]["env"].append(self.items('include "carve-out.publicUrl" . | fromYamlArray'))
-        if "priorityClassName" in pod:
-            unused = "(not .Values.priorityClass.use)"
-            pod["priorityClassName"] = self.of(("unless", unused, pod["priorityClassName"]))
+        spec["template"]["metadata"]["annotations"] = self.nested(annotations)
+        if name in SERVING:
+            pod["priorityClassName"] = self.of(("if", ".Values.priorityClassName"))
         security = pod["securityContext"]
         for setting in pod["containers"][0].get("env", []):
             if isinstance(setting, dict) and setting["name"].endswith("PROMETHEUS_URL"):
@@ -100,11 +108,27 @@ class Template:
         ours = json.dumps(pod.get("affinity", {}))
         pod["affinity"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) (deepCopy .Values.affinity)")
         for container in pod.get("initContainers", []) + pod["containers"]:
-            self.container(container, name)
+            self.container(container)
+        self.first_container(pod["containers"][0], value_of(name))
+        if name == "proxy":
+            self.resources(edge, "proxy.edgeResources")
         if name in KEPT:
             self.persistence(spec, self.ephemeral[name])
 
-    def container(self, container, deployment):
+    def first_container(self, container, value):
+        """The part itself, beside which others may stand."""
+        self.resources(container, f"{value}.resources")
+        extra = f".Values.{value}.extraEnv"
+        if "env" in container:
+            container["env"].append(self.items(extra))
+        else:
+            container["env"] = self.nested(extra)
+
+    def resources(self, container, value):
+        ours = json.dumps(container["resources"])
+        container["resources"] = self.nested(f"mustMergeOverwrite (fromJson `{ours}`) (deepCopy .Values.{value})")
+
+    def container(self, container):
         image, _, tag = container["image"].rpartition(":")
         registry, _, path = image.partition("/")
         if registry != "localhost":
@@ -112,13 +136,13 @@ class Template:
         elif tag == self.version:
             container["image"] = self.of(f'{{{{ include "carve-out.image" (list . "{path}") }}}}')
         container["imagePullPolicy"] = self.of("{{ .Values.image.pullPolicy }}")
-        values = {"nginx": "proxy.resources", "edge": "proxy.edgeResources", "qr-service": "qrService.resources"}
-        if value := values.get(container["name"]):
-            container["resources"] = self.nested(f".Values.{value}")
+        security = container["securityContext"]
+        if "runAsUser" in security:
+            security["runAsUser"] = self.of(("unless", ".Values.openshift", security["runAsUser"]))
 
     def autoscaler(self, name):
         spec = self.manifest["spec"]
-        value = SCALED[name]
+        value = value_of(name)
         for key in ("minReplicas", "maxReplicas"):
             spec[key] = self.of(f"{{{{ .Values.{value}.{key} }}}}")
         if name == "proxy":
@@ -127,12 +151,15 @@ class Template:
 
     def persistence(self, spec, ephemeral):
         """Puts the data into the pod where a value says so."""
-        enabled = f".Values.{self.kept_by()}.persistence.enabled"
+        value = f".Values.{self.kept_by()}.persistence"
+        enabled = f"{value}.enabled"
         volumes = spec["template"]["spec"]["volumes"]
         others = {volume["name"]: volume for volume in ephemeral["template"]["spec"]["volumes"]}
         for volume in volumes:
             for key in volume.keys() & {"persistentVolumeClaim"}:
                 other = others[volume["name"]]["emptyDir"]
+                ours = volume[key]["claimName"]
+                volume[key]["claimName"] = f'{{{{ default "{ours}" {value}.existingClaim }}}}'
                 volume[key] = self.of(("choice", enabled, volume[key], "emptyDir", other))
         spec["strategy"] = self.of(("choice", enabled, spec["strategy"], "strategy", ephemeral["strategy"]))
 
@@ -184,6 +211,12 @@ class Template:
         return f"{{{{- if {condition_} }}}}\n{either[0]}{{{{- else }}}}\n{either[1]}{{{{- end }}}}\n"
 
 
+def value_of(name):
+    """Returns the name of a part's values: qrService."""
+    first, *others = name.split("-")
+    return first + "".join(word.capitalize() for word in others)
+
+
 def block(head, value, indent):
     inner = yaml.safe_dump(value, sort_keys=False)
     return f"{head}:\n" + "".join(f"{' ' * (indent + 2)}{line}\n" for line in inner.splitlines())
@@ -191,8 +224,6 @@ def block(head, value, indent):
 
 def condition(kind, name):
     """When an object is there at all, as what `and` takes; None is always."""
-    if kind == "PriorityClass":
-        return ".Values.priorityClass.create"
     needed = []
     if name == "own-prometheus":
         needed.append("(not .Values.prometheus.enabled)")

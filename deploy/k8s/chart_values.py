@@ -8,7 +8,7 @@ from pathlib import Path
 import chart
 import pin
 
-HELM = chart.TOP / "target/tools/bin/helm-template"
+HELM = chart.TOP / "target/tools/bin/helm-3.16"
 
 # What people set, beside the defaults; the word names the set.
 CHART_VALUES = {
@@ -19,6 +19,7 @@ CHART_VALUES = {
         "ingress.host=qr.example.com",
         "ingress.tls.secretName=qr-tls",
         "ingress.annotations.a=b",
+        "ingress.paths={/}",
         "proxy.workers=4",
         "proxy.logPercent=0.5",
         "image.registry=registry.example.com",
@@ -63,8 +64,13 @@ CHART_VALUES = {
         "openshift=true",
         "legacyNode.persistence.enabled=false",
         "grafana.enabled=false",
-        "priorityClass.create=false",
-        "priorityClass.use=false",
+        "priorityClassName=served-first",
+        "podAnnotations.a=b",
+        "shadow.resources.limits.memory=128Mi",
+        "shadow.extraEnv[0].name=SHADOW_LOG_LEVEL",
+        "shadow.extraEnv[0].value=debug",
+        "prometheus.extraEnv[0].name=A",
+        "prometheus.persistence.existingClaim=samples",
     ],
 }
 # What the schema must refuse.
@@ -72,7 +78,8 @@ CHART_MISTAKES = [
     "ingress.enable=true",
     "ingress.enabled=yes",
     "ingress.host=https://qr.example.com",
-    "ingress.path=qr",
+    "ingress.path=/",
+    "ingress.paths={qr}",
     "ingress.tls=qr-tls",
     "httpRoute.enabled=true",
     "httpRoute.parentRefs[0].namespace=gateway",
@@ -93,6 +100,9 @@ CHART_MISTAKES = [
     "thirdParty.registry=docker.io/",
     "thirdParty.digests.redis=sha256:0",
     "tolerations.key=pool",
+    "shadow.extraEnv[0].value=debug",
+    "ramp.replicas=3",
+    "fullnameOverride=a",
 ]
 
 

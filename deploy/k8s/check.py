@@ -12,6 +12,7 @@ With --write-rules it writes the one manifest that is generated from other files
 import argparse
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -33,12 +34,16 @@ TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 TOOLS = TOP / "target" / "tools" / "bin"
 KUBECTL = TOP / "target/tools/python/bin/kubectl"
+# The oldest supported one, where `make test-all` has brought it.
+OLDEST = TOOLS / "kubectl-1.28"
 # The oldest supported version, the newest with published schemas, and two between them.
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
 # Kinds of the components' CRDs; the Kubernetes schemas do not cover them.
 CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
 POLICY = DEPLOY / "k8s/policy"
 EPHEMERAL = DEPLOY / "k8s/components/ephemeral-data"
+OPENSHIFT = DEPLOY / "k8s/components/openshift"
+PRODUCTION = DEPLOY / "k8s/overlays/production"
 RULES = DEPLOY / "k8s/components/prometheus-operator/rules.yaml"
 
 # The library parses its schemas, megabytes of them, again at every call.
@@ -91,20 +96,35 @@ def kustomizations():
 def render(name):
     """Returns what kustomize renders, and its error. A component is rendered on top of the default."""
     folder = DEPLOY / name
-    if yaml.safe_load((folder / "kustomization.yaml").read_text())["kind"] != "Component":
-        return kustomize(folder, name)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as temporary:
-        text = f"resources: [../../deploy]\ncomponents: [../../deploy/{name}]\n"
-        Path(temporary, "kustomization.yaml").write_text(text)
-        return kustomize(temporary, name)
+        if yaml.safe_load((folder / "kustomization.yaml").read_text())["kind"] == "Component":
+            folder = Path(temporary)
+            text = f"resources: [../../deploy]\ncomponents: [../../deploy/{name}]\n"
+            (folder / "kustomization.yaml").write_text(text)
+        elif folder == PRODUCTION:
+            if not kustomize(KUBECTL, folder)[1]:
+                return "", f"{name}: renders before its settings are made"
+            folder = write_production(Path(temporary))
+        text, error = kustomize(KUBECTL, folder)
+        if OLDEST.exists() and kustomize(OLDEST, folder) != (text, error):
+            error += f"; {OLDEST.name} renders something else: {kustomize(OLDEST, folder)[1]}"
+    return text, error and f"{name}: {error}"
 
 
-def kustomize(folder, name):
-    # As whoever applies them does.
-    command = [KUBECTL, "kustomize", folder]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+def kustomize(kubectl, folder):
+    """Renders a folder as whoever applies it does."""
+    done = subprocess.run([kubectl, "kustomize", folder], check=False, capture_output=True, text=True)
     # A deprecated field still renders, with a warning.
-    return done.stdout, f"{name}: {done.stderr.strip()}" if done.stderr.strip() else ""
+    return done.stdout, done.stderr.strip()
+
+
+def write_production(folder):
+    """Writes overlays/production to a folder, with its settings made, and returns that."""
+    text = (PRODUCTION / "kustomization.yaml").read_text()
+    (folder / "kustomization.yaml").write_text(text.replace("../..", os.path.relpath(DEPLOY / "k8s", folder)))
+    settings = (PRODUCTION / "settings.env").read_text()
+    (folder / "settings.env").write_text(re.sub("^#(?=[a-z])", "", settings, flags=re.MULTILINE))
+    return folder
 
 
 def unique(texts):

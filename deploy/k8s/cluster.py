@@ -137,6 +137,8 @@ class Cluster:
         self.delete_pods()
         # It waits for one object after the other, so the time is bounded here.
         options = ["--ignore-not-found"]
+        # An older version had one, which is in no namespace and not in this kustomization.
+        self.run("delete", "priorityclasses", "-l", "app.kubernetes.io/part-of=qr", *options)
         done = self.run("delete", "-k", self.kustomization, *options, timeout=DELETED_WITHIN_SECONDS)
         left = self.left()
         self.expect(not done.returncode and not left, f"delete: {done.stderr.strip()}; left: {', '.join(left)}")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bad_pods import BAD_PODS, clients_notice_no_half_minute_without_dns_and_both_ways_back_work
 from busy_log import clients_notice_no_busy_log
-from check import EPHEMERAL, workspace_version
+from check import EPHEMERAL, workspace_version, write_production
 from cluster import Cluster, Failed
 from faults import (
     CHANGES_OF_THE_SPLIT,
@@ -76,9 +76,10 @@ def main():
     arguments = parser.parse_args()
     older = arguments.older and checked_out(arguments.older)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        overlays = DEPLOY / "k8s/overlays"
-        targets = {"deploy": DEPLOY, "own-app": overlays / "own-app"}
-        targets |= {"production": overlays / "production", OLDER: older}
+        Path(folder, "settings").mkdir()
+        production = write_production(Path(folder, "settings"))
+        own_app = DEPLOY / "k8s/overlays/own-app"
+        targets = {"deploy": DEPLOY, "own-app": own_app, "production": production, OLDER: older}
         try:
             kept = has_volumes(Cluster(arguments.kubectl.split(), DEPLOY))
         except Failed as failure:

@@ -5,14 +5,16 @@ import random
 import tempfile
 from pathlib import Path
 
-from check import EPHEMERAL, TOP, workspace_version
+from check import EPHEMERAL, OPENSHIFT, TOP, workspace_version
 from links import add_link
 from load import Load, at_once
-from pods import QR_SERVICE
+from pods import NAMESPACE, QR_SERVICE
 from relay import Pairs
 
 # Of those that have a shell.
 IN_PODS = ("deployment/proxy", "deployment/legacy-node", "deployment/legacy-relay", "deployment/prometheus")
+
+TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 
 
 def the_contract_holds_as_a_random_user_of_group_0(cluster):
@@ -30,6 +32,9 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
         for pod in IN_PODS:
             ids = cluster.kubectl("exec", pod, "--", "sh", "-c", "id -u; id -g").split()
             cluster.expect(ids == [str(user), "0"], f"{pod} runs as {ids}")
+        # Even where the container that has the token is of the same user.
+        read = ["exec", "deployment/proxy", "--", "sh", "-c", f"cat /proc/[0-9]*/root{TOKEN}"]
+        cluster.expect(not cluster.run("-n", NAMESPACE, *read).stdout, "nginx can read the API token")
         add_link(cluster)
     return f"{log.strip().splitlines()[-1]}; {load.summary}; {pairs.summary}"
 
@@ -37,14 +42,13 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
 def with_user(user, target, folder):
     """Returns a folder to apply: `target` as OpenShift changes it, where manifests name no user, group or fsGroup."""
     # A file that another user has written stays that user's on a volume, and some volumes ignore fsGroup.
-    without_volumes = os.path.relpath(EPHEMERAL, folder)
-    text = f"resources: [{os.path.relpath(target, folder)}]\ncomponents: [{without_volumes}]\npatches:\n"
+    components = [os.path.relpath(component, folder) for component in (EPHEMERAL, OPENSHIFT)]
+    text = f"resources: [{os.path.relpath(target, folder)}]\ncomponents: {components}\npatches:\n"
     path = "/spec/template/spec/securityContext"
     for kind in ("Deployment", "StatefulSet"):
         text += (
             f"  - target: {{ kind: {kind} }}\n    patch: |-\n"
-            f"      - {{ op: replace, path: {path}/runAsUser, value: {user} }}\n"
-            f"      - {{ op: remove, path: {path}/runAsGroup }}\n"
+            f"      - {{ op: add, path: {path}/runAsUser, value: {user} }}\n"
             f"      - {{ op: add, path: {path}/fsGroup, value: {user} }}\n"
         )
     (folder / "kustomization.yaml").write_text(text)

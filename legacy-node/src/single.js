@@ -31,7 +31,8 @@ export async function runSingle(config, logger) {
     },
     logger,
   });
-  if (config.relayAddr || config.relayProxyAddr) measureRelay(metrics.register, relay);
+  if (config.relayAddr || config.relayProxyAddr)
+    measureRelay(metrics.register, relay, () => !ready);
   const adminAddress = await listen(admin, config.adminAddr, 'ADMIN_ADDR');
   ready = true;
   logger.info(

@@ -21,6 +21,7 @@ it('the relay counts pairs by their end, bytes, and who waits', { timeout: 60_00
   for (const end of ['whole', 'sender_left', 'receivers_left']) {
     assert.ok(begun.some(({ name, labels }) => name === 'relay_pairs_total' && labels.end === end));
   }
+  assert.equal(sumOf(begun, 'relay_leaving'), 0);
   const receiver = await open(addr);
   receiver.write('GET /p/a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   receiver.resume();

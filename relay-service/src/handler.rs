@@ -68,7 +68,7 @@ impl Relay {
             let pairing = self.pairing();
             (pairing.waiting(), pairing.established())
         };
-        self.metrics.encode(waiting, established)
+        self.metrics.encode(waiting, established, self.is_leaving.load(Ordering::Relaxed))
     }
 
     /// What `relay-home` is told about a key: 204 if somebody waits on it, or a pair has it; 503 if it is

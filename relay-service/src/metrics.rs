@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `http_requests_total` | method, status; the status that an answer began with |
 //! | `relay_waiting_keys`, `relay_established_pairs` | |
+//! | `relay_leaving` | 1 once it was told to end: what then goes away has not crashed |
 //! | `relay_pairs_total` | end: whole, sender_left, receivers_left, cut |
 //! | `relay_unpaired_total` | end: left, expired, closed |
 //! | `relay_pairing_seconds` | from the first of a pair's clients to the last |
@@ -126,6 +127,7 @@ struct Shared {
     bytes: Counter,
     waiting: Gauge,
     established: Gauge,
+    leaving: Gauge,
 }
 
 impl Shared {
@@ -140,6 +142,7 @@ impl Shared {
             bytes: Counter::default(),
             waiting: Gauge::default(),
             established: Gauge::default(),
+            leaving: Gauge::default(),
         };
         // From 0 on: `rate` misses a series' first value.
         for end in [End::Whole, End::SenderLeft, End::ReceiversLeft, End::Cut] {
@@ -168,6 +171,8 @@ impl Shared {
         registry.register("relay_waiting_keys", help, self.waiting.clone());
         let help = "Pairs under way";
         registry.register("relay_established_pairs", help, self.established.clone());
+        let help = "Whether it was told to end";
+        registry.register("relay_leaving", help, self.leaving.clone());
         registry.register_collector(Box::new(ProcessCollector));
     }
 }
@@ -196,9 +201,11 @@ impl Metrics {
         &self,
         waiting: usize,
         established: usize,
+        is_leaving: bool,
     ) -> Result<String, std::fmt::Error> {
         self.0.waiting.set(waiting as i64);
         self.0.established.set(established as i64);
+        self.0.leaving.set(i64::from(is_leaving));
         encode(&self.0.registry)
     }
 }

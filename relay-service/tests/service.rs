@@ -180,13 +180,15 @@ fn pairs_and_waits_count_by_their_end_and_keys_that_wait_show_as_digests() {
 
 #[test]
 fn a_stream_that_outlasts_the_drain_is_cut_and_its_receiver_told_so() {
-    let mut service = relay_service(&[("RELAY_DRAIN_TIMEOUT", "200ms")]);
+    let mut service = relay_service(&[("RELAY_DRAIN_TIMEOUT", "2s")]);
+    assert_eq!(metric(&service, "relay_leaving"), 0.0);
     let mut receiver = receive(service.addr, "a");
     eventually("it waits", waiting(&service, 1.0));
     let mut sender = connect(service.addr);
     sender.write_all(put("a", "12345").trim_end_matches("345").as_bytes()).unwrap();
     eventually("they are paired", || metric(&service, "relay_established_pairs") == 1.0);
     service.signal("TERM");
+    eventually("it says that this is no crash", || metric(&service, "relay_leaving") == 1.0);
     assert_eq!(service.wait(), Some(0));
     let mut got = Vec::new();
     // A reset, or an end before the length that the head says.

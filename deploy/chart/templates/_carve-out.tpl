@@ -1,3 +1,9 @@
+{{/* What says which release an object belongs to. */}}
+{{- define "carve-out.labels" -}}
+app.kubernetes.io/instance: {{ quote .Release.Name }}
+app.kubernetes.io/managed-by: {{ quote .Release.Service }}
+{{- end }}
+
 {{/* An image of this project: (list . "NAME"). */}}
 {{- define "carve-out.image" -}}
 {{- $top := index . 0 }}

@@ -20,9 +20,8 @@ deny contains says("automountServiceAccountToken is not false: whoever breaks in
 	pod
 }
 
-deny contains says("runAsNonRoot is not set: its image could run as root") if {
-	not pod.securityContext.runAsNonRoot
-	pod
+deny contains says("shareProcessNamespace is set: its containers could read each other's files, the API token too") if {
+	pod.shareProcessNamespace
 }
 
 # Only the first container: an unready sidecar would take a working pod out of service.

@@ -9,7 +9,7 @@ passing["Deployment"] := {
 		"strategy": {"type": "Recreate"},
 		"template": {"spec": {
 			"automountServiceAccountToken": false,
-			"securityContext": {"runAsNonRoot": true},
+			"shareProcessNamespace": false,
 			"topologySpreadConstraints": [{"matchLabelKeys": ["pod-template-hash"]}],
 			"initContainers": [{"name": "first", "image": "docker.io/first:v1.2.3"}],
 			"containers": [{
@@ -31,7 +31,6 @@ passing["Job"] := {
 	"metadata": {"name": "it"},
 	"spec": {"template": {"spec": {
 		"automountServiceAccountToken": false,
-		"securityContext": {"runAsNonRoot": true},
 		"containers": [{"name": "it", "image": sprintf("registry.test/it@sha256:%s", [digest])}],
 	}}},
 }
@@ -56,8 +55,7 @@ refused := [
 	["PodDisruptionBudget", "/spec/unhealthyPodEvictionPolicy", "IfHealthyBudget", "AlwaysAllow"],
 	["Deployment", "/spec/template/spec/automountServiceAccountToken", null, "automountServiceAccountToken"],
 	["Job", "/spec/template/spec/automountServiceAccountToken", true, "automountServiceAccountToken"],
-	["Deployment", "/spec/template/spec/securityContext", null, "runAsNonRoot"],
-	["Job", "/spec/template/spec/securityContext/runAsNonRoot", false, "runAsNonRoot"],
+	["Deployment", "/spec/template/spec/shareProcessNamespace", true, "shareProcessNamespace"],
 	["Deployment", "/spec/template/spec/containers/0/readinessProbe", null, "no readinessProbe"],
 	["Deployment", "/spec/template/spec/containers/0/startupProbe", null, "no startupProbe"],
 	["Deployment", "/spec/template/spec/containers/0/livenessProbe", null, "no livenessProbe"],

@@ -8,8 +8,9 @@ const BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1800];
  * Adds the relay's metrics to a registry.
  * @param {Registry} register
  * @param {object} relay of `createRelay`
+ * @param {() => boolean} isLeaving whether the process was told to end
  */
-export function measureRelay(register, { pairing, counts }) {
+export function measureRelay(register, { pairing, counts }, isLeaving) {
   const registers = [register];
   const metric = (Kind, name, help, collect, labelNames = []) =>
     new Kind({
@@ -49,6 +50,9 @@ export function measureRelay(register, { pairing, counts }) {
   );
   metric(Gauge, 'relay_established_pairs', 'Pairs under way', (pairs) =>
     pairs.set(pairing.sizes().established),
+  );
+  metric(Gauge, 'relay_leaving', 'Whether it was told to end', (leaving) =>
+    leaving.set(Number(isLeaving())),
   );
   const histogram = (name, help) => new Histogram({ name, help, buckets: BUCKETS, registers });
   const pairingSeconds = histogram(

@@ -1,4 +1,5 @@
-//! Keeps one nginx, or the homes of sessions, at the cluster's split: `ramp follow`.
+//! Keeps one nginx, or the homes of sessions, at the cluster's split: `ramp follow`. nginx' container has no token, so
+//! there it reads a copy of the ConfigMap that another container keeps: `ramp copy`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -58,36 +59,56 @@ pub fn follow(
         followers.push(Follower { nginx, cluster, refused: None, reported: String::new() });
     }
     metrics::write(dir)?;
-    let names: Vec<String> =
-        followers.iter().map(|follower| follower.nginx.route.clone()).collect();
-    let hearing = &Hearing::default();
     thread::scope(|scope| {
         // Apart from the splits, whose reloads take seconds.
-        scope.spawn(|| follow_stops(dir, &names, cluster, hearing, interrupted));
-        scope.spawn(|| {
-            let nginx = |route: &str| {
-                let (dir, route) = (dir.to_owned(), route.to_owned());
-                Nginx { dir, route, at: At::Cluster(cluster.clone()) }
-            };
-            watch_by(dir, nginx, hearing, interrupted)
-        });
+        scope.spawn(|| hear(dir, cluster, None, interrupted));
         follow_splits(&mut followers, every, interrupted);
     });
     Ok(())
 }
 
+/// Keeps a copy of the cluster's ConfigMap in a file, for a [`follow`] beside it that has no token, and watches the
+/// runs, until `interrupted`. The routes are prepared in `dir`, a folder of its own.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn copy(
+    dir: &Path,
+    file: &Path,
+    cluster: &Cluster,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<()> {
+    metrics::write(dir)?;
+    hear(dir, cluster, Some(file), interrupted);
+    Ok(())
+}
+
+/// Follows the stops, and watches the runs.
+fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &AtomicBool) {
+    let nginx = |route: &str| {
+        let (dir, route) = (dir.to_owned(), route.to_owned());
+        Nginx { dir, route, at: At::Cluster(cluster.clone()) }
+    };
+    let hearing = &Hearing::default();
+    thread::scope(|scope| {
+        scope.spawn(|| watch_by(dir, nginx, hearing, interrupted));
+        follow_stops(dir, cluster, copy, hearing, interrupted);
+    });
+}
+
 /// Makes and removes the files that stop routes, as the cluster says. While it does not answer, they stay.
 fn follow_stops(
     dir: &Path,
-    routes: &[String],
     cluster: &Cluster,
+    copy: Option<&Path>,
     hearing: &Hearing,
     interrupted: &AtomicBool,
 ) {
+    let routes = &prepared(dir);
     let mut reported = String::new();
     let mut heard: BTreeMap<String, String> = BTreeMap::new();
     while !interrupted.load(Ordering::Relaxed) {
-        let said = cluster.said(routes);
+        let said = cluster.said(routes, copy);
         if said.is_err() {
             hearing.fails();
         }

@@ -44,7 +44,7 @@ mod watch;
 
 pub use change::{pending, prepare, route_of, take, write};
 pub use display::lines;
-pub use follow::follow;
+pub use follow::{copy, follow};
 pub use judge::{Judgement, Reading, Verdict};
 pub use lock::{Lock, holder};
 pub use nginx::{At, Nginx, choose, choose_here, prepared, route_dir};

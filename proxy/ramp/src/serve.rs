@@ -30,8 +30,8 @@ const LOOK: Duration = Duration::from_millis(400);
 const RETRY: Duration = Duration::from_secs(2);
 /// How often the metrics are written though nothing has changed: their time shows that this runs.
 const WRITE: Duration = Duration::from_secs(5);
-/// How often the proxies are asked for their routes.
-const ROUTES: Duration = Duration::from_secs(30);
+/// How often the proxies are asked for their routes. A command finds the proxies of the last time where DNS is away.
+const ROUTES: Duration = Duration::from_secs(5);
 
 /// What all runs of a cluster share.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ fn look<'scope, 'a: 'scope>(
 ) -> anyhow::Result<bool> {
     let routes = prepared(desk.dir);
     let (mut outcome, mut has_changed) = (Ok(()), false);
-    for said in desk.cluster.said(&routes)? {
+    for said in desk.cluster.said(&routes, None)? {
         let Some(walk) = walks.iter_mut().find(|walk| walk.nginx.route == said.route) else {
             continue;
         };

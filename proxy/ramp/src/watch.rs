@@ -132,6 +132,10 @@ impl Heard {
 /// stop is the same whoever says it.
 fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
     if let At::Cluster(cluster) = &nginx.at {
+        // Whoever keeps the copy watches the runs too.
+        if cluster.is_copy() {
+            return Ok(());
+        }
         let Some(mut state) = State::load_unfinished(&nginx.route_dir())? else { return Ok(()) };
         cluster.publish_stop(&nginx.route, Some(&stop::Stop::now(why)))?;
         state.phase = Phase::Lost;

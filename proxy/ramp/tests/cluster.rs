@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -318,4 +319,22 @@ fn while_dns_does_not_answer_the_proxies_are_where_they_were() {
     let output = set("0", unknown);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!((place.share(), api.share()), ("0".to_owned(), "0".to_owned()));
+}
+
+#[test]
+fn without_dns_proxies_that_are_gone_hold_up_no_way_back() {
+    let (place, api) = (Place::new(), Api::start());
+    let _follower = follow(&place, &api);
+    assert!(from_elsewhere(&place, &api, &["set", "25"]).status.success());
+    // They take connections, and never answer.
+    let gone = [(); 9].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let addresses = gone.iter().map(|it| it.local_addr().unwrap()).chain([place.at.admin]);
+    let known: Vec<String> = addresses.map(|it| it.to_string()).collect();
+    fs::write(place.beside("elsewhere/proxies"), known.join("\n")).unwrap();
+    let mut command = in_cluster(&place, &api, &["set", "0", "--proxies", "proxies.invalid:1"]);
+    command.env("RAMP_NGINX_DIR", place.beside("elsewhere")).env("RAMP_TARGET", "kubernetes");
+    // Once the route is stopped, it waits for all of them.
+    let set = Process(command.spawn().unwrap());
+    assert!(eventually(|| api.object.lock().unwrap().data.contains_key("qrcode.stop")));
+    set.signal(Signal::KILL);
 }

@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::fs;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use ramp::Route;
 use rustix::process::Signal;
 use serde_json::Value;
-use support::api::{Api, follow, from_elsewhere, in_cluster};
+use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
 use support::prometheus::{Measured, Traffic};
 use support::{Place, Process, eventually, routes, stderr, stdout};
 
@@ -22,7 +23,7 @@ struct Stage {
     place: Place,
     api: Api,
     _measured: Measured,
-    _follower: Process,
+    _followers: [Process; 2],
 }
 
 impl Stage {
@@ -30,11 +31,13 @@ impl Stage {
         let text = format!("{}\n{rest_of_route}", routes()[0].text);
         let place = Place::with(&[Route::parse("qrcode", &text).unwrap()]);
         let api = Api::start();
-        let follower = follow(&place, &api);
+        fs::create_dir(place.beside("routes")).unwrap();
+        fs::write(place.beside("routes/qrcode.toml"), text).unwrap();
+        let followers = follow_copy(&place, &api);
         let measured = Measured::start(&place);
         measured.set(Traffic::FINE);
         measured.wait_until_scraped(&place);
-        Stage { place, api, _measured: measured, _follower: follower }
+        Stage { place, api, _measured: measured, _followers: followers }
     }
 
     /// Starts `ramp serve` as in a pod of this name.

@@ -58,7 +58,16 @@ impl Api {
         Ok(Api { url: url.trim_end_matches('/').to_owned(), token, agent: config.build().into() })
     }
 
+    /// The file of a copy of the object, which another process keeps: one that has the token.
+    pub(super) fn copy(&self) -> Option<&Path> {
+        self.url.strip_prefix("file:").map(Path::new)
+    }
+
     pub(super) fn get(&self, path: &str) -> Result<Value, Refused> {
+        if let Some(file) = self.copy() {
+            let object = serde_json::from_str(&files::read(file)?);
+            return Ok(object.with_context(|| file.display().to_string())?);
+        }
         let mut request = self.agent.get(format!("{}{path}", self.url));
         if let Some(bearer) = self.bearer()? {
             request = request.header("Authorization", bearer);

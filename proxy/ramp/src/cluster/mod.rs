@@ -9,7 +9,6 @@ mod api;
 mod proxies;
 mod turn;
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +24,7 @@ use crate::pulse::Told;
 use crate::split::{self, ADMIN_TIMEOUT, Split};
 use crate::state::State;
 use crate::stop::Stop;
-use crate::{change, http};
+use crate::{change, files, http};
 
 use api::{Api, Refused};
 use proxies::Proxies;
@@ -111,7 +110,7 @@ struct Seen {
 }
 
 impl Cluster {
-    /// Reads the credentials; sends no request yet. `url` is the API's, without `/api/v1`.
+    /// Reads the credentials; sends no request yet. `url` is the API's, without `/api/v1`, or names the file of a copy.
     /// `credentials` is the folder of `token` and `ca.crt`, read if the URL is https. `proxies` is the
     /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready. Their addresses are kept
     /// in `folder`, once it is there.
@@ -165,7 +164,7 @@ impl Cluster {
     /// # Errors
     /// If no proxy answers in time.
     pub fn routes(&self) -> anyhow::Result<Vec<Known>> {
-        let ask = || split::routes(self.first_proxy()?);
+        let ask = || self.proxies.ask(split::routes);
         let deadline = Instant::now() + LET_IN_TIMEOUT;
         loop {
             match ask() {
@@ -177,15 +176,14 @@ impl Cluster {
 
     /// A route's file, as a proxy has it.
     fn route(&self, name: &str) -> anyhow::Result<Route> {
-        let url = format!("http://{}/routes/{name}/route.toml", self.first_proxy()?);
-        let (status, text) =
-            http::get(&url, ADMIN_TIMEOUT).with_context(|| format!("no answer from {url}"))?;
-        ensure!(status == 200, "{url} answers {status}");
-        Route::parse(name, &text).context(url)
-    }
-
-    fn first_proxy(&self) -> anyhow::Result<SocketAddr> {
-        fastrand::choice(self.proxies.addresses()?).context("no proxy")
+        let name = name.to_owned();
+        self.proxies.ask(move |proxy| {
+            let url = format!("http://{proxy}/routes/{name}/route.toml");
+            let (status, text) =
+                http::get(&url, ADMIN_TIMEOUT).with_context(|| format!("no answer from {url}"))?;
+            ensure!(status == 200, "{url} answers {status}");
+            Route::parse(&name, &text).context(url)
+        })
     }
 
     /// A route's split in the ConfigMap; `None` if nobody has set one yet.
@@ -249,12 +247,19 @@ impl Cluster {
     /// A route's stop in the ConfigMap.
     pub(crate) fn stop(&self, route: &str) -> anyhow::Result<Option<Stop>> {
         let routes = [route.to_owned()];
-        Ok(self.said(&routes)?.into_iter().find_map(|said| said.stop))
+        Ok(self.said(&routes, None)?.into_iter().find_map(|said| said.stop))
     }
 
-    /// The split, the stop and the run of each of these routes.
-    pub(crate) fn said<'a>(&self, routes: &'a [String]) -> anyhow::Result<Vec<Said<'a>>> {
+    /// The split, the stop and the run of each of these routes; copies the ConfigMap to a file on the way.
+    pub(crate) fn said<'a>(
+        &self,
+        routes: &'a [String],
+        copy: Option<&Path>,
+    ) -> anyhow::Result<Vec<Said<'a>>> {
         let found = self.api.get(&self.path)?;
+        if let Some(file) = copy {
+            files::replace(file, &found.to_string())?;
+        }
         let text = |key: String| found["data"][key].as_str();
         let of_route = |route: &'a String| {
             let owned = |key: String| text(key).map(str::to_owned);
@@ -269,6 +274,11 @@ impl Cluster {
         let patch = json!({ "data": { stop_key(route): stop.map(Stop::text) } });
         self.api.patch(&self.path, &patch)?;
         Ok(())
+    }
+
+    /// Whether this is a copy of the ConfigMap in a file, which nobody writes to.
+    pub(crate) fn is_copy(&self) -> bool {
+        self.api.copy().is_some()
     }
 
     /// Whether every proxy has stopped the route.

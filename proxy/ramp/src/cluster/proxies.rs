@@ -3,11 +3,12 @@
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, ensure};
 
 use crate::files;
 
@@ -19,46 +20,67 @@ pub(super) struct Proxies {
     name: String,
     /// The addresses that DNS gave last to a process with this folder.
     file: PathBuf,
+    /// Whether DNS has not answered in time: no later question waits for it, or each would cost a way back a second.
+    is_dns_away: Arc<AtomicBool>,
 }
 
 impl Proxies {
     pub(super) fn new(name: String, folder: PathBuf) -> Self {
-        Proxies { name, file: folder.join("proxies") }
+        Proxies { name, file: folder.join("proxies"), is_dns_away: Arc::default() }
     }
 
     /// Their addresses; those from before while DNS does not answer, as the way back must not need it.
     pub(super) fn addresses(&self) -> anyhow::Result<Vec<SocketAddr>> {
         let known = self.known();
         let (sender, receiver) = mpsc::channel();
-        let name = self.name.clone();
+        let this = self.clone();
         // A thread of its own, left behind: a resolver may try for half a minute.
-        thread::spawn(move || {
-            let found = name.to_socket_addrs().map(Iterator::collect);
-            let _ = sender.send(found);
-        });
-        let found: io::Result<Vec<_>> = match known.is_empty() {
-            true => receiver.recv()?,
-            false => receiver.recv_timeout(LOOKUP).unwrap_or_else(|_| Ok(Vec::new())),
-        };
-        let mut found = match found {
-            Err(problem) if known.is_empty() => {
-                return Err(problem).with_context(|| self.name.clone());
-            }
-            found => found.unwrap_or_default(),
-        };
+        thread::spawn(move || sender.send(this.look_up()));
+        if known.is_empty() {
+            let found = receiver.recv()?.with_context(|| self.name.clone())?;
+            ensure!(!found.is_empty(), "{} resolves to no proxy", self.name);
+            return Ok(found);
+        }
+        let patience =
+            if self.is_dns_away.load(Ordering::Relaxed) { Duration::ZERO } else { LOOKUP };
+        let found = receiver.recv_timeout(patience).ok().and_then(Result::ok).unwrap_or_default();
+        self.is_dns_away.store(found.is_empty(), Ordering::Relaxed);
+        Ok(if found.is_empty() { known } else { found })
+    }
+
+    /// Asks DNS, and keeps what it says.
+    fn look_up(&self) -> io::Result<Vec<SocketAddr>> {
+        let mut found: Vec<SocketAddr> = self.name.to_socket_addrs()?.collect();
         found.sort_unstable();
         found.dedup();
-        match (found.is_empty(), known.is_empty()) {
-            (true, true) => bail!("{} resolves to no proxy", self.name),
-            (true, false) => return Ok(known),
-            (false, _) if found == known => {}
-            (false, _) => {
-                let lines: Vec<String> = found.iter().map(SocketAddr::to_string).collect();
-                // Only for later: this command has what it needs, also on a full disk.
-                let _ = files::replace(&self.file, &lines.join("\n"));
+        if !found.is_empty() && found != self.known() {
+            let lines: Vec<String> = found.iter().map(SocketAddr::to_string).collect();
+            // Only for later: this command has what it needs, also on a full disk.
+            let _ = files::replace(&self.file, &lines.join("\n"));
+        }
+        self.is_dns_away.store(false, Ordering::Relaxed);
+        Ok(found)
+    }
+
+    /// What the first of them answers. One that is gone answers nobody, and would keep a way back waiting.
+    pub(super) fn ask<T: Send + 'static>(
+        &self,
+        question: impl Fn(SocketAddr) -> anyhow::Result<T> + Clone + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let (sender, receiver) = mpsc::channel();
+        for proxy in self.addresses()? {
+            let (sender, question) = (sender.clone(), question.clone());
+            thread::spawn(move || sender.send(question(proxy)));
+        }
+        drop(sender);
+        let mut outcome = Err(anyhow!("no proxy"));
+        for answer in receiver {
+            outcome = answer;
+            if outcome.is_ok() {
+                break;
             }
         }
-        Ok(found)
+        outcome
     }
 
     fn known(&self) -> Vec<SocketAddr> {

@@ -59,6 +59,8 @@ enum Command {
     Serve(serve::Serve),
     /// Keep this nginx at the cluster's splits; runs beside each proxy
     Follow(proxy::Follow),
+    /// Keep a copy of the cluster's splits for a `follow` without a token, whose RAMP_KUBERNETES_URL is file:FILE
+    Copy(proxy::Copy),
 }
 
 impl Arguments {
@@ -79,6 +81,7 @@ impl Arguments {
             #[cfg(feature = "serve")]
             Command::Serve(serve) => serve.run(place),
             Command::Follow(follow) => follow.run(place),
+            Command::Copy(copy) => copy.run(place),
         }
     }
 }

@@ -54,7 +54,8 @@ pub(super) struct Place {
         global = true
     )]
     target: Target,
-    /// The Kubernetes API [default: https:// at KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT]
+    /// The Kubernetes API, or file:FILE for what `ramp copy` keeps [default: https:// at KUBERNETES_SERVICE_HOST and
+    /// KUBERNETES_SERVICE_PORT]
     #[arg(long, env = "RAMP_KUBERNETES_URL", value_name = "URL", global = true)]
     kubernetes_url: Option<String>,
     /// The credentials for Kubernetes: token and ca.crt

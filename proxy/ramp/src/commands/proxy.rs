@@ -1,4 +1,4 @@
-//! The commands that run beside nginx: `ramp prepare`, `ramp watch` and `ramp follow`.
+//! The commands that run beside nginx: `ramp prepare`, `ramp watch`, `ramp follow` and `ramp copy`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,6 +77,25 @@ impl Follow {
         let signals = Signals::watch()?;
         let (dir, cluster) = (place.dir()?, place.cluster()?);
         ramp::follow(&dir, place.admin(), &cluster, *self.every, &signals.received)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Copy {
+    /// The file of the copy
+    file: PathBuf,
+    /// The folder of route files: they have the leases
+    #[arg(long, value_name = "FOLDER")]
+    routes: PathBuf,
+}
+
+impl Copy {
+    pub(super) fn run(self, place: &Place) -> anyhow::Result<ExitCode> {
+        let signals = Signals::watch()?;
+        let (dir, cluster) = (place.dir()?, place.cluster()?);
+        ramp::prepare(&dir, &route::load(&self.routes)?, &Wanted::default())?;
+        ramp::copy(&dir, &self.file, &cluster, &signals.received)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -150,6 +150,17 @@ pub(crate) fn follow(place: &Place, api: &Api) -> Process {
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
+/// Follows as on a cluster: one process has the token and copies the ConfigMap to a file, the other one has nginx. The
+/// copier finds the routes in the folder `beside("routes")`.
+pub(crate) fn follow_copy(place: &Place, api: &Api) -> [Process; 2] {
+    let file = place.beside("split.json");
+    let mut copier = in_cluster(place, api, &["copy", "--routes"]);
+    copier.arg(place.beside("routes")).arg(&file).env("RAMP_NGINX_DIR", place.beside("copier"));
+    let mut follower = place.ramp(&["follow", "--every", "50ms"]);
+    follower.env("RAMP_KUBERNETES_URL", format!("file:{}", file.display()));
+    [copier, follower].map(|mut command| Process(command.spawn().unwrap()))
+}
+
 /// Runs ramp outside the proxy's pod, with another folder.
 pub(crate) fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> Output {
     let mut command = in_cluster(place, api, args);
