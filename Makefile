@@ -11,8 +11,7 @@ NPM := npm --prefix legacy-node --loglevel=error
 LIVE := npm --prefix dashboards/live --loglevel=error
 # Tools of setup.sh; and Debian has nginx where only root's PATH looks.
 export PATH := $(CURDIR)/target/tools/bin:$(PATH):/usr/sbin:/sbin
-STACK := target/plain/stack
-RAMP := target/plain/ramp
+CARVE := target/plain/carve
 LOAD := target/plain/load
 # Built for `make up` too, so that `make load` answers at once.
 BUILD_LOAD := $(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
@@ -24,22 +23,22 @@ LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node 
 
 # Renders all that comes from route files; with CHECK=--check, it only looks.
 define RENDER
-routes=target/debug/routes
-$$routes render --to proxy $(CHECK)
-$$routes render --to deploy/k8s/base/proxy --only upstreams.conf,locations.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
+carve=target/debug/carve
+$$carve render --to proxy $(CHECK)
+$$carve render --to deploy/k8s/base/proxy --only upstreams.conf,locations.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
 	--new http://qr-service-ready:42069 --resolve http://qr-service-ready:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
 	--address 127.0.0.1:3002=legacy-relay:3002 --address 127.0.0.1:42090=relay-service:42090 \
 	--address 127.0.0.1:42092=relay-home-0:42092 --address 127.0.0.1:42093=relay-home-0:42093 \
 	--address 127.0.0.1:42094=relay-home-1:42092 --address 127.0.0.1:42095=relay-home-1:42093
-$$routes render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/own-app $(CHECK) \
+$$carve render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/own-app $(CHECK) \
 	--old http://old.my-app:80 --new http://new.my-app:80 --shadow http://shadow:42080 --prometheus http://prometheus:9090
-$$routes schema $(CHECK) proxy/routes/route.schema.json
+$$carve schema $(CHECK) proxy/routes/route.schema.json
 endef
 
 # The programs that write or describe generated files. With the features that tests have, so that nothing is compiled
 # twice.
 GENERATORS := $(CARGO) build --quiet --workspace --all-features --example bindgen \
-	$(foreach program,routes qr-service relay-service relay-home shadow edge ramp stack,--bin $(program))
+	$(foreach program,carve qr-service relay-service relay-home,--bin $(program))
 PYTHON := target/tools/python/bin/python
 
 # To measure: qr-service as production runs it, with what $(1) adds, and at the same time the programs
@@ -50,7 +49,7 @@ $(CARGO) build --quiet --profile plain --no-default-features --features loadtest
 $(CARGO) build --quiet --release -p qr-service $(1)
 wait $$!
 mkdir -p target/measure/examples
-for program in ladder chaos shadow edge ramp relay-service relay-home; do
+for program in ladder chaos carve relay-service relay-home; do
 	test ! -x target/plain/$$program || ln -f target/plain/$$program target/measure/
 done
 ln -f target/release/qr-service target/measure/
@@ -86,41 +85,39 @@ endef
 
 up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around your servers
 	@$(SETUP) $(if $(OLD),around,run)
-	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service -p relay-service --features qr-service/api) -p shadow -p edge -p ramp -p stack
+	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service -p relay-service --features qr-service/api) -p carve
 	$(BUILD_LOAD)
-	$(STACK) up $(if $(ROUTES),--routes '$(ROUTES)') $(if $(OLD),--old-url '$(OLD)') $(if $(NEW),--new-url '$(NEW)')
+	$(CARVE) up $(if $(ROUTES),'$(ROUTES)') $(if $(OLD),--old '$(OLD)') $(if $(NEW),--new '$(NEW)')
 
 down: ## stop everything; data stays
-	@test ! -x $(STACK) || $(STACK) down
+	@test ! -x $(CARVE) || $(CARVE) down
 
-status: $(STACK) ## what runs, and the share of the new side
-	@$(STACK) status
+status: $(CARVE) ## what runs, and the share, the run and the gates of each route; ROUTE=name: only it
+	@$(CARVE) status $(ROUTE)
 
-logs: $(STACK) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to follow
-	@$(STACK) logs $(if $(FOLLOW),--follow) $(PART)
+logs: $(CARVE) ## the ends of all logs; PART=nginx for one, FOLLOW=1 to follow
+	@$(CARVE) logs $(if $(FOLLOW),--follow) $(PART)
 
-split: $(STACK) ## send PERCENT=25 of a route to the new side; ROUTE=name if there are several
-	@test -n "$(PERCENT)" || { echo "usage: make split PERCENT=25 [ROUTE=name]" >&2; exit 2; }
-	$(STACK) split $(if $(ROUTE),--route '$(ROUTE)') $(PERCENT)
+split: $(CARVE) ## send PERCENT=25 of a route to the new side; ROUTE=name if there are several
+	@$(CARVE) split $(ROUTE) $(PERCENT) $(ARGS)
 
-stop: $(STACK) ## send all of a route to the old side at once, whatever hangs; ROUTE=name REASON=why
-	@$(STACK) stop $(if $(ROUTE),--route '$(ROUTE)') $(if $(REASON),--reason '$(REASON)')
+ramp: $(CARVE) ## move it step by step, with gates: ROUTE=name ARGS='--steps 1,5,25 --hold 60s'
+	@$(CARVE) ramp $(ROUTE) $(ARGS)
 
-ramp: $(STACK) ## move it step by step, with gates: ARGS='--steps 1,5,25 --hold 60s', ARGS=status
-	@$(if $(ROUTE),export RAMP_ROUTE='$(ROUTE)')
-	export RAMP_NGINX_DIR=$${RAMP_NGINX_DIR:-$${STACK_RUN_DIR:-run}/nginx}
-	export RAMP_PROXY_ADMIN_ADDR=$${RAMP_PROXY_ADMIN_ADDR:-$${STACK_PROXY_ADMIN_ADDR:-127.0.0.1:8081}}
-	export RAMP_PROMETHEUS_URL=$${RAMP_PROMETHEUS_URL:-http://$${STACK_PROMETHEUS_ADDR:-127.0.0.1:9090}/prometheus}
-	case '$(ARGS)' in
-	''|-*) exec $(RAMP) run $(ARGS) ;;
-	*) exec $(RAMP) $(ARGS) ;;
-	esac
+rollback: $(CARVE) ## all of a route to the old side at once, until make clear; ROUTE=name REASON=why
+	@$(CARVE) rollback $(ROUTE) $(if $(REASON),--reason '$(REASON)')
 
-compare: $(STACK) ## ask both sides what FILE=requests.txt lists, and say what differs; ROUTE=name
+# Of a run, from another shell; and the end of a rollback, at a share of 0.
+pause resume abort: $(CARVE)
+	@$(CARVE) $@ $(ROUTE) $(ARGS)
+clear: $(CARVE)
+	@$(CARVE) clear $(ROUTE) $(if $(REASON),--reason '$(REASON)')
+
+compare: $(CARVE) ## ask both sides what FILE=requests.txt lists, and say what differs; ROUTE=name
 	@test -n "$(FILE)" || { echo "usage: make compare FILE=requests.txt [ROUTE=name]" >&2; exit 2; }
-	$(STACK) compare $(if $(ROUTE),--route '$(ROUTE)') '$(FILE)'
+	$(CARVE) compare $(ROUTE) '$(FILE)'
 
-$(STACK):
+$(CARVE):
 	@echo "nothing is built yet; make up builds and starts it" >&2
 	exit 1
 
@@ -214,7 +211,7 @@ bindings: ## build the command, Wasm, Node addon, Python wheel, C library; PROFI
 	PROFILE='$(PROFILE)' qr-service/bindings/build.sh
 
 contract: ## check any server against the contract: URL=http://127.0.0.1:8080, CASES=folder
-	@$(CARGO) run --quiet --profile plain -p contract -- $(or $(URL),http://127.0.0.1:8080) \
+	@$(CARGO) run --quiet --profile plain --no-default-features -p carve -- contract $(or $(URL),http://127.0.0.1:8080) \
 		$(if $(CASES),--cases '$(CASES)')
 
 generate: ## write what is made from other files: nginx' includes, docs/reference, rules
@@ -287,27 +284,27 @@ ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, ngi
 	relay)
 		$(SETUP) run load
 		npm install --prefix target/tools/relay --no-audit --no-fund --loglevel=error piping-server@1.12.9 >/dev/null
-		$(call build,,-p shadow -p edge -p ramp)
+		$(call build,,-p carve)
 		$(CARGO) build --quiet --release -p relay-service --bin relay-service
 		ln -f target/release/relay-service target/measure/ ;;
 	floors)
 		$(SETUP) run load
-		$(call build,--bins --example static_answer,-p shadow -p edge -p ramp)
+		$(call build,--bins --example static_answer,-p carve)
 		$(build_floors) ;;
 	nginx)
 		$(SETUP) run load
-		$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service) ;;
+		$(call build,--bins --example static_answer,-p carve -p relay-service) ;;
 	*)
 		$(SETUP) run load
 		$(MAKE) bindings
 		$(build_article)
-		$(call build,--bins --example static_answer,-p shadow -p edge -p ramp -p relay-service) ;;
+		$(call build,--bins --example static_answer,-p carve -p relay-service) ;;
 	esac
 	$(AS_ON_A_CLUSTER) target/measure/ladder $(if $(QUICK),--quick) $(ARGS)
 
 chaos: ## faults under load, and what clients saw; ARGS='--soak 10000000'
 	@$(SETUP) run load
-	$(call build,,-p shadow -p edge -p ramp -p relay-service)
+	$(call build,,-p carve -p relay-service)
 	$(CARGO) build --profile plain --no-default-features --quiet -p qr-service --features faults --example wrong_pictures
 	ln -f target/plain/examples/wrong_pictures target/measure/examples/
 	echo "playing: 11 minutes, with --quick 4; a soak of ten million requests an hour"
@@ -323,4 +320,4 @@ help:
 		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' Makefile)
+.PHONY: $(shell sed -n 's/^\([a-z -]*\):.*/\1/p' Makefile)

@@ -2,8 +2,8 @@
 # Builds every image, localhost/NAME:VERSION, with the first of docker, podman and buildah that works.
 #   BUILDER      use this one
 #   BUILD_FLAGS  passed to it, for example --network=host or --build-arg NODE_IMAGE=...
-#   TEST=1       also build the images that `make deploy-test` needs
-#   IMAGES       only these, for example "qr-service ramp"
+#   TEST=1       also build the load generator of `make deploy-test`
+#   IMAGES       only these, for example "qr-service carve"
 #   VERSION      another version than that of Cargo.toml, to test upgrades
 #   FROM         a tag or commit: build its images, as localhost/NAME:older, from a clone of it in target/older
 #   SOURCE_URL   the repository's page, for the images' labels
@@ -71,11 +71,10 @@ build() {
     here=linux/$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
     # With the commit's time, the same programs make the same image.
     for arch in ${ARCHITECTURES:-amd64 arm64}; do
-        # The contexts stand in for the stages of these names, which are not built.
+        # The context stands in for the stage of this name, which is not built.
         "$builder" build --quiet --manifest "$name" --platform "linux/$arch" "${flags[@]}" "${@:3}" \
             --build-arg "BUILDPLATFORM=$here" --timestamp "$(git log -1 --format=%ct)" \
-            --build-context "programs=$PROGRAMS/$arch" --build-context "ramp=$PROGRAMS/$arch" \
-            --build-context "edge=$PROGRAMS/$arch" "$2" >&2
+            --build-context "programs=$PROGRAMS/$arch" "$2" >&2
     done
     push "$name"
 }
@@ -99,15 +98,10 @@ image() {
     esac
 }
 
-for program in qr-service relay-service shadow edge ramp; do
-    image "$program" . -f qr-service/Dockerfile --target "$program"
+for name in qr-service relay-service carve; do
+    image "$name" . -f deploy/Dockerfile --target "$name"
 done
-image proxy . -f proxy/Dockerfile --build-arg "RAMP_IMAGE=localhost/ramp:$version" \
-    --build-arg "EDGE_IMAGE=localhost/edge:$version"
 image legacy-node legacy-node -f legacy-node/Dockerfile
-if [ -n "${TEST-}${PROGRAMS-}" ]; then
-    image contract . -f qr-service/Dockerfile --target contract
-fi
 if [ -n "${TEST-}" ]; then
-    image oha . -f qr-service/Dockerfile --target oha
+    image oha . -f deploy/Dockerfile --target oha
 fi

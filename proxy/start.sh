@@ -6,7 +6,7 @@
 #   NGINX_WORKERS [4] processes of nginx
 #   PROMETHEUS_URL [http://prometheus:9090/prometheus] the Prometheus of the live page, without /api/v1; plain HTTP
 #   RAMP_FIRST_SHARE [that of the route file] the new side's share of routes that nobody has moved yet, in percent
-#   RAMP_KUBERNETES_URL [no cluster] file:FILE, the copy of a cluster's splits that nginx follows; without it, `ramp watch` runs
+#   RAMP_KUBERNETES_URL [no cluster] file:FILE, the copy of a cluster's splits that nginx follows; without it, `carve watch` runs
 set -eu
 
 # Its meaning has moved. Without this, a log that was sampled would be whole.
@@ -57,10 +57,10 @@ fi
 [ -e "$prefix/live" ] || ln -s /etc/live-page "$prefix/live"
 # A container that restarts in its pod keeps its splits. A new pod loads those of the cluster that are
 # set, before it serves.
-RAMP_NGINX_DIR=$prefix ramp prepare /etc/routes --splits /etc/split
+RAMP_NGINX_DIR=$prefix carve prepare /etc/routes --splits /etc/split
 # Beside nginx, because only its own container may signal it. On a cluster it reads what another container copies, which
 # has the token. Else it sends a run back whose process has died.
 follower=watch
 if [ -n "${RAMP_KUBERNETES_URL:-}" ]; then follower=follow; fi
-(until RAMP_NGINX_DIR=$prefix ramp "$follower"; do sleep 1; done) &
+(until RAMP_NGINX_DIR=$prefix carve "$follower"; do sleep 1; done) &
 exec nginx -e stderr -p "$prefix" -c "$prefix/nginx.conf"

@@ -7,14 +7,14 @@ const SILENT_AFTER_SECONDS = 30;
 const TESTS = new Set(['failures', 'slow', 'pair-failures', 'pair-latency', 'differences']);
 const VERDICTS = { fail: 'fails', inconclusive: 'is undecided', pass: 'passes' };
 
-const GO_ON = ['', 'goes on with this step'];
-const BEGIN_AGAIN = ['', 'begins a new run'];
+const GO_ON = ['ramp', 'goes on with this step'];
+const BEGIN_AGAIN = ['ramp', 'begins a new run'];
 const GO_BACK = ['abort', 'goes back to where the run began'];
 const SAY_WHY = ['status', 'says why'];
 const NO_PROCESS = 'Its share stays for now, and no gate is judged.';
 const WENT_BACK = 'The traffic is back where the run began.';
 
-/** By the `ramp_phase` label: the headline, a sentence, and the arguments of `make ramp` with their effect. */
+/** By the `ramp_phase` label: the headline, a sentence, and what to type, with its effect. */
 const PHASES = {
   ordered: ['Ordered', 'The Deployment ramp is to carry it out.', [SAY_WHY, GO_BACK]],
   holding: ['Under way', '', []],
@@ -38,11 +38,12 @@ const HAVE_A_PROCESS = new Set(['holding', 'paused', 'going_back']);
 /**
  * The command for a route.
  * @param {{ name: string, isOnly: boolean }} route whether nginx has no other route
- * @param {string} [args] of ramp; none for `ramp run`
+ * @param {string} command of make
+ * @param {string} [settings] what follows it
  */
-export function commandFor({ name, isOnly }, args = '') {
-  const quoted = /\s/.test(args) ? `'${args}'` : args;
-  return `make ramp${isOnly ? '' : ` ROUTE=${name}`}${args === '' ? '' : ` ARGS=${quoted}`}`;
+export function commandFor({ name, isOnly }, command, settings = '') {
+  const words = [`make ${command}`, isOnly ? '' : `ROUTE=${name}`, settings];
+  return words.filter((word) => word !== '').join(' ');
 }
 
 /**
@@ -50,14 +51,14 @@ export function commandFor({ name, isOnly }, args = '') {
  * @param {number | null} silentSeconds since the last heartbeat
  * @param {boolean} isStopped whether the route is stopped now
  * @returns {{ headline: string, text: string, isBad: boolean, orders: [string, string][] }} `orders` are
- * arguments of ramp and what they do
+ * commands and what they do
  */
 export function runSays(phase, silentSeconds, isStopped) {
   const [headline, text, orders] = PHASES[phase] ?? [phase, '', [SAY_WHY]];
   const isBad = ['inconclusive', 'interrupted', 'lost', 'rolled_back', 'stopped'].includes(phase);
   // No run may begin before the stop is cleared; the notice says how.
   if (isStopped) {
-    return { headline, text, isBad, orders: orders.filter(([args]) => args === 'status') };
+    return { headline, text, isBad, orders: orders.filter(([command]) => command === 'status') };
   }
   if (
     HAVE_A_PROCESS.has(phase) &&

@@ -49,7 +49,7 @@ export class State {
     const age = since === 0 ? '' : ` since ${timeOf(since)} (${ageOf(Math.max(now - since, 0))})`;
     write(this.stop, [
       `${this.route.name} is stopped${age}: every new request goes to ${this.route.oldSide}, and no run and no share is accepted. To end that: `,
-      make('code', {}, commandFor(this.route, 'clear --reason WHY')),
+      make('code', {}, commandFor(this.route, 'clear', 'REASON=WHY')),
     ]);
   }
 
@@ -82,7 +82,7 @@ export class State {
       say(ramp.phase, 'No run');
       ramp.phase.classList.remove('bad');
       say(ramp.verdict, '');
-      const says = [make('code', {}, commandFor(route)), ' moves the traffic in steps.'];
+      const says = [make('code', {}, commandFor(route, 'ramp')), ' moves the traffic in steps.'];
       write(ramp.next, isStoppedBy(figures) ? [] : says);
       ramp.gates.replaceChildren();
       return;
@@ -95,9 +95,9 @@ export class State {
     const [step, steps] = ['ramp_step', 'ramp_steps'].map((name) => figures.number(name));
     const next = phase === 'holding' && !isBad ? nextOf(figures, now) : null;
     say(ramp.verdict, stepSays(step, steps, figures.chosen('ramp_verdict', 'verdict'), next));
-    const all = orders.map(([args, effect], i) => [
+    const all = orders.map(([command, effect], i) => [
       i === 0 ? ' ' : '; ',
-      make('code', {}, commandFor(route, args)),
+      make('code', {}, commandFor(route, command)),
       ` ${effect}`,
     ]);
     write(ramp.next, [text, ...all.flat(), all.length === 0 ? '' : '.']);

@@ -74,7 +74,7 @@ def clients_notice_no_half_minute_without_dns_and_both_ways_back_work(cluster):
         back()
     # nginx reads no configuration whose names it cannot resolve, so the route is stopped instead of split.
     end(cluster)
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    cluster.expect(ramp(cluster, ["split", "100"]) == 0, "carve split 100 fails")
     return f"{in_time(cluster, took)}; {load.summary}; {said}"
 
 

@@ -335,9 +335,13 @@ class Cluster:
         """Starts a pod or a Job, with the network policies that a test client needs."""
         self.kubectl("apply", "-f", "-", given=json.dumps(with_policies(manifest)))
 
-    def run_job(self, name, image, arguments, timeout):
+    def check_contract(self, image):
+        """Checks the contract through nginx from a pod of this image, and returns the report."""
+        return self.run_job("contract", image, ["http://proxy"], timeout=120, command=["carve", "contract"])
+
+    def run_job(self, name, image, arguments, timeout, command=None):
         """Runs a program as a Job and returns what it printed; raises Failed if it fails."""
-        self.start(job(name, image, arguments))
+        self.start(job(name, image, arguments, command=command))
 
         # `kubectl wait` waits for one condition, and a Job ends with one of two.
         def ended():

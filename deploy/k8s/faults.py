@@ -21,7 +21,7 @@ def clients_notice_no_rollout_of_the_sides_the_shadow_and_prometheus(cluster):
 
 
 def clients_notice_no_rollout_of_the_proxy_which_has_the_split_that_was_set(cluster):
-    cluster.expect(ramp(cluster, ["set", "25"]) == 0, "ramp set 25 fails")
+    cluster.expect(ramp(cluster, ["split", "25"]) == 0, "carve split 25 fails")
     with Load(cluster, kept=False) as load:
         cluster.kubectl("rollout", "restart", "deployment/proxy")
         cluster.wait_for_rollout("proxy")
@@ -30,14 +30,14 @@ def clients_notice_no_rollout_of_the_proxy_which_has_the_split_that_was_set(clus
     cluster.restore()
     kept = cluster.shares_served()
     cluster.expect(shares == kept == {"25"}, f"served: {shares}; after another apply: {kept}")
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    cluster.expect(ramp(cluster, ["split", "100"]) == 0, "carve split 100 fails")
     return load.summary
 
 
 def clients_notice_no_change_of_the_split(cluster):
     with Load(cluster, kept=False) as load:
         for percent in ("0", "25", "100", "0", "100"):
-            cluster.expect(ramp(cluster, ["set", percent]) == 0, f"ramp set {percent} fails")
+            cluster.expect(ramp(cluster, ["split", percent]) == 0, f"carve split {percent} fails")
             shares = cluster.shares_served()
             cluster.expect(shares == {percent}, f"the proxies serve {shares}, not {percent}")
     return load.summary

@@ -53,14 +53,14 @@ def a_released_chart_installs_and_leaves_nothing(cluster):
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
         chart, digest = pulled(cluster, Path(folder))
         registry = yaml.safe_load(helm(cluster, "show values", chart))["image"]["registry"]
-        contract = f"{registry}/contract:{workspace_version()}"
+        carve = f"{registry}/carve:{workspace_version()}"
         rendered = helm(cluster, "template qr", chart, *flags())
         images = {image for image in images_in(rendered) if image.startswith(f"{registry}/")}
         cluster.expect(images, f"no pod has an image of {registry}")
-        said = verified(cluster, [digest, *sorted(images), contract])
+        said = verified(cluster, [digest, *sorted({*images, carve})])
         install(cluster, [chart])
         cluster.wait_until_ready(timeout=300)
-        log = cluster.run_job("contract", contract, ["http://proxy"], timeout=120)
+        log = cluster.check_contract(carve)
         changes_nothing(cluster, chart, rendered)
     left = uninstall(cluster)
     cluster.expect(not left, f"helm uninstall leaves: {', '.join(left)}")

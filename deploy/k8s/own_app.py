@@ -35,10 +35,10 @@ def a_route_of_ones_own_passes_the_gates(cluster):
         # One of ten requests is mirrored.
         url = "http://proxy/report\\?year=[0-9]{4}"
         with Load(cluster, rate=300, connections=48, kept=False, url=url) as load:
-            run = ["run", "--route=report", "--steps=50,100", "--hold=10s", "--patience=90s"]
+            run = ["ramp", "report", "--steps=50,100", "--hold=10s", "--patience=90s"]
             code = ramp(cluster, run)
         shares = cluster.shares_served("report")
-        cluster.expect(code == 0 and shares == {"100"}, f"ramp run ends with {code}, at {shares}")
+        cluster.expect(code == 0 and shares == {"100"}, f"carve ramp ends with {code}, at {shares}")
     finally:
         run_kubectl(cluster, "delete", "namespace", OWN_NAMESPACE, "--wait=false")
     return load.summary

@@ -7,7 +7,7 @@ NAMESPACE = "qr"
 OWN_NAMESPACE = "my-app"
 OHA = f"localhost/oha:{workspace_version()}"
 # An image with a shell.
-SHELL = f"localhost/proxy:{workspace_version()}"
+SHELL = f"localhost/carve:{workspace_version()}"
 QR_SERVICE = "app.kubernetes.io/name=qr-service"
 PROXY = "app.kubernetes.io/name=proxy"
 HOME = "app.kubernetes.io/name=relay-home"
@@ -60,7 +60,7 @@ def client_pod(name, image, arguments, memory="128Mi", command=None):
     }
 
 
-def job(name, image, arguments, memory="128Mi"):
+def job(name, image, arguments, memory="128Mi", command=None):
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
@@ -69,7 +69,7 @@ def job(name, image, arguments, memory="128Mi"):
             "backoffLimit": 0,
             "template": {
                 "metadata": {"labels": {"app": CLIENT}},
-                "spec": pod_spec(name, image, arguments, memory),
+                "spec": pod_spec(name, image, arguments, memory, command),
             },
         },
     }

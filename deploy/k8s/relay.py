@@ -81,14 +81,14 @@ class Pairs(Client):
 
 
 def runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus(cluster):
-    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+    cluster.expect(ramp(cluster, ["split", "0"]) == 0, "carve split 0 fails")
     # The first step takes longer than its hold: the gates want 500 pairs, and the shadow plays some ten a
     # second.
-    run = ["run", "--steps=50,100", "--hold=10s", "--patience=90s"]
+    run = ["--steps=50,100", "--hold=10s", "--patience=90s"]
     routes = ("qrcode", "relay")
     load, pairs = Load(cluster, kept=False), Pairs(cluster, rate=25)
     with at_once(load, pairs), ThreadPoolExecutor() as pool:
-        codes = list(pool.map(lambda route: ramp(cluster, [f"--route={route}", *run]), routes))
+        codes = list(pool.map(lambda route: ramp(cluster, ["ramp", route, *run]), routes))
     cluster.expect(codes == [0, 0], f"the runs of {', '.join(routes)} end with {codes}")
     shares = cluster.shares_served()
     cluster.expect(shares == {"100"}, f"the proxies serve {shares}")

@@ -14,16 +14,18 @@ from walks import walk
 FOLDER = TOP / "docs/runbooks"
 KUBECTL = re.compile(r"`(kubectl -n qr [^`]+)`|^ +(kubectl -n qr .+)$", re.MULTILINE)
 # A row of the README's table says how to type these on a cluster.
-RAMP = re.compile(r"make ramp ROUTE=\S+ ARGS=('[^']+'|\w+)")
+CARVE = re.compile(
+    r"make (status|split|ramp|pause|abort|clear) ROUTE=[\w-]+(?: ARGS=('[^']+'|[\w-]+))?(?: REASON=('[^']+'|\w+))?"
+)
 # What works on one machine alone: targets, parts, files, ports, and settings for `make up`.
 ONE_MACHINE = re.compile(
-    r"make ramp ROUTE=\w+\b(?! ARGS)|make (?!logs|up|down|ramp)[a-z]+(?= [A-Z]|`|$)|(?<=PART=)[\w-]+"
+    r"make (?!logs|up|down)[a-z]+(?= [A-Z]|`|$)|(?<=PART=)[\w-]+"
     r"|run/[\w./-]*\w|df -h|localhost:\d+|supervisorctl|[A-Z_]+(?==\S+ make up)",
     re.MULTILINE,
 )
 # Words of commands that need what those before them have done, or end the run. All other commands come first.
-ORDER = ["abort", "--mirror", "stop", "clear", "--detach", "--dry-run", "0", "env", "restart", "delete"]
-# Those of `run --dry-run` that are a verdict: the run would move on, go back, or wait.
+ORDER = ["abort", "--mirror", "rollback", "clear", "--detach", "--dry-run", "0", "env", "restart", "delete"]
+# Those of `carve ramp --dry-run` that are a verdict: the run would move on, go back, or wait.
 VERDICTS = (0, 3, 4)
 
 
@@ -46,7 +48,7 @@ def the_runbooks_commands_work(cluster):
                 cluster.kubectl(*words[2:-1], f"{name}-")
     cluster.expect(not failed, "; ".join(failed))
     cluster.wait_until_ready()
-    cluster.expect(ramp(cluster, ["set", f"--mirror={mirror:g}"]) == 0, "ramp set --mirror fails")
+    cluster.expect(ramp(cluster, ["split", f"--mirror={mirror:g}"]) == 0, "carve split --mirror fails")
     return f"{len(commands)} commands; {load.summary}"
 
 
@@ -63,11 +65,13 @@ def commands_in(text):
     """Yields kubectl's words of each command."""
     for found in KUBECTL.findall(text):
         yield tuple(shlex.split("".join(found).replace("NAME", "qrcode"))[1:])
-    for words in RAMP.findall(text):
-        # The steps of a run of one's own are no command for the middle of one.
-        if "--steps" not in words:
-            typed_in_pod = "-n qr exec deploy/ramp -- /ramp".split()
-            yield (*typed_in_pod, *shlex.split(shlex.split(words)[0]), "--route", "qrcode")
+    for command, arguments, reason in CARVE.findall(text):
+        words = shlex.split(arguments and shlex.split(arguments)[0])
+        # A run of one's own is no command for the middle of one; a share alone is in the table.
+        if command in ("ramp", "split") and (not words or "--steps" in words):
+            continue
+        words += ["--reason", *shlex.split(reason)] if reason else []
+        yield (*"-n qr exec deploy/ramp -- carve".split(), command, "qrcode", *words)
 
 
 def rank(words):

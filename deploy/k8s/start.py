@@ -26,7 +26,7 @@ def check_start():
         with tempfile.TemporaryDirectory() as folder:
             accepted = run(Path(folder), address)
             files = [Path(folder, "run", name).read_text() for name in ("upstreams.conf", "nginx.conf")]
-            *_, follower = Path(folder, "ramp").read_text().split() if accepted else [None]
+            *_, follower = Path(folder, "carve").read_text().split() if accepted else [None]
         if expected == [None, None]:
             if accepted:
                 yield f"start.sh takes PROMETHEUS_URL={address}"
@@ -34,7 +34,7 @@ def check_start():
         if not accepted or PODS not in files[0]:
             yield f"start.sh fails with PROMETHEUS_URL={address}"
         if follower != ("follow" if address else "watch"):
-            yield f"start.sh starts ramp {follower} with RAMP_KUBERNETES_URL={address}"
+            yield f"start.sh starts carve {follower} with RAMP_KUBERNETES_URL={address}"
         for line, text in zip(expected, files, strict=True):
             if line not in text:
                 yield f"start.sh with PROMETHEUS_URL={address} does not write {line}"
@@ -46,10 +46,9 @@ def run(folder, address):
         (folder / name).mkdir()
     for file in [*(TOP / "proxy").glob("*.conf"), *(TOP / "deploy/k8s/base/proxy").glob("*.conf")]:
         shutil.copy(file, folder / "etc")
-    for name in ("nginx", "edge"):
-        (folder / "bin" / name).symlink_to("/bin/true")
-    (folder / "bin" / "ramp").write_text(f'#!/bin/sh\necho "$@" >>{folder}/ramp\n')
-    (folder / "bin" / "ramp").chmod(0o755)
+    (folder / "bin" / "nginx").symlink_to("/bin/true")
+    (folder / "bin" / "carve").write_text(f'#!/bin/sh\necho "$@" >>{folder}/carve\n')
+    (folder / "bin" / "carve").chmod(0o755)
     (folder / "resolv.conf").write_text(RESOLV)
     script = (TOP / "proxy/start.sh").read_text()
     for ours, there in [("/run/proxy", "run"), ("/etc/proxy", "etc"), ("/etc/resolv.conf", "resolv.conf")]:

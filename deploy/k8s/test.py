@@ -50,7 +50,7 @@ from walks import (
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 VERSION = workspace_version()
-IMAGES = ["qr-service", "relay-service", "legacy-node", "shadow", "ramp", "proxy", "contract", "oha"]
+IMAGES = ["qr-service", "relay-service", "legacy-node", "carve", "oha"]
 READY_WITHIN_SECONDS = 60
 # What pictures of /qrcode may take; the container's limit is for the API.
 QR_SERVICE_MOST_MIB = 32
@@ -202,11 +202,11 @@ def everything_goes_to_the_old_side_until_somebody_begins(cluster):
 
 
 def begin(cluster):
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    cluster.expect(ramp(cluster, ["split", "100"]) == 0, "carve split 100 fails")
 
 
 def the_contract_holds_inside(cluster):
-    log = cluster.run_job("contract", f"localhost/contract:{VERSION}", ["http://proxy"], timeout=120)
+    log = cluster.check_contract(f"localhost/carve:{VERSION}")
     return log.strip().splitlines()[-1]
 
 
@@ -243,11 +243,11 @@ def a_second_apply_changes_nothing(cluster):
 
 
 def memory_stays_within_the_limits(cluster):
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    cluster.expect(ramp(cluster, ["split", "100"]) == 0, "carve split 100 fails")
     on_new = memory_under_load(cluster, rate=400)
-    cluster.expect(ramp(cluster, ["set", "0"]) == 0, "ramp set 0 fails")
+    cluster.expect(ramp(cluster, ["split", "0"]) == 0, "carve split 0 fails")
     on_old = memory_under_load(cluster, rate=100)
-    cluster.expect(ramp(cluster, ["set", "100"]) == 0, "ramp set 100 fails")
+    cluster.expect(ramp(cluster, ["split", "100"]) == 0, "carve split 100 fails")
     new, old = on_new["qr-service"], on_old["legacy-node"]
     cluster.expect(new < QR_SERVICE_MOST_MIB, f"qr-service uses {new:.1f} MiB")
     restarts = cluster.restarts()

@@ -25,7 +25,7 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
             cluster.apply(with_user(user, cluster.kustomization, Path(folder)))
         cluster.wait_until_ready(timeout=180)
         # Those of the other user, which end meanwhile, get none of its requests.
-        log = cluster.run_job("contract", f"localhost/contract:{workspace_version()}", ["http://proxy"], timeout=120)
+        log = cluster.check_contract(f"localhost/carve:{workspace_version()}")
         cluster.wait_until_none_terminates()
         users = {pod["spec"]["securityContext"]["runAsUser"] for pod in cluster.read_pods(QR_SERVICE)}
         cluster.expect(users == {user}, f"the pods of qr-service have the users {users}")

@@ -34,7 +34,7 @@ def a_run_goes_on_when_its_pod_is_deleted_evicted_or_drained_and_of_two_ramps_on
         while time.monotonic() < deadline:
             now = told(cluster)["holder"]
             cluster.expect(now == holder, f"{now} has taken the run of {holder}")
-        cluster.expect(ramp(cluster, ["set", "50"]) == 1, "a share is set in the middle of a run")
+        cluster.expect(ramp(cluster, ["split", "50"]) == 1, "a share is set in the middle of a run")
         before = told(cluster)
         killed(cluster, pod_of_the_run(cluster))
         goes_on(cluster, before)
@@ -127,7 +127,7 @@ def moved_back(cluster, route="qrcode"):
 
 def begin(cluster, route="qrcode", until_counted=True):
     """Begins a run, and waits until it holds its step and, unless that does not matter, has counted requests."""
-    run = [f"--route={route}", "run", "--steps=25,100", "--hold=15m", "--detach"]
+    run = ["ramp", route, "--steps=25,100", "--hold=15m", "--detach"]
     cluster.expect(ramp(cluster, run) == 0, "the run is not accepted")
     wait = lambda: holds(cluster, route, until_counted) and served(cluster, route) == HELD
     cluster.wait_for(f"the run of {route} to hold 25 %", wait)
@@ -143,8 +143,8 @@ def end(cluster, route="qrcode"):
     # The proxies say it for a second longer.
     if f"{route}.stop" in of_the_split(cluster):
         # Whoever takes the run over has to see first that it is stopped.
-        clear = [f"--route={route}", "clear", "--reason=tested"]
-        cluster.wait_for("ramp clear to be accepted", lambda: ramp(cluster, clear) == 0, timeout=20)
+        clear = ["clear", route, "--reason=tested"]
+        cluster.wait_for("carve clear to be accepted", lambda: ramp(cluster, clear) == 0, timeout=20)
     elif cluster.shares_served(route) != {"0"}:
         set_share(cluster, route, "0")
 
@@ -257,13 +257,13 @@ def set_0(cluster, route="qrcode"):
 
 @contextmanager
 def setting_0(cluster, route="qrcode"):
-    """Types `set 0` until a pod takes it, and gives after how many seconds no proxy asks the new side. The command also
+    """Types `split 0` until a pod takes it, and gives after how many seconds no proxy asks the new side. The command also
     sets the share, so it may end later: with the block."""
     began = time.monotonic()
-    words = ["-n", NAMESPACE, "exec", "deploy/ramp", "--", "/ramp", f"--route={route}", "set", "0"]
+    words = ["-n", NAMESPACE, "exec", "deploy/ramp", "--", "carve", "split", route, "0"]
     typed = lambda: cluster.run(*words).returncode == 0
     with ThreadPoolExecutor() as pool:
-        done = pool.submit(cluster.wait_for, "a pod that takes `set 0`", typed, 30)
+        done = pool.submit(cluster.wait_for, "a pod that takes `split 0`", typed, 30)
         yield after(cluster, began, route)
         done.result()
 

@@ -5,9 +5,9 @@
 #
 #   PROFILE=plain  builds the programs in a fraction of the time; what is published has the profile release
 #   SKIP=packages  leaves out the C, Python and npm packages, which take four more release builds
-#   ONLY="..."     only these programs; they must include qr, qr-service and contract
+#   ONLY="..."     only these programs; they must include qr, qr-service and carve
 #   NGINX_IMAGE, NODE_IMAGE  base images in this machine's store for images, in place of those on Docker Hub: then
-#                  proxy and legacy-node are pushed too, for the architectures that both bases have
+#                  carve and legacy-node are pushed too, for the architectures that both bases have
 #   BUILD_FLAGS    passed to the builder of these two, for example --network=host
 #   REGISTRY_PORT  of the registry; any free one by default
 set -euo pipefail
@@ -17,12 +17,12 @@ export PATH=$PWD/target/tools/rehearsal/bin:$PWD/target/tools/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh
 # The images that are made of nothing but a program. The others need base images.
-images="qr-service relay-service shadow edge ramp contract"
+images="qr-service relay-service"
 alone=${ONLY:-$images}
-based="proxy legacy-node"
+based="carve legacy-node"
 if [ -z "${NGINX_IMAGE-}" ] || [ -z "${NODE_IMAGE-}" ]; then based=; fi
 export NOT_PUSHED=
-[ -n "$based" ] || NOT_PUSHED="proxy legacy-node"
+[ -n "$based" ] || NOT_PUSHED="carve legacy-node"
 for image in $images; do
     case " $alone " in *" $image "*) ;; *) NOT_PUSHED+=" $image" ;; esac
 done
@@ -150,7 +150,7 @@ check_image() {
 # programs_in IMAGE: their paths
 programs_in() {
     case "$1" in
-    proxy) echo usr/local/bin/ramp usr/local/bin/edge ;;
+    carve) echo usr/local/bin/carve ;;
     legacy-node) ;;
     *) echo "$1" ;;
     esac
@@ -165,7 +165,7 @@ check_chart() {
     ) || die "the pushed chart is not what install.yaml was made from"
     while read -r name digest; do
         case "$(basename "$name")" in
-        qr-service | relay-service | shadow | ramp | proxy | legacy-node)
+        qr-service | relay-service | carve | legacy-node)
             grep --quiet "image: $name@$digest" "$DIST/files/install.yaml" || die "install.yaml does not pin $name"
             ;;
         esac
@@ -192,7 +192,7 @@ verify_changed_file() {
 
 report_contents() {
     echo
-    echo "Signed images, each an index of amd64 and arm64${based:+; proxy and legacy-node, on bases from here, of $(cat "$DIST/architectures.txt")}:"
+    echo "Signed images, each an index of amd64 and arm64${based:+; carve and legacy-node, on bases from here, of $(cat "$DIST/architectures.txt")}:"
     echo
     sed 's/^/    /' "$DIST/images.txt"
     echo

@@ -34,11 +34,9 @@ files=$dist/files
 images=$dist/images.txt
 # Name and digest of the pushed chart.
 chart_digest=$dist/chart.txt
-programs=${ONLY:-qr qr-service relay-service relay-home shadow edge ramp contract}
+programs=${ONLY:-qr qr-service relay-service relay-home carve}
 # Those with a signature of their own: the sums of all, and the one that people apply from its address.
 signed_files=(SHA256SUMS install.yaml)
-# edge is of use in its image only.
-published=${programs/edge/}
 
 die() {
     echo "release: $*" >&2
@@ -74,7 +72,7 @@ commit_time() {
 # version_places: "FILE VERSION" for each place that cannot read Cargo.toml
 version_places() {
     grep -HoE 'localhost/[a-z-]+:[0-9][0-9A-Za-z.-]*' \
-        proxy/Dockerfile deploy/compose.yaml deploy/k8s/README.md | sed 's|:localhost/.*:| |'
+        deploy/compose.yaml deploy/k8s/README.md proxy/carve/README.md | sed 's|:localhost/.*:| |'
     grep -HoE '(:|--version )[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.-]*' deploy/README.md | sed -E 's/:(:|--version )/ /'
     grep -HoE ' version=[0-9][0-9A-Za-z.-]*' .github/SECURITY.md | sed 's|: version=| |'
     grep -HoE 'newName: localhost/.* newTag: [^ ]+' \
@@ -162,7 +160,7 @@ try() {
     trap "kill $server 2>/dev/null || true; rm -f $log" EXIT
     address=$(address_in "$log")
     # This machine's runner: emulated, decoding the pictures takes minutes.
-    "$dist/programs/$(own_arch)/contract" "http://$address" --served-by qr-service
+    "$dist/programs/$(own_arch)/carve" contract "http://$address" --served-by qr-service
     kill "$server"
     wait "$server" || die "$at/qr-service did not stop with 0: $(tail -n 3 "$log")"
     rm -f "$log"
@@ -179,15 +177,15 @@ pack() {
 archives() {
     local work version arch program name
     for arch in amd64 arm64; do
-        for program in $published; do
+        for program in $programs; do
             [ -x "$dist/programs/$arch/$program" ] || die "$dist/programs/$arch has no $program"
         done
     done
     work=$(mktemp -d)
     version=$(workspace_version)
     # shellcheck disable=SC2046  # a list
-    deploy/release/licences.py "$work" $(for program in $published; do crate_of "$program"; done)
-    for program in $published; do
+    deploy/release/licences.py "$work" $(for program in $programs; do crate_of "$program"; done)
+    for program in $programs; do
         for arch in amd64 arm64; do
             name=$program-$version-linux-$arch
             mkdir "$work/$name"
@@ -218,7 +216,7 @@ sboms() {
     local arch program sbom
     mkdir -p "$files"
     for arch in amd64 arm64; do
-        for program in $published; do
+        for program in $programs; do
             sbom=$files/$program-$(workspace_version)-linux-$arch.spdx.json
             syft scan --quiet "file:$dist/programs/$arch/$program" --source-name "$program" \
                 --source-version "$(workspace_version)" --output "spdx-json=$sbom"

@@ -71,9 +71,9 @@ def judges(definitions):
 def gates_page():
     parts = [INTRODUCTION]
     for name, title in GATES.items():
-        file = ROOT / "proxy/ramp" / name
+        file = ROOT / "proxy/evidence" / name
         content = tomllib.loads(file.read_text())
-        parts += [f"## {title}", f"From [{name}](../../proxy/ramp/{name}).", *comment(file.read_text())]
+        parts += [f"## {title}", f"From [{name}](../../proxy/evidence/{name}).", *comment(file.read_text())]
         settings = ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in content.items()
                              if not isinstance(value, list))
         parts += [f"For all: {settings}.", "A test compares the two sides:", tests(content["test"])]

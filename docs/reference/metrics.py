@@ -35,11 +35,16 @@ def metrics_page():
     with nginx_status() as address:
         SERVICES["edge"]["EDGE_STATUS_URL"] = address
         for name, variables in SERVICES.items():
-            command = LEGACY_NODE if name == "legacy-node" else [str(PROGRAMS / name)]
+            command = LEGACY_NODE if name == "legacy-node" else command_of(name)
             with running(command, **variables) as addresses:
                 metrics = all_of(name, addresses["admin_addr"], listed.get(name, set()))
             parts += section(name, metrics, labels)
     return "\n\n".join([*parts, *section("ramp", of_ramp(), labels)])
+
+
+def command_of(name):
+    """What starts a service."""
+    return [str(PROGRAMS / "carve"), name] if name in ("shadow", "edge") else [str(PROGRAMS / name)]
 
 
 @contextlib.contextmanager
@@ -89,10 +94,10 @@ def exposed(text):
 
 def of_ramp():
     """Those that ramp registers. It has no idle process to ask: they are written as the share moves."""
-    source = (ROOT / "proxy/ramp/src/metrics.rs").read_text()
+    source = (ROOT / "proxy/rollout/src/metrics.rs").read_text()
     found = [(name, "gauge", above or beside) for above, name, beside in REGISTERED.findall(source)]
     if not found or len(found) != source.count("registry.register("):
-        raise SystemExit("proxy/ramp/src/metrics.rs: a metric is registered in a way that is not known here")
+        raise SystemExit("proxy/rollout/src/metrics.rs: a metric is registered in a way that is not known here")
     return found
 
 

@@ -4,7 +4,7 @@ import re
 
 from programs import LEGACY_NODE, PROGRAMS, ROOT, code, help_of, table
 
-NAMES = ("qr-service", "relay-service", "relay-home", "shadow", "edge", "ramp", "stack")
+NAMES = ("carve", "qr-service", "relay-service", "relay-home")
 INTRODUCTION = """# Settings
 
 Each program that runs, with its flags, variables and defaults. A flag wins over its variable. An invalid value makes
@@ -30,7 +30,7 @@ def of_program(command, name):
     parts = [f"## {name}", sentence(said)]
     commands = re.findall(r"^  ([a-z]+)  ", said.partition("\nCommands:\n")[2].partition("\n\n")[0], re.MULTILINE)
     if for_all:
-        parts += [*(["Every command takes these:"] if name == "ramp" else []), table(COLUMNS, for_all)]
+        parts.append(table(COLUMNS, for_all))
     listed = {}
     for subcommand in (word for word in commands if word != "help"):
         said = help_of([*command, subcommand])
@@ -82,7 +82,7 @@ def of_proxy():
     listed = re.compile(r"^#   ([A-Z_]+) \[(.*?)\] (.*)$", re.MULTILINE)
     rows = [[code(variable), code(default), meaning]
             for variable, default, meaning in listed.findall((ROOT / "proxy/start.sh").read_text())]
-    return ["## proxy", "The image with nginx, `ramp` and `edge`; these are nginx' own.", table(COLUMNS[1:], rows)]
+    return ["## proxy", "nginx in its container, as `start-proxy` starts it.", table(COLUMNS[1:], rows)]
 
 
 def of_legacy_node():

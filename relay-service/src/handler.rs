@@ -64,11 +64,11 @@ impl Relay {
 
     /// The OpenMetrics text.
     pub(crate) fn metrics(&self) -> Result<String, std::fmt::Error> {
-        let (waiting, established) = {
+        let sizes = {
             let pairing = self.pairing();
             (pairing.waiting(), pairing.established())
         };
-        self.metrics.encode(waiting, established, self.is_leaving.load(Ordering::Relaxed))
+        self.metrics.encode(sizes, self.is_leaving.load(Ordering::Relaxed))
     }
 
     /// What `relay-home` is told about a key: 204 if somebody waits on it, or a pair has it; 503 if it is

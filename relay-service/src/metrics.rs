@@ -199,8 +199,7 @@ impl Metrics {
     /// The OpenMetrics text, with the sizes of the pairing as they are now.
     pub(crate) fn encode(
         &self,
-        waiting: usize,
-        established: usize,
+        (waiting, established): (usize, usize),
         is_leaving: bool,
     ) -> Result<String, std::fmt::Error> {
         self.0.waiting.set(waiting as i64);

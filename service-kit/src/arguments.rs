@@ -22,7 +22,9 @@ pub fn parse<P: Parser>() -> P {
     P::try_parse().unwrap_or_else(|error| {
         let mut command = P::command();
         command.build(); // without this, clap cannot format its arguments
-        if let Some(line) = line(&command, &error) {
+        // Flags of two commands may have the same name, and each its own variable.
+        let used = std::env::args_os().skip(1).find_map(|word| command.find_subcommand(word));
+        if let Some(line) = line(used.unwrap_or(&command), &error) {
             eprintln!("{}: {line}", command.get_name());
             std::process::exit(USAGE.into());
         }

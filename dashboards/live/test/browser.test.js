@@ -1,6 +1,6 @@
 /**
  * Drives the page in Chromium, on a stack of its own with both arms under load:
- * `stack with --split 50 --mirror 25 -- npm run test:browser`.
+ * `carve with --split 50 --mirror 25 -- npm run test:browser`.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ import {
 } from '../../../legacy-node/test/support/browser.js';
 
 const { STACK_URL: stackUrl, STACK_ADMIN_URL: adminUrl, STACK_DIR: folder } = process.env;
-assert.ok(adminUrl && folder, 'run `stack with --split 50 --mirror 25 -- npm run test:browser`');
+assert.ok(adminUrl && folder, 'run `carve with --split 50 --mirror 25 -- npm run test:browser`');
 /** Rates need a minute of samples, and restarts take longer on a busy machine. */
 const PATIENCE = { timeout: 90_000 };
 /** Waits for a minute of samples; NIGHTLY=1 runs it. */
@@ -58,9 +58,9 @@ function supervise(order, part) {
   execFileSync('supervisorctl', ['-c', join(folder, 'supervisord.conf'), order, part]);
 }
 
-/** Runs ramp on the stack; returns its exit code. */
-async function ramp(...args) {
-  const program = new URL('../../../target/debug/ramp', import.meta.url).pathname;
+/** Runs a command of carve on the stack; returns its exit code. */
+async function carve(...args) {
+  const program = new URL('../../../target/debug/carve', import.meta.url).pathname;
   const [code] = await once(spawn(program, args, { stdio: 'ignore' }), 'exit');
   return code;
 }
@@ -159,7 +159,7 @@ describe('the live page', () => {
     it('follows the split, the ramp that moves it, and alerts', async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       const gates = writeGates({ low: [3, 'roll back'], 'too-high': [7, 'roll back'] });
-      assert.equal(await ramp('run', '--steps', '60', '--hold', '5s', '--gates', gates), 3);
+      assert.equal(await carve('ramp', '--steps', '60', '--hold', '5s', '--gates', gates), 3);
       const state = page.locator('#ramp');
       await state.getByText('Rolled back').waitFor(PATIENCE);
       await state.getByText('Step 1 of 1 fails.').waitFor();
@@ -167,14 +167,14 @@ describe('the live page', () => {
         'too-high fails: 7 (limit 5)',
         'low passes: 3 (limit 5)',
       ]);
-      await state.getByText('make ramp ROUTE=qrcode ARGS=status', { exact: true }).waitFor();
+      await state.getByText('make status ROUTE=qrcode', { exact: true }).waitFor();
       const alerts = page.locator('#alerts');
       const rolledBack = alerts.getByText(/^RampRolledBack for \d+ s\. qrcode: a gate failed/);
       await rolledBack.waitFor(PATIENCE);
       await rolledBack.getByText(/^docs\/runbooks\/[\w-]+\.md$/).waitFor();
       await alerts.getByText(/^\d firing$/).waitFor();
       await picture(page, 'rolled-back');
-      assert.equal(await ramp('set', '30'), 0);
+      assert.equal(await carve('split', '30'), 0);
       await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
       await state.getByText('No run').waitFor(PATIENCE);
       // Others may fire on a busy machine.
@@ -186,20 +186,20 @@ describe('the live page', () => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       const gates = writeGates({ data: [7, 'wait'] });
       const short = ['--steps', '60', '--hold', '1s', '--patience', '1s', '--gates', gates];
-      assert.equal(await ramp('run', ...short), 4);
+      assert.equal(await carve('ramp', ...short), 4);
       const state = page.locator('#ramp');
       await state.getByText('Ended: too little data to judge').waitFor(PATIENCE);
       await state.getByText('data is undecided: 7 (limit 5)').waitFor();
       const orders = await state.locator('code').allTextContents();
       assert.deepEqual(orders, [
-        'make ramp ROUTE=qrcode ARGS=status',
+        'make status ROUTE=qrcode',
         'make ramp ROUTE=qrcode',
-        'make ramp ROUTE=qrcode ARGS=abort',
+        'make abort ROUTE=qrcode',
       ]);
       await picture(page, 'inconclusive');
       await state.getByText('Lost: its process fell silent').waitFor(PATIENCE);
       await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
-      assert.equal(await ramp('set', '30.01'), 0);
+      assert.equal(await carve('split', '30.01'), 0);
       await state.getByText('No run').waitFor(PATIENCE);
       assert.deepEqual(problems, []);
     });
@@ -208,14 +208,12 @@ describe('the live page', () => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       assert.equal(await page.locator('#stop').isVisible(), false);
-      assert.equal(await ramp('stop', '--reason', 'wrong pictures'), 0);
+      assert.equal(await carve('rollback', '--reason', 'wrong pictures'), 0);
       const stop = page.getByRole('status');
       await stop
         .getByText(/^qrcode is stopped since \d.+: every new request goes to Node/)
         .waitFor(PATIENCE);
-      await stop
-        .getByText("make ramp ROUTE=qrcode ARGS='clear --reason WHY'", { exact: true })
-        .waitFor();
+      await stop.getByText('make clear ROUTE=qrcode REASON=WHY', { exact: true }).waitFor();
       await page.locator('#split').getByText('Stopped', { exact: true }).waitFor();
       await page
         .locator('#alerts')
@@ -224,9 +222,9 @@ describe('the live page', () => {
       await ratio(page, 'memory').getByText('No traffic on Rust').waitFor(PATIENCE);
       await ratio(page, 'latency').getByText(/^\d/).waitFor(PATIENCE);
       await picture(page, 'stopped');
-      assert.equal(await ramp('clear', '--reason', 'right again'), 0);
+      assert.equal(await carve('clear', '--reason', 'right again'), 0);
       await stop.waitFor({ state: 'hidden', ...PATIENCE });
-      assert.equal(await ramp('set', '30'), 0);
+      assert.equal(await carve('split', '30'), 0);
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       assert.deepEqual(problems, []);
       assert.deepEqual(load.failures.splice(0), []);

@@ -7,12 +7,12 @@ import { idleSide, insteadOf, Ratio } from '../ratio.js';
 import { byVerdict, commandFor, gateSays, runSays, stepSays } from '../run.js';
 
 const says = (phase, { silent = 1, isStopped = false } = {}) => runSays(phase, silent, isStopped);
-const ordersOf = (phase, given) => says(phase, given).orders.map(([args]) => args);
+const ordersOf = (phase, given) => says(phase, given).orders.map(([command]) => command);
 
 describe('a run', () => {
   it('has words for every phase of ramp', () => {
     const source = readFileSync(
-      new URL('../../../proxy/ramp/src/state.rs', import.meta.url),
+      new URL('../../../proxy/rollout/src/state.rs', import.meta.url),
       'utf8',
     );
     const phases = [...source.matchAll(/\(Phase::\w+, "(\w+)"\)/g)].map(([, name]) => name);
@@ -25,11 +25,11 @@ describe('a run', () => {
     assert.equal(headline, 'Ended: too little data to judge');
     assert.match(text, /no gate is judged/);
     assert.ok(isBad);
-    assert.deepEqual(ordersOf('inconclusive'), ['status', '', 'abort']);
-    assert.deepEqual(ordersOf('interrupted'), ['', 'abort']);
-    assert.deepEqual(ordersOf('lost'), ['status', '']);
-    assert.deepEqual(ordersOf('rolled_back'), ['status', '']);
-    assert.deepEqual(ordersOf('aborted'), ['']);
+    assert.deepEqual(ordersOf('inconclusive'), ['status', 'ramp', 'abort']);
+    assert.deepEqual(ordersOf('interrupted'), ['ramp', 'abort']);
+    assert.deepEqual(ordersOf('lost'), ['status', 'ramp']);
+    assert.deepEqual(ordersOf('rolled_back'), ['status', 'ramp']);
+    assert.deepEqual(ordersOf('aborted'), ['ramp']);
     assert.deepEqual(ordersOf('done'), []);
   });
 
@@ -44,16 +44,16 @@ describe('a run', () => {
 
   it('cannot go on or begin while the route is stopped', () => {
     for (const phase of ['stopped', 'inconclusive', 'holding', 'lost']) {
-      assert.ok(!ordersOf(phase, { isStopped: true }).includes(''), phase);
+      assert.ok(!ordersOf(phase, { isStopped: true }).includes('ramp'), phase);
     }
-    assert.deepEqual(ordersOf('stopped'), ['status', '']);
+    assert.deepEqual(ordersOf('stopped'), ['status', 'ramp']);
   });
 
   it('is moved by commands that name the route only where there are several', () => {
     const [alone, one] = [true, false].map((isOnly) => ({ name: 'prices', isOnly }));
-    assert.equal(commandFor(alone), 'make ramp');
-    assert.equal(commandFor(one, 'status'), 'make ramp ROUTE=prices ARGS=status');
-    assert.equal(commandFor(alone, 'clear --reason WHY'), "make ramp ARGS='clear --reason WHY'");
+    assert.equal(commandFor(alone, 'ramp'), 'make ramp');
+    assert.equal(commandFor(one, 'status'), 'make status ROUTE=prices');
+    assert.equal(commandFor(alone, 'clear', 'REASON=WHY'), 'make clear REASON=WHY');
   });
 
   it('says how its step is judged', () => {
@@ -92,7 +92,10 @@ describe('a gate', () => {
   });
 
   it('that is a test is known by its name', () => {
-    const gates = readFileSync(new URL('../../../proxy/ramp/gates.toml', import.meta.url), 'utf8');
+    const gates = readFileSync(
+      new URL('../../../proxy/evidence/gates.toml', import.meta.url),
+      'utf8',
+    );
     const tests = [...gates.matchAll(/\[\[test\]\]\nname = "([^"]+)"/g)].map(([, name]) => name);
     assert.equal(tests.length, 5);
     for (const gate of tests) {

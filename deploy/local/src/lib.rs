@@ -1,6 +1,6 @@
 //! The whole stack on one machine: nginx, both sides, the shadow and Prometheus under supervisord.
 //!
-//! The `stack` program runs it in the background for people. [`Stack`] runs it on free ports in a
+//! `carve up` runs it in the background for people. [`Stack`] runs it on free ports in a
 //! temporary folder for tests and measurements. Both render the same files ([`render`]): those of
 //! `proxy/` and `dashboards/prometheus/`, with other addresses.
 
@@ -14,6 +14,6 @@ pub mod settings;
 pub mod stack;
 pub mod supervisor;
 
-pub use ramp::{Key, Share};
+pub use rollout::{Key, Share};
 pub use settings::{Addresses, Part, Settings, Sides};
 pub use stack::{Options, Stack};

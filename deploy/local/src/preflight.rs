@@ -32,8 +32,7 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
         .filter(|(program, _)| !is_on_path(program))
         .map(|(program, package)| format!("{program} (install {package})"))
         .collect();
-    let mut programs =
-        vec![(&settings.shadow, "shadow"), (&settings.edge, "edge"), (&settings.ramp, "ramp")];
+    let mut programs = vec![(&settings.carve, "carve")];
     if settings.sides.is_none() {
         programs.push((&settings.qr_service, "qr-service"));
         if !is_on_path("node") {
@@ -98,7 +97,7 @@ pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
 /// The one that cannot, and its flag.
 pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
     let Some(Sides { old, new }) = &settings.sides else { return Ok(()) };
-    for (flag, url) in [("OLD, --old-url", old), ("NEW, --new-url", new)] {
+    for (flag, url) in [("OLD, --old", old), ("NEW, --new", new)] {
         let problem = || format!("{url} ({flag}) does not answer");
         let reached = match url {
             SideUrl::Tcp(url) => {

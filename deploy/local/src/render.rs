@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use service_kit::SocketPath;
 
 use crate::compat;
-use crate::settings::{Part, Settings, Sides};
+use crate::settings::{Addresses, Part, Settings, Sides};
 
 /// Writes the run folder's configuration of nginx, Prometheus and supervisord.
 ///
@@ -73,14 +73,19 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     link(settings, "dashboards/prometheus/rules", "prometheus/rules")?;
     place(metrics("prometheus.yml"), &[])?;
     write(&settings.run_dir.join("prometheus/targets.json"), &targets(settings))?;
-    let started =
-        Started { routes: settings.routes.clone(), old: old.to_string(), new: new.to_string() };
+    let started = Started {
+        routes: settings.routes.clone(),
+        old: old.to_string(),
+        new: new.to_string(),
+        is_around: settings.sides.is_some(),
+        addresses: Some(at.clone()),
+    };
     let sides = (&old, &new);
     let started = serde_json::to_string_pretty(&started)?;
     write(&settings.run_dir.join("started.json"), &started)?;
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
-    ramp::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
-    ramp::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
+    rollout::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
+    rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     write(&supervisord_conf(settings), &supervisord_text(settings, &routes, sides)?)
 }
 
@@ -126,16 +131,23 @@ pub struct Started {
     pub old: String,
     /// The URL of the new side.
     pub new: String,
+    /// Whether both sides are servers that ran already.
+    #[serde(default)]
+    pub is_around: bool,
+    /// Where the parts listen; older files do not say.
+    pub addresses: Option<Addresses>,
 }
 
-/// What the stack in this run folder was started with.
+/// What the stack in a run folder was started with; `None` if none was.
 ///
 /// # Errors
-/// If none was.
-pub fn started_with(settings: &Settings) -> anyhow::Result<Started> {
-    let file = settings.run_dir.join("started.json");
-    ensure!(file.is_file(), "nothing was started in {}", settings.run_dir.display());
-    serde_json::from_str(&read(&file)?).with_context(|| file.display().to_string())
+/// If the file cannot be read.
+pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<Started>> {
+    let file = run_dir.join("started.json");
+    if !file.is_file() {
+        return Ok(None);
+    }
+    serde_json::from_str(&read(&file)?).map(Some).with_context(|| file.display().to_string())
 }
 
 /// Prometheus' targets, each with its job.
@@ -226,9 +238,7 @@ fn supervisord_text(
         ("run", escaped(&settings.run_dir)),
         ("root", escaped(&settings.root)),
         ("qr_service_program", escaped(&settings.qr_service)),
-        ("shadow_program", escaped(&settings.shadow)),
-        ("edge_program", escaped(&settings.edge)),
-        ("ramp_program", escaped(&settings.ramp)),
+        ("carve_program", escaped(&settings.carve)),
         ("relay_service_program", escaped(&settings.relay_service)),
         ("relay_home_program", escaped(&settings.relay_home)),
         ("routes", escaped(&shadow_routes(settings, routes)?)),

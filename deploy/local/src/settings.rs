@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::Args;
-use ramp::{At, Key, Nginx, Share, Wanted};
+use clap::{Args, Command, FromArgMatches};
+use rollout::{At, Key, Nginx, Share, Wanted};
 use route::SideUrl;
+use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
+
+use crate::render;
 
 /// A program of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +95,8 @@ impl Part {
 /// Makes [`Addresses`] from one line per listener: field, flag, variable, default, part.
 macro_rules! addresses {
     ($($(#[$doc:meta])* $field:ident $flag:tt $variable:tt $default:tt $part:ident,)*) => {
-        /// Where the parts listen, as flags and variables of `stack`.
-        #[derive(Args, Clone, Debug)]
+        /// Where the parts listen, as flags and variables of `carve up`.
+        #[derive(Args, Clone, Debug, Serialize, Deserialize)]
         pub struct Addresses {
             $(
                 $(#[$doc])*
@@ -171,6 +174,13 @@ impl Addresses {
     pub fn free() -> anyhow::Result<Self> {
         Self::from_fn(|| Ok(service_kit::free_address()?))
     }
+
+    /// What the variables say, or else the defaults.
+    fn of_environment() -> anyhow::Result<Self> {
+        let command = Self::augment_args(Command::new("carve").no_binary_name(true));
+        let matches = command.try_get_matches_from(std::iter::empty::<&str>())?;
+        Ok(Self::from_arg_matches(&matches)?)
+    }
 }
 
 /// What a stack is rendered from.
@@ -201,12 +211,8 @@ pub struct Settings {
     pub old_workers: usize,
     /// qr-service's binary.
     pub qr_service: PathBuf,
-    /// shadow's binary.
-    pub shadow: PathBuf,
-    /// edge's binary.
-    pub edge: PathBuf,
-    /// ramp's binary.
-    pub ramp: PathBuf,
+    /// carve's binary.
+    pub carve: PathBuf,
     /// relay-service's binary.
     pub relay_service: PathBuf,
     /// relay-home's binary.
@@ -223,6 +229,44 @@ pub struct Sides {
 }
 
 impl Settings {
+    /// The project's own sides and routes, with what each route's file says.
+    pub fn new(run_dir: PathBuf, addresses: Addresses, qr_service: PathBuf) -> Self {
+        Settings {
+            root: repository().to_owned(),
+            run_dir,
+            addresses,
+            routes: repository().join("proxy/routes"),
+            sides: None,
+            split: None,
+            split_key: None,
+            mirror: None,
+            log_share: Share::ALL,
+            engine: None,
+            old_workers: 1,
+            carve: beside(&qr_service, "carve"),
+            relay_service: beside(&qr_service, "relay-service"),
+            relay_home: beside(&qr_service, "relay-home"),
+            qr_service,
+        }
+    }
+
+    /// What was started in a run folder; the defaults if nothing was.
+    ///
+    /// # Errors
+    /// If `started.json` cannot be read.
+    pub fn started(run_dir: PathBuf) -> anyhow::Result<Self> {
+        let started = render::started_in(&run_dir)?;
+        let addresses = started.as_ref().and_then(|started| started.addresses.clone());
+        let addresses = addresses.map_or_else(Addresses::of_environment, Ok)?;
+        let settings = Settings::new(run_dir, addresses, PathBuf::from("qr-service"));
+        let Some(started) = started else { return Ok(settings) };
+        let sides = match started.is_around {
+            true => Some(Sides { old: started.old.parse()?, new: started.new.parse()? }),
+            false => None,
+        };
+        Ok(Settings { routes: started.routes, sides, ..settings })
+    }
+
     /// Folder of the databases; survives `down` and `up`.
     pub fn data_dir(&self) -> PathBuf {
         self.run_dir.join("data")
@@ -266,7 +310,7 @@ impl Settings {
         })
     }
 
-    /// nginx and one of its routes, as `ramp` addresses them.
+    /// nginx and one of its routes, as `rollout` addresses them.
     pub fn nginx(&self, route: &str) -> Nginx {
         let route = route.to_owned();
         Nginx { dir: self.nginx_dir(), route, at: At::Here(self.addresses.proxy_admin) }

@@ -8,49 +8,37 @@ use std::thread::JoinHandle;
 
 use anstream::eprintln;
 use anyhow::{Context, ensure};
-use clap::Args;
-use ramp::{Key, Share, Wanted};
+use rollout::{Key, Share, Wanted};
 use route::SideUrl;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::settings::{Addresses, Part, Settings, beside, repository, routes, sides};
+use crate::settings::{Addresses, Part, Settings, routes, sides};
 use crate::supervisor::Supervisor;
 use crate::{preflight, readiness, render};
 
-/// The options of a stack, as flags of `stack with`.
-#[derive(Args, Clone, Debug)]
+/// The options of a stack.
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// The new side's share of the routes, in percent
-    #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
+    /// The new side's share of the routes.
     pub split: Share,
-    /// What the split hashes: request, client, query, parameter:NAME, header:NAME or cookie:NAME
-    /// [default: what the route file says]
-    #[arg(long, value_name = "KEY")]
+    /// What the split hashes; `None` for what the route file says.
     pub split_key: Option<Key>,
-    /// The folder of route files [default: proxy/routes]
-    #[arg(long, value_name = "FOLDER")]
+    /// The folder of route files; `None` for the repository's.
     pub routes: Option<PathBuf>,
-    /// The app, if it already runs; needs --new-url
-    #[arg(long, value_name = "URL", requires = "new_url")]
+    /// The app, if it already runs; needs `new_url`.
     pub old_url: Option<SideUrl>,
-    /// What takes over, if it already runs; needs --old-url
-    #[arg(long, value_name = "URL", requires = "old_url")]
+    /// What takes over, if it already runs; needs `old_url`.
     pub new_url: Option<SideUrl>,
-    /// Share of all requests that nginx mirrors to the shadow, in percent
-    #[arg(long, default_value = "10", value_name = "PERCENT")]
+    /// Share of all requests that nginx mirrors to the shadow.
     pub mirror: Share,
-    /// Share of the requests that are logged, in percent; failures and fallbacks always are
-    #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
+    /// Share of the requests that are logged; failures and fallbacks always are.
     pub log_share: Share,
-    /// Engine of qr-service [default: by QR_ENGINE]
-    #[arg(long, value_name = "NAME")]
+    /// Engine of qr-service; `None` for that of `QR_ENGINE`.
     pub engine: Option<String>,
-    /// Processes of legacy-node
-    #[arg(long = "workers", default_value_t = 1, value_name = "COUNT")]
+    /// Processes of legacy-node.
     pub old_workers: usize,
-    /// Where a [`Stack`] makes its folder [default: where temporary files belong]
-    #[arg(skip)]
+    /// Where a [`Stack`] makes its folder; `None` for where temporary files belong.
     pub folder: Option<PathBuf>,
 }
 
@@ -84,7 +72,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; shadow's
+    /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; carve's
     /// is beside it.
     ///
     /// # Errors
@@ -97,9 +85,6 @@ impl Stack {
             .tempdir_in(options.folder.clone().unwrap_or_else(std::env::temp_dir))
             .context("no temporary folder")?;
         let settings = Settings {
-            root: repository().to_owned(),
-            run_dir: folder.path().to_owned(),
-            addresses: Addresses::free()?,
             split: Some(options.split),
             split_key: options.split_key.clone(),
             routes: routes(options.routes.as_deref())?,
@@ -108,12 +93,7 @@ impl Stack {
             log_share: options.log_share,
             engine: options.engine.clone(),
             old_workers: options.old_workers,
-            qr_service: qr_service.to_owned(),
-            shadow: beside(qr_service, "shadow"),
-            edge: beside(qr_service, "edge"),
-            relay_service: beside(qr_service, "relay-service"),
-            relay_home: beside(qr_service, "relay-home"),
-            ramp: beside(qr_service, "ramp"),
+            ..Settings::new(folder.path().to_owned(), Addresses::free()?, qr_service.to_owned())
         };
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
@@ -136,7 +116,7 @@ impl Stack {
         format!("http://{}", self.settings.addresses.proxy)
     }
 
-    /// The variables that `stack with` sets for its command.
+    /// The variables that `carve with` sets for its command.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let at = &self.settings.addresses;
         vec![
@@ -159,7 +139,7 @@ impl Stack {
     /// nginx' message.
     pub fn set_split(&self, route: &str, share: Share) -> anyhow::Result<()> {
         let wanted = Wanted::share(share);
-        ramp::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
+        rollout::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
     }
 
     /// Writes a copy of the project's gates for steps of seconds, which have no time for thousands of
@@ -168,7 +148,7 @@ impl Stack {
     /// # Errors
     /// If the gates cannot be read or written, or have changed so that nothing has to be proven.
     pub fn gates_for_short_steps(&self) -> anyhow::Result<PathBuf> {
-        let original = self.settings.root.join("proxy/ramp/gates.toml");
+        let original = self.settings.root.join("proxy/evidence/gates.toml");
         let text = fs::read_to_string(&original).with_context(|| original.display().to_string())?;
         let proofs =
             [("\nproof = 0.005\n", "\nproof = 0.05\n"), ("\nproof = 0.02\n", "\nproof = 0.2\n")];
@@ -233,7 +213,7 @@ impl Stack {
 impl Drop for Stack {
     fn drop(&mut self) {
         if let Err(error) = self.supervisor.shutdown() {
-            eprintln!("stack: {error:#}");
+            eprintln!("carve: {error:#}");
         }
         if let Some(keeper) = self.keeper.take() {
             // The thread only waits for supervisord and cannot panic.

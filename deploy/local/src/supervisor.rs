@@ -58,7 +58,7 @@ impl Supervisor {
                 let _ = log.write_all(&bytes[..count]);
             }
         });
-        // Ctrl-C is for the command that `stack with` runs, not for the stack.
+        // Ctrl-C is for the command that `carve with` runs, not for the stack.
         command.process_group(0);
         let (sender, spawned) = mpsc::channel();
         let keeper = thread::spawn(move || match command.spawn() {

@@ -28,7 +28,8 @@ fn every_make_target_that_a_document_names_exists() {
     let targets: BTreeSet<&str> = makefile
         .lines()
         .filter(|line| !line.starts_with(['\t', '#', '.', ' ']))
-        .filter_map(|line| line.split_once(':').map(|(target, _)| target))
+        .filter_map(|line| line.split_once(':'))
+        .flat_map(|(targets, _)| targets.split(' '))
         .collect();
     for file in files(".md") {
         let text = fs::read_to_string(&file).unwrap();

@@ -1,4 +1,4 @@
-//! `ramp run` moves the relay on a real stack, with real pairs and Prometheus.
+//! `carve ramp` moves the relay on a real stack, with real pairs and Prometheus.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -81,7 +81,7 @@ fn routes(folder: &Path, new: Option<SocketAddr>) {
     }
 }
 
-/// Runs `ramp run` under ten pairs a second; also returns how many went wrong.
+/// Runs `carve ramp` under ten pairs a second; also returns how many went wrong.
 fn run_under_load(stack: &Stack) -> (Output, usize) {
     let (over, wrong) = (AtomicBool::new(false), AtomicUsize::new(0));
     let proxy = stack.settings().addresses.proxy;
@@ -101,8 +101,8 @@ fn run_under_load(stack: &Stack) -> (Output, usize) {
             }
         });
         let _ends_load = EndsLoad(over);
-        let mut ramp = Command::new(built("ramp"));
-        ramp.args(["run", "--route", "relay", "--steps", "50,100", "--every", "500ms"]);
+        let mut ramp = Command::new(built("carve"));
+        ramp.args(["ramp", "relay", "--steps", "50,100", "--every", "500ms"]);
         ramp.args(["--hold", "15s", "--patience", "90s"]);
         ramp.envs(stack.environment()).output().unwrap()
     });
@@ -141,7 +141,10 @@ fn said(output: &Output) -> String {
 }
 
 fn share(stack: &Stack) -> String {
-    ramp::current(&stack.settings().nginx("relay").route_dir()).unwrap().share_percent.to_string()
+    rollout::current(&stack.settings().nginx("relay").route_dir())
+        .unwrap()
+        .share_percent
+        .to_string()
 }
 
 #[test]

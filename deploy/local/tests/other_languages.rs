@@ -100,8 +100,8 @@ mod nightly {
     /// Published clients of other QR services.
     #[test]
     fn clients_of_other_services_are_answered() {
-        let stack = support::built("stack").display().to_string();
+        let carve = support::built("carve").display().to_string();
         let clients = ["with", "--", "node", "--test", "qr-service/api/clients/clients.test.js"];
-        pass(&stack, &clients, vec![("QR_COMPAT", "goqr,quickchart,google".to_owned())]);
+        pass(&carve, &clients, vec![("QR_COMPAT", "goqr,quickchart,google".to_owned())]);
     }
 }

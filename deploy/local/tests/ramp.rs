@@ -1,4 +1,4 @@
-//! `ramp run` on a real stack, with real traffic, shadow and Prometheus.
+//! `carve ramp` on a real stack, with real traffic, shadow and Prometheus.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -19,7 +19,7 @@ fn start(qr_service: &std::path::Path) -> Stack {
     Stack::start(qr_service, &options).unwrap()
 }
 
-/// Runs `ramp run` under load and panics if a request fails. `patience` is how long a step waits for
+/// Runs `carve ramp` under load and panics if a request fails. `patience` is how long a step waits for
 /// data after `hold`; on a busy machine it comes late.
 fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
     let gates = stack.gates_for_short_steps().unwrap();
@@ -39,8 +39,8 @@ fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
                 thread::sleep(Duration::from_millis(5));
             }
         });
-        let mut ramp = Command::new(built("ramp"));
-        ramp.args(["run", "--steps", "50,100", "--every", "500ms", "--hold", hold]);
+        let mut ramp = Command::new(built("carve"));
+        ramp.args(["ramp", "--steps", "50,100", "--every", "500ms", "--hold", hold]);
         ramp.args(["--patience", patience, "--gates"]);
         let _ends_load = EndsLoad(&over);
         ramp.arg(gates).envs(stack.environment()).output().unwrap()
@@ -52,7 +52,10 @@ fn said(output: &Output) -> String {
 }
 
 fn share(stack: &Stack) -> String {
-    ramp::current(&stack.settings().nginx("qrcode").route_dir()).unwrap().share_percent.to_string()
+    rollout::current(&stack.settings().nginx("qrcode").route_dir())
+        .unwrap()
+        .share_percent
+        .to_string()
 }
 
 #[test]
@@ -101,8 +104,9 @@ mod nightly {
         for part in hung {
             stack.signal_part(part, Signal::STOP).unwrap();
         }
-        let mut stop = Command::new(built("ramp"));
-        let output = stop.args(["stop", "--reason", "it hangs"]).envs(stack.environment()).output();
+        let mut stop = Command::new(built("carve"));
+        let output =
+            stop.args(["rollback", "--reason", "it hangs"]).envs(stack.environment()).output();
         assert!(output.as_ref().unwrap().status.success(), "{}", said(&output.unwrap()));
         for number in 1..50 {
             assert_eq!(served_by(number), (200, "legacy-node".to_owned()));

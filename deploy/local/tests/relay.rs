@@ -87,7 +87,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     stack.signal_part(Part::LegacyRelay, Signal::KILL).unwrap();
     assert_eq!(pair(&stack, "sixth", b"hello").1, "relay-service");
 
-    ramp::stop(&stack.settings().nginx("relay"), "a test").unwrap();
+    rollout::stop(&stack.settings().nginx("relay"), "a test").unwrap();
     stack.wait_until_ready(Part::LegacyRelay).unwrap();
     assert_eq!(pair(&stack, "seventh", b"hello").1, "legacy-node");
 
@@ -116,8 +116,8 @@ fn a_reload_for_another_route_cuts_no_stream() {
     let receiver = receive(&stack, "long");
     stack.set_split("qrcode", Share::percent(50).unwrap()).unwrap();
     let uninterrupted = AtomicBool::new(false);
-    let wanted = ramp::Wanted::share(Share::percent(10).unwrap());
-    ramp::set(&stack.settings().nginx("relay"), &wanted, &uninterrupted).unwrap();
+    let wanted = rollout::Wanted::share(Share::percent(10).unwrap());
+    rollout::set(&stack.settings().nginx("relay"), &wanted, &uninterrupted).unwrap();
     std::thread::sleep(Duration::from_secs(12)); // longer than other routes' requests get
     write!(sender, "world").unwrap();
     assert_eq!(complete(receiver).0, b"helloworld");

@@ -18,11 +18,11 @@ const FILES: [&str; 10] = [
     "deploy/release/packages.sh",
     "Cargo.toml",
     "CHANGELOG.md",
-    "proxy/Dockerfile",
     "deploy/compose.yaml",
     "deploy/README.md",
     ".github/SECURITY.md",
     "deploy/k8s/README.md",
+    "proxy/carve/README.md",
     "deploy/k8s/base/kustomization.yaml",
 ];
 const NODE_PACKAGE: &str = "qr-service/bindings/node/package.json";
@@ -115,8 +115,7 @@ fn notes_are_the_part_of_one_version() {
 }
 
 /// The programs that a release has archives of.
-const PROGRAMS: [&str; 7] =
-    ["qr", "qr-service", "relay-service", "relay-home", "shadow", "ramp", "contract"];
+const PROGRAMS: [&str; 5] = ["qr", "qr-service", "relay-service", "relay-home", "carve"];
 
 #[test]
 fn archives_hold_programs_and_licences_and_are_the_same_each_time() {
@@ -131,7 +130,7 @@ fn archives_hold_programs_and_licences_and_are_the_same_each_time() {
         }
     }
     let variables = [("DIST", dist.path().to_str().unwrap())];
-    let archive = dist.path().join(format!("files/shadow-{VERSION}-linux-arm64.tar.gz"));
+    let archive = dist.path().join(format!("files/carve-{VERSION}-linux-arm64.tar.gz"));
     printed(&release(repository(), &["archives"], &variables));
     let first = fs::read(&archive).unwrap();
     printed(&release(repository(), &["archives"], &variables));
@@ -140,31 +139,31 @@ fn archives_hold_programs_and_licences_and_are_the_same_each_time() {
 
     let listing = Command::new("tar").arg("-tvzf").arg(&archive).output().unwrap();
     let listing = printed(&listing);
-    for name in ["shadow", "LICENSE", "LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt"] {
-        let end = format!("shadow-{VERSION}-linux-arm64/{name}");
+    for name in ["carve", "LICENSE", "LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt"] {
+        let end = format!("carve-{VERSION}-linux-arm64/{name}");
         let line = listing.lines().find(|line| line.ends_with(&end)).unwrap();
-        let mode = if name == "shadow" { "-rwxr-xr-x 0/0" } else { "-rw-r--r-- 0/0" };
+        let mode = if name == "carve" { "-rwxr-xr-x 0/0" } else { "-rw-r--r-- 0/0" };
         assert!(line.starts_with(mode), "{line}");
     }
     let content = |name: &str| {
-        let path = format!("shadow-{VERSION}-linux-arm64/{name}");
+        let path = format!("carve-{VERSION}-linux-arm64/{name}");
         let output = Command::new("tar").arg("-xOzf").arg(&archive).arg(path).output().unwrap();
         printed(&output)
     };
-    assert_eq!(content("shadow"), "shadow for arm64");
+    assert_eq!(content("carve"), "carve for arm64");
     let licences = content("THIRD-PARTY.txt");
     assert!(licences.contains("hyper 1.") && licences.contains("Permission is hereby granted"));
     assert!(!licences.contains("qr-core"), "our own crates have LICENSE");
 
-    fs::remove_file(dist.path().join("programs/arm64/ramp")).unwrap();
+    fs::remove_file(dist.path().join("programs/arm64/carve")).unwrap();
     let refused = refusal(&release(repository(), &["archives"], &variables));
-    assert!(refused.contains("arm64 has no ramp"), "{refused}");
+    assert!(refused.contains("arm64 has no carve"), "{refused}");
 }
 
 #[test]
 fn the_release_has_the_toolchain_of_the_images() {
     let read = |file: &str| fs::read_to_string(repository().join(file)).unwrap();
-    let recipe = read("qr-service/Dockerfile");
+    let recipe = read("deploy/Dockerfile");
     let image = recipe.split("library/rust:").nth(1).unwrap();
     let toolchain = image.split('-').next().unwrap();
     let wanted = format!("RUSTUP_TOOLCHAIN: \"{toolchain}\"");

@@ -4,16 +4,16 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Parser, value_parser};
+use clap::{Args, value_parser};
 
 use crate::counts::{MAX_ROUTES, OVERFLOW};
 use crate::line::{NO_ROUTE, is_route};
 use crate::status::StatusUrl;
 
-/// Counts the requests in the access log of the nginx beside it, by route and side, and writes them as JSON lines
-#[derive(Parser, Clone, Debug)]
-#[command(name = "edge", version)]
-pub(crate) struct Arguments {
+/// The settings as typed.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example:\n  carve edge --log run/nginx/edge/access.log")]
+pub struct Arguments {
     /// nginx' access log; LOG.offset and LOG.printed beside it keep the positions
     #[arg(long, env = "EDGE_LOG", value_name = "FILE")]
     log: PathBuf,
@@ -143,14 +143,15 @@ impl FromStr for Routes {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::Command;
     use service_kit::testing::readme_has_settings;
 
     use super::*;
 
     #[test]
     fn the_readme_has_a_row_for_every_setting() {
-        readme_has_settings(include_str!("../README.md"), &Arguments::command(), "EDGE_");
+        let command = Arguments::augment_args(Command::new("edge"));
+        readme_has_settings(include_str!("../README.md"), &command, "EDGE_");
     }
 
     #[test]

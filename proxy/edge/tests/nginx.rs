@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use service_kit::testing::{Service, eventually, get};
+use service_kit::testing::{Service, built, eventually, get};
 use tempfile::TempDir;
 
 /// The README's lines for nginx.
@@ -88,8 +88,8 @@ impl Place {
     }
 
     fn edge(&self) -> Service {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
-        command.env("EDGE_LOG", self.log()).env("EDGE_ADMIN_ADDR", "127.0.0.1:0");
+        let mut command = Command::new(built("carve"));
+        command.arg("edge").env("EDGE_LOG", self.log()).env("EDGE_ADMIN_ADDR", "127.0.0.1:0");
         command.env("EDGE_STATUS_URL", format!("http://{}/stub_status", self.addr));
         command.env("EDGE_JSON_FILE", self.folder.path().join("requests.log"));
         Service::start(command.env("EDGE_ROUTES", "qrcode"))
@@ -409,10 +409,11 @@ fn reloads_and_restarts_of_nginx_lose_nothing() {
 fn without_a_log_edge_is_alive_and_not_ready() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("edge.log");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
+    let mut command = Command::new(built("carve"));
     let nobody = service_kit::free_address().unwrap();
     let mut edge = Service::start(
         command
+            .arg("edge")
             .env("EDGE_LOG", &log)
             .env("EDGE_ADMIN_ADDR", "127.0.0.1:0")
             .env("EDGE_STATUS_URL", format!("http://{nobody}/stub_status")),
@@ -435,8 +436,8 @@ fn a_bad_setting_ends_it_with_one_line() {
         ("EDGE_STATUS_URL", "x", "(EDGE_STATUS_URL): invalid value \"x\": must be http://"),
         ("EDGE_JSON_PERCENT", "101", "\"101\": must be a number from 0 to 100"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
-        let output = command.args(["--log", "x"]).env(variable, value).output().unwrap();
+        let mut command = Command::new(built("carve"));
+        let output = command.args(["edge", "--log", "x"]).env(variable, value).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(error.contains(part) && error.lines().count() == 1, "{error}");

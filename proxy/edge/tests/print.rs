@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
-use service_kit::testing::{eventually, get};
+use service_kit::testing::{built, eventually, get};
 use tempfile::TempDir;
 
 fn folder() -> TempDir {
@@ -36,8 +36,8 @@ impl Drop for Process {
 
 /// `edge` for the log in this folder, with a pipe for its output.
 fn edge(folder: &TempDir) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_edge"));
-    command.args(["--admin-addr", "127.0.0.1:0", "--status-url", "http://127.0.0.1:9/"]);
+    let mut command = Command::new(built("carve"));
+    command.args(["edge", "--admin-addr", "127.0.0.1:0", "--status-url", "http://127.0.0.1:9/"]);
     command.arg("--log").arg(folder.path().join("edge.log"));
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     command

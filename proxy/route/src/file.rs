@@ -96,7 +96,7 @@ pub struct RouteFile {
     #[serde(default)]
     pub ramp: Ramp,
     /// The gates of a ramp, by name: changes to the standard ones, and new ones. The file
-    /// proxy/ramp/gates.toml explains the keys; `off = true` leaves a standard gate out.
+    /// proxy/evidence/gates.toml explains the keys; `off = true` leaves a standard gate out.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, BTreeMap<String, serde_json::Value>>")]
     pub gates: BTreeMap<String, toml::Table>,
@@ -129,7 +129,7 @@ pub enum Body {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Shadow {
-    /// The share of the requests that the shadow gets at first, in percent; `ramp set --mirror`
+    /// The share of the requests that the shadow gets at first, in percent; `carve split --mirror`
     /// changes it.
     #[schemars(with = "f64", range(min = 0, max = 100))]
     pub percent: Share,
@@ -161,7 +161,7 @@ impl Default for Shadow {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ramp {
-    /// How long a run may be silent before `ramp watch` or the proxies end it.
+    /// How long a run may be silent before `carve watch` or the proxies end it.
     #[schemars(with = "String")]
     pub lease: Time,
     /// What happens to the share if a run stays silent for longer than its lease.

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 
 use crate::file::Route;
 
 /// Reads every `*.toml` of a folder, sorted by name.
 ///
 /// # Errors
-/// The first file that is invalid, two files for one path, or a folder without a route.
+/// One line for each file that is invalid or has the path of another one; or a folder without a route.
 pub fn load(folder: &Path) -> anyhow::Result<Vec<Route>> {
     let shown = folder.display();
     let entries = fs::read_dir(folder).with_context(|| shown.to_string())?;
@@ -24,27 +24,34 @@ pub fn load(folder: &Path) -> anyhow::Result<Vec<Route>> {
     files.sort();
     ensure!(!files.is_empty(), "{shown} has no route file (NAME.toml)");
     let mut routes: Vec<Route> = Vec::new();
+    let mut mistakes = Vec::new();
     for file in &files {
-        let route = Route::read(file)?;
-        for other in &routes {
-            if other.file.path == route.file.path {
-                bail!(
-                    "{} and {}.toml have the same path, {}",
-                    file.display(),
-                    other.name,
-                    route.file.path
-                );
-            }
-            ensure!(
-                other.variable() != route.variable(),
-                "{} and {}.toml differ only in hyphens",
-                file.display(),
-                other.name
-            );
+        match Route::read(file).and_then(|route| differs(&route, &routes, file).map(|()| route)) {
+            Ok(route) => routes.push(route),
+            Err(error) => mistakes.push(format!("{error:#}")),
         }
-        routes.push(route);
     }
+    ensure!(mistakes.is_empty(), "{}", mistakes.join("\n"));
     Ok(routes)
+}
+
+/// Checks that a route is another one than these.
+fn differs(route: &Route, others: &[Route], file: &Path) -> anyhow::Result<()> {
+    let shown = file.display();
+    for other in others {
+        ensure!(
+            other.file.path != route.file.path,
+            "{shown} and {}.toml have the same path, {}",
+            other.name,
+            route.file.path
+        );
+        ensure!(
+            other.variable() != route.variable(),
+            "{shown} and {}.toml differ only in hyphens",
+            other.name
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

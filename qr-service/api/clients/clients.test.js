@@ -1,6 +1,6 @@
 /**
  * Published clients of other QR services, on a whole stack with their paths switched on:
- * `QR_COMPAT=goqr,quickchart,google stack with -- node --test qr-service/api/clients/clients.test.js`.
+ * `QR_COMPAT=goqr,quickchart,google carve with -- node --test qr-service/api/clients/clients.test.js`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -12,7 +12,7 @@ import speakeasy from 'speakeasy';
 import { decodeQr } from '../../../legacy-node/test/support/decoder.js';
 
 const server = process.env.STACK_URL ?? process.env.BASE_URL;
-assert.ok(server, 'run `stack with -- node --test qr-service/api/clients/clients.test.js`');
+assert.ok(server, 'run `carve with -- node --test qr-service/api/clients/clients.test.js`');
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const python = fileURLToPath(new URL('../../../target/tools/clients/bin/python', import.meta.url));
 

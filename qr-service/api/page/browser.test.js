@@ -1,6 +1,6 @@
 /**
  * Drives the playground and the documentation in Chromium, on a qr-service (BASE_URL) or a whole stack
- * (STACK_URL): `stack with -- node --test qr-service/api/page/browser.test.js`.
+ * (STACK_URL): `carve with -- node --test qr-service/api/page/browser.test.js`.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -17,7 +17,7 @@ import {
 import { decodeQr } from '../../../legacy-node/test/support/decoder.js';
 
 const baseUrl = (process.env.STACK_URL ?? process.env.BASE_URL)?.replace(/\/$/, '');
-assert.ok(baseUrl, 'run `stack with -- node --test qr-service/api/page/browser.test.js`');
+assert.ok(baseUrl, 'run `carve with -- node --test qr-service/api/page/browser.test.js`');
 const browser = await launchBrowser();
 after(() => browser.close());
 const PHONE = { viewport: { width: 360, height: 740 } };

@@ -67,7 +67,7 @@ impl Edge {
         std::fs::rename(&next, &file).unwrap();
     }
 
-    /// What `ramp stop` does: nginx looks for the file at each request.
+    /// What `carve rollback` does: nginx looks for the file at each request.
     pub(crate) fn stop(&self) {
         std::fs::write(self.folder.path().join("stop/relay"), "").unwrap();
     }

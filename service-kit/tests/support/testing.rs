@@ -4,11 +4,20 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+/// A program of the same build, which stands beside the tests.
+pub fn built(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let file = test.parent().and_then(Path::parent).unwrap().join(name);
+    assert!(file.is_file(), "{}: cargo build --workspace --all-targets first", file.display());
+    file
+}
 
 /// A running service; killed when dropped.
 pub struct Service {

@@ -72,8 +72,8 @@ fn follow(mut shell: Shell) {
     let load = "Sending 100 requests per second to http://";
     step(first, 0, &["0% of qrcode goes to the new side.", load]);
     step(&format!("{ramp} &"), 0, &["moved: step 1 of 5, 1%"]);
-    step("make stop; wait %?ramp", 2, &["Error 5"]);
-    step("make status", 0, &["all of /qrcode goes to the old side"]);
+    step("make rollback; wait %?ramp", 2, &["Error 5"]);
+    step("make status", 0, &["all of it goes to the old side"]);
     step("kill %?load", 0, &[]);
 
     step(svg, 0, &[]);

@@ -39,7 +39,7 @@ impl Shell {
     pub(crate) fn new() -> Self {
         let folder = temporary_folder();
         let cargo = folder.path().join("cargo");
-        let binaries = built("stack").parent().unwrap().to_owned();
+        let binaries = built("carve").parent().unwrap().to_owned();
         let script = format!(
             "#!/usr/bin/env bash\nset -e\n[ \"$1\" = run ] || exit 0\n\
              name=; while [ \"$1\" != -- ]; do\n\
@@ -52,7 +52,7 @@ impl Shell {
         let mut command = Command::new("bash");
         command.env("CARGO", &cargo).current_dir(repository());
         // As on make's command line, but for every make.
-        let ours = ["STACK", "RAMP", "LOAD"]
+        let ours = ["CARVE", "LOAD"]
             .map(|name| format!("{name}={}", built(&name.to_ascii_lowercase()).display()));
         command.env("MAKEFLAGS", format!("-- {}", ours.join(" ")));
         Shell::start(command, folder, Duration::from_secs(300))

@@ -3,22 +3,15 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+pub(crate) use service_kit::testing::built;
 use stack::http::{self, Answer};
 use stack::{Options, Part, Settings, Stack};
 use ureq::Agent;
-
-/// A binary of the same build, which `cargo test --workspace` builds beside the tests.
-pub(crate) fn built(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let file = test.parent().and_then(Path::parent).unwrap().join(name);
-    assert!(file.is_file(), "{}: cargo build --workspace --all-targets first", file.display());
-    file
-}
 
 /// qr-service's binary.
 pub(crate) fn qr_service() -> PathBuf {
@@ -42,8 +35,8 @@ impl Drop for EndsLoad<'_> {
 /// Raises the split to 50 % by the first step of a run, so that ramp has a verdict to show. The step is
 /// too short to pass.
 pub(crate) fn ramp_once(stack: &Stack) {
-    let mut command = Command::new(built("ramp"));
-    command.args(["run", "--steps", "50,100", "--hold", "2s", "--patience", "2s"]);
+    let mut command = Command::new(built("carve"));
+    command.args(["ramp", "--steps", "50,100", "--hold", "2s", "--patience", "2s"]);
     let output = command.envs(stack.environment()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", output.status);

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use ramp::Share;
+use rollout::Share;
 use rustix::process::Signal;
 use stack::Part;
 
@@ -70,7 +70,7 @@ fn jump_clock(place: &Place) -> anyhow::Result<()> {
     place.stack.set_split(ROUTE, Share::NONE)?;
     let mut command = Command::new("faketime");
     // With this variable the program reads the time from the file, again and again.
-    command.args(["-f", "+0"]).arg(place.ramp().get_program());
+    command.args(["-f", "+0"]).arg(place.carve("ramp").get_program()).arg("ramp");
     command.envs(place.stack.environment()).env("FAKETIME_TIMESTAMP_FILE", clock.path());
     command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
     let run = start_ramp(place, command)?;
@@ -87,27 +87,27 @@ fn jump_clock(place: &Place) -> anyhow::Result<()> {
 
 /// Nothing can be written: no log, no sample of Prometheus, no state of ramp. Requests are answered all
 /// the same, and a run does not move. It can be aborted once there is room. A run that cannot write for its
-/// route's lease is silent, so `ramp watch` may have stopped the route.
+/// route's lease is silent, so `carve watch` may have stopped the route.
 fn fill_disk(place: &Place) -> anyhow::Result<()> {
     let Some(disk) = &place.disk else {
         anstream::eprintln!("not played, since only root can mount a small disk: a full disk");
         return Ok(());
     };
     place.stack.set_split(ROUTE, Share::NONE)?;
-    let mut run = start_ramp(place, place.ramp())?;
+    let mut run = start_ramp(place, place.carve("ramp"))?;
     wait_for_share(place, Share::percent(25)?, Duration::from_secs(20))?;
     let full = disk.fill()?;
     std::thread::sleep(place.plan.hold + Duration::from_secs(5));
     let split = place.split()?;
     drop(full);
     ensure!(split.share_percent <= Share::percent(25)?, "ramp moved to {}", split.share_percent);
-    let aborted = place.ramp().arg("abort").output().context("ramp abort")?;
-    ensure!(aborted.status.success(), "ramp abort: {}", String::from_utf8_lossy(&aborted.stderr));
+    let aborted = place.carve("abort").output().context("carve abort")?;
+    ensure!(aborted.status.success(), "carve abort: {}", String::from_utf8_lossy(&aborted.stderr));
     run.wait().context("ramp")?;
     wait_for_share(place, Share::NONE, Duration::from_secs(5))?;
     // It says that the route is not stopped, where it is not.
-    let clear = ["clear", "--reason", "there is room again"];
-    place.ramp().args(clear).output().context("ramp clear")?;
+    let reason = ["--reason", "there is room again"];
+    place.carve("clear").args(reason).output().context("carve clear")?;
     place.stack.set_split(ROUTE, place.plan.share)
 }
 
@@ -135,10 +135,10 @@ fn without_watchers(place: &Place) -> anyhow::Result<()> {
     watchers.iter().try_for_each(|part| place.stack.start_part(*part))
 }
 
-/// Starts `ramp run` with two steps; `run` is the program.
+/// Starts `carve ramp` with two steps; `run` is the program.
 fn start_ramp(place: &Place, mut run: Command) -> anyhow::Result<Child> {
     let hold = format!("{}s", place.plan.hold.as_secs());
-    run.args(["run", "--steps", "25,50", "--hold", &hold, "--every", "1s"]);
+    run.args(["--steps", "25,50", "--hold", &hold, "--every", "1s"]);
     // On a slow machine the shadow's pairs come slowly.
     run.args(["--patience", "2m"]);
     if place.plan.has_short_steps {
@@ -152,7 +152,7 @@ fn start_ramp(place: &Place, mut run: Command) -> anyhow::Result<Child> {
 fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
     const ROLLED_BACK: i32 = 3;
     place.stack.set_split(ROUTE, Share::NONE)?;
-    let run = start_ramp(place, place.ramp())?;
+    let run = start_ramp(place, place.carve("ramp"))?;
     std::thread::sleep(Duration::from_secs(3));
     place.deploy(true)?;
     let output = run.wait_with_output()?;

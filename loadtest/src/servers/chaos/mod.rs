@@ -16,7 +16,7 @@ use anyhow::{Context, ensure};
 pub use faults::{FAULTS, Fault};
 pub use place::OWN_MOUNTS;
 use place::Place;
-use ramp::Share;
+use rollout::Share;
 use serde::Serialize;
 pub use soak::soak;
 use stack::http;

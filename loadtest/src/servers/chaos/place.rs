@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use ramp::Split;
+use rollout::Split;
 use rustix::process::{Signal, kill_process};
 use stack::{Options, Part, Stack, http};
 use tempfile::{NamedTempFile, TempDir};
@@ -34,7 +34,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn start(plan: &Plan) -> anyhow::Result<Self> {
         let release = tempfile::tempdir()?;
-        for name in ["edge", "ramp", "relay-service", "relay-home", "shadow"] {
+        for name in ["carve", "relay-service", "relay-home"] {
             std::os::unix::fs::symlink(plan.programs.join(name), release.path().join(name))?;
         }
         install(release.path(), &plan.programs, false)?;
@@ -76,10 +76,10 @@ impl Place {
         self.end_and_wait(Part::QrService, Signal::TERM)
     }
 
-    /// The `ramp` program, for this stack.
-    pub(super) fn ramp(&self) -> Command {
-        let mut command = Command::new(self.plan.programs.join("ramp"));
-        command.envs(self.stack.environment());
+    /// A command of carve, for this stack.
+    pub(super) fn carve(&self, name: &str) -> Command {
+        let mut command = Command::new(self.plan.programs.join("carve"));
+        command.arg(name).envs(self.stack.environment());
         command
     }
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use ramp::Share;
+use rollout::Share;
 use rustix::process::{Pid, Signal, kill_process};
 use stack::{Options, Part as Program, Stack, http};
 

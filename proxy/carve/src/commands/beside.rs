@@ -1,0 +1,123 @@
+//! What prepares nginx and what runs beside it: `carve prepare`, `watch`, `follow` and `copy`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rollout::{At, Nginx, Share, Split, Wanted};
+
+use crate::place::Place;
+use crate::signals::Signals;
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve prepare proxy/routes --nginx-dir /tmp/proxy")]
+pub(crate) struct Prepare {
+    /// The folder of route files
+    routes: PathBuf,
+    /// The cluster's splits, as mounted: NAME.conf for the routes that somebody has moved. A route that
+    /// was prepared before keeps its split
+    #[arg(long, value_name = "FOLDER")]
+    splits: Option<PathBuf>,
+    /// The share of routes that are new here, instead of the one in their files
+    #[arg(long, env = "RAMP_FIRST_SHARE", value_name = "PERCENT")]
+    share: Option<Share>,
+    /// Where the stops lie, best in memory: a full or hung disk cannot hold up a stop then
+    #[arg(long, value_name = "FOLDER")]
+    stops: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Prepare {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let dir = self.place.dir()?;
+        let routes = route::load(&self.routes)?;
+        let before = rollout::prepared(&dir);
+        let mut splits = Vec::new();
+        for route in routes.iter().filter(|route| !before.contains(&route.name)) {
+            let split =
+                self.splits.as_ref().map(|folder| folder.join(format!("{}.conf", route.name)));
+            if let Some(file) = split.filter(|file| file.is_file()) {
+                splits.push((&route.name, rollout::read_split(&file)?));
+            }
+        }
+        // Not before all of them are read: a container that restarts keeps what is prepared, which would be the
+        // route file's share where the cluster's was refused.
+        rollout::prepare(&dir, &routes, &Wanted::default())?;
+        if let Some(share) = self.share {
+            for route in routes.iter().filter(|route| !before.contains(&route.name)) {
+                // With the generation of the file's share: every proxy has the same as long as nobody sets one.
+                let first = Split { share_percent: share, ..Split::first(route) };
+                rollout::write(&dir, &route.name, &first)?;
+            }
+        }
+        for (route, split) in splits {
+            rollout::write(&dir, route, &split)?;
+        }
+        rollout::prepare_stops(&dir, self.stops.as_deref())?;
+        if let Some(splits) = self.splits {
+            for route in &routes {
+                let stop = splits.join(format!("{}.stop", route.name));
+                if stop.is_file() {
+                    rollout::keep_stop(&dir, &route.name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve follow --target kubernetes --nginx-dir /run/proxy")]
+pub(crate) struct Follow {
+    /// The time between two requests to Kubernetes
+    #[arg(long, default_value = "1s", value_name = "TIME")]
+    every: humantime::Duration,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Follow {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let signals = Signals::watch()?;
+        let (dir, cluster) = (self.place.dir()?, self.place.cluster()?);
+        rollout::follow(&dir, self.place.admin()?, &cluster, *self.every, &signals.received)
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve copy /run/cluster/split.json --routes /etc/routes")]
+pub(crate) struct Copy {
+    /// The file of the copy
+    file: PathBuf,
+    /// The folder of route files: they have the leases
+    #[arg(long, value_name = "FOLDER")]
+    routes: PathBuf,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Copy {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let signals = Signals::watch()?;
+        let (dir, cluster) = (self.place.dir()?, self.place.cluster()?);
+        rollout::prepare(&dir, &route::load(&self.routes)?, &Wanted::default())?;
+        rollout::copy(&dir, &self.file, &cluster, &signals.received)
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve watch")]
+pub(crate) struct Watch {
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Watch {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let signals = Signals::watch()?;
+        let (dir, at) = (self.place.dir()?, At::Here(self.place.admin()?));
+        let nginx =
+            |route: &str| Nginx { dir: dir.clone(), route: route.to_owned(), at: at.clone() };
+        rollout::watch(&dir, nginx, &signals.received)
+    }
+}

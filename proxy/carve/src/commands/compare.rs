@@ -1,0 +1,84 @@
+//! `carve compare`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use route::SideUrl;
+use service_kit::arguments::timeout;
+
+use crate::place::RunDir;
+use crate::usage::Usage;
+
+const EXAMPLES: &str = "\
+Examples:
+  carve compare report requests.txt
+  carve compare requests.txt --json
+  carve compare requests.txt --routes routes --old http://127.0.0.1:4000 --new http://127.0.0.1:4001
+
+Exit codes:
+  0  all answers match
+  1  an answer differs or is missing
+  2  nothing differs that was compared, but not all was: wrong usage, nothing to compare, a judge that
+     failed, or another failure of this program's own";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, override_usage = "carve compare [OPTIONS] [ROUTE] <FILE>")]
+pub(crate) struct Compare {
+    /// The route [default: for each line, the route of its path]
+    route: Option<String>,
+    /// File with one path and query per line, such as /report?year=2026; empty lines and lines that
+    /// begin with # are skipped; - is standard input
+    file: Option<PathBuf>,
+    /// The folder of route files [default: that of what `carve up` started]
+    #[arg(long, env = "SHADOW_ROUTES", value_name = "FOLDER")]
+    routes: Option<PathBuf>,
+    /// The new side, of routes that do not name their own [default: likewise]
+    #[arg(long, env = "SHADOW_NEW_URL", value_name = "URL")]
+    new: Option<SideUrl>,
+    /// The old side, of routes that do not name their own [default: likewise]
+    #[arg(long, env = "SHADOW_OLD_URL", value_name = "URL")]
+    old: Option<SideUrl>,
+    /// Longest wait for an answer
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]
+    request_timeout: Duration,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    run: RunDir,
+}
+
+impl Compare {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let started = || {
+            let run_dir = self.run.path()?;
+            let nothing = || {
+                format!("nothing was started in {}: --routes, --old and --new", run_dir.display())
+            };
+            stack::render::started_in(&run_dir)?.with_context(nothing)
+        };
+        // A word alone is the file.
+        let (route, file) = match (self.route, self.file) {
+            (route, Some(file)) => (route, file),
+            (Some(file), None) => (None, PathBuf::from(file)),
+            (None, None) => return Err(Usage("<FILE> is missing".to_owned()).into()),
+        };
+        let (routes, new, old) = match (self.routes, self.new, self.old) {
+            (Some(routes), Some(new), Some(old)) => (routes, new, old),
+            (routes, new, old) => {
+                let started = started()?;
+                let url = |given: Option<SideUrl>, url: &str| given.map_or_else(|| url.parse(), Ok);
+                let (new, old) = (url(new, &started.new)?, url(old, &started.old)?);
+                (routes.unwrap_or(started.routes), new, old)
+            }
+        };
+        let request_timeout = self.request_timeout;
+        let options = ::compare::Options { file, routes, route, new, old, request_timeout };
+        let report = ::compare::compare(&options)?;
+        report.print(self.json)?;
+        Ok(ExitCode::from(report.exit_code()))
+    }
+}

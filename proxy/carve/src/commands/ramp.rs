@@ -1,0 +1,284 @@
+//! `carve ramp`, and the commands for a run: pause, resume, abort.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anstream::{print, println};
+use anyhow::{Context, bail};
+use clap::Args;
+use evidence::Verdict;
+use rollout::cluster::Cluster;
+use rollout::run::Surroundings;
+use rollout::run::request::{self, Request};
+use rollout::state::{Back, Phase, Plan, State};
+use rollout::{At, Nginx, Share, judge};
+
+use crate::place::{OnRoute, Place};
+use crate::signals::Signals;
+
+const ROLLED_BACK: u8 = 3;
+const INCONCLUSIVE: u8 = 4;
+const ABORTED: u8 = 5;
+
+/// How long a run may take to see a request: it may wait for nginx or Prometheus.
+const TAKEN_WITHIN: Duration = Duration::from_secs(40);
+/// How long an abort may take; it needs a reload of nginx.
+const ENDS_WITHIN: Duration = Duration::from_secs(60);
+
+const EXAMPLES: &str = "\
+Examples:
+  carve ramp qrcode
+  carve ramp qrcode --steps 1,5,25 --hold 10m
+
+Exit codes: 0 done; 1 failed, the split is unchanged; 2 invalid arguments; 3 a gate failed, back at the start
+share; 4 inconclusive, the share stays; 5 aborted or rolled back by hand; 128 and the signal's number if a signal
+ended it.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Ramp {
+    /// The share of each step [default: 1,5,25,50,100, or those of the unfinished run]
+    #[arg(long, value_parser = parse_steps, value_name = "PERCENT,PERCENT...")]
+    steps: Option<Steps>,
+    /// How long to hold each step [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    hold: Option<humantime::Duration>,
+    /// How much longer to wait if data is missing [default: the time of --hold]
+    #[arg(long, value_name = "TIME")]
+    patience: Option<humantime::Duration>,
+    /// The gates [default: those of proxy/evidence/gates.toml, which are built in]
+    #[arg(long, value_name = "FILE")]
+    gates: Option<PathBuf>,
+    /// Judge the time just past as if a step ended now, and move nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// On a cluster: return once the run is ordered, without waiting for its end
+    #[arg(long)]
+    detach: bool,
+    #[command(flatten)]
+    pace: Pace,
+    #[command(flatten)]
+    on: OnRoute,
+}
+
+#[derive(Args, Debug)]
+struct Pace {
+    /// The time between two judgements
+    #[arg(long, default_value = "2s", value_name = "TIME")]
+    every: humantime::Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Steps(Vec<Share>);
+
+fn parse_steps(text: &str) -> anyhow::Result<Steps> {
+    let steps: Vec<Share> = text.split(',').map(str::parse).collect::<anyhow::Result<_>>()?;
+    let rises = steps.windows(2).all(|pair| pair[0] < pair[1]) && steps[0] > Share::NONE;
+    anyhow::ensure!(rises, "steps must rise and begin above 0");
+    Ok(Steps(steps))
+}
+
+impl Ramp {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let place = self.on.place.clone();
+        let nginx = &*self.on.nginx()?;
+        let unfinished = State::load_unfinished(&nginx.route_dir())?.map(|state| state.plan);
+        let every = *self.pace.every;
+        let (dry_run, detach) = (self.dry_run, self.detach);
+        let plan = self.plan(unfinished)?;
+        if dry_run {
+            return judge_only(&place, nginx, &plan);
+        }
+        walk(&place, nginx, plan, every, detach)
+    }
+
+    /// Takes each value from the arguments, else from the unfinished run, else from the defaults.
+    fn plan(self, unfinished: Option<Plan>) -> anyhow::Result<Plan> {
+        let default = || -> anyhow::Result<Plan> {
+            let Steps(steps) = parse_steps("1,5,25,50,100")?;
+            let hold = Duration::from_secs(60);
+            Ok(Plan { steps, hold, patience: hold, gates: None })
+        };
+        let fresh = unfinished.is_none();
+        let rest = unfinished.map_or_else(default, Ok)?;
+        let hold = self.hold.map_or(rest.hold, Into::into);
+        let default_patience = if fresh { hold } else { rest.patience };
+        let gates = self.gates.map(std::path::absolute).transpose().context("--gates")?;
+        Ok(Plan {
+            steps: self.steps.map_or(rest.steps, |steps| steps.0),
+            hold,
+            patience: self.patience.map_or(default_patience, Into::into),
+            gates: gates.or(rest.gates),
+        })
+    }
+}
+
+fn walk(
+    place: &Place,
+    nginx: &Nginx,
+    plan: Plan,
+    every: Duration,
+    detach: bool,
+) -> anyhow::Result<ExitCode> {
+    if let At::Cluster(cluster) = &nginx.at {
+        return order(place, nginx, cluster, plan, detach);
+    }
+    with_surroundings(place, nginx, every, |around| rollout::run::run(around, plan))
+}
+
+fn order(
+    place: &Place,
+    nginx: &Nginx,
+    cluster: &Cluster,
+    plan: Plan,
+    detach: bool,
+) -> anyhow::Result<ExitCode> {
+    let signals = Signals::watch()?;
+    let run = rollout::run::order(nginx, &place.prometheus()?, plan)?;
+    println!(
+        "The run is ordered; `carve serve` carries it out, whether this command goes on or not."
+    );
+    if detach {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let phase = rollout::run::attend(cluster, &nginx.route, &run, &signals.received)?;
+    Ok(phase.map_or_else(|| signals.exit_code().unwrap_or(ExitCode::FAILURE), exit_code))
+}
+
+fn exit_code(phase: Phase) -> ExitCode {
+    match phase {
+        Phase::Done => ExitCode::SUCCESS,
+        Phase::RolledBack => ExitCode::from(ROLLED_BACK),
+        Phase::Inconclusive => ExitCode::from(INCONCLUSIVE),
+        Phase::Aborted | Phase::Stopped => ExitCode::from(ABORTED),
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn with_surroundings(
+    place: &Place,
+    nginx: &Nginx,
+    every: Duration,
+    work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<Phase>,
+) -> anyhow::Result<ExitCode> {
+    let signals = Signals::watch()?;
+    let lock = rollout::take(nginx)?;
+    let prometheus = place.prometheus()?;
+    let (lock, prometheus, interrupted) = (&lock, &prometheus, &*signals.received);
+    let phase = work(&Surroundings { nginx, lock, prometheus, every, interrupted })?;
+    Ok(match phase {
+        Phase::Interrupted => signals.exit_code().unwrap_or(ExitCode::FAILURE),
+        phase => exit_code(phase),
+    })
+}
+
+fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitCode> {
+    let gates = judge::gates(plan.gates.as_deref(), &rollout::route_of(nginx)?)?;
+    let split = rollout::current(&nginx.route_dir())?;
+    let share = split.share_percent;
+    let judgement =
+        judge::judge_past(&gates, &place.prometheus()?, &nginx.route, &split, plan.hold);
+    let hold = humantime::format_duration(plan.hold);
+    println!("dry run: {share}% on the new side, judged by the last {hold}; nothing moves");
+    print!("{}", rollout::lines(&judgement));
+    let next = plan.steps.iter().find(|step| **step > share);
+    Ok(match (judgement.verdict, next) {
+        (Verdict::Pass, Some(next)) => {
+            println!("pass: a run would move on, to {next}%");
+            ExitCode::SUCCESS
+        }
+        (Verdict::Pass, None) => {
+            println!("pass: a run would end here");
+            ExitCode::SUCCESS
+        }
+        (Verdict::Fail, _) => {
+            println!("fail: a run would roll back: {}", judgement.named(Verdict::Fail));
+            ExitCode::from(ROLLED_BACK)
+        }
+        (Verdict::Inconclusive, _) => {
+            let why = judgement.named(Verdict::Inconclusive);
+            println!("inconclusive: a run would wait: {why}");
+            ExitCode::from(INCONCLUSIVE)
+        }
+    })
+}
+
+/// The unfinished run, and whether it has a process.
+fn unfinished(nginx: &Nginx) -> anyhow::Result<(State, bool)> {
+    let state =
+        State::load_unfinished(&nginx.route_dir())?.context("there is no unfinished run")?;
+    Ok((state, nginx.holder()?.is_some()))
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve pause qrcode")]
+pub(crate) struct Pause {
+    #[command(flatten)]
+    on: OnRoute,
+}
+
+impl Pause {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let nginx = &*self.on.nginx()?;
+        let (state, alive) = unfinished(nginx)?;
+        if !alive {
+            bail!("the run has no process, so its share stays anyway ({state})");
+        }
+        request::send(nginx, Request::Pause, TAKEN_WITHIN)?;
+        println!("The run stays at {}%.", state.share());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve resume qrcode")]
+pub(crate) struct Resume {
+    #[command(flatten)]
+    pace: Pace,
+    #[command(flatten)]
+    on: OnRoute,
+}
+
+impl Resume {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let nginx = &*self.on.nginx()?;
+        let (state, alive) = unfinished(nginx)?;
+        if !alive {
+            return walk(&self.on.place, nginx, state.plan, *self.pace.every, false);
+        }
+        request::send(nginx, Request::Resume, TAKEN_WITHIN)?;
+        println!("The run resumes at {}%.", state.share());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve abort qrcode --to-old")]
+pub(crate) struct Abort {
+    /// Back to 0%, wherever the run began
+    #[arg(long)]
+    to_old: bool,
+    #[command(flatten)]
+    on: OnRoute,
+}
+
+impl Abort {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let nginx = &*self.on.nginx()?;
+        let back = if self.to_old { Back::Old } else { Back::Start };
+        let (state, alive) = unfinished(nginx)?;
+        if !alive {
+            let abort = |around: &Surroundings<'_>| rollout::run::abort(around, back);
+            with_surroundings(&self.on.place, nginx, Duration::ZERO, abort)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let share = rollout::run::end(nginx, back, ENDS_WITHIN)?;
+        let wanted = if back == Back::Old { Share::NONE } else { state.start_share };
+        if share != wanted {
+            bail!("the run ended at {share}%; `carve status {}` shows the reason", nginx.route);
+        }
+        println!("The share is back at {share}%.");
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,151 @@
+//! `carve render`, `check` and `schema`: what is made of route files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anstream::println;
+use anyhow::{Context, ensure};
+use clap::Args;
+use route::render::{self, Upstreams};
+use route::{BaseUrl, Route, SideUrl};
+use serde_json::{Value, json};
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve check proxy/routes")]
+pub(crate) struct Check {
+    /// The folder of NAME.toml
+    #[arg(default_value = "proxy/routes", value_name = "FOLDER")]
+    routes: PathBuf,
+    /// Print the routes as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let routes = route::load(&self.routes)?;
+        if self.json {
+            let said =
+                |route: &Route| json!({ "route": route.name, "path": route.file.path.to_string() });
+            println!("{}", Value::from_iter(routes.iter().map(said)));
+            return Ok(());
+        }
+        for route in routes {
+            println!("{:<20} {}", route.name, route.file.path);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve schema route.schema.json")]
+pub(crate) struct Schema {
+    /// The file to write
+    file: PathBuf,
+    /// Write nothing; fail if the file would change
+    #[arg(long)]
+    check: bool,
+}
+
+impl Schema {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        place(&self.file, &route::schema()?, self.check)
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example:\n  carve render --routes routes --to nginx --old http://old:80 --new http://new:80"
+)]
+pub(crate) struct Render {
+    /// The folder of NAME.toml
+    #[arg(long, default_value = "proxy/routes", value_name = "FOLDER")]
+    routes: PathBuf,
+    /// The folder to write to
+    #[arg(long, value_name = "FOLDER")]
+    to: PathBuf,
+    /// Only these files. NAME.toml is the route file itself, with other addresses
+    #[arg(long, value_name = "FILE,FILE...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Another address in place of one in the route files; may be given several times
+    #[arg(long, value_name = "HOST:PORT=HOST:PORT", value_parser = replacement)]
+    address: Vec<(String, String)>,
+    /// Write nothing; fail if a file would change
+    #[arg(long)]
+    check: bool,
+    /// The app: the old side of the routes, and of every other path
+    #[arg(long, default_value = "http://127.0.0.1:3000", value_name = "URL")]
+    old: SideUrl,
+    /// The new side of the routes
+    #[arg(long, default_value = "http://127.0.0.1:42069", value_name = "URL")]
+    new: SideUrl,
+    /// The shadow
+    #[arg(long, default_value = "http://127.0.0.1:42080", value_name = "URL")]
+    shadow: BaseUrl,
+    /// Prometheus
+    #[arg(long, default_value = "http://127.0.0.1:9090", value_name = "URL")]
+    prometheus: BaseUrl,
+    /// One of the sides' addresses that nginx asks DNS for again while it runs, so that each pod of a headless
+    /// Service is a server of its own; may be given several times. Needs nginx 1.27.3
+    #[arg(long = "resolve", value_name = "URL")]
+    resolved: Vec<BaseUrl>,
+}
+
+impl Render {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let Render { routes, to, only, address, check, old, new, shadow, prometheus, resolved } =
+            self;
+        let mut routes = route::load(&routes)?;
+        for (here, there) in &address {
+            ensure!(
+                routes.iter().any(|route| route.text.contains(here)),
+                "--address {here}: no route file has it"
+            );
+            for route in &mut routes {
+                *route = Route::parse(&route.name, &route.text.replace(here, there))?;
+            }
+        }
+        for url in &resolved {
+            let is_it = |side: &SideUrl| side.tcp() == Some(url);
+            let has = |route: &Route| {
+                [&route.file.old, &route.file.new]
+                    .iter()
+                    .any(|side| side.url.as_ref().is_some_and(is_it))
+            };
+            ensure!(
+                is_it(&old)
+                    || is_it(&new)
+                    || routes.iter().any(|route| !route.is_session() && has(route)),
+                "--resolve {url}: no side has it"
+            );
+        }
+        let files = render::all(&routes, &Upstreams { old, new, shadow, prometheus, resolved });
+        let mut files: Vec<_> =
+            files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+        if !only.is_empty() {
+            files.retain(|(name, _)| only.iter().any(|only| only == name));
+            files.extend(routes.iter().filter_map(|route| {
+                let name = format!("{}.toml", route.name);
+                only.contains(&name).then(|| (name, render::route_file(route)))
+            }));
+            ensure!(files.len() == only.len(), "--only {}: some are no files", only.join(","));
+        }
+        files.iter().try_for_each(|(name, text)| place(&to.join(name), text, check))
+    }
+}
+
+/// An address and what replaces it.
+fn replacement(text: &str) -> Result<(String, String), String> {
+    let (here, there) = text.split_once('=').ok_or("it has no =")?;
+    Ok((here.to_owned(), there.to_owned()))
+}
+
+/// Writes a file if its text changes; with `check`, fails instead.
+fn place(file: &Path, text: &str, check: bool) -> anyhow::Result<()> {
+    let shown = file.display();
+    if fs::read_to_string(file).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    ensure!(!check, "{shown} is not what the route files say; make generate writes it");
+    fs::write(file, text).with_context(|| shown.to_string())
+}

@@ -1,0 +1,72 @@
+//! `carve serve`.
+
+use std::fmt;
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use rollout::Desk;
+use service_kit::{Admin, Listener};
+use tokio::sync::oneshot;
+
+use crate::place::Place;
+use crate::signals::Signals;
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve serve --target kubernetes --split-config-map qr/split")]
+pub(crate) struct Serve {
+    /// Listener of health and metrics; must not be reachable from outside
+    #[arg(
+        long,
+        env = "RAMP_ADMIN_ADDR",
+        default_value = "127.0.0.1:42086",
+        value_name = "IP:PORT"
+    )]
+    admin_addr: SocketAddr,
+    /// The time between two judgements
+    #[arg(long, default_value = "2s", value_name = "TIME")]
+    every: humantime::Duration,
+    #[command(flatten)]
+    place: Place,
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let place = &self.place;
+        ensure!(
+            place.is_cluster(),
+            "serve needs --target kubernetes; on one machine, `carve ramp` carries out its run itself"
+        );
+        let signals = Signals::watch()?;
+        let (dir, cluster, prometheus) = (place.dir()?, place.cluster()?, place.prometheus()?);
+        fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let bind = async || Listener::bind(self.admin_addr, "RAMP_ADMIN_ADDR");
+        let listener = runtime.block_on(bind())?;
+        let file = dir.join("ramp.prom");
+        let admin = Admin::new(move || fs::read_to_string(&file).map_err(|_| fmt::Error));
+        let readiness = admin.readiness();
+        let (end, ended) = oneshot::channel::<()>();
+        let http = thread::spawn(move || {
+            let ended = async {
+                // Dropped, never sent.
+                let _ = ended.await;
+            };
+            runtime.block_on(service_kit::serve_admin(listener, admin, ended));
+        });
+        let desk = Desk {
+            dir: &dir,
+            cluster: &cluster,
+            prometheus: &prometheus,
+            every: *self.every,
+            interrupted: &signals.received,
+        };
+        let outcome = rollout::serve(&desk, || readiness.store(true, Ordering::Relaxed));
+        drop(end);
+        ensure!(http.join().is_ok(), "the listener failed");
+        outcome
+    }
+}

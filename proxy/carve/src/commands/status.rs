@@ -1,0 +1,172 @@
+//! `carve status`: what runs, and where each route stands.
+
+use std::process::ExitCode;
+
+use anstream::{print, println};
+use clap::Args;
+use rollout::state::State;
+use rollout::{Nginx, Split, Stop};
+use serde::Serialize;
+use stack::{Part, Settings, readiness};
+
+use super::up;
+use crate::place::Place;
+
+/// Exit code unless every part is ready, as in LSB init scripts.
+const NOT_RUNNING: u8 = 3;
+
+const EXAMPLES: &str = "\
+Examples:
+  carve status
+  carve status qrcode --json";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Status {
+    /// Only this route, without the parts
+    route: Option<String>,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Serialize)]
+struct Report {
+    parts: Vec<PartReport>,
+    routes: Vec<RouteReport>,
+}
+
+#[derive(Serialize)]
+struct PartReport {
+    part: &'static str,
+    is_ready: bool,
+    state: String,
+}
+
+#[derive(Serialize)]
+struct RouteReport {
+    route: String,
+    split: Split,
+    /// What nginx says it serves, or why that is not known.
+    served: Result<Split, String>,
+    stop: Result<Option<Stop>, String>,
+    /// The split before a change that has not ended.
+    changed_from: Option<Split>,
+    run: Option<State>,
+    /// The process that holds the route's lock.
+    holder: Option<String>,
+    #[serde(skip)]
+    is_of_sessions: bool,
+}
+
+impl Status {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let stack = if self.route.is_none() { self.place.stack()? } else { None };
+        let parts = stack.as_ref().map_or_else(|| Ok(Vec::new()), parts)?;
+        let is_down = stack.is_some() && parts.is_empty();
+        let routes = match &self.route {
+            _ if is_down => Vec::new(),
+            Some(route) => vec![route.clone()],
+            None => self.place.routes()?,
+        };
+        let route = |route: &String| RouteReport::of(&*self.place.nginx(Some(route))?);
+        let routes = routes.iter().map(route).collect::<anyhow::Result<_>>()?;
+        let is_ready = !is_down && parts.iter().all(|part| part.is_ready);
+        let report = Report { parts, routes };
+        match stack {
+            _ if self.json => println!("{}", serde_json::to_string_pretty(&report)?),
+            Some(settings) if is_down => {
+                println!("Nothing runs in {}.", settings.run_dir.display())
+            }
+            stack => report.print(stack.as_ref()),
+        }
+        Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::from(NOT_RUNNING) })
+    }
+}
+
+/// The parts that run here; none if nothing does.
+fn parts(settings: &Settings) -> anyhow::Result<Vec<PartReport>> {
+    let supervisor = up::supervisor(settings);
+    if supervisor.pid().is_none() {
+        return Ok(Vec::new());
+    }
+    let report = |(part, state): (Part, String)| PartReport {
+        part: part.name(),
+        is_ready: readiness::is_ready(settings, part),
+        state,
+    };
+    Ok(supervisor.states()?.into_iter().map(report).collect())
+}
+
+impl Report {
+    fn print(&self, stack: Option<&Settings>) {
+        for PartReport { part, is_ready, state } in &self.parts {
+            let ready = if *is_ready { "ready" } else { "not ready" };
+            println!("{part:<15} {ready:<9} {state}");
+        }
+        if let Some(settings) = stack {
+            let ours = self.parts.iter().any(|part| part.part == Part::QrService.name());
+            up::print_urls(settings, ours);
+        }
+        for route in &self.routes {
+            route.print();
+        }
+    }
+}
+
+impl RouteReport {
+    fn of(nginx: &Nginx) -> anyhow::Result<Self> {
+        let said = |error: anyhow::Error| format!("{error:#}");
+        Ok(RouteReport {
+            route: nginx.route.clone(),
+            split: rollout::current(&nginx.route_dir())?,
+            served: nginx.served().map_err(said),
+            stop: rollout::in_force(nginx).map_err(said),
+            changed_from: rollout::pending(&nginx.route_dir()),
+            run: State::load(&nginx.route_dir())?,
+            holder: nginx.holder()?,
+            is_of_sessions: nginx.is_of_sessions(),
+        })
+    }
+
+    fn print(&self) {
+        println!("route   {}", self.route);
+        println!("share   {}", self.described(&self.split));
+        match &self.served {
+            Ok(served) if *served == self.split => println!("served  the same"),
+            Ok(served) => println!("served  {}", self.described(served)),
+            Err(problem) => println!("served  {problem}"),
+        }
+        match &self.stop {
+            Ok(None) => {}
+            Ok(Some(stop)) => println!("{}; all of it goes to the old side", stop.said()),
+            Err(problem) => println!("stopped ? {problem}"),
+        }
+        if let Some(before) = &self.changed_from {
+            let state = if self.holder.is_some() { "in progress" } else { "interrupted" };
+            println!("change  {state}; before it: {}", self.described(before));
+        }
+        match &self.run {
+            Some(run) => {
+                let ended = run.phase.is_unfinished() && self.holder.is_none();
+                println!("run     {run}{}", if ended { "; its process has ended" } else { "" });
+                if let Some(judgement) = &run.judgement {
+                    println!("verdict {}", judgement.verdict.as_str());
+                    print!("{}", rollout::lines(judgement));
+                }
+            }
+            None => println!("run     none"),
+        }
+        println!("holder  {}", self.holder.as_deref().unwrap_or("none"));
+    }
+
+    fn described(&self, split: &Split) -> String {
+        let Split { share_percent, key, mirror_percent, .. } = split;
+        if self.is_of_sessions {
+            return format!("{share_percent}% of the sessions to the new side");
+        }
+        format!("{share_percent}% of {key} to the new side; {mirror_percent}% mirrored")
+    }
+}

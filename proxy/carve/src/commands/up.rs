@@ -1,0 +1,268 @@
+//! `carve up`, `down` and `logs`: what runs in the background.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anstream::{eprintln, println};
+use anyhow::{Context, ensure};
+use clap::Args;
+use rollout::state::Back;
+use route::SideUrl;
+use stack::settings::{beside, routes, sides};
+use stack::supervisor::Supervisor;
+use stack::{Addresses, Key, Part, Settings, Share, preflight, readiness, render};
+
+use crate::place::RunDir;
+
+/// How long `down` waits for a run to go back.
+const RUN_ENDS_WITHIN: Duration = Duration::from_secs(15);
+
+const EXAMPLES: &str = "\
+Examples:
+  carve up
+  carve up routes --old http://127.0.0.1:4000 --new http://127.0.0.1:4001";
+
+/// The parts inherit every other variable (`QR_LOG_LEVEL=debug`).
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Up {
+    /// The folder of route files [default: proxy/routes]
+    routes: Option<PathBuf>,
+    /// The app, if it already runs; needs --new
+    #[arg(long = "old", value_name = "URL", requires = "new_url")]
+    old_url: Option<SideUrl>,
+    /// What takes over, if it already runs; needs --old
+    #[arg(long = "new", value_name = "URL", requires = "old_url")]
+    new_url: Option<SideUrl>,
+    /// Write and check the configuration, and start nothing
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    run: RunDir,
+    #[command(flatten)]
+    addresses: Addresses,
+    /// Processes of legacy-node [default: one per processor]
+    #[arg(long, env = "STACK_OLD_WORKERS", value_name = "COUNT")]
+    old_workers: Option<usize>,
+    /// The new side's share of each route at start, in percent
+    /// [default: the last one, at first the route file's]
+    #[arg(long, env = "STACK_SPLIT", value_name = "PERCENT")]
+    split: Option<Share>,
+    /// What the split hashes at start: request, client, query, parameter:NAME, header:NAME or
+    /// cookie:NAME [default: the last one, at first the route file's]
+    #[arg(long, env = "STACK_SPLIT_KEY", value_name = "KEY")]
+    split_key: Option<Key>,
+    /// Share of all requests that nginx mirrors to the shadow at start, in percent
+    /// [default: the last one, at first the route file's]
+    #[arg(long, env = "STACK_MIRROR", value_name = "PERCENT")]
+    mirror: Option<Share>,
+    /// Share of the requests that nginx logs, in percent; failures and fallbacks always are
+    #[arg(long, env = "NGINX_LOG_PERCENT", default_value_t = Share::ALL, value_name = "PERCENT")]
+    log_share: Share,
+    #[command(flatten)]
+    qr_service: QrService,
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct QrService {
+    /// qr-service's binary [default: beside this program]
+    #[arg(long, env = "STACK_QR_SERVICE", value_name = "FILE")]
+    qr_service: Option<PathBuf>,
+}
+
+impl QrService {
+    pub(super) fn path(&self) -> anyhow::Result<PathBuf> {
+        match &self.qr_service {
+            Some(path) => std::path::absolute(path).context("STACK_QR_SERVICE"),
+            None => Ok(beside(&std::env::current_exe()?, "qr-service")),
+        }
+    }
+}
+
+impl Up {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let is_check = self.check;
+        let settings = self.settings()?;
+        if is_check {
+            check_and_render(&settings)?;
+            if let Some(stops) =
+                settings.stops_dir().filter(|_| supervisor(&settings).pid().is_none())
+            {
+                let _ = std::fs::remove_dir_all(stops);
+            }
+            println!("The configuration in {} is valid.", settings.run_dir.display());
+            return Ok(ExitCode::SUCCESS);
+        }
+        up(&settings)
+    }
+
+    fn settings(self) -> anyhow::Result<Settings> {
+        let (run_dir, qr_service) = (self.run.path()?, self.qr_service.path()?);
+        Ok(Settings {
+            carve: std::env::current_exe()?,
+            routes: routes(self.routes.as_deref())?,
+            sides: sides(self.old_url, self.new_url),
+            split: self.split,
+            split_key: self.split_key,
+            mirror: self.mirror,
+            log_share: self.log_share,
+            old_workers: self.old_workers.unwrap_or_else(render::processors),
+            ..Settings::new(run_dir, self.addresses, qr_service)
+        })
+    }
+}
+
+pub(crate) fn supervisor(settings: &Settings) -> Supervisor {
+    Supervisor::new(render::supervisord_conf(settings))
+}
+
+fn up(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let supervisor = supervisor(settings);
+    if supervisor.pid().is_some() {
+        let parts: Vec<Part> = supervisor.states()?.into_iter().map(|(part, _)| part).collect();
+        readiness::wait(settings, &supervisor, &parts)
+            .context("it runs already, but not every part is ready")?;
+        println!("Running already (`carve down` first, to apply changes).");
+        print_urls(settings, parts.contains(&Part::QrService));
+        print_shares(settings);
+        return Ok(ExitCode::SUCCESS);
+    }
+    preflight::check_sides(settings)?;
+    check_and_render(settings)?;
+    preflight::check_ports(settings)?;
+    let parts = settings.parts();
+    let started = supervisor.start().and_then(|()| readiness::wait(settings, &supervisor, &parts));
+    if let Err(error) = started {
+        supervisor.shutdown().with_context(|| format!("{error:#}"))?;
+        return Err(error.context("the stack did not start; nothing is left running"));
+    }
+    print_urls(settings, settings.sides.is_none());
+    print_shares(settings);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
+    preflight::check_tools(settings)?;
+    preflight::check_folders(settings)?;
+    render::render(settings)?;
+    settings.nginx("").check()?;
+    preflight::check_prometheus(&settings.run_dir)
+}
+
+/// The addresses to open. `ours` is whether our own two sides run.
+pub(super) fn print_urls(settings: &Settings, ours: bool) {
+    let at = &settings.addresses;
+    println!("  the app      http://{}/", at.proxy);
+    if ours {
+        println!("  a QR code    http://{}/qrcode?text=https://example.com/", at.proxy);
+        println!("  QR codes     http://{}/v1/", at.proxy);
+    }
+    if settings.has_relay() && ours {
+        println!(
+            "  the relay    curl -T FILE http://{0}/p/KEY, and curl http://{0}/p/KEY",
+            at.proxy
+        );
+    }
+    println!("  live page    http://{}/", at.proxy_admin);
+    println!("  Prometheus   http://{}/prometheus/", at.proxy_admin);
+    println!("  logs, data   {}", settings.run_dir.display());
+    if ours && let Err(reason) = settings.new_socket() {
+        println!("  slower       nginx reaches qr-service over TCP: {reason}");
+    }
+}
+
+fn print_shares(settings: &Settings) {
+    for name in rollout::prepared(&settings.nginx_dir()) {
+        let nginx = settings.nginx(&name);
+        if let (Ok(split), Ok(route)) =
+            (rollout::current(&nginx.route_dir()), rollout::route_of(&nginx))
+        {
+            let (share, path) = (split.share_percent, &route.file.path);
+            // A stop keeps the share, which says nothing meanwhile.
+            let goes = match rollout::in_force(&nginx) {
+                Ok(Some(stop)) => format!("{}; all of {path} goes to the old side", stop.said()),
+                _ => format!("{share}% of {path} goes to the new side"),
+            };
+            println!("  route {name:<6} {goes}");
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve down")]
+pub(crate) struct Down {
+    #[command(flatten)]
+    run: RunDir,
+}
+
+impl Down {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let settings = self.run.started()?;
+        let supervisor = supervisor(&settings);
+        if supervisor.pid().is_none() {
+            println!("Nothing runs in {}.", settings.run_dir.display());
+            return Ok(ExitCode::SUCCESS);
+        }
+        for route in rollout::prepared(&settings.nginx_dir()) {
+            end_run(&settings, &route);
+        }
+        supervisor.shutdown()?;
+        // A stop that is in force comes back with `up`.
+        if let Some(stops) = settings.stops_dir() {
+            let _ = std::fs::remove_dir_all(stops);
+        }
+        println!("Stopped. Data stays in {}.", settings.data_dir().display());
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Ends a route's run, back where it began. One that does not answer keeps its lock, and `up` names it.
+fn end_run(settings: &Settings, route: &str) {
+    let nginx = settings.nginx(route);
+    let Some(holder) = rollout::holder(&nginx.route_dir()) else { return };
+    match rollout::run::end(&nginx, Back::Start, RUN_ENDS_WITHIN) {
+        Ok(share) => println!("The run of {route} has ended; {share}% goes to the new side."),
+        Err(error) => eprintln!("carve: {route}: {error:#}; it is {holder}"),
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve logs --follow nginx")]
+pub(crate) struct Logs {
+    /// Keep printing new lines
+    #[arg(short, long)]
+    follow: bool,
+    /// Names of parts [default: all]
+    parts: Vec<String>,
+    #[command(flatten)]
+    run: RunDir,
+}
+
+impl Logs {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let settings = self.run.started()?;
+        let part = |name: &String| {
+            let part = Part::ALL.into_iter().find(|part| part.name() == name);
+            let names = || Part::ALL.map(Part::name).join(", ");
+            part.with_context(|| format!("there is no part {name:?}; the parts are {}", names()))
+        };
+        let wanted: Vec<Part> = match &self.parts[..] {
+            [] => Part::ALL.to_vec(),
+            names => names.iter().map(part).collect::<anyhow::Result<_>>()?,
+        };
+        let mut files: Vec<_> = wanted.iter().map(|&part| settings.log_of(part)).collect();
+        if wanted.iter().any(|part| matches!(part, Part::Nginx | Part::Edge)) {
+            files.push(settings.requests_log());
+        }
+        files.retain(|file| file.exists());
+        ensure!(!files.is_empty(), "no logs in {}", settings.run_dir.display());
+        let mut tail = std::process::Command::new("tail");
+        tail.args(["-n", "20"]);
+        if self.follow {
+            tail.arg("-F");
+        }
+        Err(tail.args(files).exec()).context("tail")
+    }
+}

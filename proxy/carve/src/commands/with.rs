@@ -1,0 +1,73 @@
+//! Runs a command beside a stack.
+
+use std::ffi::OsString;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use stack::{Options, Share, Stack};
+
+use super::up::QrService;
+
+#[derive(Args, Debug)]
+pub(crate) struct With {
+    /// The new side's share of the routes, in percent
+    #[arg(long, default_value_t = Share::ALL, value_name = "PERCENT")]
+    split: Share,
+    /// Share of all requests that nginx mirrors to the shadow, in percent
+    #[arg(long, default_value = "10", value_name = "PERCENT")]
+    mirror: Share,
+    #[command(flatten)]
+    qr_service: QrService,
+    /// The command; its environment has STACK_URL, STACK_ADMIN_URL, STACK_NEW_URL,
+    /// STACK_NEW_ADMIN_URL, STACK_OLD_URL, STACK_OLD_ADMIN_URL, STACK_DIR, RAMP_NGINX_DIR,
+    /// RAMP_PROXY_ADMIN_ADDR and RAMP_PROMETHEUS_URL
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl With {
+    /// Returns the command's exit code, or 128 plus the signal's number, as shells do.
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        // A signal that arrives while the stack starts takes effect once it has started.
+        let told_to_end = Arc::new(AtomicBool::new(false));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            flag::register(signal, Arc::clone(&told_to_end))?;
+        }
+        let options = Options { split: self.split, mirror: self.mirror, ..Options::default() };
+        let stack = Stack::start(&self.qr_service.path()?, &options)?;
+        let (program, args) = self.command.split_first().context("no command")?;
+        let child = Command::new(program).args(args).envs(stack.environment()).spawn();
+        let child = child.with_context(|| program.to_string_lossy().into_owned())?;
+        Ok(ExitCode::from(exit_code(wait(child, &told_to_end)?)))
+    }
+}
+
+/// Waits for the command and passes a signal to end on to it.
+fn wait(mut child: Child, told_to_end: &AtomicBool) -> anyhow::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if told_to_end.swap(false, Ordering::Relaxed)
+            && let Some(pid) = Pid::from_raw(child.id().cast_signed())
+        {
+            // It may have ended by itself.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}

@@ -1,0 +1,209 @@
+//! The settings that locate nginx, Prometheus and the cluster.
+
+use std::env;
+use std::fs;
+use std::net::SocketAddr;
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+use clap::{Args, ValueEnum};
+use rollout::cluster::{Cluster, ConfigMap};
+use rollout::{At, Nginx, Prometheus};
+use stack::Settings;
+use tempfile::TempDir;
+
+/// What `carve up` has started, or is to start.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunDir {
+    /// Folder of what `carve up` starts: configuration, logs and data
+    #[arg(long, env = "STACK_RUN_DIR", default_value = "run", value_name = "FOLDER")]
+    run_dir: PathBuf,
+}
+
+impl RunDir {
+    pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
+        std::path::absolute(&self.run_dir).context("STACK_RUN_DIR")
+    }
+
+    /// What was started there; the defaults if nothing was.
+    pub(crate) fn started(&self) -> anyhow::Result<Settings> {
+        Settings::started(self.path()?)
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Place {
+    #[command(flatten)]
+    run: RunDir,
+    /// nginx' prefix, with its configuration and the splits [default: nginx, in the folder of --run-dir]
+    #[arg(long, env = "RAMP_NGINX_DIR", value_name = "FOLDER")]
+    nginx_dir: Option<PathBuf>,
+    /// The admin listener of nginx [default: the one of what `carve up` started, at first 127.0.0.1:8081]
+    #[arg(long, env = "RAMP_PROXY_ADMIN_ADDR", value_name = "IP:PORT")]
+    proxy_admin_addr: Option<SocketAddr>,
+    /// Prometheus, without /api/v1 [default: likewise, at first http://127.0.0.1:9090/prometheus]
+    #[arg(long, env = "RAMP_PROMETHEUS_URL", value_name = "URL")]
+    prometheus_url: Option<String>,
+    /// Move the split of nginx on this machine (local) or of all proxies of a cluster (kubernetes)
+    #[arg(
+        long,
+        env = "RAMP_TARGET",
+        default_value = "local",
+        value_enum,
+        hide_possible_values = true
+    )]
+    target: Target,
+    /// The Kubernetes API, or file:FILE for what `carve copy` keeps [default: https:// at KUBERNETES_SERVICE_HOST and
+    /// KUBERNETES_SERVICE_PORT]
+    #[arg(long, env = "RAMP_KUBERNETES_URL", value_name = "URL")]
+    kubernetes_url: Option<String>,
+    /// The credentials for Kubernetes: token and ca.crt
+    #[arg(
+        long,
+        env = "RAMP_KUBERNETES_CREDENTIALS",
+        default_value = "/var/run/secrets/kubernetes.io/serviceaccount",
+        value_name = "FOLDER"
+    )]
+    kubernetes_credentials: PathBuf,
+    /// Namespace and name of the ConfigMap with the splits
+    #[arg(
+        long,
+        env = "RAMP_SPLIT_CONFIG_MAP",
+        default_value = "qr/split",
+        value_name = "NAMESPACE/NAME"
+    )]
+    split_config_map: ConfigMap,
+    /// The admin listeners of all proxies: a name that resolves to each of them
+    #[arg(long, env = "RAMP_PROXIES", default_value = "proxy-pods:8081", value_name = "HOST:PORT")]
+    proxies: String,
+}
+
+/// The route of a command, and where it is.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct OnRoute {
+    /// The route; needed only if there are several
+    route: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+impl OnRoute {
+    pub(crate) fn nginx(&self) -> anyhow::Result<Located> {
+        self.place.nginx(self.route.as_deref())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Target {
+    Local,
+    Kubernetes,
+}
+
+/// The nginx of a command, and the folder that is removed when the command ends.
+pub(crate) struct Located {
+    nginx: Nginx,
+    _copy: Option<TempDir>,
+}
+
+impl Deref for Located {
+    type Target = Nginx;
+
+    fn deref(&self) -> &Nginx {
+        &self.nginx
+    }
+}
+
+impl Place {
+    /// The target: this machine's nginx, or the cluster with a fresh copy of its split and its run.
+    pub(crate) fn nginx(&self, route: Option<&str>) -> anyhow::Result<Located> {
+        let dir = self.dir()?;
+        if self.is_cluster() {
+            fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+            let cluster = self.cluster()?;
+            let route = rollout::choose(cluster.routes()?, route)?;
+            // A folder of its own: `carve serve` works in the other one.
+            let copy = tempfile::Builder::new().prefix("command-").tempdir_in(&dir)?;
+            cluster.copy_to(copy.path(), &route)?;
+            cluster.copy_run_to(copy.path(), &route)?;
+            let nginx = Nginx { dir: copy.path().to_owned(), route, at: At::Cluster(cluster) };
+            return Ok(Located { nginx, _copy: Some(copy) });
+        }
+        self.check_is_here()?;
+        let route = rollout::choose_here(&dir, route)?;
+        let nginx = Nginx { dir, route, at: At::Here(self.admin()?) };
+        Ok(Located { nginx, _copy: None })
+    }
+
+    /// The names of all routes.
+    pub(crate) fn routes(&self) -> anyhow::Result<Vec<String>> {
+        if self.is_cluster() {
+            return Ok(self.cluster()?.routes()?.into_iter().map(|route| route.name).collect());
+        }
+        self.check_is_here()?;
+        Ok(rollout::prepared(&self.dir()?))
+    }
+
+    fn check_is_here(&self) -> anyhow::Result<()> {
+        let dir = self.dir()?;
+        ensure!(
+            dir.join("nginx.conf").is_file(),
+            "nothing runs in {}: it has no nginx.conf (--nginx-dir, RAMP_NGINX_DIR)",
+            dir.display()
+        );
+        Ok(())
+    }
+
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.target == Target::Kubernetes
+    }
+
+    /// What `carve up` started, unless another nginx is meant.
+    pub(crate) fn stack(&self) -> anyhow::Result<Option<Settings>> {
+        let is_other = self.is_cluster() || self.nginx_dir.is_some();
+        if is_other { Ok(None) } else { self.run.started().map(Some) }
+    }
+
+    pub(crate) fn admin(&self) -> anyhow::Result<SocketAddr> {
+        match self.proxy_admin_addr {
+            Some(addr) => Ok(addr),
+            None => Ok(self.run.started()?.addresses.proxy_admin),
+        }
+    }
+
+    pub(crate) fn dir(&self) -> anyhow::Result<PathBuf> {
+        match &self.nginx_dir {
+            Some(dir) => std::path::absolute(dir).context("RAMP_NGINX_DIR"),
+            None => Ok(self.run.path()?.join("nginx")),
+        }
+    }
+
+    pub(crate) fn cluster(&self) -> anyhow::Result<Cluster> {
+        Cluster::new(
+            &self.kubernetes_url.clone().unwrap_or_else(in_cluster),
+            &self.kubernetes_credentials,
+            self.split_config_map.clone(),
+            self.proxies.clone(),
+            &self.dir()?,
+        )
+    }
+
+    pub(crate) fn prometheus(&self) -> anyhow::Result<Prometheus> {
+        let url = match &self.prometheus_url {
+            Some(url) => url.clone(),
+            None => format!("http://{}/prometheus", self.run.started()?.addresses.prometheus),
+        };
+        Ok(Prometheus { url })
+    }
+}
+
+/// The API's address as Kubernetes gives it to each container: a command that sends everything back must not need
+/// DNS.
+fn in_cluster() -> String {
+    let given = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    match (given("KUBERNETES_SERVICE_HOST"), given("KUBERNETES_SERVICE_PORT")) {
+        (Some(host), Some(port)) if host.contains(':') => format!("https://[{host}]:{port}"),
+        (Some(host), Some(port)) => format!("https://{host}:{port}"),
+        _ => "https://kubernetes.default.svc".to_owned(),
+    }
+}

@@ -1,0 +1,221 @@
+//! `carve up`, `down`, `status`, `logs`, `split` and `with`, with the whole stack.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use serde_json::Value;
+use service_kit::testing::built;
+use stack::http::Answer;
+use stack::{Addresses, http};
+use tempfile::TempDir;
+use ureq::Agent;
+
+/// A run folder and free addresses; the stack that runs there ends with it.
+struct Place {
+    folder: TempDir,
+    addresses: Addresses,
+}
+
+impl Place {
+    fn new() -> Self {
+        Place { folder: TempDir::new().unwrap(), addresses: Addresses::free().unwrap() }
+    }
+
+    fn run_dir(&self) -> PathBuf {
+        self.folder.path().join("run dir")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
+        command
+            .args(args)
+            .env("STACK_RUN_DIR", self.run_dir())
+            .env("STACK_QR_SERVICE", built("qr-service"));
+        for (variable, address, _) in self.addresses.listeners() {
+            command.env(variable, address.to_string());
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn succeeds(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.addresses.proxy)
+    }
+
+    fn nothing_listens(&self) {
+        for (variable, address, _) in self.addresses.listeners() {
+            assert!(TcpListener::bind(address).is_ok(), "{variable} {address} is still taken");
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // A failed test may leave a stack running.
+        let _ = self.run(&["down"]);
+    }
+}
+
+fn client() -> Agent {
+    http::client(Duration::from_secs(20))
+}
+
+fn get(url: &str) -> Answer {
+    http::get(&client(), url, &[]).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
+    let place = Place::new();
+    assert_eq!(place.run(&["status"]).status.code(), Some(3));
+    let said = place.succeeds(&["up"]);
+    assert!(said.contains(&place.url()), "{said}");
+    let again = place.succeeds(&["up"]);
+    assert!(again.contains("Running already"), "{again}");
+
+    let status = place.succeeds(&["status"]);
+    assert_eq!(status.lines().filter(|line| line.contains(" ready ")).count(), 12, "{status}");
+    assert!(status.contains("share   100% of parameter:text to the new side"), "{status}");
+    let status: Value = serde_json::from_str(&place.succeeds(&["status", "--json"])).unwrap();
+    assert_eq!(status["parts"].as_array().unwrap().len(), 12, "{status:#}");
+    assert!(status["parts"][0]["is_ready"].as_bool().unwrap(), "{status:#}");
+    let link = client()
+        .post(format!("{}/api/links", place.url()))
+        .content_type("application/json")
+        .send(r#"{"url":"https://example.com/"}"#);
+    let link: Value = serde_json::from_slice(&http::read(link.unwrap()).unwrap().body).unwrap();
+    place.succeeds(&["split", "0"]);
+    let status: Value =
+        serde_json::from_str(&place.succeeds(&["status", "qrcode", "--json"])).unwrap();
+    let route = &status["routes"][0];
+    assert_eq!(
+        (&route["route"], &route["split"]["share_percent"]),
+        (&"qrcode".into(), &0.0.into())
+    );
+    assert_eq!(route["served"]["Ok"], route["split"], "{status:#}");
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url())).served_by(), "legacy-node");
+    let logs = place.succeeds(&["logs", "qr-service"]);
+    assert!(logs.contains("listening"), "{logs}");
+
+    assert!(place.succeeds(&["down"]).contains("Stopped"));
+    place.nothing_listens();
+    assert!(place.succeeds(&["down"]).contains("Nothing runs"));
+
+    place.succeeds(&["up"]);
+    assert_eq!(get(link["short_url"].as_str().unwrap()).status, 302);
+    assert_eq!(get(&format!("{}/qrcode?text=a", place.url())).served_by(), "legacy-node");
+    place.succeeds(&["down"]);
+    place.nothing_listens();
+}
+
+#[test]
+fn each_taken_port_is_named_with_who_holds_it_if_that_is_known_and_nothing_is_started() {
+    let mut place = Place::new();
+    let holder = TcpListener::bind(place.addresses.old).unwrap();
+    // A connection has a port too. Nobody listens there, so who holds it is not found.
+    let connection = TcpStream::connect(place.addresses.old).unwrap();
+    place.addresses.new = connection.local_addr().unwrap();
+    let output = place.run(&["up"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let Addresses { old, new, .. } = place.addresses;
+    let process = format!("process {} (", std::process::id());
+    for expected in [
+        format!("{old} (STACK_OLD_ADDR): held by {process}"),
+        format!("{new} (STACK_NEW_ADDR): Address already in use"),
+    ] {
+        assert!(said.contains(&expected), "{expected}: {said}");
+    }
+    assert_eq!(said.lines().count(), 2, "{said}");
+    drop((holder, connection));
+    // The connection's port is free again only after a while.
+    place.addresses.new = old;
+    place.nothing_listens();
+}
+
+#[test]
+fn compare_without_a_stack_is_no_difference() {
+    let output = Place::new().run(&["compare", "requests.txt"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nothing was started"), "{}", stderr(&output));
+}
+
+#[test]
+fn two_parts_cannot_share_an_address() {
+    let mut place = Place::new();
+    place.addresses.new = place.addresses.old;
+    let output = place.run(&["up"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("STACK_OLD_ADDR"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_named() {
+    let place = Place::new();
+    // A file where the folder should be stops root as well.
+    fs::write(place.run_dir(), "").unwrap();
+    let output = place.run(&["up"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("run dir") && said.contains("STACK_RUN_DIR"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    place.nothing_listens();
+}
+
+#[test]
+fn a_bad_setting_is_named_and_nothing_is_started() {
+    let place = Place::new();
+    for (variable, value) in [
+        ("STACK_NEW_ADDR", "localhost"),
+        ("STACK_PROXY_ADDR", "8080"),
+        ("STACK_SPLIT", "101"),
+        ("STACK_SPLIT_KEY", "cookie"),
+        ("STACK_OLD_WORKERS", "many"),
+    ] {
+        let output = place.command(&["up"]).env(variable, value).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{variable}");
+        let said = stderr(&output);
+        assert!(said.contains(variable) && said.contains(value), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let output = place.command(&["up"]).env("QR_ENGINE", "fastest").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("QR_ENGINE"), "{}", stderr(&output));
+    place.nothing_listens();
+    let output = place.run(&["split", "50"]);
+    assert!(stderr(&output).contains("no nginx runs"), "{}", stderr(&output));
+    assert_eq!(place.run(&["split", "100.5"]).status.code(), Some(2));
+    assert!(stderr(&place.run(&["logs", "ngnix"])).contains("no part \"ngnix\""));
+}
+
+#[test]
+fn a_command_runs_beside_a_stack_of_its_own() {
+    let place = Place::new();
+    let script = "curl -sfo /dev/null -w %{http_code} $STACK_URL/qrcode?text=a; echo; \
+                  echo ${STACK_URL#http://}; exit 7";
+    let output = place.run(&["with", "--", "sh", "-c", script]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let said = String::from_utf8(output.stdout).unwrap();
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("200"));
+    let proxy: SocketAddr = lines.next().unwrap().parse().unwrap();
+    assert!(TcpListener::bind(proxy).is_ok(), "its stack has ended");
+}

@@ -1,0 +1,55 @@
+//! Sends the same request to both sides and compares their answers.
+//!
+//! [`service`] takes the requests that the proxy mirrors, answers 204 at once and compares later,
+//! within its limits. [`offline`] compares the answers to each line of a file. [`verdict`] has the
+//! rules of a comparison and the names of its results.
+
+mod app;
+mod asked;
+mod budget;
+mod client;
+mod comparison;
+mod config;
+mod metrics;
+mod offline;
+mod pairs;
+mod queue;
+mod record;
+mod routes;
+mod service;
+mod side;
+mod unix;
+mod verdict;
+
+use anyhow::Context;
+pub use config::{Arguments, Config};
+pub use offline::Options;
+pub use offline::report::Report;
+
+/// Runs the service until a signal ends it.
+///
+/// # Errors
+/// If it cannot listen.
+pub fn run(config: Config) -> anyhow::Result<()> {
+    runtime(config.pace.concurrency)?.block_on(service::run(config))
+}
+
+/// Compares the answers to each line of a file, one line after the other.
+///
+/// # Errors
+/// If the file or the routes cannot be read.
+pub fn compare(options: &Options) -> anyhow::Result<Report> {
+    let lines = options.read()?;
+    Ok(runtime(1)?.block_on(offline::compare(options, &lines)))
+}
+
+/// One thread sends requests and measures times; each comparison under way decodes on a thread of
+/// its own.
+fn runtime(concurrency: usize) -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        // One more, to look up host names.
+        .max_blocking_threads(concurrency + 1)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+}

@@ -1,0 +1,198 @@
+//! Comparisons as `/mismatches` and `carve compare --json` show them.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::client::Reason;
+use crate::comparison::{Comparison, Seen};
+use crate::verdict::{Kind, Outcome};
+
+/// How many mismatches are kept, and how many failures.
+const MAX_KEPT: usize = 100;
+/// Longest body that is kept with the texts.
+const MAX_SHOWN_BYTES: usize = 200;
+
+/// A comparison as it may be shown. Queries and bodies are personal, so they are shown as length and
+/// digest unless the operator chose to keep them. The digest is SHA-256 after a salt that this process
+/// made at its start: equal texts have equal digests, but nobody can try a guess.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Record {
+    /// Start of the comparison, RFC 3339.
+    time: String,
+    route: String,
+    result: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
+    /// What exactly differs, if texts are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// Why the judge failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    method: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
+    /// Path and query.
+    target: Digested,
+    new: Shown,
+    old: Shown,
+}
+
+/// Length and digest of bytes, and the bytes themselves if texts are kept.
+#[derive(Clone, Debug, Serialize)]
+struct Digested {
+    bytes: usize,
+    digest: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Shown {
+    seconds: f64,
+    #[serde(flatten)]
+    outcome: ShownOutcome,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+enum ShownOutcome {
+    Answered {
+        status: u16,
+        body: Digested,
+        /// What the judge sees in the answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        seen: Option<Value>,
+    },
+    Failed {
+        failed: Reason,
+        detail: String,
+    },
+}
+
+impl Record {
+    pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
+        let Comparison { route, asked, time, new, old, verdict, .. } = comparison;
+        Record {
+            time: humantime::format_rfc3339_millis(*time).to_string(),
+            route: route.to_string(),
+            result: verdict.outcome,
+            kind: verdict.kind.clone(),
+            detail: verdict.detail.clone().filter(|_| keep_text),
+            problem: verdict.problem.clone(),
+            method: asked.method.to_string(),
+            request_id: asked
+                .request_id
+                .as_ref()
+                .map(|id| String::from_utf8_lossy(id.as_bytes()).into_owned()),
+            target: Digested::of(asked.target.as_str().as_bytes(), keep_text),
+            new: Shown::of(new, keep_text),
+            old: Shown::of(old, keep_text),
+        }
+    }
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.result.as_str())?;
+        if let Some(kind) = &self.kind {
+            write!(f, " in {}", kind.0)?;
+        }
+        if let Some(detail) = self.detail.as_ref().or(self.problem.as_ref()) {
+            write!(f, ": {detail}")?;
+        }
+        write!(f, "; new {}; old {}", self.new, self.old)
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.outcome {
+            ShownOutcome::Failed { detail, .. } => f.write_str(detail),
+            ShownOutcome::Answered { status, body, .. } => {
+                write!(f, "{status}, {} bytes", body.bytes)
+            }
+        }
+    }
+}
+
+/// 32 random bytes, the same as long as this process runs.
+fn salt() -> [u8; 32] {
+    static SALT: LazyLock<[u8; 32]> = LazyLock::new(|| {
+        // Keyed by the system's random numbers.
+        let keys = [(); 4].map(|()| RandomState::new().hash_one(0).to_ne_bytes());
+        let mut salt = [0; 32];
+        salt.copy_from_slice(&keys.concat());
+        salt
+    });
+    *SALT
+}
+
+impl Digested {
+    fn of(bytes: &[u8], keep: bool) -> Self {
+        Digested {
+            bytes: bytes.len(),
+            digest: format!("{:x}", Sha256::new_with_prefix(salt()).chain_update(bytes).finalize()),
+            content: keep.then(|| String::from_utf8_lossy(bytes).into_owned()),
+        }
+    }
+}
+
+impl Shown {
+    fn of(seen: &Seen, keep_text: bool) -> Self {
+        let outcome = match &seen.reply.outcome {
+            Ok(answer) => {
+                // An error's body may echo the text.
+                let keep_body = keep_text
+                    && answer.body.len() <= MAX_SHOWN_BYTES
+                    && std::str::from_utf8(&answer.body).is_ok();
+                ShownOutcome::Answered {
+                    status: answer.status.as_u16(),
+                    body: Digested::of(&answer.body, keep_body),
+                    seen: seen.description.clone(),
+                }
+            }
+            Err(failure) => {
+                ShownOutcome::Failed { failed: failure.reason, detail: failure.detail.clone() }
+            }
+        };
+        Shown { seconds: seen.reply.elapsed.as_secs_f64(), outcome }
+    }
+}
+
+/// The last comparisons that did not match.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Mutex<Sorts>);
+
+/// Newest first. Failures are kept apart, or an outage would push out all earlier mismatches.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Sorts {
+    mismatches: VecDeque<Record>,
+    failures: VecDeque<Record>,
+}
+
+impl Kept {
+    pub(crate) fn keep(&self, record: Record) {
+        let mut sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sort = match record.result {
+            Outcome::Match | Outcome::Skipped => return,
+            Outcome::Mismatch => &mut sorts.mismatches,
+            Outcome::NewError | Outcome::OldError | Outcome::Timeout | Outcome::Unjudged => {
+                &mut sorts.failures
+            }
+        };
+        sort.truncate(MAX_KEPT - 1);
+        sort.push_front(record);
+    }
+
+    pub(crate) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        let sorts = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        serde_json::to_vec_pretty(&sorts)
+    }
+}

@@ -1,0 +1,220 @@
+//! What the tests share: a running shadow, fake sides, and the real programs.
+
+#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use qr_core::{Level, Raster, encode, write_png};
+use serde_json::Value;
+use service_kit::testing::{Service, built, exchange, get};
+use tempfile::TempDir;
+
+/// A fake side's response to a request.
+pub(crate) enum Reply {
+    /// Sends these bytes and keeps the connection.
+    Keep(Vec<u8>),
+    /// Sends these bytes and closes the connection.
+    Close(Vec<u8>),
+    /// Sends the first bytes once and the second ones for ever.
+    Endless(Vec<u8>, Vec<u8>),
+    /// Sends nothing and keeps the connection.
+    Hang,
+}
+
+/// A fake side.
+pub(crate) struct Fake {
+    pub(crate) addr: SocketAddr,
+    heads: Arc<Mutex<Vec<String>>>,
+    connections: Arc<Mutex<usize>>,
+}
+
+impl Fake {
+    /// Answers each request with `reply` of its head. The threads end with the test.
+    pub(crate) fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let fake = Fake {
+            addr: listener.local_addr().unwrap(),
+            heads: Arc::default(),
+            connections: Arc::default(),
+        };
+        let (heads, connections) = (Arc::clone(&fake.heads), Arc::clone(&fake.connections));
+        let reply = Arc::new(reply);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                *connections.lock().unwrap() += 1;
+                let (reply, heads) = (Arc::clone(&reply), Arc::clone(&heads));
+                // The shadow may close the connection early.
+                std::thread::spawn(move || talk(stream?, &*reply, &heads));
+            }
+        });
+        fake
+    }
+
+    /// Answers with a picture of the requested text.
+    pub(crate) fn correct() -> Self {
+        Fake::start(|head| Reply::Keep(png_answer(&picture(&text_of(head), Level::L, 200))))
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
+    }
+
+    /// Connections accepted so far.
+    pub(crate) fn connections(&self) -> usize {
+        *self.connections.lock().unwrap()
+    }
+}
+
+fn talk(
+    mut stream: TcpStream,
+    reply: &dyn Fn(&str) -> Reply,
+    heads: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut lines = BufReader::new(stream.try_clone()?);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if lines.read_line(&mut head)? == 0 {
+                return Ok(());
+            }
+        }
+        heads.lock().unwrap().push(head.clone());
+        match reply(&head) {
+            Reply::Keep(bytes) => stream.write_all(&bytes)?,
+            Reply::Close(bytes) => return stream.write_all(&bytes),
+            Reply::Endless(first, again) => {
+                stream.write_all(&first)?;
+                loop {
+                    stream.write_all(&again)?;
+                }
+            }
+            Reply::Hang => std::thread::park(),
+        }
+    }
+}
+
+/// The text in a request's query, still encoded.
+pub(crate) fn text_of(head: &str) -> String {
+    let target = head.split(' ').nth(1).unwrap();
+    target.split_once("text=").map(|(_, text)| text.to_owned()).unwrap_or_default()
+}
+
+/// A PNG of 8-bit grey pixels.
+pub(crate) fn png_of(grey: &[u8], size_px: u32) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, size_px, size_px);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(grey).unwrap();
+    file
+}
+
+/// A picture of a text.
+pub(crate) fn picture(text: &str, level: Level, size_px: u32) -> Vec<u8> {
+    let mut png = Vec::new();
+    let raster = Raster { size_px, margin_modules: 4 };
+    write_png(&encode(text, level).unwrap(), &raster, &mut png).unwrap();
+    png
+}
+
+pub(crate) fn answer(status: u16, kind: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} Any\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    [head.as_bytes(), body].concat()
+}
+
+/// An answer with a picture.
+pub(crate) fn png_answer(picture: &[u8]) -> Vec<u8> {
+    answer(200, "image/png", picture)
+}
+
+/// An answer with an error.
+pub(crate) fn error(status: u16, body: &str) -> Vec<u8> {
+    answer(status, "text/plain; charset=utf-8", body.as_bytes())
+}
+
+/// A command of carve, with what a shadow on free ports needs.
+pub(crate) fn command(name: &str, environment: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(built("carve"));
+    command.arg(name).env_clear().env("SHADOW_CPU_PERCENT", "100");
+    command.env("SHADOW_ROUTES", concat!(env!("CARGO_MANIFEST_DIR"), "/../routes"));
+    command.env("SHADOW_ADDR", "127.0.0.1:0").env("SHADOW_ADMIN_ADDR", "127.0.0.1:0");
+    command.envs(environment.iter().copied());
+    command
+}
+
+/// Starts a shadow that compares two sides.
+pub(crate) fn start(new: &str, old: &str, environment: &[(&str, &str)]) -> Service {
+    let mut command = command("shadow", environment);
+    Service::start(command.env("SHADOW_NEW_URL", new).env("SHADOW_OLD_URL", old))
+}
+
+/// Sends a request to the shadow as the proxy does.
+pub(crate) fn mirror(shadow: &Service, method: &str, target: &str, id: &str) {
+    let request = format!(
+        "{method} {target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: {id}\r\nX-Route-Name: qrcode\r\n\
+         Connection: close\r\n\r\n"
+    );
+    let answer = exchange(shadow.addr, &request);
+    assert!(answer.starts_with("HTTP/1.1 204 "), "{target}: {answer}");
+}
+
+/// The value of a metric, 0 if it is missing.
+pub(crate) fn metric(shadow: &Service, name: &str) -> f64 {
+    let metrics = get(shadow.admin_addr, "/metrics");
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.map_or(0.0, |value| value.parse().unwrap())
+}
+
+/// The number of comparisons, whatever their result.
+pub(crate) fn compared(shadow: &Service) -> f64 {
+    ["match", "mismatch", "new_error", "old_error", "timeout", "unjudged", "skipped"]
+        .iter()
+        .map(|result| {
+            metric(
+                shadow,
+                &format!("shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}"),
+            )
+        })
+        .sum()
+}
+
+/// The answer of `/mismatches`.
+pub(crate) fn kept(shadow: &Service) -> Value {
+    let answer = get(shadow.admin_addr, "/mismatches");
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+/// The real qr-service.
+pub(crate) fn qr_service() -> Service {
+    qr_service_on("127.0.0.1:0")
+}
+
+/// The same, on these addresses.
+pub(crate) fn qr_service_on(addresses: &str) -> Service {
+    let mut command = Command::new(built("qr-service"));
+    command.env_clear().env("QR_ADDR", addresses).env("QR_ADMIN_ADDR", "127.0.0.1:0");
+    Service::start(&mut command)
+}
+
+/// The real legacy app, and the folder of its data.
+pub(crate) fn legacy_node() -> (Service, TempDir) {
+    let app = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../legacy-node");
+    assert!(app.join("node_modules").is_dir(), "run npm ci in {} first", app.display());
+    let data = tempfile::tempdir().unwrap();
+    let mut command = Command::new("node");
+    command.arg(app.join("src/server.js")).env("DATA_DIR", data.path());
+    command.env("ADDR", "127.0.0.1:0").env("ADMIN_ADDR", "127.0.0.1:0").stdin(Stdio::null());
+    (Service::start(&mut command), data)
+}

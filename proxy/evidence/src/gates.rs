@@ -1,0 +1,466 @@
+//! The gates that a step must pass. The head of `gates.toml` explains every key and value.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+use route::{Route, Share};
+
+/// The built-in gates.
+const DEFAULT: &str = include_str!("../gates.toml");
+/// Those of routes of sessions, which the shadow does not compare.
+const OF_SESSIONS: &str = include_str!("../gates-session.toml");
+
+/// A file of gates.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gates {
+    /// Extends a step's window to before the step began.
+    #[serde(deserialize_with = "duration")]
+    pub overlap: Duration,
+    /// The probability with which a run of equal sides may be rolled back by its tests.
+    #[serde(default = "one_percent")]
+    pub alpha: f64,
+    /// The tests, in the order in which they are shown.
+    #[serde(rename = "test", default)]
+    pub tests: Vec<Test>,
+    /// The gates, in the order in which they are shown.
+    #[serde(rename = "gate", default)]
+    pub all: Vec<Gate>,
+}
+
+fn one_percent() -> f64 {
+    0.01
+}
+
+/// A test of evidence that the new side is worse.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// The name, as a gate's.
+    pub name: String,
+    /// The meaning of what is counted.
+    #[serde(default)]
+    pub about: String,
+    /// What is counted.
+    pub counts: Counted,
+    /// A difference that is smaller rolls nothing back, however certain: a ratio of requests or pairs.
+    pub excess: f64,
+    /// The ratio of failures above which a run is rolled back, whatever the old side does.
+    #[serde(default)]
+    pub absolute: Option<f64>,
+    /// The time above which an answer is slow: a bound of the edge's histogram.
+    #[serde(default, deserialize_with = "some_duration")]
+    pub above: Option<Duration>,
+    /// What has to be proven before the test passes: that the new side's ratio is at most this above the
+    /// old side's.
+    #[serde(default)]
+    pub proof: Option<f64>,
+    /// The series that are counted, if it counts `own`.
+    #[serde(default)]
+    pub own: Option<Own>,
+}
+
+/// Counters of the two sides: PromQL selectors such as `pairs_total{job="new"}`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Own {
+    /// The new side's.
+    pub new: String,
+    /// The old side's.
+    pub old: String,
+    /// The labels of what went well. Series with other values of them are what is bad.
+    pub good: BTreeMap<String, String>,
+}
+
+/// What a test counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Requests that a side failed, of those that were assigned to it.
+    Failures,
+    /// Requests that took long, of those that were assigned to a side.
+    Slow,
+    /// The shadow's pairs in which one side alone failed.
+    PairFailures,
+    /// The shadow's pairs in which one side alone was slow.
+    PairLatency,
+    /// Pairs of both sides that differ, beside pairs of the old side with itself.
+    Differences,
+    /// What the sides count themselves.
+    Own,
+}
+
+/// One gate.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    /// The name, also used as a label: a-z, 0-9 and hyphens.
+    pub name: String,
+    /// The meaning of the value.
+    #[serde(default)]
+    pub about: String,
+    /// The PromQL of the value.
+    pub query: String,
+    /// The comparison of value and limit.
+    pub compare: Compare,
+    /// The limit.
+    pub limit: Limit,
+    /// Added to the limit.
+    #[serde(default)]
+    pub margin: f64,
+    /// The time that `$window` stands for.
+    #[serde(default)]
+    pub window: Window,
+    /// The consequence if the comparison is false.
+    #[serde(default)]
+    pub otherwise: Otherwise,
+    /// When the gate may roll back.
+    #[serde(default)]
+    pub judge: Judge,
+}
+
+/// A comparison of value and limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Compare {
+    /// The operator as text.
+    pub operator: &'static str,
+    /// Whether the value stands in this relation to the limit.
+    pub holds: fn(&f64, &f64) -> bool,
+}
+
+impl<'de> Deserialize<'de> for Compare {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let (operator, holds): (_, fn(&f64, &f64) -> bool) = match text.as_str() {
+            "==" => ("==", f64::eq),
+            "<" => ("<", f64::lt),
+            "<=" => ("<=", f64::le),
+            ">" => (">", f64::gt),
+            ">=" => (">=", f64::ge),
+            _ => return Err(D::Error::custom(format!("{text:?}: must be ==, <, <=, > or >="))),
+        };
+        Ok(Compare { operator, holds })
+    }
+}
+
+/// The limit of a gate.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Limit {
+    /// A constant.
+    Number(f64),
+    /// PromQL that gives a number.
+    Query(String),
+}
+
+/// The time range of a gate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Window {
+    /// The time since the step began, plus the overlap.
+    #[default]
+    Step,
+    /// A fixed time.
+    Fixed(Duration),
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.as_str() {
+            "step" => Ok(Window::Step),
+            text => parse_duration(text).map(Window::Fixed).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// The consequence of a gate whose comparison is false.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Otherwise {
+    /// The run rolls back.
+    #[default]
+    #[serde(rename = "roll back")]
+    RollBack,
+    /// The step waits for more data.
+    #[serde(rename = "wait")]
+    Wait,
+}
+
+/// When a gate whose comparison is false may roll back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Judge {
+    /// At once.
+    #[serde(rename = "at once")]
+    AtOnce,
+    /// As soon as every `wait` gate passes.
+    #[default]
+    #[serde(rename = "with enough")]
+    WithEnough,
+    /// When the step's time is over and every `wait` gate passes.
+    #[serde(rename = "at the end")]
+    AtTheEnd,
+}
+
+impl Gates {
+    /// No gates, for who only goes back.
+    pub fn none() -> Self {
+        Gates { overlap: Duration::ZERO, alpha: one_percent(), tests: Vec::new(), all: Vec::new() }
+    }
+
+    /// The gates of a route: the standard ones with the route file's changes. `$route` in a query stands for the
+    /// route's name.
+    ///
+    /// # Errors
+    /// If a gate is invalid; names the route's file, the gate, and the problem.
+    pub fn of(route: &Route) -> anyhow::Result<Gates> {
+        let standard = if route.is_session() { OF_SESSIONS } else { DEFAULT };
+        let gates = Gates::changed(&of_route(standard, route), &route.file.gates);
+        Ok(gates.with_context(|| format!("{}.toml", route.name))?.for_noise(route))
+    }
+
+    /// Those of a file's text, for a route.
+    ///
+    /// # Errors
+    /// If a gate is invalid; names the line or the gate, and the problem.
+    pub fn of_text(text: &str, route: &Route) -> anyhow::Result<Gates> {
+        Ok(Gates::parse(&of_route(text, route))?.for_noise(route))
+    }
+
+    /// Where the shadow measures how often the old side differs from itself, a difference alone is no
+    /// fault; elsewhere nothing measures that.
+    fn for_noise(mut self, route: &Route) -> Gates {
+        if route.file.shadow.noise == Share::NONE {
+            self.tests.retain(|test| test.counts != Counted::Differences);
+        } else if !route.file.gates.contains_key("mismatches") {
+            self.all.retain(|gate| gate.name != "mismatches");
+        }
+        self
+    }
+
+    fn changed(text: &str, changes: &BTreeMap<String, toml::Table>) -> anyhow::Result<Gates> {
+        if changes.is_empty() {
+            return Gates::parse(text);
+        }
+        let mut file: toml::Table = toml::from_str(text)?;
+        for (name, change) in changes {
+            let is_test = change.contains_key("counts") || names(&file, "test").contains(name);
+            let key = if is_test { "test" } else { "gate" };
+            let all = ["test", "gate"].map(|key| names(&file, key)).concat().join(", ");
+            let Some(toml::Value::Array(gates)) = file.get_mut(key) else { bail!("no gates") };
+            let named =
+                |gate: &toml::Value| gate.get("name").and_then(toml::Value::as_str) == Some(name);
+            let at = gates.iter().position(named);
+            let mut gate = match at {
+                Some(at) => gates.remove(at).try_into().unwrap_or_default(),
+                None => toml::Table::from_iter([("name".to_owned(), name.clone().into())]),
+            };
+            if let Some(off) = change.get("off") {
+                ensure!(off.as_bool() == Some(true), "gates.{name}: off is true or left out");
+                ensure!(change.len() == 1, "gates.{name}: off stands alone");
+                ensure!(at.is_some(), "gates.{name}: the standard gates are {all}");
+                continue;
+            }
+            gate.extend(change.clone());
+            let gate = toml::Value::Table(gate);
+            let checked = match key {
+                "test" => gate.clone().try_into::<Test>().map(drop),
+                _ => gate.clone().try_into::<Gate>().map(drop),
+            };
+            if let Err(error) = checked {
+                bail!("gates.{name}: {}", error.message().replace('\n', ": "));
+            }
+            gates.insert(at.unwrap_or(gates.len()), gate);
+        }
+        Gates::parse(&toml::to_string(&file)?)
+    }
+
+    fn parse(text: &str) -> anyhow::Result<Gates> {
+        let gates: Gates = toml::from_str(text).map_err(|error| in_one_line(text, &error))?;
+        ensure!(
+            !gates.all.is_empty() || !gates.tests.is_empty(),
+            "no gates: every step would pass"
+        );
+        let names: Vec<&String> = gates
+            .tests
+            .iter()
+            .map(|test| &test.name)
+            .chain(gates.all.iter().map(|gate| &gate.name))
+            .collect();
+        for (number, name) in names.iter().enumerate() {
+            let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            let named = !name.is_empty() && name.bytes().all(is_part);
+            ensure!(named, "gate {name:?}: a name consists of a-z, 0-9 and hyphens");
+            ensure!(!names[..number].contains(name), "gate {name:?} is defined twice");
+        }
+        ensure!(
+            gates.alpha > 0.0 && gates.alpha <= 0.5,
+            "alpha: {}: must be above 0 and at most 0.5",
+            gates.alpha
+        );
+        gates.tests.iter().try_for_each(Test::check)?;
+        let own = gates.tests.iter().filter(|test| test.counts == Counted::Own);
+        ensure!(own.count() <= 1, "only one test may have the counts \"own\"");
+        Ok(gates)
+    }
+}
+
+fn of_route(text: &str, route: &Route) -> String {
+    text.replace("$route", &route.name)
+}
+
+/// The names of a file's tests or gates.
+fn names(file: &toml::Table, key: &str) -> Vec<String> {
+    let entries = file.get(key).and_then(toml::Value::as_array).into_iter().flatten();
+    entries.filter_map(|one| Some(one.get("name")?.as_str()?.to_owned())).collect()
+}
+
+impl Test {
+    fn check(&self) -> anyhow::Result<()> {
+        let Test { name, counts, .. } = self;
+        let ratios =
+            [("excess", Some(self.excess)), ("absolute", self.absolute), ("proof", self.proof)];
+        for (key, ratio) in ratios {
+            let fits = ratio.is_none_or(|ratio| {
+                (0.0..1.0).contains(&ratio) && (key == "excess" || ratio > 0.0)
+            });
+            ensure!(fits, "test {name:?}: {key} is a ratio, above 0 and below 1");
+        }
+        ensure!(
+            (*counts == Counted::Slow) == self.above.is_some(),
+            "test {name:?}: `above` belongs to the counts \"slow\", and only there"
+        );
+        ensure!(
+            (*counts == Counted::Own) == self.own.is_some(),
+            "test {name:?}: the counts \"own\" and the table `own` belong together"
+        );
+        ensure!(
+            *counts == Counted::Failures || self.absolute.is_none(),
+            "test {name:?}: `absolute` belongs to the counts \"failures\""
+        );
+        if let Some(above) = self.above {
+            let bounds = service_kit::DURATION_BUCKETS;
+            let seconds = above.as_secs_f64();
+            let all: Vec<String> = bounds.iter().map(|bound| format!("{bound}")).collect();
+            ensure!(
+                bounds.contains(&seconds),
+                "test {name:?}: above: {seconds} is no bound of the edge's histogram: {}",
+                all.join(", ")
+            );
+        }
+        Ok(())
+    }
+}
+
+fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+    let line = line.map_or(String::new(), |line| format!("line {line}: "));
+    anyhow::anyhow!("{line}{}", error.message().replace('\n', ": "))
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    parse_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+fn some_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    duration(from).map(Some)
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| format!("{text:?}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_gates_are_valid() {
+        let gates = Gates::of(&route("")).expect("valid");
+        assert!(gates.all.len() >= 5 && gates.tests.len() == 4);
+        assert!(gates.all.iter().all(|gate| !gate.query.contains("$route")));
+    }
+
+    #[test]
+    fn sessions_have_gates_of_their_own_which_need_no_shadow() {
+        let text = include_str!("../../routes/relay.toml");
+        let gates = Gates::of(&Route::parse("relay", text).expect("valid"));
+        let gates = gates.expect("valid");
+        let counted: Vec<Counted> = gates.tests.iter().map(|test| test.counts).collect();
+        assert_eq!(counted, [Counted::Failures, Counted::Own]);
+        assert!(gates.all.iter().any(|gate| gate.query.contains("route=\"relay\"")));
+        assert!(gates.all.iter().all(|gate| !gate.query.contains("shadow")));
+    }
+
+    #[test]
+    fn where_noise_is_measured_a_difference_alone_fails_nothing() {
+        let has = |text: &str| {
+            let gates = Gates::of(&route(text)).expect("valid");
+            let differences = gates.tests.iter().any(|test| test.name == "differences");
+            (differences, gates.all.iter().any(|gate| gate.name == "mismatches"))
+        };
+        assert_eq!(has(""), (false, true));
+        assert_eq!(has("[shadow]\nnoise = 20\n"), (true, false));
+        let both = "[shadow]\nnoise = 20\n[gates.mismatches]\nlimit = 100\n";
+        assert_eq!(has(both), (true, true));
+    }
+
+    fn route(gates: &str) -> Route {
+        Route::parse("report", &format!("path = \"/report\"\n{gates}")).expect("a route")
+    }
+
+    #[test]
+    fn a_route_file_changes_adds_and_leaves_out_gates() {
+        let gates = route(
+            "[gates.failures]\nexcess = 0.5\n[gates.comparisons]\nlimit = 7\n\
+             [gates.mismatches]\noff = true\n[gates.slow]\noff = true\n\
+             [gates.mine]\nquery = \"a{route='$route'}\"\ncompare = \"<\"\nlimit = 1\n",
+        );
+        let gates = Gates::of(&gates).expect("valid");
+        let named = |name: &str| gates.all.iter().find(|gate| gate.name == name);
+        assert!(named("comparisons").is_some_and(|gate| matches!(gate.limit, Limit::Number(7.0))));
+        assert!(named("mismatches").is_none() && named("mine").is_some());
+        let test = |name: &str| gates.tests.iter().find(|test| test.name == name);
+        assert!(test("failures").is_some_and(|test| test.excess == 0.5) && test("slow").is_none());
+        for (text, problem) in [
+            ("[gates.mine]\nlimit = 1\n", "report.toml: gates.mine: missing field `query`"),
+            ("[gates.failures]\nmargin = 1\n", "gates.failures: unknown field `margin`"),
+            ("[gates.comparisons]\nlimits = 1\n", "gates.comparisons: unknown field `limits`"),
+            ("[gates.failures]\nproof = 2.0\n", "test \"failures\": proof is a ratio"),
+            ("[gates.slow]\nabove = \"200ms\"\n", "above: 0.2 is no bound of the edge's histogram"),
+            ("[gates.pair-latency]\nabsolute = 0.1\n", "`absolute` belongs to the counts"),
+            (
+                "[gates.mine]\ncounts = \"own\"\nexcess = 0.1\n",
+                "test \"mine\": the counts \"own\" and the table `own` belong together",
+            ),
+            ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are failures, slow,"),
+        ] {
+            let error = format!("{:#}", Gates::of(&route(text)).expect_err(text));
+            assert!(error.contains(problem) && error.lines().count() == 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_a_file_names_the_line() {
+        let head = "overlap = \"10s\"\n";
+        let gate = "[[gate]]\nname = \"a\"\nquery = \"1\"\ncompare = \"==\"\n";
+        let with = |rest: &str| format!("{head}{gate}{rest}");
+        for (text, problem) in [
+            (String::new(), "missing field `overlap`"),
+            ("overlap = \"10 parsecs\"\n".to_owned(), "line 1: \"10 parsecs\""),
+            (format!("{head}gate = []\n"), "no gates"),
+            (with(""), "missing field `limit`"),
+            (with("limit = 0\nwindow = \"stop\"\n"), "line 7: \"stop\""),
+            (with("limit = 0\notherwise = \"panic\"\n"), "line 7: unknown variant"),
+            (with("limit = 0\n").replace("==", "="), "line 5: \"=\": must be ==, <, <=, > or >="),
+            (with("limit = 0\nlimits = 0\n"), "line 7: unknown field `limits`"),
+            (with("limit = 0\n").replace("\"a\"", "\"A\""), "gate \"A\""),
+            (with(&format!("limit = 0\n{gate}limit = 1\n")), "gate \"a\" is defined twice"),
+        ] {
+            let error = format!("{:#}", Gates::parse(&text).expect_err(&text));
+            assert!(error.contains(problem) && error.lines().count() == 1, "{error}");
+        }
+    }
+}

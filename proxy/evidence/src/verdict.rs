@@ -1,0 +1,156 @@
+//! What gates and tests say.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The result of one gate, or of all gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The value is within the limit.
+    Pass,
+    /// The value is beyond the limit.
+    Fail,
+    /// There is too little data yet.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 3] = [Verdict::Pass, Verdict::Fail, Verdict::Inconclusive];
+
+    /// The name in files, metrics and on the screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// The value, limit and verdict of one gate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The gate's name.
+    pub gate: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The value, if the query gives one.
+    pub value: Option<f64>,
+    /// The comparison of value and limit.
+    pub compare: String,
+    /// The limit including the margin, if there is a value.
+    pub limit: Option<f64>,
+    /// The reason if there is no value.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub problem: String,
+    /// For a test: what was counted, and what is missing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl Reading {
+    /// A reading without a value.
+    pub fn without(gate: &str, problem: impl Into<String>) -> Self {
+        Reading {
+            gate: gate.to_owned(),
+            verdict: Verdict::Inconclusive,
+            value: None,
+            compare: String::new(),
+            limit: None,
+            problem: problem.into(),
+            detail: String::new(),
+        }
+    }
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.problem.is_empty() {
+            return f.write_str(&self.problem);
+        }
+        let number = |number: Option<f64>| number.map_or("?".to_owned(), short);
+        if !self.detail.is_empty() {
+            let value = self.value.map_or("?".to_owned(), evidence);
+            let limit = number(self.limit);
+            return write!(f, "{}; evidence {value}, worse from {limit} on", self.detail);
+        }
+        write!(f, "{}, must be {} {}", number(self.value), self.compare, number(self.limit))
+    }
+}
+
+/// Evidence grows and shrinks by factors, so beyond a million its digits say nothing.
+fn evidence(number: f64) -> String {
+    if number >= 1e6 { "above a million".to_owned() } else { short(number) }
+}
+
+/// Formats four significant digits. Prometheus extrapolates, so more would suggest precision.
+fn short(number: f64) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return number.to_string();
+    }
+    let digits = 3.0 - number.abs().log10().floor();
+    if digits <= 0.0 {
+        return format!("{number:.0}");
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 12")]
+    let text = format!("{number:.*}", digits.min(12.0) as usize);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The result of all gates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judgement {
+    /// Fail if any gate fails, else inconclusive if any gate is, else pass.
+    pub verdict: Verdict,
+    /// One reading per gate.
+    pub readings: Vec<Reading>,
+}
+
+impl Judgement {
+    /// The verdict of all readings.
+    pub fn of(readings: Vec<Reading>) -> Self {
+        let has = |verdict| readings.iter().any(|reading| reading.verdict == verdict);
+        let verdict = [Verdict::Fail, Verdict::Inconclusive].into_iter().find(|&v| has(v));
+        Judgement { verdict: verdict.unwrap_or(Verdict::Pass), readings }
+    }
+
+    /// With the readings of tests before those of gates.
+    pub fn with(self, mut tests: Vec<Reading>) -> Self {
+        tests.extend(self.readings);
+        Judgement::of(tests)
+    }
+
+    /// Lists the gates with this verdict and their readings in one line.
+    pub fn named(&self, verdict: Verdict) -> String {
+        let readings = self.readings.iter().filter(|reading| reading.verdict == verdict);
+        let named: Vec<String> =
+            readings.map(|reading| format!("{} ({reading})", reading.gate)).collect();
+        named.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        for (number, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (1.035_714, "1.036"),
+            (99.994, "99.99"),
+            (100_000.4, "100000"),
+            (0.000_254_1, "0.0002541"),
+            (-0.5, "-0.5"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(short(number), text);
+        }
+        assert_eq!(evidence(1e70), "above a million");
+        assert_eq!(evidence(512.34), "512.3");
+    }
+}

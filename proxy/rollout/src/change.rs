@@ -1,0 +1,245 @@
+//! Changes the split of one route of a running nginx completely or not at all.
+//!
+//! 1. `split.conf` is copied to `split.conf.before`. While that file exists, a change is in
+//!    progress, or a kill interrupted one.
+//! 2. The new split.conf is written beside the old one and renamed. `nginx -t` checks it, and nginx
+//!    reloads.
+//! 3. ramp polls `/split` until nginx serves the new generation and no old worker accepts
+//!    connections.
+//! 4. `split.conf.before` is removed: the change is done.
+//!
+//! If any step fails, ramp renames `split.conf.before` back. If nginx may have read the new file, it
+//! reloads once more.
+//!
+//! A route of sessions has a share file instead of split.conf. Its homes read it, so steps 2 and 3 need no
+//! nginx: ramp polls the homes' `/share`.
+//!
+//! Each route has its own files and its own lock. A second lock, of nginx, lets one change at a time
+//! reload it, so a file that nginx has not checked yet is never taken over by another route's reload.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anstream::eprintln;
+use anyhow::{Context, ensure};
+
+use route::{Route, Share};
+
+use crate::folder::{become_kind, keep_route, prepared, route_dir, write};
+use crate::lock::Lock;
+use crate::nginx::{At, Nginx, Reloading};
+use crate::split::{self, Split, Wanted, current};
+use crate::{files, metrics};
+
+/// If nginx still serves the old split after this time, it has read the old file again or cannot
+/// reload at all.
+const STILL_SERVES: Duration = Duration::from_secs(2);
+
+fn before_file(route_dir: &Path) -> PathBuf {
+    let mut path = split::path(route_dir).into_os_string();
+    path.push(".before");
+    path.into()
+}
+
+/// The split before a change that is in progress or was interrupted.
+pub fn pending(route_dir: &Path) -> Option<Split> {
+    split::read(&before_file(route_dir)).ok()
+}
+
+/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left.
+///
+/// # Errors
+/// If somebody else holds the lock; names them.
+pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
+    if let At::Cluster(cluster) = &nginx.at {
+        cluster.take_turn(&nginx.route)?;
+        // A run may have moved the share and ended since this command began.
+        if let Some(split) = cluster.fetch(&nginx.route)? {
+            write(&nginx.dir, &nginx.route, &split)?;
+        }
+        cluster.copy_run_to(&nginx.dir, &nginx.route)?;
+    }
+    take_folder(&nginx.route_dir())
+}
+
+/// Takes the lock of a route's folder, undoes what a killed change left behind, and reports that on stderr.
+pub(crate) fn take_folder(route_dir: &Path) -> anyhow::Result<Lock> {
+    let lock = Lock::take(route_dir)?;
+    if let Some(split) = repair(route_dir, &lock)? {
+        eprintln!(
+            "An earlier change was interrupted; {} is back at {}%.",
+            split::path(route_dir).file_name().unwrap_or_default().display(),
+            split.share_percent
+        );
+    }
+    Ok(lock)
+}
+
+/// Whether the new side has this share, by the route's file and by what nginx serves. They differ if a change was
+/// killed once nginx had read its file: [`take`] puts the old file back, which nginx has not read.
+///
+/// # Errors
+/// If `ramp` did not write the file.
+pub(crate) fn is_at(nginx: &Nginx, share: Share) -> anyhow::Result<bool> {
+    Ok(current(&nginx.route_dir())?.share_percent == share
+        && nginx.served().is_ok_and(|served| served.share_percent == share))
+}
+
+/// Puts the old file back if a change was killed, and returns its split. nginx reads the file at the
+/// next change.
+fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
+    let before = before_file(route_dir);
+    if !before.exists() {
+        return Ok(None);
+    }
+    files::rename(&before, &split::path(route_dir))?;
+    current(route_dir).map(Some)
+}
+
+/// Writes every route's split.conf before nginx starts. Each value comes from `wanted`, else from the
+/// existing file, else from the route file. An unchanged split is not written again, since a running
+/// nginx may serve it. The folders of routes that are no more are removed.
+///
+/// # Errors
+/// If somebody else holds a route's lock, or a file cannot be written.
+pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::Result<()> {
+    for name in prepared(nginx_dir) {
+        if !routes.iter().any(|route| route.name == name) {
+            let gone = route_dir(nginx_dir, &name);
+            let _lock = Lock::take(&gone)?;
+            fs::remove_dir_all(&gone).with_context(|| gone.display().to_string())?;
+        }
+    }
+    for route in routes {
+        let dir = route_dir(nginx_dir, &route.name);
+        fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        keep_route(&dir, route)?;
+        let lock = Lock::take(&dir)?;
+        let wanted = &become_kind(&dir, route, wanted)?;
+        repair(&dir, &lock)?;
+        let before = current(&dir).unwrap_or_else(|_| Split::first(route));
+        // A new generation alone is no change. Each proxy of a cluster prepares its own files, and all
+        // must agree as long as nobody has set a split.
+        let mut split = before.with(wanted);
+        if (Split { generation: before.generation.clone(), ..split.clone() }) == before {
+            split = before;
+        }
+        let text = split::text(&split, &route.name, &dir);
+        if files::read(&split::path(&dir)).ok().as_ref() != Some(&text) {
+            files::replace(&split::path(&dir), &text)?;
+        }
+    }
+    metrics::write(nginx_dir)
+}
+
+/// The route as it was prepared.
+///
+/// # Errors
+/// If it was not.
+pub fn route_of(nginx: &Nginx) -> anyhow::Result<Route> {
+    nginx.route_file()
+}
+
+/// Changes the split of the running nginx and returns once nginx serves it.
+///
+/// # Errors
+/// If nginx rejects the split, does not serve it in time, or `interrupted` is set. The old split is
+/// in force again then.
+pub(crate) fn change(
+    nginx: &Nginx,
+    lock: &Lock,
+    wanted: &Wanted,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<Split> {
+    let new = current(&nginx.route_dir())?.with(wanted);
+    adopt(nginx, lock, &new, interrupted)?;
+    Ok(new)
+}
+
+/// Does what [`change`] does, with a complete split that keeps its generation.
+pub(crate) fn adopt(
+    nginx: &Nginx,
+    _lock: &Lock,
+    new: &Split,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<()> {
+    nginx.find()?;
+    let dir = nginx.route_dir();
+    // Nothing of another route is in the way of a share file.
+    let _only_reload = match nginx.is_of_sessions() {
+        true => None,
+        false => Some(Lock::wait(&nginx.dir)?),
+    };
+    let (file, before) = (split::path(&dir), before_file(&dir));
+    let old = split::read(&file)?;
+    files::replace(&before, &files::read(&file)?)?;
+    let mut reloaded = false;
+    let outcome = files::replace(&file, &split::text(new, &nginx.route, &dir))
+        .and_then(|()| take_over(nginx, new, interrupted, &mut reloaded));
+    if let Err(error) = outcome {
+        put_back(nginx, &old, reloaded).with_context(|| format!("{error:#}; and then"))?;
+        return Err(error.context(format!("the split stays at {}%", old.share_percent)));
+    }
+    fs::remove_file(&before).with_context(|| before.display().to_string())?;
+    metrics::write(&nginx.dir)
+}
+
+/// Sets `reloaded` once nginx may have read the new file.
+fn take_over(
+    nginx: &Nginx,
+    new: &Split,
+    interrupted: &AtomicBool,
+    reloaded: &mut bool,
+) -> anyhow::Result<()> {
+    nginx.check()?;
+    ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
+    let reloading = nginx.reload()?;
+    *reloaded = true;
+    wait_until_served(nginx, new, &reloading, interrupted)
+}
+
+fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
+    let dir = nginx.route_dir();
+    files::rename(&before_file(&dir), &split::path(&dir))?;
+    if !reloaded {
+        return Ok(());
+    }
+    let reloading = nginx.reload()?;
+    let (patience, poll) = nginx.patience();
+    let since = Instant::now();
+    loop {
+        let serves = nginx.served().is_ok_and(|served| served == *old);
+        // If nginx could not take the new file over, it may be unable to reload the old one too.
+        if serves && (reloading.is_over() || since.elapsed() > STILL_SERVES) {
+            return Ok(());
+        }
+        ensure!(since.elapsed() < patience, "nginx does not serve the old split again");
+        thread::sleep(poll);
+    }
+}
+
+fn wait_until_served(
+    nginx: &Nginx,
+    split: &Split,
+    reloading: &Reloading,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<()> {
+    let (patience, poll) = nginx.patience();
+    let since = Instant::now();
+    loop {
+        // Check the old workers first: while they accept, the next answer may come from one of them.
+        if reloading.is_over() && nginx.served().is_ok_and(|served| served == *split) {
+            return Ok(());
+        }
+        ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
+        ensure!(
+            since.elapsed() < patience,
+            "{} does not serve the new split after {patience:?}; its log shows the reason",
+            if nginx.is_of_sessions() { "a home" } else { "nginx" }
+        );
+        thread::sleep(poll);
+    }
+}

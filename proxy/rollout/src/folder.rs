@@ -1,0 +1,68 @@
+//! The folder of a route below nginx' prefix, and the files that stand in it before nginx starts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use route::Route;
+
+use crate::files;
+use crate::split::{self, Split, Wanted};
+
+/// The copy of the route file in the route's folder.
+pub(crate) const ROUTE_FILE: &str = "route.toml";
+
+/// The folder of a route below nginx' prefix.
+pub fn route_dir(nginx_dir: &Path, route: &str) -> PathBuf {
+    nginx_dir.join("routes").join(route)
+}
+
+/// The routes that were prepared below nginx' prefix, by name.
+pub fn prepared(nginx_dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(nginx_dir.join("routes")).into_iter().flatten().flatten();
+    let routes = entries.filter(|entry| split::path(&entry.path()).is_file());
+    let mut names: Vec<String> =
+        routes.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Makes a route's folder one of a route of sessions, or not, as its file says. Returns what of `wanted` such a
+/// route has: sessions have neither key nor mirror.
+pub(crate) fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow::Result<Wanted> {
+    if route.is_session() == split::is_of_sessions(dir) {
+    } else if route.is_session() {
+        files::replace(&split::share_path(dir), &Split::first(route).share_file())?;
+        let _ = fs::remove_file(split::conf_path(dir)); // nginx would include it
+    } else {
+        fs::remove_file(split::share_path(dir)).with_context(|| dir.display().to_string())?;
+    }
+    Ok(match route.is_session() {
+        true => Wanted { key: None, mirror: None, ..wanted.clone() },
+        false => wanted.clone(),
+    })
+}
+
+/// Keeps a copy of a route file in the route's folder.
+pub(crate) fn keep_route(route_dir: &Path, route: &Route) -> anyhow::Result<()> {
+    files::replace(&route_dir.join(ROUTE_FILE), &route.text)
+}
+
+/// Writes a route's file and split below a folder that may be new.
+pub(crate) fn copy_to(nginx_dir: &Path, route: &Route, split: &Split) -> anyhow::Result<()> {
+    let dir = route_dir(nginx_dir, &route.name);
+    fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+    keep_route(&dir, route)?;
+    become_kind(&dir, route, &Wanted::default())?;
+    write(nginx_dir, &route.name, split)
+}
+
+/// Writes a prepared route's split before nginx starts, or for homes, which read it by themselves. It is rendered
+/// from its values, so nothing but a split enters nginx' configuration.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(nginx_dir: &Path, route: &str, split: &Split) -> anyhow::Result<()> {
+    let dir = route_dir(nginx_dir, route);
+    files::replace(&split::path(&dir), &split::text(split, route, &dir))
+}

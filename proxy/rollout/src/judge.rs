@@ -1,0 +1,128 @@
+//! Judges a step: the value, limit and verdict of each gate.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::prometheus::{NoNumber, Prometheus};
+use crate::samples::Sampler;
+use crate::split::Split;
+use anyhow::Context;
+use evidence::gates::{Gate, Gates, Judge, Limit, Otherwise, Test, Window};
+use evidence::trial::{Assigned, Trial};
+use evidence::{Judgement, Reading, Verdict};
+use route::{Key, Route};
+
+use crate::files;
+
+/// The gates of a route: those of a file, or else its own.
+///
+/// # Errors
+/// If the file cannot be read or a gate is invalid; names the file, the line or the gate, and the problem.
+pub fn gates(file: Option<&Path>, route: &Route) -> anyhow::Result<Gates> {
+    let Some(file) = file else { return Gates::of(route) };
+    Gates::of_text(&files::read(file)?, route).with_context(|| file.display().to_string())
+}
+
+/// How a split assigns requests.
+pub(crate) fn assigned(split: &Split) -> Assigned {
+    if split.key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey }
+}
+
+/// Judges the time just past, as if a step of it ended now.
+pub fn judge_past(
+    gates: &Gates,
+    prometheus: &Prometheus,
+    route: &str,
+    split: &Split,
+    past: Duration,
+) -> Judgement {
+    let judgement = judge(gates, prometheus, past, true);
+    let mut trial = Trial::new(gates, 1);
+    let readings = match Sampler::new(route, gates).past(prometheus, past + gates.overlap) {
+        Ok(intervals) => {
+            trial.pass(past);
+            for interval in &intervals {
+                trial.add(interval, assigned(split));
+            }
+            trial.readings(gates)
+        }
+        Err(problem) => {
+            let without = |test: &Test| Reading::without(&test.name, problem.to_string());
+            gates.tests.iter().map(without).collect()
+        }
+    };
+    judgement.with(readings)
+}
+
+/// The value and the limit of a gate.
+pub(crate) type Figures = Result<(f64, f64), NoNumber>;
+
+/// Asks Prometheus for every gate and judges the step. `step` is the time since the step began;
+/// `at_the_end` is whether its time is over.
+pub fn judge(
+    gates: &Gates,
+    prometheus: &Prometheus,
+    step: Duration,
+    at_the_end: bool,
+) -> Judgement {
+    let mut away: Option<NoNumber> = None;
+    let mut figures: Vec<Figures> = Vec::with_capacity(gates.all.len());
+    for gate in &gates.all {
+        let asked = match &away {
+            Some(away) => Err(away.clone()),
+            None => ask(gate, prometheus, step + gates.overlap),
+        };
+        if let Err(problem @ NoNumber::Away(_)) = &asked {
+            away = Some(problem.clone());
+        }
+        figures.push(asked);
+    }
+    decide(&gates.all, &figures, at_the_end)
+}
+
+/// Asks Prometheus for a gate's value and limit.
+pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -> Figures {
+    let window = match gate.window {
+        Window::Step => step_window,
+        Window::Fixed(window) => window,
+    };
+    let number = |query: &str| {
+        prometheus.number(&query.replace("$window", &format!("{}ms", window.as_millis())))
+    };
+    let limit = match &gate.limit {
+        Limit::Number(limit) => *limit,
+        Limit::Query(query) => number(query)?,
+    };
+    Ok((number(&gate.query)?, limit + gate.margin))
+}
+
+fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
+    let holds = |gate: &Gate, figures: &Figures| matches!(figures, Ok((value, limit)) if (gate.compare.holds)(value, limit));
+    let both = || gates.iter().zip(figures);
+    let enough =
+        both().all(|(gate, figures)| gate.otherwise == Otherwise::RollBack || holds(gate, figures));
+    let verdict_of = |gate: &Gate, figures: &Figures| {
+        let may_fail = match gate.judge {
+            Judge::AtOnce => true,
+            Judge::WithEnough => enough,
+            Judge::AtTheEnd => enough && at_the_end,
+        };
+        match (figures, gate.otherwise) {
+            _ if holds(gate, figures) => Verdict::Pass,
+            (Ok(_), Otherwise::RollBack) if may_fail => Verdict::Fail,
+            _ => Verdict::Inconclusive,
+        }
+    };
+    let readings: Vec<Reading> = both()
+        .map(|(gate, figures)| Reading {
+            gate: gate.name.clone(),
+            verdict: verdict_of(gate, figures),
+            value: figures.as_ref().ok().map(|(value, _)| *value),
+            compare: gate.compare.operator.to_owned(),
+            limit: figures.as_ref().ok().map(|(_, limit)| *limit),
+            problem: figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),
+            detail: String::new(),
+        })
+        .collect();
+    Judgement::of(readings)
+}

@@ -1,0 +1,60 @@
+//! Moves the traffic of a route from the old side to the new side.
+//!
+//! [`set`] changes the split of a running nginx completely or not at all. [`run`] raises the share
+//! step by step; Prometheus answers its gates, and a failed gate rolls back. What counts say is for the crate
+//! `evidence`.
+//!
+//! A module uses only modules from the lines above its own, from the bottom up:
+//!
+//! 1. `files`, `http`, `lock`, `log`
+//! 2. `split`, `prometheus`
+//! 3. `folder`, `state`, `judge`, `samples`, `own`
+//! 4. `stop_file`
+//! 5. `cluster`
+//! 6. `nginx`
+//! 7. `pulse`
+//! 8. `metrics`, `display`
+//! 9. `change`
+//! 10. `stop`
+//! 11. `set`, `watch`, `run`
+//! 12. `follow`, `serve`
+
+mod change;
+pub mod cluster;
+mod display;
+mod files;
+mod folder;
+mod follow;
+pub mod http;
+pub mod judge;
+mod lock;
+mod log;
+mod metrics;
+mod nginx;
+mod own;
+mod prometheus;
+mod pulse;
+pub mod run;
+mod samples;
+mod serve;
+mod set;
+mod split;
+pub mod state;
+mod stop;
+mod stop_file;
+mod watch;
+
+pub use change::{pending, prepare, route_of, take};
+pub use display::lines;
+pub use folder::{prepared, route_dir, write};
+pub use follow::{copy, follow};
+pub use lock::{Lock, holder};
+pub use nginx::{At, Nginx, choose, choose_here};
+pub use prometheus::Prometheus;
+pub use route::{Key, Route, Share};
+pub use serve::{Desk, serve};
+pub use set::{Changed, set};
+pub use split::{Known, Split, Wanted, current, read as read_split};
+pub use stop::{clear, in_force, stop};
+pub use stop_file::{Stop, keep as keep_stop, prepare as prepare_stops};
+pub use watch::watch;

@@ -1,0 +1,129 @@
+//! What the sides of a route count themselves, as evidence: counters of the new side and of the old one, each
+//! from its own scrapes, joined into intervals.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use evidence::bets::Counts;
+use evidence::gates::Own;
+use evidence::trial::Interval;
+
+use crate::prometheus::{NoNumber, Prometheus, Series};
+
+/// The sides are scraped at different times, so an interval ends once both were scraped this much later than
+/// where it began, in seconds. What happens to both within it counts for neither.
+const SPAN: f64 = 5.0;
+
+/// Follows the counters.
+#[derive(Debug)]
+pub(crate) struct OwnSampler {
+    own: Own,
+    new: Followed,
+    old: Followed,
+}
+
+#[derive(Debug, Default)]
+struct Followed {
+    last: BTreeMap<String, (f64, f64)>,
+    counted: Counts,
+    began: Option<f64>,
+    scraped: f64,
+}
+
+impl OwnSampler {
+    pub(crate) fn new(own: Own) -> Self {
+        OwnSampler { own, new: Followed::default(), old: Followed::default() }
+    }
+
+    /// What has come since the last call; `None` until an interval is complete.
+    pub(crate) fn take(
+        &mut self,
+        prometheus: &Prometheus,
+        reach: Duration,
+        is_whole: bool,
+    ) -> Result<Option<Interval>, NoNumber> {
+        let ask =
+            |selector: &str| prometheus.samples(&format!("{selector}[{}ms]", reach.as_millis()));
+        let (new, old) = (ask(&self.own.new)?, ask(&self.own.old)?);
+        Ok(self.count(&new, &old, is_whole))
+    }
+
+    fn count(&mut self, new: &[Series], old: &[Series], is_whole: bool) -> Option<Interval> {
+        let good = &self.own.good;
+        self.new.add(new, good);
+        self.old.add(old, good);
+        if !(is_whole || self.new.has_spanned() && self.old.has_spanned()) {
+            return None;
+        }
+        Some(Interval { own: (self.new.take(), self.old.take()), ..Interval::default() })
+    }
+}
+
+impl Followed {
+    fn add(&mut self, series: &[Series], good: &BTreeMap<String, String>) {
+        for one in series {
+            let is_good = good.iter().all(|(label, value)| one.label(label) == value);
+            let known = self.last.entry(one.name());
+            let mut known = known.or_insert((f64::INFINITY, 0.0)).to_owned();
+            for &(time, value) in &one.samples {
+                // Where the counters stand at first says nothing.
+                let more = match known {
+                    (last, _) if last.is_infinite() => 0.0,
+                    (last, _) if time <= last => continue,
+                    // A counter that fell has started again from 0.
+                    (_, before) if value < before => value,
+                    (_, before) => value - before,
+                };
+                known = (time, value);
+                let events = if is_good { 0.0 } else { more };
+                self.counted.add(Counts { requests: more, events });
+                self.began.get_or_insert(time);
+                self.scraped = self.scraped.max(time);
+            }
+            self.last.insert(one.name(), known);
+        }
+    }
+
+    fn has_spanned(&self) -> bool {
+        self.began.is_some_and(|began| self.scraped - began >= SPAN)
+    }
+
+    fn take(&mut self) -> Counts {
+        self.began = self.began.map(|_| self.scraped);
+        std::mem::take(&mut self.counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(end: &str, samples: &[(f64, f64)]) -> Series {
+        let labels = BTreeMap::from([("end".to_owned(), end.to_owned())]);
+        Series { labels, samples: samples.to_vec() }
+    }
+
+    #[test]
+    fn an_interval_ends_when_both_sides_were_scraped_late_enough() {
+        let good = BTreeMap::from([("end".to_owned(), "whole".to_owned())]);
+        let own = Own { new: "a".to_owned(), old: "b".to_owned(), good };
+        let mut sampler = OwnSampler::new(own);
+        let new = [
+            series("whole", &[(1.0, 100.0), (6.0, 130.0)]),
+            series("cut", &[(1.0, 5.0), (6.0, 7.0)]),
+        ];
+        assert_eq!(sampler.count(&new, &[series("whole", &[(3.0, 10.0)])], false), None);
+        // The old side has restarted.
+        let old = [series("whole", &[(3.0, 10.0), (8.0, 4.0)])];
+        let interval = sampler.count(&new, &old, false).unwrap();
+        let counts = |requests, events| Counts { requests, events };
+        assert_eq!(interval.own, (counts(32.0, 2.0), counts(4.0, 0.0)));
+        assert_eq!(interval.new, Interval::default().new);
+        // The same samples again are no news.
+        assert_eq!(sampler.count(&new, &old, false), None);
+        let new = [series("whole", &[(11.0, 131.0)])];
+        let old = [series("whole", &[(13.0, 9.0)])];
+        let interval = sampler.count(&new, &old, false).unwrap();
+        assert_eq!(interval.own, (counts(1.0, 0.0), counts(5.0, 0.0)));
+    }
+}

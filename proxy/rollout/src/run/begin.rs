@@ -1,0 +1,85 @@
+//! The checks before a run moves anything.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, bail, ensure};
+use evidence::gates::Gates;
+
+use crate::judge::ask;
+use crate::prometheus::{NoNumber, Prometheus};
+use crate::split::current;
+use crate::state::{Phase, Plan, State};
+
+/// Refuses gates with an invalid query, which would make every step inconclusive.
+pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::Result<()> {
+    match prometheus.number("vector(1)") {
+        Err(NoNumber::Away(_)) => return Ok(()), // the first step reports it
+        Err(problem) => bail!("{problem}"),
+        Ok(_) => {}
+    }
+    for gate in &gates.all {
+        if let Err(NoNumber::Refused(problem)) = ask(gate, prometheus, Duration::from_secs(60)) {
+            bail!("gate {:?}: {problem}", gate.name);
+        }
+    }
+    Ok(())
+}
+
+/// The state of a new run, from the current share.
+pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
+    let start_share = current(dir)?.share_percent;
+    let first = plan.steps.first().context("no steps")?;
+    ensure!(
+        *first > start_share,
+        "the first step, {first}%, is not above the current share, {start_share}%; \
+         lower the share with `carve split`"
+    );
+    Ok(State {
+        run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        plan,
+        start_share,
+        step: 0,
+        phase: Phase::Holding,
+        reason: String::new(),
+        held: Duration::ZERO,
+        judged: None,
+        hold_ends: None,
+        judgement: None,
+        trial: None,
+        is_past: false,
+    })
+}
+
+/// The state in which an unfinished run resumes. It has held its step already for as long as somebody judged it; if
+/// nobody has for the time of `lease`, the step begins anew.
+pub(super) fn resumed(
+    dir: &Path,
+    mut state: State,
+    plan: &Plan,
+    lease: Duration,
+) -> anyhow::Result<State> {
+    ensure!(
+        state.plan == *plan,
+        "a run with other steps or times is unfinished ({state}); \
+         `carve resume` resumes it, `carve abort` returns to its start share"
+    );
+    let share = current(dir)?.share_percent;
+    let expected = [state.share(), state.share_before(), state.start_share];
+    ensure!(
+        expected.contains(&share),
+        "a run is unfinished ({state}), but it cannot resume, since the share is now {share}%; \
+         `carve abort` returns to its start share, `carve split {share}` discards the run"
+    );
+    let unwatched = state.judged.map(|judged| judged.elapsed().unwrap_or_default());
+    // One that ended for lack of data waits for it once more.
+    if unwatched.is_none_or(|gap| gap > lease) || state.phase == Phase::Inconclusive {
+        state.held = Duration::ZERO;
+    }
+    if state.phase != Phase::GoingBack {
+        state.phase = Phase::Holding;
+        state.reason = String::new();
+    }
+    state.judgement = None;
+    Ok(state)
+}

@@ -1,0 +1,431 @@
+//! Runs the steps: moves to a share, holds it and judges it; then moves on, rolls back, or waits.
+
+mod begin;
+mod order;
+mod report;
+pub mod request;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use anstream::eprintln;
+use anyhow::{Context, bail, ensure};
+use evidence::gates::{Gates, Test};
+use evidence::trial::Trial;
+use evidence::{Judgement, Reading, Verdict};
+
+use crate::change::{change, route_of};
+use crate::judge::{assigned, gates, judge};
+use crate::lock::Lock;
+use crate::nginx::{At, Nginx};
+use crate::prometheus::{NoNumber, Prometheus};
+use crate::pulse::Pulse;
+use crate::samples::Sampler;
+use crate::split::{Wanted, current};
+use crate::state::{Back, Phase, Plan, State};
+use crate::{stop, stop_file};
+pub use order::{attend, order};
+use report::Report;
+use request::Request;
+use route::{OnLost, Share};
+
+/// How often a request or a signal is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+/// A rollback is tried again, since the fault behind it may make nginx slow too.
+const TRIES_TO_GO_BACK: usize = 3;
+const ON_REQUEST: &str = "on request";
+
+/// The surroundings of a run.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The nginx whose split moves.
+    pub nginx: &'a Nginx,
+    /// The right to change the split.
+    pub lock: &'a Lock,
+    /// The source of the gates' values.
+    pub prometheus: &'a Prometheus,
+    /// The time between two judgements.
+    pub every: Duration,
+    /// Set by a signal to end.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Starts a run, or resumes the unfinished one. Returns the phase in which it ends or stops.
+///
+/// # Errors
+/// If the run cannot start or resume, or the split cannot be changed.
+pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
+    let dir = &around.nginx.route_dir();
+    stop::refuse(around.nginx)?;
+    let route = route_of(around.nginx)?;
+    let gates = gates(plan.gates.as_deref(), &route)?;
+    begin::check_queries(&gates, around.prometheus)?;
+    let (event, state) = match State::load_unfinished(dir)? {
+        Some(state) => ("resumed", begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?),
+        None => ("started", begin::started(dir, plan)?),
+    };
+    request::clear(dir);
+    let mut run = Run::new(around, gates, state);
+    run.report.event(&run.state, event, None)?;
+    run.go_on()
+}
+
+/// Carries on the unfinished run that this process has taken over: what was ordered begins, and what was paused
+/// stays so. Returns the phase in which it ends or stops.
+///
+/// # Errors
+/// If the run cannot go on, or the split cannot be changed.
+pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
+    let dir = &around.nginx.route_dir();
+    let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
+    let (phase, route) = (state.phase, route_of(around.nginx)?);
+    if stop::in_force(around.nginx)?.is_some() {
+        return Run::new(around, Gates::none(), state).stopped();
+    }
+    let gates = gates(state.plan.gates.as_deref(), &route)?;
+    let plan = state.plan.clone();
+    let mut state = begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?;
+    if phase == Phase::Paused {
+        (state.phase, state.reason) = (Phase::Paused, ON_REQUEST.to_owned());
+    }
+    let is_new = phase == Phase::Ordered && state.trial.is_none();
+    let mut run = Run::new(around, gates, state);
+    run.report.event(&run.state, if is_new { "started" } else { "resumed" }, None)?;
+    run.go_on()
+}
+
+/// Ends an unfinished run that has no process, at its start share or at the old side.
+///
+/// # Errors
+/// If there is no such run, or the split cannot be changed.
+pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
+    let dir = &around.nginx.route_dir();
+    let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
+    // A rollback needs no gates, so their file is not even read.
+    let mut run = Run::new(around, Gates::none(), state);
+    run.state.reason = ON_REQUEST.to_owned();
+    run.state.go_back_to(back);
+    run.go_back(Phase::Aborted)
+}
+
+/// Asks the process of an unfinished run to go back to its start share and end, and waits until it has.
+/// Returns the share then.
+///
+/// # Errors
+/// If it has not ended in time.
+pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Share> {
+    let deadline = Instant::now() + patience;
+    request::send(nginx, Request::Abort(back), patience)?;
+    while let Some(holder) = nginx.holder()? {
+        ensure!(
+            Instant::now() < deadline,
+            "the run has not ended after {patience:?}: {holder}; `carve rollback` sends every request to \
+             the old side without it"
+        );
+        thread::sleep(LOOK);
+    }
+    Ok(nginx.wanted()?.share_percent)
+}
+
+/// The outcome of a step.
+enum Step {
+    Passed,
+    Failed(Judgement),
+    Inconclusive(String),
+    Aborted(Back),
+    Stopped,
+    Interrupted,
+}
+
+/// The outcome of waiting for the next judgement.
+enum Wait {
+    Over,
+    /// The step starts again.
+    Restart,
+    End(Step),
+}
+
+struct Run<'a> {
+    around: &'a Surroundings<'a>,
+    gates: Gates,
+    state: State,
+    report: Report<'a>,
+    pulse: Pulse,
+    sampler: Sampler,
+    /// When the new side was last asked, as far as Prometheus has said.
+    last_growth: Instant,
+    last_judged: Instant,
+}
+
+impl<'a> Run<'a> {
+    fn new(around: &'a Surroundings<'a>, gates: Gates, state: State) -> Self {
+        Run {
+            around,
+            report: Report::new(around.nginx),
+            pulse: Pulse::start(around.nginx),
+            sampler: Sampler::new(&around.nginx.route, &gates),
+            gates,
+            state,
+            last_growth: Instant::now(),
+            last_judged: Instant::now(),
+        }
+    }
+
+    fn go_on(&mut self) -> anyhow::Result<Phase> {
+        match self.state.phase {
+            Phase::GoingBack => self.go_back(Phase::RolledBack),
+            _ => self.climb(),
+        }
+    }
+
+    fn climb(&mut self) -> anyhow::Result<Phase> {
+        // A run that has moved something waits for data as a step does.
+        if self.state.step == 0
+            && self.state.judged.is_none()
+            && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
+        {
+            return self.stay(Phase::Inconclusive, &format!("{problem}; nothing moved"));
+        }
+        loop {
+            match self.step()? {
+                Step::Passed => {}
+                Step::Failed(judgement) => {
+                    self.state.reason = judgement.named(Verdict::Fail);
+                    self.report.event(&self.state, "failed", Some(&judgement))?;
+                    return self.go_back(Phase::RolledBack);
+                }
+                Step::Inconclusive(why) => return self.stay(Phase::Inconclusive, &why),
+                Step::Aborted(back) => {
+                    self.state.reason = ON_REQUEST.to_owned();
+                    self.state.go_back_to(back);
+                    return self.go_back(Phase::Aborted);
+                }
+                Step::Stopped => return self.stopped(),
+                Step::Interrupted => {
+                    let is_paused = self.state.phase == Phase::Paused;
+                    // Whoever carries it on keeps it paused; on one machine that is a person, who wants it to go on.
+                    if is_paused && matches!(self.around.nginx.at, At::Cluster(_)) {
+                        return self.stay(Phase::Paused, ON_REQUEST);
+                    }
+                    return self
+                        .stay(Phase::Interrupted, "ended by a signal; `carve ramp` resumes it");
+                }
+            }
+            let judgement = self.state.judgement.take();
+            self.report.event(&self.state, "passed", judgement.as_ref())?;
+            if self.state.step + 1 == self.state.plan.steps.len() {
+                self.state.judgement = judgement;
+                self.let_go();
+                self.state.phase = Phase::Done;
+                self.report.end(&self.state, self.state.share())?;
+                return Ok(Phase::Done);
+            }
+            self.state.begin_step(self.state.step + 1);
+            if let Some(trial) = &mut self.state.trial {
+                trial.next_step();
+            }
+        }
+    }
+
+    /// Judges the step by its gates and by the evidence of the run so far.
+    fn judge(&mut self, step: Duration, at_the_end: bool) -> anyhow::Result<Judgement> {
+        let judgement = judge(&self.gates, self.around.prometheus, step, at_the_end);
+        let steps = self.state.plan.steps.len();
+        let trial = self.state.trial.get_or_insert_with(|| Trial::new(&self.gates, steps));
+        let assigned = assigned(&current(&self.around.nginx.route_dir())?);
+        let readings = match self.sampler.take(self.around.prometheus) {
+            Ok(intervals) => {
+                let before = trial.asked();
+                let length = self.last_judged.elapsed();
+                self.last_judged = Instant::now();
+                trial.pass(length);
+                for interval in &intervals {
+                    trial.add(interval, assigned);
+                }
+                if trial.asked() > before {
+                    self.last_growth = Instant::now();
+                }
+                trial.readings(&self.gates)
+            }
+            Err(problem) => {
+                let without = |test: &Test| Reading::without(&test.name, problem.to_string());
+                self.gates.tests.iter().map(without).collect()
+            }
+        };
+        Ok(judgement.with(readings))
+    }
+
+    /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
+    /// between, the share is this step's or the one before, and the run can resume from both.
+    fn step(&mut self) -> anyhow::Result<Step> {
+        if self.is_stopped() {
+            return Ok(Step::Stopped);
+        }
+        self.state.save(&self.around.nginx.route_dir())?;
+        match self.move_to(self.state.share()) {
+            Err(_) if self.is_interrupted() => return Ok(Step::Interrupted),
+            Err(_) if self.is_stopped() => return Ok(Step::Stopped),
+            moved => moved?,
+        }
+        self.report.event(&self.state, "moved", None)?;
+        self.hold()
+    }
+
+    /// Holds a step until it passes, fails, or has waited too long for data.
+    fn hold(&mut self) -> anyhow::Result<Step> {
+        let Plan { hold, patience, .. } = self.state.plan;
+        let (mut before, mut began) = (self.state.held, Instant::now());
+        loop {
+            let elapsed = before + began.elapsed();
+            (self.state.held, self.state.judged) = (elapsed, Some(SystemTime::now()));
+            self.state.hold_ends = Some(SystemTime::now() + hold.saturating_sub(elapsed));
+            let judgement = self.judge(elapsed, elapsed >= hold)?;
+            self.state.judgement = Some(judgement.clone());
+            self.report.judgement(&self.state, hold.saturating_sub(elapsed))?;
+            match judgement.verdict {
+                Verdict::Fail => return Ok(Step::Failed(judgement)),
+                _ if self.state.phase == Phase::Paused => {}
+                Verdict::Pass if elapsed >= hold => return Ok(Step::Passed),
+                // A proof may take its time as long as there are requests to prove by.
+                Verdict::Inconclusive
+                    if elapsed >= hold + patience
+                        && began.elapsed() >= patience // a process that has just taken over has no data yet
+                        && (self.is_missing_data(&judgement)
+                            || self.last_growth.elapsed() >= patience) =>
+                {
+                    return Ok(Step::Inconclusive(judgement.named(Verdict::Inconclusive)));
+                }
+                _ => {}
+            }
+            match self.wait()? {
+                Wait::Over => {}
+                Wait::Restart => (before, began) = (Duration::ZERO, Instant::now()),
+                Wait::End(step) => return Ok(step),
+            }
+        }
+    }
+
+    /// Whether a gate waits for data, or a test has none; not only for more of it.
+    fn is_missing_data(&self, judgement: &Judgement) -> bool {
+        let waits = |reading: &&Reading| reading.verdict == Verdict::Inconclusive;
+        judgement.readings.iter().filter(waits).any(|reading| reading.detail.is_empty())
+    }
+
+    /// Waits until the next judgement, a request or a signal.
+    fn wait(&mut self) -> anyhow::Result<Wait> {
+        let next = Instant::now() + self.around.every;
+        while Instant::now() < next {
+            self.pulse.alive();
+            if self.is_interrupted() {
+                return Ok(Wait::End(Step::Interrupted));
+            }
+            if self.is_stopped() {
+                return Ok(Wait::End(Step::Stopped));
+            }
+            if self.pulse.is_taken() {
+                bail!("another process has taken the run over");
+            }
+            let request = match self.around.nginx.at {
+                At::Here(_) => request::take(&self.around.nginx.route_dir()),
+                At::Cluster(_) => self.pulse.take_request(),
+            };
+            match request {
+                None => thread::sleep(LOOK),
+                Some(Request::Abort(back)) => return Ok(Wait::End(Step::Aborted(back))),
+                Some(Request::Pause) => {
+                    self.state.phase = Phase::Paused;
+                    self.state.reason = ON_REQUEST.to_owned();
+                    self.report.event(&self.state, "paused", None)?;
+                }
+                Some(Request::Resume) => {
+                    self.state.phase = Phase::Holding;
+                    self.state.reason = String::new();
+                    self.report.event(&self.state, "went_on", None)?;
+                    return Ok(Wait::Restart);
+                }
+            }
+        }
+        Ok(Wait::Over)
+    }
+
+    fn move_to(&mut self, share: Share) -> anyhow::Result<()> {
+        let Surroundings { nginx, lock, interrupted, .. } = self.around;
+        let there = current(&nginx.route_dir())?;
+        if there.share_percent == share
+            && there.is_held
+            && nginx.served().is_ok_and(|served| served == there)
+        {
+            return Ok(()); // a resumed run needs no reload
+        }
+        let wanted = Wanted { held: Some(true), ..Wanted::share(share) };
+        change(nginx, lock, &wanted, interrupted).map(drop)
+    }
+
+    /// The last share is no longer held by a run. If this fails, answers are cached for a minute until the
+    /// next change, which is no reason to undo the run.
+    fn let_go(&self) {
+        let Surroundings { nginx, lock, .. } = self.around;
+        let wanted = Wanted { held: Some(false), ..Wanted::default() };
+        if let Err(problem) = change(nginx, lock, &wanted, &AtomicBool::new(false)) {
+            eprintln!("carve: answers stay cached for a minute only: {problem:#}");
+        }
+    }
+
+    fn go_back(&mut self, phase: Phase) -> anyhow::Result<Phase> {
+        self.state.phase = Phase::GoingBack;
+        self.state.save(&self.around.nginx.route_dir())?;
+        let share = self.state.start_share;
+        let Surroundings { nginx, lock, .. } = self.around;
+        // A signal must not interrupt a rollback, so this flag is never set.
+        let uninterrupted = AtomicBool::new(false);
+        let mut tries = 0;
+        while let Err(error) = change(nginx, lock, &Wanted::share(share), &uninterrupted) {
+            tries += 1;
+            if tries == TRIES_TO_GO_BACK {
+                let why = &self.state.reason;
+                let problem = format!("{why}; the rollback to {share}% failed: {error:#}");
+                if route_of(nginx)?.file.ramp.on_lost == OnLost::Hold {
+                    bail!(problem);
+                }
+                stop::stop(nginx, &problem)
+                    .with_context(|| format!("{problem}; so did the stop"))?;
+                self.state.phase = Phase::Stopped;
+                self.state.reason = problem;
+                // The disk may be full: nginx knows already.
+                let _ = self.report.end(&self.state, Share::NONE);
+                return Ok(Phase::Stopped);
+            }
+            thread::sleep(Duration::from_secs(1));
+        }
+        self.state.phase = phase;
+        self.report.end(&self.state, share)?;
+        Ok(phase)
+    }
+
+    fn stopped(&mut self) -> anyhow::Result<Phase> {
+        self.state.phase = Phase::Stopped;
+        self.state.reason = "the route was stopped".to_owned();
+        self.report.end(&self.state, Share::NONE)?;
+        Ok(Phase::Stopped)
+    }
+
+    fn stay(&mut self, phase: Phase, why: &str) -> anyhow::Result<Phase> {
+        self.state.phase = phase;
+        self.state.reason = why.to_owned();
+        self.report.end(&self.state, current(&self.around.nginx.route_dir())?.share_percent)?;
+        Ok(phase)
+    }
+
+    /// Whether the route is stopped: here its file says so, on a cluster what the heartbeat last saw.
+    fn is_stopped(&self) -> bool {
+        match self.around.nginx.at {
+            At::Here(_) => stop_file::is_here(&self.around.nginx.dir, &self.around.nginx.route),
+            At::Cluster(_) => self.pulse.is_stopped(),
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.around.interrupted.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,259 @@
+//! Carries out the runs of a cluster: `carve serve`.
+//!
+//! A run is ordered by its state in the ConfigMap, and that is also where a process leaves it that ends. So this
+//! begins what was ordered and resumes what another process let go of, or has not beaten for, in the same way.
+//! Meanwhile it keeps copies of every route's split, stop and run, which its metrics are made of.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant, SystemTime};
+
+use anstream::eprintln;
+use anyhow::Context;
+
+use crate::change::take_folder;
+use crate::cluster::{Cluster, SILENT, Said};
+use crate::folder::{self, prepared};
+use crate::metrics;
+use crate::nginx::{At, Nginx};
+use crate::prometheus::Prometheus;
+use crate::pulse;
+use crate::run::{Surroundings, carry_on};
+use crate::split::{self, Split};
+use crate::state::{Phase, State, Told};
+use crate::stop_file;
+
+/// The time between two looks at the ConfigMap.
+const LOOK: Duration = Duration::from_millis(400);
+/// How soon a run that could not go on is tried again.
+const RETRY: Duration = Duration::from_secs(2);
+/// How often the metrics are written though nothing has changed: their time shows that this runs.
+const WRITE: Duration = Duration::from_secs(5);
+/// How often the proxies are asked for their routes. A command finds the proxies of the last time where DNS is away.
+const ROUTES: Duration = Duration::from_secs(5);
+
+/// What all runs of a cluster share.
+#[derive(Debug)]
+pub struct Desk<'a> {
+    /// The folder of copies.
+    pub dir: &'a Path,
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// The source of the gates' values.
+    pub prometheus: &'a Prometheus,
+    /// The time between two judgements.
+    pub every: Duration,
+    /// Set by a signal to end.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Carries out runs until `interrupted`; each then stays where it is, for the next process. Calls `ready` once the
+/// routes are known.
+///
+/// # Errors
+/// None in practice: problems are reported, and looked at again.
+pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
+    let me = name();
+    let mut walks: Vec<Walk<'_>> = Vec::new();
+    let (mut ready, mut reported) = (Some(ready), String::new());
+    let (mut learns, mut written): (Instant, Option<Instant>) = (Instant::now(), None);
+    thread::scope(|scope| {
+        while !desk.interrupted.load(Ordering::Relaxed) {
+            let mut outcome = Ok(());
+            if Instant::now() >= learns {
+                outcome = learn(desk, &me, &mut walks);
+                learns = Instant::now() + if outcome.is_ok() { ROUTES } else { RETRY };
+            }
+            if !walks.is_empty()
+                && let Some(ready) = ready.take()
+            {
+                ready();
+            }
+            let looked = look(desk, &mut walks, scope);
+            let has_changed = *looked.as_ref().unwrap_or(&false);
+            outcome = outcome.and(looked.map(drop));
+            if has_changed || written.is_none_or(|when| when.elapsed() >= WRITE) {
+                written = Some(Instant::now());
+                outcome = outcome.and(metrics::write(desk.dir));
+            }
+            let problem = outcome.err().map_or(String::new(), |error| format!("{error:#}"));
+            if !problem.is_empty() && problem != reported {
+                eprintln!("carve: {problem}");
+            }
+            reported = problem;
+            thread::sleep(LOOK);
+        }
+    });
+    Ok(())
+}
+
+/// The name of this process, as others see it.
+fn name() -> String {
+    let place = std::env::var("HOSTNAME").unwrap_or_else(|_| "this machine".to_owned());
+    let since = humantime::format_rfc3339_millis(SystemTime::now());
+    format!("{place} (process {}, since {since})", std::process::id())
+}
+
+/// Adds the routes of the proxies that are new here.
+fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow::Result<()> {
+    let mut outcome = Ok(());
+    for route in desk.cluster.routes()? {
+        if walks.iter().all(|walk| walk.nginx.route != route.name) {
+            let cluster = desk.cluster.anew();
+            // A route that cannot be read holds up no other.
+            match cluster.copy_to(desk.dir, &route.name) {
+                Ok(()) => walks.push(Walk::new(desk, me, route.name, cluster)),
+                Err(problem) => outcome = Err(problem.context(route.name)),
+            }
+        }
+    }
+    outcome
+}
+
+/// Looks once at every route. Returns whether anything has changed.
+fn look<'scope, 'a: 'scope>(
+    desk: &'a Desk<'_>,
+    walks: &mut [Walk<'a>],
+    scope: &'scope Scope<'scope, '_>,
+) -> anyhow::Result<bool> {
+    let routes = prepared(desk.dir);
+    let (mut outcome, mut has_changed) = (Ok(()), false);
+    for said in desk.cluster.said(&routes, None)? {
+        let Some(walk) = walks.iter_mut().find(|walk| walk.nginx.route == said.route) else {
+            continue;
+        };
+        match walk.look(&said, scope) {
+            Ok(changed) => has_changed |= changed,
+            Err(problem) => outcome = Err(problem.context(said.route.to_owned())),
+        }
+    }
+    outcome.map(|()| has_changed)
+}
+
+/// A route, and its run.
+struct Walk<'a> {
+    desk: &'a Desk<'a>,
+    me: String,
+    cluster: Cluster,
+    nginx: Nginx,
+    /// What was last told of the run, and since when.
+    told: Option<String>,
+    since: Instant,
+    /// Whether a thread of this process carries it out.
+    is_under_way: Arc<AtomicBool>,
+    /// When the thread was last started.
+    begun: Option<Instant>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(desk: &'a Desk<'_>, me: &str, route: String, cluster: Cluster) -> Self {
+        let at = At::Cluster(cluster.clone());
+        Walk {
+            desk,
+            me: me.to_owned(),
+            cluster,
+            nginx: Nginx { dir: desk.dir.to_owned(), route, at },
+            told: None,
+            since: Instant::now(),
+            is_under_way: Arc::default(),
+            begun: None,
+        }
+    }
+
+    /// Takes over what the ConfigMap says, and starts the run if it is for this process. Returns whether anything
+    /// has changed here.
+    fn look<'scope>(
+        &mut self,
+        said: &Said<'_>,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> anyhow::Result<bool>
+    where
+        'a: 'scope,
+    {
+        let is_stopped = said.stop.is_some();
+        let mut has_changed = stop_file::is_here(&self.nginx.dir, &self.nginx.route) != is_stopped;
+        stop_file::put(&self.nginx.dir, &self.nginx.route, is_stopped)?;
+        // Else the run's own copies are newer.
+        if self.is_under_way.load(Ordering::Relaxed) {
+            return Ok(has_changed);
+        }
+        has_changed |= self.follow_split(said)?;
+        if self.told != said.run {
+            (self.told, self.since, has_changed) = (said.run.clone(), Instant::now(), true);
+        }
+        let Some(text) = &said.run else { return Ok(has_changed) };
+        let told: Told = serde_json::from_str(text).context("the run in the ConfigMap")?;
+        let is_mine = told.holder.as_ref() == Some(&self.me);
+        if is_mine {
+            if let Some(state) = self.ended_untold(&told)? {
+                self.nginx.keep(&state)?;
+                return Ok(true);
+            }
+        } else if has_changed {
+            pulse::hear(&self.nginx.route_dir(), &told)?;
+        }
+        let is_free = is_mine || told.holder.is_none() || self.since.elapsed() > SILENT;
+        let waits = self.begun.is_some_and(|when| when.elapsed() < RETRY);
+        let goes_on = told.state.phase.is_unfinished() && told.state.phase != Phase::Inconclusive;
+        if is_free && goes_on && !waits {
+            self.start(text.clone(), is_mine, scope);
+        }
+        Ok(has_changed)
+    }
+
+    fn follow_split(&self, said: &Said<'_>) -> anyhow::Result<bool> {
+        let Some(split) = said.split.as_deref().and_then(Split::parse) else { return Ok(false) };
+        if split::current(&self.nginx.route_dir())? == split {
+            return Ok(false);
+        }
+        folder::write(&self.nginx.dir, &self.nginx.route, &split)?;
+        Ok(true)
+    }
+
+    /// The state of the run that this process held, if it has ended while the cluster did not answer.
+    fn ended_untold(&self, told: &Told) -> anyhow::Result<Option<State>> {
+        let here = State::load(&self.nginx.route_dir())?;
+        Ok(here.filter(|here| here.run == told.state.run && !here.phase.is_unfinished()))
+    }
+
+    fn start<'scope>(&mut self, told: String, is_mine: bool, scope: &'scope Scope<'scope, '_>)
+    where
+        'a: 'scope,
+    {
+        self.begun = Some(Instant::now());
+        self.is_under_way.store(true, Ordering::Relaxed);
+        let (desk, nginx, cluster) = (self.desk, self.nginx.clone(), self.cluster.clone());
+        let (me, is_under_way) = (self.me.clone(), Arc::clone(&self.is_under_way));
+        scope.spawn(move || {
+            let outcome = carry_out(desk, &nginx, &cluster, &me, &told, is_mine);
+            if let Err(problem) = outcome {
+                eprintln!("carve: {}: {problem:#}", nginx.route);
+            }
+            is_under_way.store(false, Ordering::Relaxed);
+        });
+    }
+}
+
+fn carry_out(
+    desk: &Desk<'_>,
+    nginx: &Nginx,
+    cluster: &Cluster,
+    me: &str,
+    told: &str,
+    is_mine: bool,
+) -> anyhow::Result<()> {
+    let state = cluster.hold(&nginx.route, me, told)?;
+    let dir = nginx.route_dir();
+    let lock = take_folder(&dir)?;
+    cluster.copy_to(&nginx.dir, &nginx.route)?;
+    // What this process has told may be older than what it knows.
+    let is_known = State::load(&dir)?.is_some_and(|here| here.run == state.run);
+    if !(is_mine && is_known) {
+        state.save(&dir)?;
+    }
+    let Desk { prometheus, every, interrupted, .. } = *desk;
+    carry_on(&Surroundings { nginx, lock: &lock, prometheus, every, interrupted })?;
+    Ok(())
+}

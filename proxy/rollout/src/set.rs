@@ -1,0 +1,115 @@
+//! Changes the split by hand: `carve split`.
+//!
+//! Back to the old side must always work, so `carve split 0` stops the route first. Where somebody else holds
+//! the lock, the stop stays.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+
+use crate::change::{change, take};
+use crate::lock::Lock;
+use crate::log::{Decision, record};
+use crate::metrics;
+use crate::nginx::{At, Nginx};
+use crate::split::{Split, Wanted, current};
+use crate::state::{Phase, State};
+use crate::stop;
+use route::Share;
+
+/// A run looks several times a second whether its route is stopped; on a cluster, each second.
+const RUN_ENDS_WITHIN: Duration = Duration::from_secs(2);
+const RUN_ENDS_IN_CLUSTER: Duration = Duration::from_secs(5);
+
+/// The result of a change by hand.
+#[derive(Debug)]
+pub struct Changed {
+    /// The split that nginx serves now.
+    pub split: Split,
+    /// The unfinished run that the change ended.
+    pub superseded: Option<State>,
+    /// Why the route is stopped instead of split: who holds the lock, or why nginx cannot reload.
+    pub stopped: Option<String>,
+}
+
+/// Changes the split of a running nginx and returns once nginx serves it.
+///
+/// # Errors
+/// If the route is stopped, somebody else holds the lock, nginx rejects the split or does not serve it,
+/// or `interrupted` is set. The split is unchanged then.
+pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::Result<Changed> {
+    ensure!(
+        !nginx.is_of_sessions() || (wanted.key.is_none() && wanted.mirror.is_none()),
+        "{} has judge = \"session\", so it has neither a key nor a mirror",
+        nginx.route
+    );
+    if wanted.share != Some(Share::NONE) {
+        if wanted.share.is_some() {
+            stop::refuse(nginx)?;
+        }
+        return changed(nginx, &take(nginx)?, wanted, interrupted);
+    }
+    let was_stopped = stop::in_force(nginx).is_ok_and(|stop| stop.is_some());
+    stop::stop(nginx, "0% was set by hand")?;
+    let outcome = after_run(nginx).and_then(|lock| {
+        let changed = changed(nginx, &lock, wanted, interrupted)?;
+        if !was_stopped {
+            stop::lift(nginx, &lock, "the share is 0%")?;
+        }
+        Ok(changed)
+    });
+    outcome.or_else(|problem| {
+        let (split, stopped) = (current(&nginx.route_dir())?, Some(format!("{problem:#}")));
+        Ok(Changed { split, superseded: None, stopped })
+    })
+}
+
+/// Takes the lock, once a run has seen that its route is stopped.
+fn after_run(nginx: &Nginx) -> anyhow::Result<Lock> {
+    let patience = match nginx.at {
+        At::Here(_) => RUN_ENDS_WITHIN,
+        At::Cluster(_) => RUN_ENDS_IN_CLUSTER,
+    };
+    let deadline = Instant::now() + patience;
+    loop {
+        match take(nginx) {
+            Err(_) if Instant::now() < deadline => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+fn changed(
+    nginx: &Nginx,
+    lock: &Lock,
+    wanted: &Wanted,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<Changed> {
+    let split = change(nginx, lock, wanted, interrupted)?;
+    let reason = format!("{}, {}% mirrored", split.key, split.mirror_percent);
+    let share_percent = split.share_percent;
+    let decision = Decision {
+        event: "set",
+        run: None,
+        step: None,
+        share_percent,
+        reason: &reason,
+        gates: &[],
+    };
+    record(&nginx.route_dir(), &decision)?;
+    let mut superseded = None;
+    if wanted.share.is_some()
+        && let Some(mut state) = State::load(&nginx.route_dir())?
+    {
+        if state.phase.is_unfinished() {
+            superseded = Some(state.clone());
+            state.phase = Phase::Superseded;
+            state.reason = format!("{share_percent}% was set by hand");
+        }
+        state.is_past = true;
+        nginx.keep(&state)?;
+    }
+    metrics::write(&nginx.dir)?;
+    Ok(Changed { split, superseded, stopped: None })
+}

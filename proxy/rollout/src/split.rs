@@ -1,0 +1,293 @@
+//! The split of a route: the values, the text of nginx' `split.conf`, and where both are read.
+//!
+//! A route of sessions (`judge = "session"`) has a share file instead, which its homes read by themselves: no
+//! change of it reloads nginx.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use route::{Home, Key, Route, Share};
+
+use crate::{files, http};
+
+pub(crate) const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The values in a route's `split.conf`. The admin listener of nginx serves them as JSON at
+/// `/split/NAME`, which shows when a change is in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// Identifies this configuration: every change makes a new one.
+    pub generation: String,
+    /// The new side's share of the route.
+    pub share_percent: Share,
+    /// The key that assigns a request to a side.
+    pub key: Key,
+    /// The share of the route's requests that nginx mirrors to the shadow.
+    pub mirror_percent: Share,
+    /// Whether a run holds this share, even if it is all or nothing.
+    #[serde(default)]
+    pub is_held: bool,
+}
+
+/// A route of an nginx, as it says in `/routes.json`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Known {
+    /// Its name.
+    pub name: String,
+    #[serde(default)]
+    pub(crate) sessions: bool,
+}
+
+/// A change to a split. `None` keeps the current value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The new side's share.
+    pub share: Option<Share>,
+    /// The key.
+    pub key: Option<Key>,
+    /// The mirrored share.
+    pub mirror: Option<Share>,
+    /// Whether a run holds the share; `None` ends that if the share changes.
+    pub held: Option<bool>,
+}
+
+impl Wanted {
+    /// Changes the share only.
+    pub fn share(share: Share) -> Self {
+        Wanted { share: Some(share), ..Wanted::default() }
+    }
+}
+
+const STATE: &str = "_state { default '";
+const STATE_END: &str = "'; }";
+
+impl Split {
+    /// A route's first split, as its file says.
+    pub fn first(route: &Route) -> Self {
+        Split {
+            generation: "0".to_owned(),
+            share_percent: route.file.share,
+            key: route.file.key.clone(),
+            mirror_percent: match route.is_session() {
+                true => Share::NONE,
+                false => route.file.shadow.percent,
+            },
+            is_held: false,
+        }
+    }
+
+    /// Whether the route is being ramped: a run holds its share, or both sides have some. Its answers are
+    /// then cached for a minute at most, so that those of a side that is taken back are soon gone.
+    pub fn is_ramped(&self) -> bool {
+        self.is_held || ![Share::NONE, Share::ALL].contains(&self.share_percent)
+    }
+
+    /// The text of `split.conf` of the route of this name.
+    ///
+    /// nginx rejects `0%`, and would hash the key of every request for nothing, so 0 and 100 render as
+    /// constants. Buckets are cumulative: `new` comes first, so a key that has moved stays moved while the
+    /// share grows.
+    pub fn render(&self, route: &str) -> String {
+        let Split { share_percent, key, mirror_percent, .. } = self;
+        let name = route.replace('-', "_"); // nginx' variables have no hyphens
+        // No value here has a character that JSON or nginx would escape.
+        let state = serde_json::to_string(self).unwrap_or_default();
+        let variable = key.variable();
+        let (stand_in, key) = if key.may_be_missing() {
+            let map = format!(
+                "map ${variable} ${name}_key {{ \"\" $remote_addr; default ${variable}; }}\n"
+            );
+            (map, format!("{name}_key"))
+        } else {
+            (String::new(), variable)
+        };
+        // The prefixes give each route its own buckets, and the mirror others than the split. With the
+        // same hash, the mirror would take the new side's requests first.
+        let hashed = format!("{name} ${key}");
+        let mirrored = format!("{name} mirror $request_id");
+        let mirror = clients(&mirrored, &format!("{name}_sampled"), *mirror_percent, "1", "\"\"");
+        format!(
+            "# The new side's share of {route}: {share_percent}%. `ramp` writes this file at every change; see\n\
+             # proxy/README.md. `new` comes first: a key that has moved stays while the share grows.\n\
+             map \"\" ${name}{STATE}{state}{STATE_END}\n\
+             map \"\" ${name}_ramped {{ default {}; }}\n\
+             {stand_in}{}{mirror}",
+            u8::from(self.is_ramped()),
+            clients(&hashed, &format!("{name}_split"), *share_percent, "new", "old")
+        )
+    }
+
+    /// The text of a share file: the share, which homes use, and this split as JSON, which they report.
+    pub fn share_file(&self) -> String {
+        let state = serde_json::to_string(self).unwrap_or_default();
+        format!("{}\n{state}\n", self.share_percent)
+    }
+
+    /// Reads the text that [`Split::render`] or [`Split::share_file`] wrote; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Split> {
+        match text.lines().find_map(|line| Some(line.split_once(STATE)?.1)) {
+            Some(state) => Split::from_json(state.strip_suffix(STATE_END)?),
+            None => Split::from_json(text.lines().nth(1)?),
+        }
+    }
+
+    fn from_json(json: &str) -> Option<Split> {
+        serde_json::from_str(json.trim()).ok()
+    }
+
+    /// This split with the changes, under a new generation.
+    #[must_use]
+    pub fn with(&self, wanted: &Wanted) -> Split {
+        Split {
+            generation: format!("{:016x}", fastrand::u64(..)),
+            share_percent: wanted.share.unwrap_or(self.share_percent),
+            key: wanted.key.clone().unwrap_or_else(|| self.key.clone()),
+            mirror_percent: wanted.mirror.unwrap_or(self.mirror_percent),
+            is_held: wanted.held.unwrap_or(self.is_held && wanted.share.is_none()),
+        }
+    }
+}
+
+/// The file of a route's split in its folder: the share file of a route of sessions, else `split.conf`.
+pub(crate) fn path(route_dir: &Path) -> PathBuf {
+    if is_of_sessions(route_dir) { share_path(route_dir) } else { conf_path(route_dir) }
+}
+
+/// Whether a route's folder is one of a route of sessions.
+pub(crate) fn is_of_sessions(route_dir: &Path) -> bool {
+    share_path(route_dir).is_file()
+}
+
+pub(crate) fn share_path(route_dir: &Path) -> PathBuf {
+    route_dir.join("share")
+}
+
+pub(crate) fn conf_path(route_dir: &Path) -> PathBuf {
+    route_dir.join("split.conf")
+}
+
+/// The text of the file of a route's split.
+pub(crate) fn text(split: &Split, route: &str, route_dir: &Path) -> String {
+    if is_of_sessions(route_dir) { split.share_file() } else { split.render(route) }
+}
+
+/// The split in a route's folder.
+///
+/// # Errors
+/// If the file is missing or `ramp` did not write it.
+pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
+    read(&path(route_dir))
+}
+
+/// The split that a file holds, whichever of the two texts it is.
+///
+/// # Errors
+/// If the file is missing or `ramp` did not write it.
+pub fn read(file: &Path) -> anyhow::Result<Split> {
+    Split::parse(&files::read(file)?)
+        .with_context(|| format!("{} is not written by ramp", file.display()))
+}
+
+/// The split of a route that an nginx serves, asked at its admin listener over a new connection.
+pub(crate) fn served(admin: SocketAddr, route: &str) -> anyhow::Result<Split> {
+    let url = format!("http://{admin}/split/{route}");
+    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
+        .with_context(|| format!("nginx does not answer at {admin}"))?;
+    ensure!(status == 200, "{url} answers {status}");
+    Split::from_json(&body).with_context(|| format!("{url} answers {body:?}, which is no split"))
+}
+
+/// The split that every home uses, asked at their admin listeners. A home that does not run decides nothing,
+/// and reads the file when it starts.
+pub(crate) fn used_by(homes: &[Home]) -> anyhow::Result<Split> {
+    let mut agreed: Option<Split> = None;
+    for home in homes {
+        let url = format!("{}/share", home.admin);
+        let answer = http::get(&url, ADMIN_TIMEOUT);
+        if answer.as_ref().is_err_and(http::is_refused) {
+            continue;
+        }
+        let (status, body) =
+            answer.with_context(|| format!("the home does not answer at {url}"))?;
+        ensure!(status == 200, "{url} answers {status}");
+        let split = Split::parse(&body).with_context(|| format!("{url}: {body:?} is no split"))?;
+        match &agreed {
+            Some(other) if *other != split => bail!(
+                "the homes differ: {url} uses {}%, another {}%",
+                split.share_percent,
+                other.share_percent
+            ),
+            _ => agreed = Some(split),
+        }
+    }
+    agreed.context("no home of the route runs")
+}
+
+/// Whether an nginx has stopped a route, asked at its admin listener over a new connection.
+pub(crate) fn is_stopped(admin: SocketAddr, route: &str) -> anyhow::Result<bool> {
+    let url = format!("http://{admin}/stop/{route}");
+    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
+        .with_context(|| format!("nginx does not answer at {admin}"))?;
+    ensure!(status == 200, "{url} answers {status}");
+    Ok(body.trim() == "stopped")
+}
+
+/// The routes of an nginx.
+pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<Known>> {
+    let url = format!("http://{admin}/routes.json");
+    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
+        .with_context(|| format!("nginx does not answer at {admin}"))?;
+    ensure!(status == 200, "{url} answers {status}");
+    serde_json::from_str(&body).with_context(|| format!("{url} answers {body:?}"))
+}
+
+fn clients(key: &str, variable: &str, share: Share, hit: &str, miss: &str) -> String {
+    match share {
+        Share::NONE => format!("map \"\" ${variable} {{ default {miss}; }}\n"),
+        Share::ALL => format!("map \"\" ${variable} {{ default {hit}; }}\n"),
+        _ => format!(
+            "split_clients \"{key}\" ${variable} {{\n    {share}% {hit};\n    * {miss};\n}}\n"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rendered_split_parses_to_itself() {
+        let route = Route::parse("a-b", "path = \"/a\"").expect("a route");
+        for share in ["0", "0.01", "25", "99.99", "100"] {
+            for key in ["parameter:text", "client", "request", "query", "cookie:user", "header:X-A"]
+            {
+                let wanted = Wanted {
+                    share: Some(share.parse().expect("a share")),
+                    key: Some(key.parse().expect("a key")),
+                    mirror: Some(share.parse().expect("a share")),
+                    held: Some(share == "25"),
+                };
+                let split = Split::first(&route).with(&wanted);
+                assert_eq!(Split::parse(&split.render("a-b")), Some(split), "{share} {key}");
+            }
+        }
+        assert_eq!(Split::parse("split_clients \"$arg_text\" $a_split { * new; }"), None);
+    }
+
+    #[test]
+    fn a_route_is_ramped_while_both_sides_have_a_share_or_a_run_holds_it() {
+        let split = Split::first(&Route::parse("a", "path = \"/a\"").expect("a route"));
+        let of = |split: &Split, share| split.with(&Wanted::share(share));
+        let half = of(&split, Share::percent(50).expect("a share"));
+        assert!(half.is_ramped() && !of(&half, Share::ALL).is_ramped());
+        assert!(!of(&half, Share::NONE).is_ramped());
+        let held = half.with(&Wanted { held: Some(true), ..Wanted::share(Share::ALL) });
+        assert!(held.is_ramped() && held.render("a").contains("map \"\" $a_ramped { default 1; }"));
+        let mirrored = held.with(&Wanted { mirror: Some(Share::NONE), ..Wanted::default() });
+        assert!(mirrored.is_ramped() && !of(&held, Share::ALL).is_ramped());
+    }
+}

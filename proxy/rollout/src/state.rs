@@ -1,0 +1,237 @@
+//! The state of a run: `ramp.json`. It is written before and after every move, so a killed run can be
+//! resumed.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use evidence::Judgement;
+use evidence::trial::Trial;
+use serde::{Deserialize, Serialize};
+
+use crate::files;
+use route::Share;
+
+/// The settings of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The share of each step.
+    pub steps: Vec<Share>,
+    /// How long each step is held.
+    pub hold: Duration,
+    /// How much longer a step may wait for missing data.
+    pub patience: Duration,
+    /// The file of gates; `None` for the built-in ones.
+    pub gates: Option<PathBuf>,
+}
+
+/// The phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Waits for `carve serve` to begin it, or to carry it on.
+    Ordered,
+    /// Holds a step and judges it.
+    Holding,
+    /// Stays at a step after `carve pause`; a gate may still roll it back.
+    Paused,
+    /// Stopped at a step for lack of data; the process has ended.
+    Inconclusive,
+    /// Stopped at a step by a signal.
+    Interrupted,
+    /// Moves back to the start share.
+    GoingBack,
+    /// Every step passed.
+    Done,
+    /// A gate failed, and the start share is back.
+    RolledBack,
+    /// Aborted, and the start share is back.
+    Aborted,
+    /// Somebody set the share by hand after the process had ended.
+    Superseded,
+    /// The route was stopped.
+    Stopped,
+    /// The process had been silent for the route's lease, and a watcher went back to the start share.
+    Lost,
+}
+
+impl Phase {
+    /// Every phase with its name in files, logs and metrics.
+    pub const NAMES: [(Phase, &'static str); 12] = [
+        (Phase::Ordered, "ordered"),
+        (Phase::Holding, "holding"),
+        (Phase::Paused, "paused"),
+        (Phase::Inconclusive, "inconclusive"),
+        (Phase::Interrupted, "interrupted"),
+        (Phase::GoingBack, "going_back"),
+        (Phase::Done, "done"),
+        (Phase::RolledBack, "rolled_back"),
+        (Phase::Aborted, "aborted"),
+        (Phase::Superseded, "superseded"),
+        (Phase::Stopped, "stopped"),
+        (Phase::Lost, "lost"),
+    ];
+
+    /// The name in files, logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        Phase::NAMES.iter().find(|(phase, _)| *phase == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether the run can be resumed or aborted.
+    pub fn is_unfinished(self) -> bool {
+        matches!(
+            self,
+            Phase::Ordered
+                | Phase::Holding
+                | Phase::Paused
+                | Phase::Inconclusive
+                | Phase::Interrupted
+                | Phase::GoingBack
+        )
+    }
+}
+
+/// Where a run that ends early goes back to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Back {
+    /// To the share at which it began.
+    #[default]
+    Start,
+    /// To the old side.
+    Old,
+}
+
+/// A request to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Request {
+    /// Stay at this step.
+    Pause,
+    /// Resume, with this step from its beginning.
+    Resume,
+    /// Go back and end.
+    Abort(Back),
+}
+
+/// The state of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// The name in the log: the time at which the run started.
+    pub run: String,
+    /// The settings.
+    pub plan: Plan,
+    /// The share that a rollback returns to.
+    pub start_share: Share,
+    /// The index of the step, from 0.
+    pub step: usize,
+    /// The phase.
+    pub phase: Phase,
+    /// The reason for the phase, in words.
+    pub reason: String,
+    /// How long the step has been held and judged.
+    #[serde(default)]
+    pub held: Duration,
+    /// When it was last judged.
+    #[serde(default)]
+    pub judged: Option<SystemTime>,
+    /// When the step has been held for the time of the plan; it may then still wait for proof.
+    #[serde(default)]
+    pub hold_ends: Option<SystemTime>,
+    /// The last judgement of the step.
+    pub judgement: Option<Judgement>,
+    /// The evidence of the run so far.
+    #[serde(default)]
+    pub trial: Option<Trial>,
+    /// Whether somebody has set the share by hand since the run ended.
+    #[serde(default)]
+    pub is_past: bool,
+}
+
+impl State {
+    fn file(route_dir: &Path) -> PathBuf {
+        route_dir.join("ramp.json")
+    }
+
+    /// The share of the step after this one; `None` if this is the last one.
+    pub fn next_share(&self) -> Option<Share> {
+        self.plan.steps.get(self.step + 1).copied()
+    }
+
+    /// Loads the last run; `None` if there was none yet.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn load(route_dir: &Path) -> anyhow::Result<Option<State>> {
+        let file = State::file(route_dir);
+        let Some(text) = files::read_if_there(&file)? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).with_context(|| file.display().to_string())
+    }
+
+    /// Loads the last run if it is unfinished.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn load_unfinished(route_dir: &Path) -> anyhow::Result<Option<State>> {
+        Ok(State::load(route_dir)?.filter(|state| state.phase.is_unfinished()))
+    }
+
+    pub(crate) fn save(&self, route_dir: &Path) -> anyhow::Result<()> {
+        files::replace(&State::file(route_dir), &serde_json::to_string_pretty(self)?)
+    }
+
+    /// Begins the step at `step`, of which nothing was held yet.
+    pub(crate) fn begin_step(&mut self, step: usize) {
+        self.step = step;
+        self.held = Duration::ZERO;
+    }
+
+    /// Sets the share that the run goes back to.
+    pub(crate) fn go_back_to(&mut self, back: Back) {
+        if back == Back::Old {
+            self.start_share = Share::NONE;
+        }
+    }
+
+    /// The share of the current step.
+    pub fn share(&self) -> Share {
+        self.plan.steps.get(self.step).copied().unwrap_or(self.start_share)
+    }
+
+    /// The share before the current step.
+    pub fn share_before(&self) -> Share {
+        let before = self.step.checked_sub(1).and_then(|step| self.plan.steps.get(step));
+        before.copied().unwrap_or(self.start_share)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (step, steps) = (self.step + 1, self.plan.steps.len());
+        write!(f, "{}: step {step} of {steps}, {}%", self.phase.as_str(), self.share())?;
+        if !self.reason.is_empty() {
+            write!(f, "; {}", self.reason)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a run on a cluster tells the others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// Rises with each heartbeat.
+    pub(crate) beat: u64,
+    /// The process that holds the run; `None` if none does.
+    #[serde(default)]
+    pub(crate) holder: Option<String>,
+    /// The run.
+    pub(crate) state: State,
+}
+
+impl Told {
+    /// What is told of a run that no process holds.
+    pub(crate) fn last(state: &State) -> Self {
+        Told { beat: u64::MAX, holder: None, state: state.clone() }
+    }
+}

@@ -1,0 +1,142 @@
+//! The stop of a route, by `carve rollback`: while it is in force, every new request of the route goes to its old side.
+//!
+//! nginx looks for the file `stop/NAME` before it splits a request and before it honours a header, so a
+//! stop needs no reload, no lock, no run and no Prometheus. The folder `stop` may be on a disk of its own,
+//! best in memory, so that a full or hung disk of the other files cannot hold up a stop.
+//!
+//! `stop.json` in the route's folder has the time and the reason, and brings the stop back when nginx
+//! starts again. On a cluster that is the key `NAME.stop` of the ConfigMap; `carve follow` makes the file
+//! beside each nginx.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use crate::folder::{prepared, route_dir};
+
+/// Why and since when a route is stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// When it was stopped, as RFC 3339.
+    pub time: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl Stop {
+    pub(crate) fn now(reason: &str) -> Self {
+        let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        Stop { time, reason: reason.to_owned() }
+    }
+
+    /// The stop that [`Stop::text`] described. Any other text is a reason: somebody may have written it
+    /// with kubectl.
+    pub(crate) fn read(text: &str) -> Self {
+        serde_json::from_str(text)
+            .unwrap_or_else(|_| Stop { time: String::new(), reason: text.trim().to_owned() })
+    }
+
+    /// Since when and why, for people. A full disk takes no reason, and one that is slow has none yet.
+    pub fn said(&self) -> String {
+        let reason =
+            if self.reason.is_empty() { "no reason is written down" } else { &self.reason };
+        match &*self.time {
+            "" => format!("stopped: {reason}"),
+            time => format!("stopped since {time}: {reason}"),
+        }
+    }
+
+    /// The text in `stop.json` and in the ConfigMap.
+    pub(crate) fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// nginx' folder of stops.
+pub(crate) fn folder(nginx_dir: &Path) -> PathBuf {
+    nginx_dir.join("stop")
+}
+
+/// The file that nginx looks for.
+fn file(nginx_dir: &Path, route: &str) -> PathBuf {
+    folder(nginx_dir).join(route)
+}
+
+pub(crate) fn kept_file(route_dir: &Path) -> PathBuf {
+    route_dir.join("stop.json")
+}
+
+/// Whether the file is there, beside this nginx.
+pub(crate) fn is_here(nginx_dir: &Path, route: &str) -> bool {
+    file(nginx_dir, route).exists()
+}
+
+/// Since when this nginx has been stopped; `None` if it is not. A file in memory is younger than its stop
+/// after a restart, so the one on disk counts where it is there.
+pub(crate) fn since(nginx_dir: &Path, route: &str) -> Option<SystemTime> {
+    let modified = |file: PathBuf| file.metadata().and_then(|metadata| metadata.modified()).ok();
+    let here = modified(file(nginx_dir, route))?;
+    Some(modified(kept_file(&route_dir(nginx_dir, route))).unwrap_or(here))
+}
+
+/// Makes the folder of stops before nginx starts, as a link to `place` where one is given, and puts the
+/// stops back that were in force.
+///
+/// # Errors
+/// If the folder cannot be made.
+pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
+    let folder = folder(nginx_dir);
+    let name = || folder.display().to_string();
+    match place {
+        Some(place) => {
+            fs::create_dir_all(place).with_context(|| place.display().to_string())?;
+            match fs::read_link(&folder) {
+                Ok(there) if there == place => {}
+                Ok(_) => fs::remove_file(&folder).with_context(name)?,
+                Err(_) if folder.is_dir() => fs::remove_dir_all(&folder).with_context(name)?,
+                Err(_) => {}
+            }
+            if !folder.is_symlink() {
+                std::os::unix::fs::symlink(place, &folder).with_context(name)?;
+            }
+        }
+        None if folder.is_symlink() => {
+            fs::remove_file(&folder).with_context(name)?;
+            fs::create_dir_all(&folder).with_context(name)?;
+        }
+        None => fs::create_dir_all(&folder).with_context(name)?,
+    }
+    for route in prepared(nginx_dir) {
+        put(nginx_dir, &route, kept_file(&route_dir(nginx_dir, &route)).exists())?;
+    }
+    Ok(())
+}
+
+/// Makes or removes the file that nginx looks for.
+pub(crate) fn put(nginx_dir: &Path, route: &str, is_stopped: bool) -> anyhow::Result<()> {
+    let file = file(nginx_dir, route);
+    let done = match (is_stopped, file.exists()) {
+        (true, false) => File::create(&file)
+            .or_else(|_| {
+                // The folder in memory is gone.
+                let folder = folder(nginx_dir);
+                fs::create_dir_all(fs::read_link(&folder).unwrap_or(folder))?;
+                File::create(&file)
+            })
+            .map(drop),
+        (false, true) => fs::remove_file(&file),
+        _ => return Ok(()),
+    };
+    done.with_context(|| file.display().to_string())
+}
+
+/// Stops a route before nginx starts, since the cluster says so.
+///
+/// # Errors
+/// If the file cannot be made.
+pub fn keep(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
+    put(nginx_dir, route, true)
+}

@@ -1,0 +1,233 @@
+//! `carve serve`: runs on a cluster, behind a simulated Kubernetes API and in front of a real nginx and Prometheus.
+//! `make deploy-test` tests the same on a real cluster.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rollout::Route;
+use rustix::process::Signal;
+use serde_json::Value;
+use support::api::{Api, follow_copy, from_elsewhere, in_cluster};
+use support::prometheus::{Measured, Traffic};
+use support::{Place, Process, built, eventually, routes, stderr, stdout};
+
+/// A proxy at 0 % with traffic that passes every gate, which follows the ConfigMap.
+struct Stage {
+    place: Place,
+    api: Api,
+    _measured: Measured,
+    _followers: [Process; 2],
+}
+
+impl Stage {
+    fn new(rest_of_route: &str) -> Self {
+        let text = format!("{}\n{rest_of_route}", routes()[0].text);
+        let place = Place::with(&[Route::parse("qrcode", &text).unwrap()]);
+        let api = Api::start();
+        fs::create_dir(place.beside("routes")).unwrap();
+        fs::write(place.beside("routes/qrcode.toml"), text).unwrap();
+        let followers = follow_copy(&place, &api);
+        let measured = Measured::start(&place);
+        measured.set(Traffic::FINE);
+        measured.wait_until_scraped(&place);
+        Stage { place, api, _measured: measured, _followers: followers }
+    }
+
+    /// Starts `carve serve` as in a pod of this name.
+    fn serve(&self, pod: &str) -> (Process, SocketAddr) {
+        let admin = service_kit::free_addresses(1).unwrap()[0];
+        let mut command = in_cluster(&self.place, &self.api, &["serve", "--every", "200ms"]);
+        command
+            .env("RAMP_NGINX_DIR", self.place.beside(pod))
+            .env("RAMP_TARGET", "kubernetes")
+            .env("RAMP_ADMIN_ADDR", admin.to_string())
+            .env("HOSTNAME", pod)
+            .stdout(Stdio::null());
+        let process = Process(command.spawn().unwrap());
+        assert!(eventually(|| asked(admin, "readyz").is_some_and(|(status, _)| status == 200)));
+        (process, admin)
+    }
+
+    fn says(&self, args: &[&str]) -> String {
+        let output = from_elsewhere(&self.place, &self.api, args);
+        assert!(output.status.success(), "{args:?}: {}{}", stdout(&output), stderr(&output));
+        stdout(&output)
+    }
+
+    fn order(&self, hold: &str) {
+        self.says(&["ramp", "--steps", "50", "--hold", hold, "--detach"]);
+    }
+
+    fn is_at(&self, percent: &str) -> bool {
+        self.place.served().share_percent.to_string() == percent
+    }
+
+    /// Whether a process of this pod holds the run.
+    fn is_held_by(&self, pod: &str) -> bool {
+        self.api.run()["holder"].as_str().is_some_and(|holder| holder.starts_with(pod))
+    }
+
+    fn phase(&self) -> String {
+        self.api.run()["state"]["phase"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn held_seconds(&self) -> u64 {
+        self.api.run()["state"]["held"]["secs"].as_u64().unwrap_or_default()
+    }
+
+    fn is_stopped(&self) -> bool {
+        asked(self.place.at.admin, "stop/qrcode").is_some_and(|(_, body)| body == "stopped\n")
+    }
+}
+
+fn asked(admin: SocketAddr, path: &str) -> Option<(u16, String)> {
+    rollout::http::get(&format!("http://{admin}/{path}"), Duration::from_secs(5)).ok()
+}
+
+#[test]
+fn an_ordered_run_is_carried_out_and_its_command_ends_with_it() {
+    let stage = Stage::new("");
+    let (server, admin) = stage.serve("ramp-a");
+    let said = stage.says(&["ramp", "--steps", "50,100", "--hold", "1s", "--patience", "60s"]);
+    assert!(
+        said.contains("The run is ordered") && said.contains("done: step 2 of 2, 100%"),
+        "{said}"
+    );
+    assert!(stage.is_at("100") && stage.api.share() == "100");
+    let (_, metrics) = asked(admin, "metrics").unwrap();
+    for line in [
+        "ramp_phase{route=\"qrcode\",phase=\"done\"} 1",
+        "ramp_share_percent{route=\"qrcode\"} 100",
+    ] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+    // What others set is in its metrics too.
+    stage.says(&["split", "25"]);
+    let is_25 =
+        || asked(admin, "metrics").unwrap().1.contains("ramp_share_percent{route=\"qrcode\"} 25");
+    assert!(eventually(is_25));
+    server.signal(Signal::TERM);
+    assert_eq!(server.wait(), Some(0));
+}
+
+#[test]
+fn a_run_goes_on_in_the_middle_of_its_step_after_its_process_ended_or_was_killed() {
+    let stage = Stage::new("");
+    let (first, _) = stage.serve("ramp-a");
+    stage.order("600s");
+    assert!(eventually(|| stage.is_at("50") && stage.held_seconds() >= 2));
+    first.signal(Signal::TERM);
+    assert_eq!(first.wait(), Some(0));
+    assert_eq!((stage.phase().as_str(), &stage.api.run()["holder"]), ("interrupted", &Value::Null));
+    let held = stage.held_seconds();
+
+    let (second, _) = stage.serve("ramp-b");
+    assert!(eventually(|| stage.is_held_by("ramp-b") && stage.phase() == "holding"));
+    assert!(eventually(|| stage.held_seconds() > held), "it has held {held} s before");
+    let trial = stage.api.run()["state"]["trial"]["asked"]["requests"].as_f64().unwrap();
+    assert!(trial > 0.0, "what was counted is kept");
+    second.signal(Signal::KILL);
+    let _ = second.wait();
+    let held = stage.held_seconds();
+    let (third, _) = stage.serve("ramp-c");
+    assert!(eventually(|| stage.is_held_by("ramp-c")));
+    assert!(eventually(|| stage.held_seconds() > held));
+    assert!(stage.is_at("50") && !stage.is_stopped());
+
+    // What is paused stays so.
+    stage.says(&["pause"]);
+    assert!(eventually(|| stage.phase() == "paused"));
+    drop(third);
+    assert_eq!((stage.phase().as_str(), &stage.api.run()["holder"]), ("paused", &Value::Null));
+    let _fourth = stage.serve("ramp-d");
+    assert!(eventually(|| stage.is_held_by("ramp-d") && stage.phase() == "paused"));
+    assert!(stage.says(&["abort"]).contains("back at 0%"));
+    assert!(stage.is_at("0") && stage.phase() == "aborted");
+}
+
+#[test]
+fn of_two_processes_one_has_the_run() {
+    let stage = Stage::new("");
+    let (first, _) = stage.serve("ramp-a");
+    stage.order("600s");
+    assert!(eventually(|| stage.is_held_by("ramp-a") && stage.is_at("50")));
+    let _second = stage.serve("ramp-b");
+    let until = Instant::now() + Duration::from_secs(6);
+    while Instant::now() < until {
+        assert!(stage.is_held_by("ramp-a"), "{}", stage.api.run()["holder"]);
+        thread::sleep(Duration::from_millis(50));
+    }
+    let refused = from_elsewhere(&stage.place, &stage.api, &["split", "25"]);
+    assert!(stderr(&refused).contains("held by the run of ramp-a"), "{}", stderr(&refused));
+    let refused =
+        from_elsewhere(&stage.place, &stage.api, &["ramp", "--steps", "50", "--hold", "600s"]);
+    assert!(stderr(&refused).contains("held by the run of ramp-a"), "{}", stderr(&refused));
+
+    // One that hangs loses it, and takes nothing back when it wakes up.
+    first.signal(Signal::STOP);
+    let is_taken = eventually(|| stage.is_held_by("ramp-b"));
+    first.signal(Signal::CONT); // before any assertion, which would wait for its end
+    assert!(is_taken);
+    let until = Instant::now() + Duration::from_secs(6);
+    while Instant::now() < until {
+        assert!(stage.is_held_by("ramp-b"), "{}", stage.api.run()["holder"]);
+        thread::sleep(Duration::from_millis(50));
+    }
+    // The way back works whatever holds the run.
+    assert!(stage.says(&["split", "0"]).contains("0% of qrcode"));
+    assert!(stage.is_at("0"));
+    assert!(eventually(|| !stage.is_stopped()), "the stop of `set 0` is lifted");
+    assert_eq!(stage.phase(), "stopped");
+}
+
+#[test]
+fn a_run_goes_on_after_the_api_was_away() {
+    let stage = Stage::new("[ramp]\nlease = \"8s\"\n");
+    let _server = stage.serve("ramp-a");
+    stage.order("12s");
+    assert!(eventually(|| stage.held_seconds() >= 1));
+    stage.api.be_away(true);
+    // The step ends meanwhile, and cannot say so.
+    thread::sleep(Duration::from_secs(16));
+    assert!(stage.is_at("50") && !stage.is_stopped());
+    stage.api.be_away(false);
+    assert!(eventually(|| stage.phase() == "done"), "{}", stage.api.run());
+    assert!(stage.is_at("50") && !stage.is_stopped());
+}
+
+#[test]
+fn a_run_that_nobody_carries_on_is_stopped_by_the_proxies() {
+    let stage = Stage::new("[ramp]\nlease = \"8s\"\n");
+    let (server, _) = stage.serve("ramp-a");
+    stage.order("60s");
+    assert!(eventually(|| stage.is_at("50")));
+    thread::sleep(Duration::from_secs(10));
+    assert!(!stage.is_stopped(), "a run that is alive goes on");
+    server.signal(Signal::KILL);
+    assert!(eventually(|| stage.is_stopped()));
+    let metrics = || stage.place.read("ramp.prom");
+    let lost = "ramp_phase{route=\"qrcode\",phase=\"lost\"} 1";
+    assert!(eventually(|| metrics().contains(lost)), "{}", metrics());
+    // Whoever comes later has nothing to carry on.
+    let _late = stage.serve("ramp-b");
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(stage.phase(), "lost");
+}
+
+#[test]
+fn serve_is_for_clusters() {
+    let place = Place::new();
+    let output = Command::new(built("carve"))
+        .arg("serve")
+        .env("RAMP_NGINX_DIR", place.nginx().dir)
+        .output()
+        .unwrap();
+    assert!(stderr(&output).contains("serve needs --target kubernetes"), "{}", stderr(&output));
+}

@@ -1,0 +1,341 @@
+//! `carve rollback` and `carve watch` with a real nginx and a real Prometheus.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rollout::Route;
+use rustix::process::Signal;
+use service_kit::testing::timed;
+use support::prometheus::{Measured, Traffic};
+use support::{Place, Process, eventually, routes, stderr};
+
+/// A run whose steps take long, in the background.
+fn start_run(place: &Place) -> Process {
+    let mut command =
+        place.ramp(&["ramp", "--steps", "50,100", "--every", "100ms", "--hold", "60s"]);
+    Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+fn start_watch(place: &Place) -> Process {
+    let mut command = place.ramp(&["watch"]);
+    Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+fn measured(place: &Place) -> Measured {
+    let measured = Measured::start(place);
+    measured.set(Traffic::FINE);
+    measured.wait_until_scraped(place);
+    measured
+}
+
+fn says(place: &Place, what: &str) {
+    let said = || place.succeeds(&["status"]);
+    assert!(eventually(|| said().contains(what)), "{what}: {}", said());
+}
+
+/// The sides that answer 100 keys, some of them with a header that asks for the new side.
+fn new_answers(place: &Place) -> usize {
+    let keys: Vec<String> = (0..100).map(|key| key.to_string()).collect();
+    place.served_by_new(&keys).into_iter().filter(|new| *new).count()
+}
+
+/// Asks for the new side by the header, over a connection of its own.
+fn forced(place: &Place) -> String {
+    use std::io::Write;
+    let mut stream = std::net::TcpStream::connect(place.at.proxy).unwrap();
+    let request =
+        "GET /qrcode?text=a HTTP/1.1\r\nHost: a\r\nX-Route-Arm: new\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.rsplit("\r\n\r\n").next().unwrap().to_owned()
+}
+
+#[test]
+fn a_stop_holds_until_it_is_cleared_with_a_reason() {
+    let mut place = Place::new();
+    place.succeeds(&["split", "100"]);
+    assert_eq!((new_answers(&place), forced(&place)), (100, "new".to_owned()));
+    assert!(place.fails(1, &["clear", "--reason", "x"]).contains("qrcode is not stopped"));
+
+    let said = place.succeeds(&["rollback", "--reason", "wrong pictures"]);
+    assert!(said.contains("qrcode is stopped"), "{said}");
+    assert_eq!((new_answers(&place), forced(&place)), (0, "old".to_owned()));
+    says(&place, ": wrong pictures; all of it goes to the old side");
+    let metrics = place.read("ramp.prom");
+    assert!(metrics.contains("ramp_stopped{route=\"qrcode\"} 1"), "{metrics}");
+
+    // Neither a share, nor a run, nor a second stop, nor a restart changes that.
+    for args in [&["split", "50"][..], &["ramp"]] {
+        let said = place.fails(1, args);
+        assert!(said.contains(": wrong pictures; `carve clear"), "{said}");
+    }
+    place.succeeds(&["rollback"]);
+    place.stop_nginx();
+    let nginx = place.nginx().dir;
+    fs::remove_dir_all(nginx.join("stop")).unwrap();
+    rollout::prepare_stops(&nginx, None).unwrap();
+    place.start_nginx();
+    assert_eq!(new_answers(&place), 0);
+
+    place.fails(2, &["clear"]);
+    assert!(place.fails(1, &["clear", "--reason", " "]).contains("--reason"));
+    place.succeeds(&["clear", "--reason", "mended"]);
+    assert_eq!((place.share(), new_answers(&place)), ("0".to_owned(), 0));
+    assert_eq!(forced(&place), "new");
+    let log = place.read("ramp.log");
+    for event in ["\"stopped\"", "\"cleared\"", "\"reason\":\"mended\""] {
+        assert!(log.contains(event), "{event}: {log}");
+    }
+    place.succeeds(&["split", "100"]);
+    assert_eq!(new_answers(&place), 100);
+}
+
+#[test]
+fn a_stopped_route_is_not_rescued_by_its_new_side() {
+    let place = Place::new();
+    place.succeeds(&["rollback"]);
+    // The old side of this configuration is gone.
+    let upstreams = place.read("upstreams.conf").replace(&place.at.old.to_string(), "127.0.0.1:9");
+    fs::write(place.file("upstreams.conf"), upstreams).unwrap();
+    place.succeeds(&["split", "--mirror", "0"]);
+    assert_eq!(place.get("/qrcode?text=a").0, 502);
+    place.succeeds(&["clear", "--reason", "to see the rescue"]);
+    assert_eq!(place.get("/qrcode?text=a"), (200, "new".to_owned()));
+}
+
+/// Ends the load when it is dropped, so that a panic cannot leave it running.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The floor is a second at 100 random moments, which the ignored test below does.
+fn stops_at_random_moments(tries: u32) {
+    let place = Place::new();
+    let measured = measured(&place);
+    let mut slowest = Duration::ZERO;
+    for attempt in 0..tries {
+        let mut run = start_run(&place);
+        thread::sleep(Duration::from_millis(fastrand::u64(..1500)));
+        // What hangs or is dead meanwhile.
+        match attempt % 4 {
+            0 => {}
+            1 => run.signal(Signal::STOP),
+            2 => run.signal(Signal::KILL),
+            _ => measured.signal(Signal::STOP),
+        }
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            // Nothing is lost: each request is answered, before, meanwhile and after.
+            let load = scope.spawn(|| {
+                let mut served = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    assert_eq!(place.get(&format!("/qrcode?text={served}")).0, 200);
+                    served += 1;
+                }
+                served
+            });
+            let ends = Ends(&is_over);
+            let (output, took) = timed(|| place.run(&["rollback"]));
+            let new = new_answers(&place);
+            drop(ends);
+            assert!(load.join().unwrap() > 0);
+            assert!(output.status.success(), "attempt {attempt}: {}", stderr(&output));
+            assert_eq!(new, 0, "attempt {attempt}");
+            assert!(took < Duration::from_secs(1), "attempt {attempt}: {took:?}");
+            slowest = took.max(slowest);
+        });
+        match attempt % 4 {
+            1 => run.signal(Signal::CONT),
+            3 => measured.signal(Signal::CONT),
+            _ => {}
+        }
+        let mut stderr = run.0.stderr.take().unwrap();
+        let code = run.wait();
+        let mut said = String::new();
+        stderr.read_to_string(&mut said).unwrap();
+        // A run may come after the stop, on a slow machine.
+        let is_refused = code == Some(1) && said.contains("qrcode is stopped");
+        let is_right = is_refused || matches!(code, Some(5 | 4) | None);
+        assert!(is_right, "attempt {attempt}: {code:?}: {said}");
+        place.succeeds(&["clear", "--reason", "again"]);
+    }
+    anstream::println!("{tries} stops, the slowest after {slowest:?}");
+}
+
+#[test]
+fn a_stop_takes_less_than_a_second_whatever_hangs() {
+    stops_at_random_moments(8);
+}
+
+#[test]
+fn a_stop_needs_no_room_on_the_disk() {
+    let place = Place::new();
+    place.succeeds(&["split", "100"]);
+    let stop = place.ramp(&["rollback"]);
+    let mut full = Command::new("sh");
+    // No file may grow: what a full disk is to a program.
+    full.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""]);
+    full.arg(stop.get_program()).args(stop.get_args());
+    full.envs(stop.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = full.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("a restart of the machine would end it"), "{output:?}");
+    assert_eq!(new_answers(&place), 0);
+}
+
+#[test]
+fn zero_percent_always_works() {
+    let place = Place::new();
+    let _measured = measured(&place);
+    // A run that is alive ends by it.
+    let run = start_run(&place);
+    says(&place, "holding: step 1 of 2");
+    assert!(place.succeeds(&["split", "0"]).contains("0% of qrcode goes to the new side"));
+    assert_eq!(run.wait(), Some(5));
+    says(&place, "stopped: step 1 of 2, 50%; the route was stopped");
+    assert_eq!((place.share(), forced(&place)), ("0".to_owned(), "new".to_owned()));
+    assert!(!place.succeeds(&["status"]).contains("all of it goes to the old side"));
+
+    // One that hangs cannot: the route is stopped.
+    let run = start_run(&place);
+    says(&place, "holding: step 1 of 2");
+    run.signal(Signal::STOP);
+    let said = place.succeeds(&["split", "0"]);
+    assert!(said.contains("is stopped") && said.contains("held by process"), "{said}");
+    assert_eq!(new_answers(&place), 0);
+    run.signal(Signal::CONT);
+    assert_eq!(run.wait(), Some(5));
+    assert_eq!(new_answers(&place), 0);
+}
+
+#[test]
+fn an_abort_goes_back_to_the_start_or_to_the_old_side() {
+    let place = Place::new();
+    let _measured = measured(&place);
+    for (args, share) in [(&["abort"][..], "7"), (&["abort", "--to-old"], "0")] {
+        place.succeeds(&["split", "7"]);
+        let run = start_run(&place);
+        says(&place, "holding: step 1 of 2");
+        let said = place.succeeds(args);
+        assert!(said.contains(&format!("back at {share}%")), "{said}");
+        assert_eq!((run.wait(), place.share()), (Some(5), share.to_owned()));
+
+        place.succeeds(&["split", "7"]);
+        let run = start_run(&place);
+        says(&place, "holding: step 1 of 2");
+        run.signal(Signal::KILL);
+        assert_eq!(run.wait(), None);
+        place.succeeds(args);
+        assert_eq!(place.share(), share);
+    }
+}
+
+fn place_with(ramp: &str) -> Place {
+    let text = format!("{}\n[ramp]\n{ramp}", routes()[0].text);
+    Place::with(&[Route::parse("qrcode", &text).unwrap()])
+}
+
+#[test]
+fn a_run_that_is_silent_goes_back() {
+    let place = place_with("lease = \"2s\"");
+    let _measured = measured(&place);
+    let _watch = start_watch(&place);
+    place.succeeds(&["split", "7"]);
+
+    // Killed: nobody holds the lock.
+    let run = start_run(&place);
+    says(&place, "holding: step 1 of 2");
+    thread::sleep(Duration::from_secs(3));
+    says(&place, "holding: step 1 of 2");
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait(), None);
+    says(&place, "lost: step 1 of 2, 50%; the run was holding and silent for 2s");
+    assert_eq!(place.share(), "7");
+    // Its watcher writes them after the state.
+    let metrics = || place.read("ramp.prom");
+    for line in
+        ["ramp_phase{route=\"qrcode\",phase=\"lost\"} 1", "ramp_run_active{route=\"qrcode\"} 0"]
+    {
+        assert!(eventually(|| metrics().contains(line)), "{}", metrics());
+    }
+
+    // Killed while it changed the split, when nginx had read the new file already.
+    let split = || place.nginx().route_dir().join("split.conf");
+    let before = fs::read(split()).unwrap();
+    let run = start_run(&place);
+    assert!(eventually(|| place.served().share_percent.to_string() == "50"));
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait(), None);
+    fs::write(split().with_extension("conf.before"), before).unwrap();
+    says(&place, "lost: step 1 of 2, 50%; the run was holding and silent for 2s");
+    assert_eq!(place.share(), "7");
+
+    // Interrupted: it ended without a result.
+    let run = start_run(&place);
+    says(&place, "holding: step 1 of 2");
+    run.signal(Signal::TERM);
+    assert_eq!(run.wait(), Some(143));
+    says(&place, "lost: step 1 of 2, 50%; the run was interrupted and silent for 2s");
+    assert_eq!(place.share(), "7");
+
+    // Hung: it holds the lock, so the route is stopped.
+    let run = start_run(&place);
+    says(&place, "holding: step 1 of 2");
+    run.signal(Signal::STOP);
+    says(&place, "all of it goes to the old side");
+    assert_eq!(new_answers(&place), 0);
+    run.signal(Signal::CONT);
+    assert_eq!(run.wait(), Some(5));
+    place.succeeds(&["clear", "--reason", "it went on"]);
+
+    // Its metrics show that the watcher runs.
+    let written = |metrics: String| {
+        let line =
+            metrics.lines().find(|line| line.starts_with("ramp_updated_t")).map(str::to_owned);
+        line.unwrap()
+    };
+    let before = written(place.read("ramp.prom"));
+    assert!(eventually(|| written(place.read("ramp.prom")) != before), "{before}");
+}
+
+#[test]
+fn a_route_file_can_ask_to_hold() {
+    let place = place_with("lease = \"2s\"\non_lost = \"hold\"");
+    let _measured = measured(&place);
+    let _watch = start_watch(&place);
+    let run = start_run(&place);
+    says(
+        &place,
+        "share   50% of parameter:text to the new side; 10% mirrored\nserved  the same\nrun",
+    );
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait(), None);
+    thread::sleep(Duration::from_secs(4));
+    says(&place, "holding: step 1 of 2, 50%; its process has ended");
+    assert_eq!(place.share(), "50");
+    let metrics = place.read("ramp.prom");
+    assert!(metrics.contains("ramp_run_active{route=\"qrcode\"} 1"), "{metrics}");
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn a_hundred_stops_take_less_than_a_second_each() {
+        stops_at_random_moments(100);
+    }
+}

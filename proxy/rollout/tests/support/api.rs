@@ -1,0 +1,177 @@
+//! A ConfigMap behind a simulated Kubernetes API, and the processes that use it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rollout::{Split, Wanted};
+use serde_json::{Value, json};
+
+use super::{Place, Process, routes};
+
+/// The ConfigMap.
+#[derive(Default)]
+pub(crate) struct Object {
+    pub(crate) data: BTreeMap<String, String>,
+    version: u64,
+    /// Whether somebody else changes the split after each request.
+    pub(crate) contended: bool,
+    /// Whether other things in it change after each request.
+    pub(crate) busy: bool,
+    /// The run that another process begins just before the next write.
+    pub(crate) begins: Option<String>,
+    /// Whether nobody gets an answer.
+    pub(crate) away: bool,
+}
+
+pub(crate) struct Api {
+    pub(crate) address: SocketAddr,
+    pub(crate) object: Arc<Mutex<Object>>,
+}
+
+impl Api {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let object = Arc::<Mutex<Object>>::default();
+        let shared = Arc::clone(&object);
+        // Ends with the test process.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || while answer(&stream, &shared).is_some() {});
+            }
+        });
+        Api { address, object }
+    }
+
+    pub(crate) fn set(&self, text: &str) {
+        let mut object = self.object.lock().unwrap();
+        object.data.insert("qrcode.conf".to_owned(), text.to_owned());
+        object.version += 1;
+    }
+
+    /// Answers nobody, or everybody again.
+    pub(crate) fn be_away(&self, away: bool) {
+        self.object.lock().unwrap().away = away;
+    }
+
+    /// What the route's run has told: beat, holder and state; null if nothing.
+    pub(crate) fn run(&self) -> Value {
+        let object = self.object.lock().unwrap();
+        object
+            .data
+            .get("qrcode.run")
+            .map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
+    }
+
+    pub(crate) fn share(&self) -> String {
+        let text = self.object.lock().unwrap().data["qrcode.conf"].clone();
+        Split::parse(&text).unwrap().share_percent.to_string()
+    }
+}
+
+/// Answers one request; `None` after the last one.
+fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut head = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
+        if line.trim().is_empty() {
+            break;
+        }
+        head.push(line.trim().to_ascii_lowercase());
+    }
+    let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+    reader.read_exact(&mut body).ok()?;
+    let path = "/api/v1/namespaces/qr/configmaps/split http/1.1";
+    let mut object = object.lock().unwrap();
+    if object.away {
+        return None;
+    }
+    let (status, body) = match head[0].split_once(' ').unwrap() {
+        ("get", requested) if requested == path => (200, shown(&object)),
+        ("patch", requested) if requested == path => {
+            assert!(head.contains(&"content-type: application/merge-patch+json".to_owned()));
+            patched(&mut object, &serde_json::from_slice(&body).unwrap())
+        }
+        (_, requested) => (404, json!({ "message": format!("{requested} not found") })),
+    };
+    if object.contended {
+        let other = first().with(&share("5")).render("qrcode");
+        object.data.insert("qrcode.conf".to_owned(), other);
+    }
+    if object.contended || (object.busy && fastrand::u8(..4) == 0) {
+        object.version += 1;
+    }
+    let body = body.to_string();
+    write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok()
+}
+
+fn shown(object: &Object) -> Value {
+    let version = object.version.to_string();
+    json!({ "metadata": { "resourceVersion": version }, "data": object.data })
+}
+
+fn patched(object: &mut Object, patch: &Value) -> (u16, Value) {
+    if let Some(run) = object.begins.take() {
+        object.data.insert("qrcode.run".to_owned(), run);
+        object.version += 1;
+    }
+    let version = patch["metadata"]["resourceVersion"].as_str();
+    if version.is_some_and(|version| version != object.version.to_string()) {
+        return (409, json!({ "message": "the object has been modified" }));
+    }
+    for (key, value) in patch["data"].as_object().unwrap() {
+        match value.as_str() {
+            Some(text) => object.data.insert(key.clone(), text.to_owned()),
+            None => object.data.remove(key),
+        };
+    }
+    object.version += 1;
+    (200, shown(object))
+}
+
+pub(crate) fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
+    let mut command = place.ramp(args);
+    command
+        .env("RAMP_KUBERNETES_URL", format!("http://{}", api.address))
+        .env("RAMP_PROXIES", place.at.admin.to_string());
+    command
+}
+
+pub(crate) fn follow(place: &Place, api: &Api) -> Process {
+    let mut command = in_cluster(place, api, &["follow", "--every", "50ms"]);
+    Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// Follows as on a cluster: one process has the token and copies the ConfigMap to a file, the other one has nginx. The
+/// copier finds the routes in the folder `beside("routes")`.
+pub(crate) fn follow_copy(place: &Place, api: &Api) -> [Process; 2] {
+    let file = place.beside("split.json");
+    let mut copier = in_cluster(place, api, &["copy", "--routes"]);
+    copier.arg(place.beside("routes")).arg(&file).env("RAMP_NGINX_DIR", place.beside("copier"));
+    let mut follower = place.ramp(&["follow", "--every", "50ms"]);
+    follower.env("RAMP_KUBERNETES_URL", format!("file:{}", file.display()));
+    [copier, follower].map(|mut command| Process(command.spawn().unwrap()))
+}
+
+/// Runs ramp outside the proxy's pod, with another folder.
+pub(crate) fn from_elsewhere(place: &Place, api: &Api, args: &[&str]) -> Output {
+    let mut command = in_cluster(place, api, args);
+    let folder = place.beside("elsewhere");
+    command.env("RAMP_NGINX_DIR", folder).env("RAMP_TARGET", "kubernetes").output().unwrap()
+}
+
+pub(crate) fn first() -> Split {
+    Split::first(&routes()[0])
+}
+
+pub(crate) fn share(percent: &str) -> Wanted {
+    Wanted::share(percent.parse().unwrap())
+}

@@ -1,0 +1,72 @@
+//! Homes of a route of sessions, and nginx with such a route.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rollout::Route;
+
+use super::{Place, routes};
+
+/// Answers with the share file, or with what it read when it was frozen. It listens until the test ends, or
+/// not at all.
+pub(crate) struct Home {
+    pub(crate) addr: SocketAddr,
+    pub(crate) file: Arc<Mutex<PathBuf>>,
+    frozen: Arc<Mutex<Option<String>>>,
+}
+
+impl Home {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let home = Home { addr, file: Arc::default(), frozen: Arc::default() };
+        let (file, frozen) = (Arc::clone(&home.file), Arc::clone(&home.frozen));
+        thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let _ = stream.read(&mut [0; 4096]);
+                let now = || fs::read_to_string(&*file.lock().unwrap()).unwrap();
+                let text = frozen.lock().unwrap().clone().unwrap_or_else(now);
+                let length = text.len();
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{text}"
+                );
+            }
+        });
+        home
+    }
+
+    /// From now on it does not see changes.
+    pub(crate) fn freeze(&self) {
+        let text = fs::read_to_string(&*self.file.lock().unwrap()).unwrap();
+        *self.frozen.lock().unwrap() = Some(text);
+    }
+
+    pub(crate) fn thaw(&self) {
+        *self.frozen.lock().unwrap() = None;
+    }
+}
+
+/// An address at which nobody listens.
+pub(crate) fn nobody() -> SocketAddr {
+    service_kit::free_address().unwrap()
+}
+
+/// The routes `qrcode` and `relay`, with homes at these admin listeners.
+pub(crate) fn place(homes: &[SocketAddr]) -> Place {
+    let nobody = nobody();
+    let listed: Vec<String> = homes
+        .iter()
+        .map(|home| format!("{{ url = \"http://{nobody}\", admin = \"http://{home}\" }}"))
+        .collect();
+    let text = format!(
+        "path = \"/p/*\"\njudge = \"session\"\nhomes = [{}]\nold.url = \"http://{nobody}\"\n\
+         new.url = \"http://{nobody}\"\n",
+        listed.join(", ")
+    );
+    Place::with(&[routes().remove(0), Route::parse("relay", &text).unwrap()])
+}
