@@ -219,10 +219,11 @@ impl Reloading {
     }
 }
 
-/// The master's children.
+/// The master's children, but for what the image starts beside it (`proxy/start.sh`), which no reload ends.
 fn workers(master: i32) -> anyhow::Result<Vec<i32>> {
     let children = Process::new(master)?.task_main_thread()?.children()?;
-    Ok(children.into_iter().map(u32::cast_signed).collect())
+    let children = children.into_iter().map(u32::cast_signed);
+    Ok(children.filter(|&child| title(child).starts_with("nginx")).collect())
 }
 
 /// A worker that only finishes its requests says so in its title.

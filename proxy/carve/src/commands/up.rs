@@ -58,7 +58,7 @@ pub(crate) struct Up {
     /// [default: the last one, at first the route file's]
     #[arg(long, env = "STACK_MIRROR", value_name = "PERCENT")]
     mirror: Option<Share>,
-    /// Share of the requests that nginx logs, in percent; failures and fallbacks always are
+    /// Share of the requests that are logged, in percent; failures and fallbacks always are
     #[arg(long, env = "NGINX_LOG_PERCENT", default_value_t = Share::ALL, value_name = "PERCENT")]
     log_share: Share,
     #[command(flatten)]

@@ -259,11 +259,14 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
     rollout::prepare_stops(dir, None).unwrap();
 }
 
+/// As the image does (`proxy/start.sh`): another program is a child of nginx' master, besides its workers.
 fn start_nginx(dir: &Path, conf: &str) -> Process {
+    const BESIDE: &str = r#"(while kill -0 $$ 2>/dev/null; do sleep 1; done) & exec nginx "$@""#;
     let log = File::create(dir.join(format!("{conf}.log"))).unwrap();
     let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "TERM", "--", "nginx", "-e", "stderr", "-p"]).arg(dir);
-    command.arg("-c").arg(dir.join(conf)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    command.args(["--pdeathsig", "TERM", "--", "sh", "-c", BESIDE, "sh", "-e", "stderr", "-p"]);
+    command.arg(dir).arg("-c").arg(dir.join(conf));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     Process(command.spawn().unwrap())
 }
 
