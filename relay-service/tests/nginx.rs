@@ -169,8 +169,7 @@ fn a_client_may_choose_the_side_of_a_key_that_nobody_holds() {
     assert_eq!(edge.complete("other", other), "legacy-node");
 }
 
-/// What `edge` counts requests by, and what a relay counts: the shadow's mark on a request says that it is neither
-/// counted nor played again.
+/// What `edge` counts requests by, and what a relay counts: a client's own mark of the shadow changes neither.
 #[test]
 fn a_pair_is_in_the_access_log_and_counted_though_its_clients_send_the_shadows_mark() {
     let edge = Edge::start("100");

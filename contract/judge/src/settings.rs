@@ -33,7 +33,7 @@ pub enum JudgeSettings {
     Image(ImageSettings),
     /// By a program of the user.
     Exec(ExecSettings),
-    /// Not by two answers to one request: its requests belong together, and whole sessions are replayed.
+    /// Not at all: its requests belong together. The scenarios of `carve contract --relay` compare the two sides.
     Session,
 }
 
