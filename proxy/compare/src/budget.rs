@@ -11,6 +11,8 @@ const MOST_OWED: Duration = Duration::from_secs(10);
 /// The longest wait, so that gates get their ten pairs a second even if taking requests costs the whole share.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
 /// Says when the next comparison may start.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -58,7 +60,7 @@ impl Budget {
             self.last_turn = now;
             return Duration::ZERO;
         }
-        Duration::from_secs_f64(-self.saved / self.share).clamp(Duration::from_millis(1), left)
+        Duration::from_secs_f64(-self.saved / self.share).max(SHORTEST_WAIT).min(left)
     }
 }
 
@@ -96,6 +98,16 @@ mod tests {
         }
         let count = started(0.5, Duration::from_millis(5), 0.0);
         assert!(count.abs_diff(1_100) <= 50, "{count}");
+    }
+
+    #[test]
+    fn what_is_left_of_the_longest_wait_may_be_next_to_nothing() {
+        let begin = Instant::now();
+        let mut budget = Budget::at(0.01, Duration::ZERO, begin);
+        assert!(budget.wait(Duration::ZERO, begin).is_zero());
+        let left = Duration::from_micros(10);
+        let wait = budget.wait(Duration::from_secs(1), begin + LONGEST_WAIT - left);
+        assert_eq!(wait, left);
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Runs the service.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use anyhow::ensure;
 use service_kit::{Admin, Listener, shutdown_signal, telemetry};
+use tokio::sync::oneshot;
 
 use crate::app;
 use crate::client::Client;
@@ -42,11 +45,23 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         keep_text: config.keep_text,
     });
     let work = queued.work(config.pace, move |queued| Arc::clone(&worker).compare(queued));
-    let work = tokio::spawn(work);
+    let (working, work_ended) = oneshot::channel::<()>();
+    let work = tokio::spawn(async move {
+        let _working = working;
+        work.await;
+    });
+    let has_failed = AtomicBool::new(false);
+    let shutdown = async {
+        tokio::select! {
+            () = shutdown => {}
+            // Before a shutdown only by a panic. A shadow that compares nothing must not look well.
+            _ = work_ended => has_failed.store(true, Ordering::Relaxed),
+        }
+    };
     let shown = Arc::clone(&metrics);
     let admin = Admin::new(move || shown.encode()).with(app::admin_router(kept));
     let rest = async {
-        // Never fails: comparisons, which may panic, are tasks of their own.
+        // Comparisons, which may panic, are tasks of their own.
         let _ = work.await;
     };
     // The router owns the queue's only entrance, so the queue ends with the last connection.
@@ -57,6 +72,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         0 => {}
         left => tracing::warn!(left, "requests in the queue were not compared"),
     }
+    ensure!(!has_failed.load(Ordering::Relaxed), "the comparing has failed");
     Ok(())
 }
 
