@@ -9,6 +9,13 @@
 #   RAMP_KUBERNETES_URL [no cluster] file:FILE, the copy of a cluster's splits that nginx follows; without it, `carve watch` runs
 set -eu
 
+# docker run IMAGE up --old ... --new ..., or another command of carve.
+case ${1:-} in
+'') ;;
+up) shift && exec carve up --foreground "$@" ;;
+*) exec carve "$@" ;;
+esac
+
 # Its meaning has moved. Without this, a log that was sampled would be whole.
 [ -z "${NGINX_LOG_PERCENT:-}" ] || { echo "NGINX_LOG_PERCENT: set EDGE_JSON_PERCENT of edge instead" >&2 && exit 1; }
 

@@ -280,11 +280,7 @@ const parts = [
     title: "nginx' connections",
     description: 'Connections of clients; idle ones are waiting.',
     unit: 'short',
-    lines: [
-      ['active', `sum(nginx_connections_active{${CHOSEN}})`],
-      ['waiting', `sum(nginx_connections_waiting{${CHOSEN}})`],
-      ['writing', `sum(nginx_connections_writing{${CHOSEN}})`],
-    ],
+    lines: [['{{state}}', `sum by (state) (edge_nginx_connections{${CHOSEN}})`]],
   }),
   curves({
     title: 'Requests that the edge lost',

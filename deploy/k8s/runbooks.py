@@ -20,7 +20,7 @@ CARVE = re.compile(
 # What works on one machine alone: targets, parts, files, ports, and settings for `make up`.
 ONE_MACHINE = re.compile(
     r"make (?!logs|up|down)[a-z]+(?= [A-Z]|`|$)|(?<=PART=)[\w-]+"
-    r"|run/[\w./-]*\w|df -h|localhost:\d+|supervisorctl|[A-Z_]+(?==\S+ make up)",
+    r"|run/[\w./-]*\w|df -h|localhost:\d+|target/plain/carve|[A-Z_]+(?==\S+ make up)",
     re.MULTILINE,
 )
 # Words of commands that need what those before them have done, or end the run. All other commands come first.

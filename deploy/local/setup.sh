@@ -51,8 +51,7 @@ wants() {
 # Each line is a purpose, then pairs of what a Debian package brings (a command, a file, or a module of
 # Python) and the package.
 packages_by_purpose='
-around nginx=nginx supervisord=supervisor prometheus=prometheus setpriv=util-linux cc=build-essential
-around prometheus-nginx-exporter=prometheus-nginx-exporter
+around nginx=nginx prometheus=prometheus setpriv=util-linux cc=build-essential
 test chromium-headless-shell|chromium|google-chrome=chromium curl=curl pngcheck=pngcheck shellcheck=shellcheck pdftoppm=poppler-utils
 test cmake=cmake c++=build-essential /usr/lib/python3/dist-packages/PIL=python3-pil
 python python3:ensurepip=python3-venv cc=build-essential
@@ -89,7 +88,7 @@ missing_packages() {
 }
 
 # Debian starts the services it installs, nginx on port 80 and Prometheus on 9090, now and at every
-# boot. Here they run under this project's supervisor only.
+# boot. Here only `carve` starts them.
 without_starting() {
     local policy=/usr/sbin/policy-rc.d status=0
     if $as_root test -e "$policy"; then
@@ -134,7 +133,7 @@ install_packages() {
     fi
     # shellcheck disable=SC2086  # a list
     without_starting $as_root apt-get install -y -qq --no-install-recommends $packages >/dev/null
-    for service in nginx prometheus prometheus-nginx-exporter supervisor docker-registry; do
+    for service in nginx prometheus docker-registry; do
         case " $packages " in
         *" $service "*)
             if [ -d /run/systemd/system ]; then

@@ -54,13 +54,15 @@ function startLoad() {
   return Object.assign(load, { end: () => clearInterval(timer) });
 }
 
+const program = new URL('../../../target/debug/carve', import.meta.url).pathname;
+
+/** Stops or starts a part of the stack. */
 function supervise(order, part) {
-  execFileSync('supervisorctl', ['-c', join(folder, 'supervisord.conf'), order, part]);
+  execFileSync(program, ['part', order, part, '--run-dir', folder]);
 }
 
 /** Runs a command of carve on the stack; returns its exit code. */
 async function carve(...args) {
-  const program = new URL('../../../target/debug/carve', import.meta.url).pathname;
   const [code] = await once(spawn(program, args, { stdio: 'ignore' }), 'exit');
   return code;
 }
@@ -380,9 +382,9 @@ describe('the live page', () => {
     it('shows a restart of the new side as a gap, not as zero', MINUTES, async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
-      supervise('stop', 'backends:qr-service');
+      supervise('stop', 'qr-service');
       await ratio(page, 'memory').getByText('No data yet').waitFor(PATIENCE);
-      supervise('start', 'backends:qr-service');
+      supervise('start', 'qr-service');
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       const [, node, rust] = await columnsWithNow(page, 'memory');
       const first = rust.findIndex((text) => text !== '–');
@@ -400,7 +402,7 @@ describe('the live page', () => {
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       const notice = page.getByRole('alert');
       assert.equal(await notice.isVisible(), false);
-      supervise('stop', 'backends:prometheus');
+      supervise('stop', 'prometheus');
       const stopped = Date.now();
       await notice
         .getByText(/^Prometheus cannot be reached\. The page shows data from \d/)
@@ -408,7 +410,7 @@ describe('the live page', () => {
       await picture(page, 'unreachable');
       // Longer than a sample counts for a point, plus the distance between points.
       await page.waitForTimeout(stopped + 25_000 - Date.now());
-      supervise('start', 'backends:prometheus');
+      supervise('start', 'prometheus');
       await notice.waitFor({ state: 'hidden', ...PATIENCE });
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       const [, node] = await columnsWithNow(page, 'memory');

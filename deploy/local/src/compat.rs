@@ -6,6 +6,7 @@ use std::fs;
 
 use anyhow::{Context, bail};
 
+use crate::files;
 use crate::settings::Settings;
 
 /// The stand-in for the host name in `proxy/compat/show.conf`.
@@ -28,9 +29,8 @@ pub(crate) fn render(settings: &Settings) -> anyhow::Result<()> {
     if settings.sides.is_some() {
         return Ok(());
     }
-    let source = |name: &str| settings.root.join("proxy/compat").join(format!("{name}.conf"));
     let write = |name: &str, to: &str, host: &str| -> anyhow::Result<()> {
-        let text = fs::read_to_string(source(name)).with_context(|| name.to_owned())?;
+        let text = files::proxy(&format!("compat/{name}.conf"))?;
         fs::write(nginx.join(to), text.replace(HOST, host)).with_context(|| to.to_owned())
     };
     let given = |name: &str| env::var(name).ok().filter(|value| value != "none");

@@ -1,17 +1,20 @@
-//! The whole stack on one machine: nginx, both sides, the shadow and Prometheus under supervisord.
+//! The whole stack on one machine: nginx, both sides, the shadow and Prometheus.
 //!
 //! `carve up` runs it in the background for people. [`Stack`] runs it on free ports in a
 //! temporary folder for tests and measurements. Both render the same files ([`render`]): those of
-//! `proxy/` and `dashboards/prometheus/`, with other addresses.
+//! `proxy/` and `dashboards/`, which are part of the program, with other addresses. [`supervise`] starts the parts.
 
 mod compat;
+mod files;
 pub mod http;
+mod parts;
 pub mod port_holder;
 pub mod preflight;
 pub mod readiness;
 pub mod render;
 pub mod settings;
 pub mod stack;
+pub mod supervise;
 pub mod supervisor;
 
 pub use rollout::{Key, Share};

@@ -3,22 +3,17 @@
 use std::fs;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use route::SideUrl;
 
 use crate::port_holder;
-use crate::settings::{Settings, Sides};
+use crate::settings::{Settings, Sides, repository};
 
-const TOOLS: [(&str, &str); 6] = [
+const TOOLS: [(&str, &str); 3] = [
     ("nginx", "nginx"),
-    ("supervisord", "supervisor"),
-    ("supervisorctl", "supervisor"),
     ("prometheus", "prometheus"),
-    ("prometheus-nginx-exporter", "prometheus-nginx-exporter"),
     ("setpriv", "util-linux"),
 ];
 
@@ -38,7 +33,7 @@ pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
         if !is_on_path("node") {
             missing.push("node (install Node.js 20 or newer)".to_owned());
         }
-        if !settings.root.join("legacy-node/node_modules").is_dir() {
+        if !repository().join("legacy-node/node_modules").is_dir() {
             missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
         }
     }
@@ -121,21 +116,6 @@ pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
         let problem = || format!("{} is not writable (STACK_RUN_DIR)", folder.display());
         fs::create_dir_all(&folder).with_context(problem)?;
         tempfile::tempfile_in(&folder).with_context(problem)?;
-    }
-    Ok(())
-}
-
-/// Runs `promtool check config` on the rendered configuration.
-///
-/// # Errors
-/// promtool's message.
-pub fn check_prometheus(run_dir: &Path) -> anyhow::Result<()> {
-    let file = run_dir.join("prometheus/prometheus.yml");
-    let output = Command::new("promtool").args(["check", "config"]).arg(file).output();
-    let output = output.context("promtool")?;
-    if !output.status.success() {
-        let said = [output.stdout, output.stderr].concat();
-        bail!("promtool: {}", String::from_utf8_lossy(&said).trim());
     }
     Ok(())
 }

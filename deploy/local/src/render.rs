@@ -1,26 +1,25 @@
 //! Renders the files that a stack runs from.
 //!
 //! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering
-//! replaces these addresses, so there is one source for every place. What nginx includes for its routes
+//! replaces these addresses, so there is one source for every place ([`files`]). What nginx includes for its routes
 //! is made from the route files, whose addresses are replaced likewise.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use route::{BaseUrl, Route, SideUrl};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use service_kit::SocketPath;
 
-use crate::compat;
-use crate::settings::{Addresses, Part, Settings, Sides};
+use crate::parts::Parts;
+use crate::settings::{Addresses, Settings, Sides, repository};
+use crate::{compat, files};
 
-/// Writes the run folder's configuration of nginx, Prometheus and supervisord.
+/// Writes the run folder's configuration of nginx and Prometheus, and its parts.
 ///
 /// # Errors
 /// The file that cannot be read or written, or that lacks an address to replace.
@@ -32,18 +31,18 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     }
     let at = &settings.addresses;
-    let file = |name: &str| (format!("proxy/{name}"), format!("nginx/{name}"));
-    let metrics =
-        |name: &str| (format!("dashboards/prometheus/{name}"), format!("prometheus/{name}"));
-    let place = |names, changes: &[(&str, String)]| write_changed(settings, names, changes);
+    let nginx = settings.nginx_dir();
+    let place = |name: &str, changes: &[(&str, String)]| {
+        write(&nginx.join(name), &changed(name, &files::proxy(name)?, changes)?)
+    };
     // By itself nginx takes a worker for each core of the machine, whether it may use it or not.
     let workers = format!("worker_processes {};", processors());
-    place(file("nginx.conf"), &[("worker_processes auto;", workers)])?;
+    place("nginx.conf", &[("worker_processes auto;", workers)])?;
     for name in SHARED {
-        place(file(name), &[])?;
+        place(name, &[])?;
     }
-    place(file("listen.conf"), &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
-    place(file("listen-admin.conf"), &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
+    place("listen.conf", &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
+    place("listen-admin.conf", &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
     let routes = routes(settings)?;
     let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
     let (old, new) = match &settings.sides {
@@ -60,19 +59,21 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         resolved: Vec::new(),
     };
     for (name, text) in route::render::all(&routes, &upstreams) {
-        write(&settings.run_dir.join("nginx").join(name), &text)?;
+        write(&nginx.join(name), &text)?;
     }
     for name in OF_THE_APP {
         match settings.sides {
-            None => place(file(name), &[])?,
-            Some(_) => write(&settings.run_dir.join("nginx").join(name), "")?,
+            None => place(name, &[])?,
+            Some(_) => write(&nginx.join(name), "")?,
         }
     }
     compat::render(settings)?;
-    link(settings, "dashboards/live", "nginx/live")?;
-    link(settings, "dashboards/prometheus/rules", "prometheus/rules")?;
-    place(metrics("prometheus.yml"), &[])?;
-    write(&settings.run_dir.join("prometheus/targets.json"), &targets(settings))?;
+    let prometheus = settings.run_dir.join("prometheus");
+    for folder in [prometheus.join("rules"), nginx.join("live")] {
+        remove(&folder).with_context(|| folder.display().to_string())?;
+    }
+    files::write_folders(&prometheus, &nginx.join("live"))?;
+    write(&prometheus.join("prometheus.yml"), &files::prometheus("prometheus.yml")?)?;
     let started = Started {
         routes: settings.routes.clone(),
         old: old.to_string(),
@@ -86,7 +87,9 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
     rollout::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
     rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
-    write(&supervisord_conf(settings), &supervisord_text(settings, &routes, sides)?)
+    let parts = parts(settings, &routes, sides)?;
+    write(&prometheus.join("targets.json"), &parts.targets()?)?;
+    parts.write(&settings.run_dir)
 }
 
 /// The routes, with the addresses of this stack instead of the default ones.
@@ -150,48 +153,17 @@ pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<Started>> {
     serde_json::from_str(&read(&file)?).map(Some).with_context(|| file.display().to_string())
 }
 
-/// Prometheus' targets, each with its job.
-fn targets(settings: &Settings) -> String {
-    let at = &settings.addresses;
-    let all = [
-        (Part::QrService, "qr-service", "/metrics", at.new_admin),
-        (Part::LegacyNode, "legacy-node", "/metrics", at.old_admin),
-        (Part::RelayService, "relay-service", "/metrics", at.relay_admin),
-        (Part::LegacyRelay, "legacy-relay", "/metrics", at.old_relay_admin),
-        (Part::RelayHome, "relay-home", "/metrics", at.home_admin),
-        (Part::RelayHomeB, "relay-home", "/metrics", at.home_b_admin),
-        (Part::Shadow, "shadow", "/metrics", at.shadow_admin),
-        (Part::Edge, "edge", "/metrics", at.edge),
-        (Part::NginxExporter, "nginx", "/metrics", at.nginx_exporter),
-        (Part::Nginx, "ramp", "/ramp/metrics", at.proxy_admin),
-        (Part::Prometheus, "prometheus", "/prometheus/metrics", at.prometheus),
-    ];
-    let run = all.into_iter().filter(|(part, ..)| settings.parts().contains(part));
-    let target = |(_, job, path, address): (Part, &str, &str, SocketAddr)| json!({ "labels": { "job": job, "__metrics_path__": path }, "targets": [address.to_string()] });
-    Value::from_iter(run.map(target)).to_string()
-}
-
-/// The file of supervisord's configuration.
-pub fn supervisord_conf(settings: &Settings) -> PathBuf {
-    settings.run_dir.join("supervisord.conf")
-}
-
 /// Those that this process may use, by its affinity and its cgroup.
 pub fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn write_changed(
-    settings: &Settings,
-    (from, to): (String, String),
-    changes: &[(&str, String)],
-) -> anyhow::Result<()> {
-    let from = settings.root.join(from);
-    let text = read(&from)?;
+/// The text with these addresses instead of the default ones.
+fn changed(name: &str, text: &str, changes: &[(&str, String)]) -> anyhow::Result<String> {
     for (default, _) in changes {
-        ensure!(text.contains(default), "{} has no {default} to replace", from.display());
+        ensure!(text.contains(default), "{name} has no {default} to replace");
     }
-    write(&settings.run_dir.join(to), &replaced(&text, changes))
+    Ok(replaced(text, changes))
 }
 
 fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
@@ -206,50 +178,48 @@ fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
     text
 }
 
-/// Links a folder of the repository that has no addresses in it.
-fn link(settings: &Settings, from: &str, to: &str) -> anyhow::Result<()> {
-    let link = settings.run_dir.join(to);
-    match fs::remove_file(&link) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => symlink(settings.root.join(from), &link),
-    }
-    .with_context(|| link.display().to_string())
+/// Removes what an earlier program wrote, or linked, there.
+fn remove(folder: &Path) -> io::Result<()> {
+    let removed = match folder.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),
+        Ok(_) => fs::remove_file(folder),
+        Err(error) => Err(error),
+    };
+    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 fn mark(number: usize) -> String {
     format!("\u{1}{number}\u{2}")
 }
 
-fn supervisord_text(
+fn parts(
     settings: &Settings,
     routes: &[Route],
     (old_url, new_url): (&SideUrl, &SideUrl),
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Parts> {
     let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
     let at = &settings.addresses;
-    let engine =
-        settings.engine.as_ref().map_or(String::new(), |name| format!(",QR_ENGINE=\"{name}\""));
+    let path = |path: &Path| path.to_string_lossy().into_owned();
     // nginx and legacy-node log every request, so a request can be followed through all logs.
     let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
     // Started by root, nginx' workers would be user nobody, who cannot read the page below /root.
-    let nginx_user = if rustix::process::geteuid().is_root() { " -g 'user root;'" } else { "" };
+    let is_root = rustix::process::geteuid().is_root();
     let words = [
-        ("socket", escaped(&socket(settings))),
-        ("run", escaped(&settings.run_dir)),
-        ("root", escaped(&settings.root)),
-        ("qr_service_program", escaped(&settings.qr_service)),
-        ("carve_program", escaped(&settings.carve)),
-        ("relay_service_program", escaped(&settings.relay_service)),
-        ("relay_home_program", escaped(&settings.relay_home)),
-        ("routes", escaped(&shadow_routes(settings, routes)?)),
+        ("run", path(&settings.run_dir)),
+        ("root", path(repository())),
+        ("qr_service_program", path(&settings.qr_service)),
+        ("carve_program", path(&settings.carve)),
+        ("relay_service_program", path(&settings.relay_service)),
+        ("relay_home_program", path(&settings.relay_home)),
+        ("routes", path(&shadow_routes(settings, routes)?)),
         ("route_names", names.join(",")),
         ("old_url", old_url.to_string()),
         ("new_url", new_url.to_string()),
         ("edge", at.edge.to_string()),
-        ("requests_log", escaped(&settings.requests_log())),
+        ("requests_log", path(&settings.requests_log())),
         ("log_share", settings.log_share.to_string()),
-        ("engine", engine),
-        ("nginx_user", nginx_user.to_owned()),
+        ("engine", settings.engine.clone().unwrap_or_default()),
+        ("nginx_directives", if is_root { "user root;" } else { "" }.to_owned()),
         ("access_log", access_log),
         // nginx sends /p/ to the relay, whether this process has one or not.
         ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
@@ -270,61 +240,24 @@ fn supervisord_text(
         ("home_b", at.home_b.to_string()),
         ("home_b_admin", at.home_b_admin.to_string()),
         ("prometheus", at.prometheus.to_string()),
-        ("nginx_exporter", at.nginx_exporter.to_string()),
     ];
-    let mut text = read(&settings.root.join("deploy/local/supervisord.conf"))?;
-    for (word, value) in words {
-        text = text.replace(&format!("{{{word}}}"), &value);
-    }
-    let runs = settings.parts();
-    let others = Part::ALL.into_iter().filter(|part| !runs.contains(part)).map(Part::name);
-    Ok(without(&text, &others.collect::<Vec<_>>()))
-}
-
-/// supervisord's configuration without these programs.
-fn without(text: &str, programs: &[&str]) -> String {
-    let mut sections: Vec<String> = Vec::new();
-    for line in text.lines() {
-        if line.starts_with('[') || sections.is_empty() {
-            sections.push(String::new());
-        }
-        let kept = |name: &&str| !programs.contains(name);
-        let line = match line.strip_prefix("programs=") {
-            Some(names) => {
-                let names: Vec<&str> = names.split(',').filter(kept).collect();
-                format!("programs={}", names.join(","))
-            }
-            None => line.to_owned(),
-        };
-        if let Some(section) = sections.last_mut() {
-            *section += &(line + "\n");
-        }
-    }
-    let of_program = |section: &String| {
-        programs.iter().any(|name| section.starts_with(&format!("[program:{name}]")))
-    };
-    sections.into_iter().filter(|section| !of_program(section)).collect()
+    Parts::fill(socket(settings), &settings.parts(), &words)
 }
 
 /// The addresses of a service, with commas between them.
 fn listens(addr: SocketAddr, socket: Option<SocketPath>) -> String {
-    let socket = socket.map(|socket| format!(",{socket}").replace('%', "%%"));
+    let socket = socket.map(|socket| format!(",{socket}"));
     format!("{addr}{}", socket.unwrap_or_default())
 }
 
-/// Escapes percent signs, which supervisord expands.
-fn escaped(path: &Path) -> String {
-    path.to_string_lossy().replace('%', "%%")
-}
-
-/// supervisord's socket: in the run folder. If that name is too long for a socket (107 bytes on
-/// Linux, and supervisord binds a longer name first), in /tmp, named by its hash.
+/// The supervisor's socket: in the run folder. If that name is too long for a socket (107 bytes on Linux), in /tmp,
+/// named by its hash.
 fn socket(settings: &Settings) -> PathBuf {
-    let here = settings.run_dir.join("supervisor.sock");
-    if here.as_os_str().len() <= 80 {
+    let here = settings.run_dir.join("carve.sock");
+    if here.as_os_str().len() <= 107 {
         return here;
     }
-    PathBuf::from(format!("/tmp/qr-stack-{:016x}.sock", settings.hash()))
+    PathBuf::from(format!("/tmp/carve-{:016x}.sock", settings.hash()))
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

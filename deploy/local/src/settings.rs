@@ -3,17 +3,17 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, Command, FromArgMatches};
 use rollout::{At, Key, Nginx, Share, Wanted};
 use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
 
-use crate::render;
+use crate::{render, supervise};
 
 /// A program of the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// The new side.
     QrService,
@@ -21,8 +21,6 @@ pub enum Part {
     LegacyNode,
     /// The proxy.
     Nginx,
-    /// nginx' counters, for Prometheus.
-    NginxExporter,
     /// Counts what clients got, in nginx' access log.
     Edge,
     /// Compares both sides.
@@ -44,7 +42,7 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order in which readiness is checked.
-    pub const ALL: [Part; 12] = [
+    pub const ALL: [Part; 11] = [
         Part::QrService,
         Part::LegacyNode,
         Part::RelayService,
@@ -53,7 +51,6 @@ impl Part {
         Part::RelayHomeB,
         Part::Shadow,
         Part::Nginx,
-        Part::NginxExporter,
         Part::Edge,
         Part::Watch,
         Part::Prometheus,
@@ -64,31 +61,24 @@ impl Part {
         [Part::RelayService, Part::LegacyRelay, Part::RelayHome, Part::RelayHomeB];
 
     /// The parts around two servers that already run.
-    pub const AROUND: [Part; 6] =
-        [Part::Shadow, Part::Nginx, Part::NginxExporter, Part::Edge, Part::Watch, Part::Prometheus];
-
-    /// supervisord's name of the part: GROUP:NAME, as in `supervisord.conf`.
-    pub fn supervised_name(self) -> &'static str {
-        match self {
-            Part::QrService => "backends:qr-service",
-            Part::LegacyNode => "backends:legacy-node",
-            Part::Shadow => "backends:shadow",
-            Part::Nginx => "edge:nginx",
-            Part::NginxExporter => "edge:nginx-exporter",
-            Part::Edge => "edge:edge",
-            Part::Watch => "edge:ramp-watch",
-            Part::Prometheus => "backends:prometheus",
-            Part::RelayService => "backends:relay-service",
-            Part::LegacyRelay => "backends:legacy-relay",
-            Part::RelayHome => "backends:relay-home",
-            Part::RelayHomeB => "backends:relay-home-b",
-        }
-    }
+    pub const AROUND: [Part; 5] =
+        [Part::Shadow, Part::Nginx, Part::Edge, Part::Watch, Part::Prometheus];
 
     /// The part's name, also of its log (`log/NAME.log`).
     pub fn name(self) -> &'static str {
-        let name = self.supervised_name();
-        name.split_once(':').map_or(name, |(_, name)| name)
+        match self {
+            Part::QrService => "qr-service",
+            Part::LegacyNode => "legacy-node",
+            Part::Nginx => "nginx",
+            Part::Edge => "edge",
+            Part::Shadow => "shadow",
+            Part::Watch => "watch",
+            Part::Prometheus => "prometheus",
+            Part::RelayService => "relay-service",
+            Part::LegacyRelay => "legacy-relay",
+            Part::RelayHome => "relay-home",
+            Part::RelayHomeB => "relay-home-b",
+        }
     }
 }
 
@@ -162,8 +152,6 @@ addresses! {
     home_b "home-b-addr" "STACK_HOME_B_ADDR" "127.0.0.1:42094" RelayHomeB,
     /// the second relay-home, admin
     home_b_admin "home-b-admin-addr" "STACK_HOME_B_ADMIN_ADDR" "127.0.0.1:42095" RelayHomeB,
-    /// nginx' exporter
-    nginx_exporter "nginx-exporter-addr" "STACK_NGINX_EXPORTER_ADDR" "127.0.0.1:9113" NginxExporter,
 }
 
 impl Addresses {
@@ -186,8 +174,6 @@ impl Addresses {
 /// What a stack is rendered from.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The repository.
-    pub root: PathBuf,
     /// Folder of everything that is written. Absolute.
     pub run_dir: PathBuf,
     /// Where the parts listen.
@@ -232,10 +218,9 @@ impl Settings {
     /// The project's own sides and routes, with what each route's file says.
     pub fn new(run_dir: PathBuf, addresses: Addresses, qr_service: PathBuf) -> Self {
         Settings {
-            root: repository().to_owned(),
             run_dir,
             addresses,
-            routes: repository().join("proxy/routes"),
+            routes: own_routes(),
             sides: None,
             split: None,
             split_key: None,
@@ -284,7 +269,7 @@ impl Settings {
 
     /// The log of a part.
     pub fn log_of(&self, part: Part) -> PathBuf {
-        self.run_dir.join("log").join(format!("{}.log", part.name()))
+        supervise::log_of(&self.run_dir, part)
     }
 
     /// The JSON lines of all requests, which `edge` writes.
@@ -343,15 +328,9 @@ pub fn beside(program: &Path, name: &str) -> PathBuf {
     above.into_iter().find(|file| file.is_file()).unwrap_or_else(|| program.with_file_name(name))
 }
 
-/// The folder of route files, absolute: this one, or the repository's.
-///
-/// # Errors
-/// If the current folder is gone.
-pub fn routes(folder: Option<&Path>) -> anyhow::Result<PathBuf> {
-    match folder {
-        Some(folder) => std::path::absolute(folder).context("--routes"),
-        None => Ok(repository().join("proxy/routes")),
-    }
+/// The project's own route files.
+pub fn own_routes() -> PathBuf {
+    repository().join("proxy/routes")
 }
 
 /// Two servers that already run, if both are given.

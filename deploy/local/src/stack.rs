@@ -13,7 +13,7 @@ use route::SideUrl;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::settings::{Addresses, Part, Settings, routes, sides};
+use crate::settings::{Addresses, Part, Settings, own_routes, repository, sides};
 use crate::supervisor::Supervisor;
 use crate::{preflight, readiness, render};
 
@@ -87,7 +87,10 @@ impl Stack {
         let settings = Settings {
             split: Some(options.split),
             split_key: options.split_key.clone(),
-            routes: routes(options.routes.as_deref())?,
+            routes: match &options.routes {
+                Some(folder) => std::path::absolute(folder).context("--routes")?,
+                None => own_routes(),
+            },
             sides: sides(options.old_url.clone(), options.new_url.clone()),
             mirror: Some(options.mirror),
             log_share: options.log_share,
@@ -98,9 +101,8 @@ impl Stack {
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
         settings.nginx("").check()?;
-        let supervisor = Supervisor::new(render::supervisord_conf(&settings));
-        let log = settings.run_dir.join("log/supervisord.out");
-        let keeper = Some(supervisor.start_bound(&log)?);
+        let supervisor = Supervisor::new(settings.run_dir.clone());
+        let keeper = Some(supervisor.start_bound(&settings.carve)?);
         let stack = Stack { settings, supervisor, keeper, _folder: folder };
         readiness::wait(&stack.settings, &stack.supervisor, &stack.settings.parts())?;
         Ok(stack)
@@ -148,7 +150,7 @@ impl Stack {
     /// # Errors
     /// If the gates cannot be read or written, or have changed so that nothing has to be proven.
     pub fn gates_for_short_steps(&self) -> anyhow::Result<PathBuf> {
-        let original = self.settings.root.join("proxy/evidence/gates.toml");
+        let original = repository().join("proxy/evidence/gates.toml");
         let text = fs::read_to_string(&original).with_context(|| original.display().to_string())?;
         let proofs =
             [("\nproof = 0.005\n", "\nproof = 0.05\n"), ("\nproof = 0.02\n", "\nproof = 0.2\n")];
@@ -162,10 +164,10 @@ impl Stack {
         Ok(copy)
     }
 
-    /// Stops a part, which supervisord then leaves stopped. It has ended on return.
+    /// Stops a part, which then stays stopped. It has ended on return.
     ///
     /// # Errors
-    /// supervisorctl's message.
+    /// If the supervisor does not answer.
     pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.stop_part(part)
     }
@@ -173,7 +175,7 @@ impl Stack {
     /// Starts a stopped part. It is ready on return.
     ///
     /// # Errors
-    /// supervisorctl's message, or the end of the part's log.
+    /// If the supervisor does not answer; the end of the part's log.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.start_part(part)?;
         self.wait_until_ready(part)
@@ -187,7 +189,7 @@ impl Stack {
         readiness::wait(&self.settings, &self.supervisor, &[part])
     }
 
-    /// Sends a part a signal. supervisord restarts a part that ends.
+    /// Sends a part a signal. One that ends is started again.
     ///
     /// # Errors
     /// If the part does not run.
@@ -196,7 +198,7 @@ impl Stack {
         kill_process(pid, signal).with_context(|| format!("{} {signal:?}", part.name()))
     }
 
-    /// supervisord's process id, if it runs. It starts the parts again, and reads what they log.
+    /// The supervisor's process id, if it runs. It starts the parts again, and reads what they log.
     pub fn pid(&self) -> Option<Pid> {
         self.supervisor.pid()
     }
@@ -216,7 +218,7 @@ impl Drop for Stack {
             eprintln!("carve: {error:#}");
         }
         if let Some(keeper) = self.keeper.take() {
-            // The thread only waits for supervisord and cannot panic.
+            // The thread only waits for the supervisor and cannot panic.
             let _ = keeper.join();
         }
         if let Some(stops) = self.settings.stops_dir() {

@@ -190,11 +190,10 @@ mod nightly {
     }
 
     #[test]
-    fn a_supervisord_that_reads_no_log_stops_no_client_of_nginx() {
+    fn a_supervisor_that_reads_no_log_stops_no_client_of_nginx() {
         const REQUESTS: usize = 2000; // nginx' lines of 150 of them fill a pipe
         let stack = start(&Options::default());
-        let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
-        let supervisor = Pid::from_raw(supervisor.unwrap().trim().parse().unwrap()).unwrap();
+        let supervisor = stack.pid().unwrap();
         // nginx itself answers these: the sides' logs have pipes of their own.
         let ask = || {
             let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
@@ -229,9 +228,7 @@ mod nightly {
             processes.len() >= Part::ALL.len() + 3,
             "the workers of legacy-node and nginx are among them"
         );
-        let supervisor = std::fs::read_to_string(stack.settings().run_dir.join("supervisord.pid"));
-        let supervisor: i32 = supervisor.unwrap().trim().parse().unwrap();
-        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
+        kill_process(stack.pid().unwrap(), Signal::KILL).unwrap();
         let gone = |pid: &Pid| !stack::supervisor::is_alive(*pid);
         assert!(eventually(Duration::from_secs(20), || processes.iter().all(gone)));
     }

@@ -185,7 +185,7 @@ fn prometheus_scrapes_every_part(stack: &Stack) {
         let found: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         found["data"]["result"][0]["value"][1] == "1"
     };
-    for job in ["qr-service", "legacy-node", "shadow", "nginx", "ramp", "prometheus"] {
+    for job in ["qr-service", "legacy-node", "shadow", "edge", "ramp", "prometheus"] {
         assert!(eventually(Duration::from_secs(30), || up(job)), "{job} is not up");
     }
 }

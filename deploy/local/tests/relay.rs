@@ -80,7 +80,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     set_share(&stack, 100);
     stack.start_part(Part::RelayHome).unwrap();
 
-    // A side that is down gets no new key. supervisord starts it again.
+    // A side that is down gets no new key. The supervisor starts it again.
     stack.stop_part(Part::RelayService).unwrap();
     assert_eq!(pair(&stack, "fifth", b"hello").1, "legacy-node");
     stack.start_part(Part::RelayService).unwrap();

@@ -147,8 +147,8 @@ impl Server {
         Ok(Server { url, addr, arrivals, process, stack, _folder: folder })
     }
 
-    /// The roots of its process trees. Of a stack, only the parts that serve requests and log them: not Prometheus,
-    /// nginx' exporter or supervisord.
+    /// The roots of its process trees. Of a stack, only the parts that serve requests and log them: not Prometheus
+    /// or the supervisor.
     ///
     /// # Errors
     /// If one of them has ended.

@@ -92,10 +92,10 @@ fn up_serves_down_leaves_nothing_and_data_and_split_survive() {
     assert!(again.contains("Running already"), "{again}");
 
     let status = place.succeeds(&["status"]);
-    assert_eq!(status.lines().filter(|line| line.contains(" ready ")).count(), 12, "{status}");
+    assert_eq!(status.lines().filter(|line| line.contains(" ready ")).count(), 11, "{status}");
     assert!(status.contains("share   100% of parameter:text to the new side"), "{status}");
     let status: Value = serde_json::from_str(&place.succeeds(&["status", "--json"])).unwrap();
-    assert_eq!(status["parts"].as_array().unwrap().len(), 12, "{status:#}");
+    assert_eq!(status["parts"].as_array().unwrap().len(), 11, "{status:#}");
     assert!(status["parts"][0]["is_ready"].as_bool().unwrap(), "{status:#}");
     let link = client()
         .post(format!("{}/api/links", place.url()))

@@ -10,7 +10,7 @@ mod counts;
 mod follow;
 mod json;
 mod line;
-mod log_file;
+pub mod log_file;
 mod loss;
 mod metrics;
 mod position;

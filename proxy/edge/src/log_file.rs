@@ -1,7 +1,4 @@
 //! A log in a file, with older files beside it: `requests.log`, `requests.log.1`, `requests.log.2`, the newest first.
-//!
-//! Named and cut as supervisord's are: for `make up`, where supervisord took as long over the lines as all of
-//! `edge` does.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +9,9 @@ const MAX_BYTES: u64 = 10_000_000;
 /// Older files that are kept.
 const KEPT: usize = 2;
 
-pub(crate) struct LogFile {
+/// A log that grows to 10 MB; two older ones are kept.
+#[derive(Debug)]
+pub struct LogFile {
     path: PathBuf,
     file: File,
     length: u64,
@@ -23,7 +22,7 @@ impl LogFile {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create(true).open(path)?;
         let length = file.metadata()?.len();
         Ok(LogFile { path: path.to_owned(), file, length })

@@ -20,6 +20,7 @@ use crate::counts::{Counts, Durations, RouteCounts};
 use crate::line::{Arm, Code, OWN_ERRORS, Side};
 use crate::position::Identity;
 use crate::progress::{Done, FileProgress, Progress};
+use crate::status::Connections;
 
 /// The arms of the routes that are split.
 const SPLIT_ARMS: [Arm; 2] = [Arm::New, Arm::Old];
@@ -139,10 +140,21 @@ impl Edge {
     }
 
     fn encode_loss(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        if let Some(requests) = self.progress.nginx_requests() {
+        if let Some((requests, connections)) = self.progress.nginx() {
             let requests = ConstCounter::new(requests);
             let help = "Requests that nginx has counted, absent while its status does not answer";
             encode_one(encoder, ("nginx_requests", help, None), &requests)?;
+            let refused = ConstCounter::new(connections.refused);
+            let help = "Connections that nginx closed for lack of room, absent likewise";
+            encode_one(encoder, ("nginx_refused_connections", help, None), &refused)?;
+            let help = "Open connections of clients by what nginx does with them, absent likewise";
+            let kind = MetricType::Gauge;
+            let mut family = encoder.encode_descriptor("nginx_connections", help, None, kind)?;
+            let Connections { reading, writing, waiting, .. } = connections;
+            for (state, open) in [("reading", reading), ("writing", writing), ("waiting", waiting)]
+            {
+                family.encode_family(&[("state", state)])?.encode_gauge(&open.cast_signed())?;
+            }
         }
         let lost = ConstCounter::new(self.progress.lost());
         let help = "Requests that nginx counted and that never became a line, at least";

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use crate::counts::Counts;
 use crate::loss::{LAG, Lines, Reading};
 use crate::position::{Identity, Position, write_positions};
+use crate::status::Connections;
 
 /// Bytes whose lines are printed at a time.
 const PART_BYTES: u64 = 64 << 10;
@@ -54,7 +55,7 @@ pub(crate) struct Done {
 /// The last answer of nginx' status.
 #[derive(Clone, Copy, Default)]
 struct Status {
-    last: Option<Reading>,
+    last: Option<(Reading, Connections)>,
     lost: u64,
 }
 
@@ -192,14 +193,14 @@ impl Progress {
         Lines { count: done.counts.lines, read_to_end_at: done.read_to_end_at }
     }
 
-    pub(crate) fn set_status(&self, reading: Reading, lost: u64) {
-        *lock(&self.status) = Status { last: Some(reading), lost };
+    pub(crate) fn set_status(&self, reading: Reading, connections: Connections, lost: u64) {
+        *lock(&self.status) = Status { last: Some((reading, connections)), lost };
     }
 
-    /// The requests that nginx has counted, unless it has not answered lately.
-    pub(crate) fn nginx_requests(&self) -> Option<u64> {
-        let last = lock(&self.status).last?;
-        (last.at.elapsed() < LAG).then_some(last.requests)
+    /// The requests and connections that nginx has counted, unless it has not answered lately.
+    pub(crate) fn nginx(&self) -> Option<(u64, Connections)> {
+        let (reading, connections) = lock(&self.status).last?;
+        (reading.at.elapsed() < LAG).then_some((reading.requests, connections))
     }
 
     /// The requests that never became a line.

@@ -1,4 +1,4 @@
-//! nginx' own count of requests, from its `stub_status`.
+//! nginx' own counts of requests and connections, from its `stub_status`.
 
 use std::fmt;
 use std::io;
@@ -62,6 +62,17 @@ impl fmt::Display for StatusUrl {
     }
 }
 
+/// The connections of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Connections {
+    /// Accepted, and closed at once because there was no room.
+    pub(crate) refused: u64,
+    /// Open ones whose request is being read, whose answer is being made, and that are idle.
+    pub(crate) reading: u64,
+    pub(crate) writing: u64,
+    pub(crate) waiting: u64,
+}
+
 /// Asks nginx every second, for ever, and tells `progress` what it says and what is lost.
 pub(crate) async fn watch(url: StatusUrl, progress: Arc<Progress>) {
     let mut loss = Loss::default();
@@ -73,8 +84,8 @@ pub(crate) async fn watch(url: StatusUrl, progress: Arc<Progress>) {
         // Before the reading: the rule needs the lines that were counted by then.
         let lines = progress.lines();
         match ask(&url).await {
-            Ok(reading) => {
-                progress.set_status(reading, loss.observe(reading, lines));
+            Ok((reading, connections)) => {
+                progress.set_status(reading, connections, loss.observe(reading, lines));
                 if !is_answering {
                     tracing::info!(%url, "nginx' status answers again");
                 }
@@ -102,14 +113,15 @@ fn is_refused(error: &anyhow::Error) -> bool {
 }
 
 /// One request on a connection of its own.
-async fn ask(url: &StatusUrl) -> anyhow::Result<Reading> {
+async fn ask(url: &StatusUrl) -> anyhow::Result<(Reading, Connections)> {
     let answer = timeout(TIMEOUT, exchange(url)).await.context("no answer in time")??;
     let answer = std::str::from_utf8(&answer).context("the answer is no text")?;
     let (head, body) = answer.split_once("\r\n\r\n").context("the answer is no HTTP")?;
     let status = head.split(' ').nth(1).unwrap_or_default();
     ensure!(status == "200", "the answer has status {status:?}");
-    let (requests, open) = parse(body).context("the answer is not from stub_status")?;
-    Ok(Reading { at: Instant::now(), requests, open })
+    let (requests, connections) = parse(body).context("the answer is not from stub_status")?;
+    let open = connections.reading.saturating_add(connections.writing);
+    Ok((Reading { at: Instant::now(), requests, open }, connections))
 }
 
 async fn exchange(url: &StatusUrl) -> anyhow::Result<Vec<u8>> {
@@ -122,18 +134,23 @@ async fn exchange(url: &StatusUrl) -> anyhow::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// The requests that nginx has counted, and those that are open: their head is being read, or their
-/// answer being made.
-fn parse(body: &str) -> Option<(u64, u64)> {
+/// The requests that nginx has counted, and its connections.
+fn parse(body: &str) -> Option<(u64, Connections)> {
     let mut lines = body.lines();
     let is_status = lines.next()?.starts_with("Active connections:")
         && lines.next()?.trim() == "server accepts handled requests";
-    let requests = lines.next()?.split_whitespace().nth(2)?.parse().ok()?;
+    let counted: Option<Vec<u64>> =
+        lines.next()?.split_whitespace().map(|count| count.parse().ok()).collect();
+    let [accepted, handled, requests] = counted?[..] else { return None };
     let mut words = lines.next()?.split_whitespace();
     let mut value = |name| (words.next() == Some(name)).then(|| words.next()?.parse().ok())?;
-    let open: u64 =
-        value("Reading:").and_then(|reading: u64| reading.checked_add(value("Writing:")?))?;
-    is_status.then_some((requests, open))
+    let connections = Connections {
+        refused: accepted.saturating_sub(handled),
+        reading: value("Reading:")?,
+        writing: value("Writing:")?,
+        waiting: value("Waiting:")?,
+    };
+    is_status.then_some((requests, connections))
 }
 
 #[cfg(test)]
@@ -142,9 +159,10 @@ mod tests {
 
     #[test]
     fn the_counters_are_read_from_the_answer() {
-        let body = "Active connections: 291 \nserver accepts handled requests\n 16 16 31070465 \n\
+        let body = "Active connections: 291 \nserver accepts handled requests\n 18 16 31070465 \n\
                     Reading: 6 Writing: 179 Waiting: 106 \n";
-        assert_eq!(parse(body), Some((31_070_465, 185)));
+        let connections = Connections { refused: 2, reading: 6, writing: 179, waiting: 106 };
+        assert_eq!(parse(body), Some((31_070_465, connections)));
         for other in [
             "",
             "<html>",
@@ -152,6 +170,7 @@ mod tests {
             &body.replace("31070465", ""),
             &body.replace("31070465", "many"),
             &body.replace("Writing", "Riding"),
+            &body.replace("Waiting: 106", ""),
         ] {
             assert_eq!(parse(other), None, "{other}");
         }

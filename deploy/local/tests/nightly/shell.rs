@@ -55,6 +55,8 @@ impl Shell {
         let ours = ["CARVE", "LOAD"]
             .map(|name| format!("{name}={}", built(&name.to_ascii_lowercase()).display()));
         command.env("MAKEFLAGS", format!("-- {}", ours.join(" ")));
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", binaries.display()));
         Shell::start(command, folder, Duration::from_secs(300))
     }
 

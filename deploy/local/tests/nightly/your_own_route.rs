@@ -1,5 +1,5 @@
 //! Runs the commands of `docs/your-own-route.md` as written, and checks that they print what the guide
-//! says: the start, both answers of `make compare`, the walk to 100 %, and each refusal.
+//! says: the start, the answers of `carve compare`, the walk to 100 %, and each refusal.
 //!
 //! What differs from a person's shell: what [`Shell`] says, and steps are held for 5 s and wait up to three minutes for
 //! data. In so short a time one stall of the machine is the 99th percentile, so that gate has a margin.
@@ -17,7 +17,9 @@ fn here(shell: &Shell, commands: &str) -> String {
     let at = &shell.addresses;
     let routes = shell.folder.path().join("routes");
     let mut commands = commands.replace("/tmp/report-routes", &routes.display().to_string());
-    for (port, address) in [("4000", at.old), ("4001", at.new), ("42081", at.shadow_admin)] {
+    for (port, address) in
+        [("4000", at.old), ("4001", at.new), ("8080", at.proxy), ("42081", at.shadow_admin)]
+    {
         commands = commands.replace(port, &address.port().to_string());
     }
     let timeout = "new.timeout = \"3s\"\n";

@@ -43,14 +43,13 @@ pub(crate) fn ramp_once(stack: &Stack) {
 }
 
 /// The URLs of the parts' metrics, by the job that scrapes them.
-pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 6] {
+pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
     let at = &stack.settings().addresses;
     [
         ("qr-service", format!("http://{}/metrics", at.new_admin)),
         ("legacy-node", format!("http://{}/metrics", at.old_admin)),
         ("shadow", format!("http://{}/metrics", at.shadow_admin)),
         ("edge", format!("http://{}/metrics", at.edge)),
-        ("nginx", format!("http://{}/metrics", at.nginx_exporter)),
         ("ramp", format!("http://{}/ramp/metrics", at.proxy_admin)),
     ]
 }

@@ -19,14 +19,14 @@ use super::Plan;
 pub(super) const ROUTE: &str = "qrcode";
 
 const RECOVERS_WITHIN: Duration = Duration::from_secs(40);
-/// supervisord counts a part that ends within 1 s of its start as one that does not start.
+/// The supervisor counts a part that ends within 1 s of its start as one that does not start.
 const COUNTS_AS_STARTED: Duration = Duration::from_millis(1500);
 
 /// A stack, and what faults need of it.
 pub(super) struct Place {
     pub(super) stack: Stack,
     pub(super) plan: Plan,
-    /// What supervisord starts as qr-service, and links to the other programs, which the stack looks for beside it.
+    /// What the supervisor starts as qr-service, and links to the other programs, which the stack looks for beside it.
     release: TempDir,
     pub(super) disk: Option<SmallDisk>,
 }
@@ -55,7 +55,7 @@ impl Place {
         served().or_else(|_| served())
     }
 
-    /// Ends a part by a signal. supervisord has restarted it, and it is ready, on return.
+    /// Ends a part by a signal. The supervisor has restarted it, and it is ready, on return.
     pub(super) fn end_and_wait(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
         let before = self.stack.pid_of(part)?;
         kill_process(before, signal).with_context(|| part.name())?;

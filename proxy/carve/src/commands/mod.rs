@@ -36,8 +36,13 @@ pub(crate) enum Command {
     Up(Box<up::Up>),
     /// Stop everything; data stays
     Down(up::Down),
+    /// Start the parts of a run folder, and start again what ends; `up` starts it
+    #[command(hide = true)]
+    Supervise(up::Supervise),
     /// Show what runs, and of each route the share, the run and its gates; exits with 3 unless every part is ready
     Status(status::Status),
+    /// Stop, start or restart one of the parts
+    Part(up::OnPart),
     /// Print the ends of the logs
     Logs(up::Logs),
     /// Run a command beside a stack on free ports, which ends with the command
@@ -105,7 +110,9 @@ impl Command {
         match self {
             Command::Up(command) => command.run(),
             Command::Down(command) => command.run(),
+            Command::Supervise(command) => command.run().map(done),
             Command::Status(command) => command.run(),
+            Command::Part(command) => command.run().map(done),
             Command::Logs(command) => command.run(),
             Command::With(command) => command.run(),
             Command::Split(command) => command.run(),

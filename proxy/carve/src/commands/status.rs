@@ -1,12 +1,14 @@
 //! `carve status`: what runs, and where each route stands.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anstream::{print, println};
 use clap::Args;
 use rollout::state::State;
 use rollout::{Nginx, Split, Stop};
 use serde::Serialize;
+use stack::supervise::PartState;
 use stack::{Part, Settings, readiness};
 
 use super::up;
@@ -40,9 +42,9 @@ struct Report {
 
 #[derive(Serialize)]
 struct PartReport {
-    part: &'static str,
     is_ready: bool,
-    state: String,
+    #[serde(flatten)]
+    state: PartState,
 }
 
 #[derive(Serialize)]
@@ -92,22 +94,32 @@ fn parts(settings: &Settings) -> anyhow::Result<Vec<PartReport>> {
     if supervisor.pid().is_none() {
         return Ok(Vec::new());
     }
-    let report = |(part, state): (Part, String)| PartReport {
-        part: part.name(),
-        is_ready: readiness::is_ready(settings, part),
-        state,
+    let report = |state: PartState| {
+        Ok(PartReport { is_ready: readiness::is_ready(settings, state.part)?, state })
     };
-    Ok(supervisor.states()?.into_iter().map(report).collect())
+    supervisor.states()?.into_iter().map(report).collect()
+}
+
+impl PartReport {
+    fn print(&self) {
+        let PartState { part, pid, seconds, is_stopped, failure } = &self.state;
+        let ready = if self.is_ready { "ready" } else { "not ready" };
+        let time = humantime::format_duration(Duration::from_secs(*seconds));
+        let state = match (pid, failure) {
+            (Some(pid), _) => format!("process {pid}, for {time}"),
+            (None, Some(failure)) => format!("does not start: {failure}"),
+            (None, None) if *is_stopped => format!("stopped, for {time}"),
+            (None, None) => "starts".to_owned(),
+        };
+        println!("{:<15} {ready:<9} {state}", part.name());
+    }
 }
 
 impl Report {
     fn print(&self, stack: Option<&Settings>) {
-        for PartReport { part, is_ready, state } in &self.parts {
-            let ready = if *is_ready { "ready" } else { "not ready" };
-            println!("{part:<15} {ready:<9} {state}");
-        }
+        self.parts.iter().for_each(PartReport::print);
         if let Some(settings) = stack {
-            let ours = self.parts.iter().any(|part| part.part == Part::QrService.name());
+            let ours = self.parts.iter().any(|part| part.state.part == Part::QrService);
             up::print_urls(settings, ours);
         }
         for route in &self.routes {

@@ -1,23 +1,30 @@
-//! `carve up`, `down` and `logs`: what runs in the background.
+//! `carve up`, `down`, `part` and `logs`, and `supervise`, which is what `up` starts in the background.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rollout::state::Back;
 use route::SideUrl;
-use stack::settings::{beside, routes, sides};
+use service_kit::telemetry;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use stack::settings::{beside, own_routes, sides};
 use stack::supervisor::Supervisor;
-use stack::{Addresses, Key, Part, Settings, Share, preflight, readiness, render};
+use stack::{Addresses, Key, Part, Settings, Share, preflight, readiness, render, supervise};
 
 use crate::place::RunDir;
 
 /// How long `down` waits for a run to go back.
 const RUN_ENDS_WITHIN: Duration = Duration::from_secs(15);
+
+const NOT_STARTED: &str = "the stack did not start; nothing is left running";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +35,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Up {
-    /// The folder of route files [default: proxy/routes]
+    /// The folder of route files [default: routes; without --old, proxy/routes of this project]
     routes: Option<PathBuf>,
     /// The app, if it already runs; needs --new
     #[arg(long = "old", value_name = "URL", requires = "new_url")]
@@ -39,6 +46,9 @@ pub(crate) struct Up {
     /// Write and check the configuration, and start nothing
     #[arg(long)]
     check: bool,
+    /// Stay in the foreground until a signal or `carve down`, as in a container
+    #[arg(long, conflicts_with = "check")]
+    foreground: bool,
     #[command(flatten)]
     run: RunDir,
     #[command(flatten)]
@@ -83,7 +93,7 @@ impl QrService {
 
 impl Up {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let is_check = self.check;
+        let (is_check, in_foreground) = (self.check, self.foreground);
         let settings = self.settings()?;
         if is_check {
             check_and_render(&settings)?;
@@ -95,15 +105,20 @@ impl Up {
             println!("The configuration in {} is valid.", settings.run_dir.display());
             return Ok(ExitCode::SUCCESS);
         }
-        up(&settings)
+        up(&settings, in_foreground)
     }
 
     fn settings(self) -> anyhow::Result<Settings> {
         let (run_dir, qr_service) = (self.run.path()?, self.qr_service.path()?);
+        let sides = sides(self.old_url, self.new_url);
+        let routes = match (self.routes, &sides) {
+            (None, None) => own_routes(),
+            (folder, _) => std::path::absolute(folder.unwrap_or_else(|| "routes".into()))?,
+        };
         Ok(Settings {
             carve: std::env::current_exe()?,
-            routes: routes(self.routes.as_deref())?,
-            sides: sides(self.old_url, self.new_url),
+            routes,
+            sides,
             split: self.split,
             split_key: self.split_key,
             mirror: self.mirror,
@@ -115,13 +130,13 @@ impl Up {
 }
 
 pub(crate) fn supervisor(settings: &Settings) -> Supervisor {
-    Supervisor::new(render::supervisord_conf(settings))
+    Supervisor::new(settings.run_dir.clone())
 }
 
-fn up(settings: &Settings) -> anyhow::Result<ExitCode> {
+fn up(settings: &Settings, in_foreground: bool) -> anyhow::Result<ExitCode> {
     let supervisor = supervisor(settings);
     if supervisor.pid().is_some() {
-        let parts: Vec<Part> = supervisor.states()?.into_iter().map(|(part, _)| part).collect();
+        let parts: Vec<Part> = supervisor.states()?.into_iter().map(|state| state.part).collect();
         readiness::wait(settings, &supervisor, &parts)
             .context("it runs already, but not every part is ready")?;
         println!("Running already (`carve down` first, to apply changes).");
@@ -132,23 +147,70 @@ fn up(settings: &Settings) -> anyhow::Result<ExitCode> {
     preflight::check_sides(settings)?;
     check_and_render(settings)?;
     preflight::check_ports(settings)?;
-    let parts = settings.parts();
-    let started = supervisor.start().and_then(|()| readiness::wait(settings, &supervisor, &parts));
+    if in_foreground {
+        return foreground(settings.clone());
+    }
+    let started =
+        supervisor.start(&settings.carve).and_then(|()| wait_and_print(settings, &supervisor));
     if let Err(error) = started {
         supervisor.shutdown().with_context(|| format!("{error:#}"))?;
-        return Err(error.context("the stack did not start; nothing is left running"));
+        return Err(error.context(NOT_STARTED));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wait_and_print(settings: &Settings, supervisor: &Supervisor) -> anyhow::Result<()> {
+    readiness::wait(settings, supervisor, &settings.parts())?;
     print_urls(settings, settings.sides.is_none());
     print_shares(settings);
+    Ok(())
+}
+
+/// Supervises the parts itself, until a signal or until one does not start.
+fn foreground(settings: Settings) -> anyhow::Result<ExitCode> {
+    let run_dir = settings.run_dir.clone();
+    let (end, ended) = channel();
+    let signalled = end.clone();
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+    thread::spawn(move || {
+        let _ = signals.forever().next();
+        let _ = signalled.send(Ok(()));
+    });
+    thread::spawn(move || {
+        if let Err(error) = wait_and_print(&settings, &supervisor(&settings)) {
+            let _ = end.send(Err(error.context(NOT_STARTED)));
+        }
+    });
+    // The first sender never drops its end.
+    supervise::run(&run_dir, move || ended.recv()?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Supervise {
+    #[command(flatten)]
+    run: RunDir,
+}
+
+impl Supervise {
+    /// Until a signal or `carve down`. Signals to the group of the command that started it are none.
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        // Fails if it leads its group already.
+        let _ = rustix::process::setsid();
+        let _logging = telemetry::init("carve", tracing::Level::INFO)?;
+        let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+        supervise::run(&self.run.path()?, move || {
+            let _ = signals.forever().next();
+            Ok(())
+        })
+    }
 }
 
 fn check_and_render(settings: &Settings) -> anyhow::Result<()> {
     preflight::check_tools(settings)?;
     preflight::check_folders(settings)?;
     render::render(settings)?;
-    settings.nginx("").check()?;
-    preflight::check_prometheus(&settings.run_dir)
+    settings.nginx("").check()
 }
 
 /// The addresses to open. `ours` is whether our own two sides run.
@@ -229,6 +291,47 @@ fn end_run(settings: &Settings, route: &str) {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "Example:\n  carve part restart shadow")]
+pub(crate) struct OnPart {
+    order: Order,
+    /// The part's name, as in `carve status`
+    part: String,
+    #[command(flatten)]
+    run: RunDir,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Order {
+    /// It has ended on return, and stays stopped
+    Stop,
+    /// It is ready on return
+    Start,
+    /// Both
+    Restart,
+}
+
+impl OnPart {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let (settings, part) = (self.run.started()?, part_of(&self.part)?);
+        let supervisor = supervisor(&settings);
+        if self.order != Order::Start {
+            supervisor.stop_part(part)?;
+        }
+        if self.order != Order::Stop {
+            supervisor.start_part(part)?;
+            readiness::wait(&settings, &supervisor, &[part])?;
+        }
+        Ok(())
+    }
+}
+
+fn part_of(name: &str) -> anyhow::Result<Part> {
+    let part = Part::ALL.into_iter().find(|part| part.name() == name);
+    let names = || Part::ALL.map(Part::name).join(", ");
+    part.with_context(|| format!("there is no part {name:?}; the parts are {}", names()))
+}
+
+#[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve logs --follow nginx")]
 pub(crate) struct Logs {
     /// Keep printing new lines
@@ -243,14 +346,9 @@ pub(crate) struct Logs {
 impl Logs {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let settings = self.run.started()?;
-        let part = |name: &String| {
-            let part = Part::ALL.into_iter().find(|part| part.name() == name);
-            let names = || Part::ALL.map(Part::name).join(", ");
-            part.with_context(|| format!("there is no part {name:?}; the parts are {}", names()))
-        };
         let wanted: Vec<Part> = match &self.parts[..] {
             [] => Part::ALL.to_vec(),
-            names => names.iter().map(part).collect::<anyhow::Result<_>>()?,
+            names => names.iter().map(|name| part_of(name)).collect::<anyhow::Result<_>>()?,
         };
         let mut files: Vec<_> = wanted.iter().map(|&part| settings.log_of(part)).collect();
         if wanted.iter().any(|part| matches!(part, Part::Nginx | Part::Edge)) {

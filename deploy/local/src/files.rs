@@ -1,0 +1,88 @@
+//! The files of the repository that a stack needs, as part of the program: it runs where the repository is not.
+//!
+//! A debug build reads them when it runs, so that a change needs no new build.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use rust_embed::RustEmbed;
+
+/// nginx' files that are written by hand.
+#[derive(RustEmbed)]
+#[folder = "../../proxy"]
+#[include = "*.conf"]
+struct Proxy;
+
+#[derive(RustEmbed)]
+#[folder = "../../dashboards/prometheus"]
+#[include = "prometheus.yml"]
+#[include = "rules/*.yml"]
+struct Prometheus;
+
+/// The page, with the library that draws its charts.
+#[derive(RustEmbed)]
+#[folder = "../../dashboards/live"]
+#[include = "*.css"]
+#[include = "*.html"]
+#[include = "*.js"]
+#[include = "*.svg"]
+#[include = "queries.json"]
+#[exclude = "test/*"]
+#[exclude = "node_modules/*"]
+struct LivePage;
+
+#[derive(RustEmbed)]
+#[folder = "../../dashboards/live/node_modules/uplot"]
+#[allow_missing = true]
+#[include = "dist/*"]
+#[include = "LICENSE"]
+struct Charts;
+
+/// A file of `proxy/`.
+///
+/// # Errors
+/// If there is none of this name.
+pub(crate) fn proxy(name: &str) -> anyhow::Result<String> {
+    text(Proxy::get(name), name)
+}
+
+/// A file of `dashboards/prometheus/`.
+///
+/// # Errors
+/// If there is none of this name.
+pub(crate) fn prometheus(name: &str) -> anyhow::Result<String> {
+    text(Prometheus::get(name), name)
+}
+
+/// Writes the rules of Prometheus below `prometheus`, and the live page into `live_page`.
+///
+/// # Errors
+/// The file that cannot be written.
+pub(crate) fn write_folders(prometheus: &Path, live_page: &Path) -> anyhow::Result<()> {
+    write_all::<Prometheus>(prometheus, |name| name.starts_with("rules/"))?;
+    write_all::<LivePage>(live_page, |_| true)?;
+    write_all::<Charts>(&live_page.join("node_modules/uplot"), |_| true)
+}
+
+fn write_all<Files: RustEmbed>(to: &Path, is_wanted: fn(&str) -> bool) -> anyhow::Result<()> {
+    for name in Files::iter().filter(|name| is_wanted(name)) {
+        let file = to.join(&*name);
+        let content = Files::get(&name).with_context(|| name.to_string())?;
+        let write = || {
+            fs::create_dir_all(file.parent().unwrap_or(to))?;
+            fs::write(&file, &content.data)
+        };
+        write().with_context(|| file.display().to_string())?;
+    }
+    Ok(())
+}
+
+fn text(file: Option<rust_embed::EmbeddedFile>, name: &str) -> anyhow::Result<String> {
+    let data = file.with_context(|| format!("{name} is not part of this program"))?.data;
+    match data {
+        Cow::Borrowed(bytes) => Ok(std::str::from_utf8(bytes)?.to_owned()),
+        Cow::Owned(bytes) => Ok(String::from_utf8(bytes)?),
+    }
+}
