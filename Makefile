@@ -25,13 +25,10 @@ LINKS = $(if $(KUBECTL),$(KUBECTL) -n qr exec -i deployment/legacy-node -- node 
 define RENDER
 carve=target/debug/carve
 $$carve render --to proxy $(CHECK)
-$$carve render --to deploy/k8s/base/proxy --only upstreams.conf,locations.conf,relay.toml $(CHECK) --old http://legacy-node:3000 \
-	--new http://qr-service-ready:42069 --resolve http://qr-service-ready:42069 --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
+$$carve render --to deploy/k8s/base/proxy --only relay.toml $(CHECK) \
 	--address 127.0.0.1:3002=legacy-relay:3002 --address 127.0.0.1:42090=relay-service:42090 \
 	--address 127.0.0.1:42092=relay-home-0:42092 --address 127.0.0.1:42093=relay-home-0:42093 \
 	--address 127.0.0.1:42094=relay-home-1:42092 --address 127.0.0.1:42095=relay-home-1:42093
-$$carve render --routes deploy/k8s/overlays/own-app --to deploy/k8s/overlays/own-app $(CHECK) \
-	--old http://old.my-app:80 --new http://new.my-app:80 --shadow http://shadow:42080 --prometheus http://prometheus:9090
 $$carve schema $(CHECK) proxy/routes/route.schema.json
 endef
 
@@ -147,6 +144,7 @@ lint: ## formatters, linters, checks of manifests, rules and generated files
 	target/tools/python/bin/hadolint $$(git ls-files '*Dockerfile')
 	target/tools/python/bin/zizmor --offline --quiet .github/workflows
 	$(PYTHON) deploy/k8s/check.py
+	$(PYTHON) deploy/k8s/tests/start.py
 
 test: ## the tests that a change needs, pages in Chromium included
 	@$(SETUP) test
@@ -232,7 +230,7 @@ images: ## every image, with docker, podman or buildah, whichever is there
 	@deploy/images.sh
 
 chart: ## the Helm chart, from the manifests: target/chart; HELM=helm compares both
-	@$(SETUP) manifests
+	@$(SETUP) validate
 	$(PYTHON) deploy/k8s/chart.py $(if $(HELM),--verify '$(HELM)')
 
 deploy-test: ## deploy/ on a cluster, under load and faults; KUBECTL, LOAD_IMAGE: deploy/k8s
@@ -240,7 +238,7 @@ deploy-test: ## deploy/ on a cluster, under load and faults; KUBECTL, LOAD_IMAGE
 	TEST=1 deploy/images.sh
 	VERSION=prime deploy/images.sh
 	$(if $(FROM),FROM='$(FROM)' deploy/images.sh)
-	$(PYTHON) deploy/k8s/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
+	PYTHONPATH=deploy/k8s $(PYTHON) deploy/k8s/tests/test.py --kubectl '$(or $(KUBECTL),kubectl)' \
 		--load-image '$(LOAD_IMAGE)' $(if $(FROM),--from '$(FROM)') $(if $(HELM),--helm '$(HELM)') $(ARGS)
 
 release-rehearsal: ## a whole release on this machine, with its own registry; SKIP=packages

@@ -26,13 +26,20 @@ KUBECTL = TOP / "target/tools/python/bin/kubectl"
 EPHEMERAL = ["ephemeral-data"]
 # Their objects are in the chart too, each under a condition.
 OWN_PROMETHEUS = ["prometheus-operator", "own-prometheus"]
-# Components on top of the base, and the values with which helm has to render the same objects.
+OWN_APP = "overlays/own-app"
+# Folders of deploy/k8s with components on top, and the values with which helm has to render the same objects.
 EQUAL = [
-    ([], []),
-    (EPHEMERAL, ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false"]),
-    (["openshift"], ["openshift=true"]),
-    (["prometheus-operator"], ["prometheus.operator.enabled=true"]),
+    ("base", [], []),
+    ("base", EPHEMERAL, ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false"]),
+    ("base", ["openshift"], ["openshift=true"]),
+    ("base", ["prometheus-operator"], ["prometheus.operator.enabled=true"]),
     (
+        OWN_APP,
+        [],
+        ["old=http://old.my-app:80", "new=http://new.my-app:80", f"routes.report={TOP}/deploy/k8s/{OWN_APP}/report.toml"],
+    ),
+    (
+        "base",
         OWN_PROMETHEUS,
         [
             "prometheus.enabled=false",
@@ -55,11 +62,11 @@ def main():
     return 0
 
 
-def rendered(components=()):
-    """Returns the objects of deploy/k8s/base with these components."""
+def rendered(components=(), base="base"):
+    """Returns the objects of a folder of deploy/k8s with these components."""
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
         names = [f"../../deploy/k8s/components/{name}" for name in components]
-        text = json.dumps({"resources": ["../../deploy/k8s/base"], "components": names})
+        text = json.dumps({"resources": [f"../../deploy/k8s/{base}"], "components": names})
         Path(folder, "kustomization.yaml").write_text(text)
         command = [KUBECTL, "kustomize", folder]
         text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -93,9 +100,10 @@ def key_of(manifest):
 
 
 def template(helm, chart, values=()):
-    """Returns what helm renders with these NAME=VALUE, and its error."""
+    """Returns what helm renders with these NAME=VALUE, or NAME=FILE for a route file, and its error."""
     command = [helm, "template", "qr", chart, "--namespace", "qr"]
-    command += [word for value in values for word in ("--set", value)]
+    for value in values:
+        command += ["--set-file" if value.endswith(".toml") else "--set", value]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     return done.stdout, done.stderr.strip()
 
@@ -113,17 +121,17 @@ def verify(helm, chart):
 def unequal(helm, chart):
     """Lists the differences for each line of EQUAL."""
     problems = []
-    for components, values in EQUAL:
+    for base, components, values in EQUAL:
         text, error = template(helm, chart, values)
-        found = [error] if error else differences(rendered(components), text)
+        found = [error] if error else differences(rendered(components, base), text)
         problems += [f"{', '.join(values) or 'defaults'}: {problem}" for problem in found]
     return problems
 
 
 def differences(manifests, text):
     """Lists the objects that only one of kustomize and helm renders, or each in its own way."""
-    ours = {key_of(it): comparable(it) for it in manifests if it["kind"] != "Namespace"}
-    theirs = {key_of(it): comparable(it) for it in yaml.load_all(text, Loader=yaml.CSafeLoader) if it}
+    ours = {key_of(it): it for it in map(comparable, manifests) if it["kind"] != "Namespace"}
+    theirs = {key_of(it): it for it in map(comparable, filter(None, yaml.load_all(text, Loader=yaml.CSafeLoader)))}
     problems = [f"{kind} {name} is only in one of them" for kind, name in ours.keys() ^ theirs.keys()]
     both = ours.keys() & theirs.keys()
     problems += [f"{kind} {name} differs" for kind, name in both if ours[kind, name] != theirs[kind, name]]
@@ -131,12 +139,15 @@ def differences(manifests, text):
 
 
 def comparable(manifest):
-    """Sorts a pod's volumes and variables by name, in place: kustomize puts those that a component changes first. Leaves
-    out the labels of a release."""
+    """Sorts a pod's volumes and variables by name: kustomize puts those that a component changes first. Leaves out the
+    labels of a release, and the hash that ends a ConfigMap's name: helm keeps it, and has the annotation of a sum."""
+    manifest = json.loads(re.sub(r"-[2456789bcdfghkmt]{10}\b", "", json.dumps(manifest)))
     for metadata in (manifest["metadata"], manifest.get("spec", {}).get("template", {}).get("metadata", {})):
         labels = metadata.pop("labels", {})
         release = {"app.kubernetes.io/instance", "app.kubernetes.io/managed-by"}
         metadata["labels"] = {name: value for name, value in labels.items() if name not in release}
+        metadata["annotations"] = {**metadata.get("annotations", {})}
+        metadata["annotations"].pop("checksum/own-app", None)
     pod = manifest.get("spec", {}).get("template", {}).get("spec", {})
     for listed in [pod.get("volumes", []), *(it.get("env", []) for it in pod.get("containers", []))]:
         listed.sort(key=lambda it: it["name"])

@@ -10,6 +10,8 @@ KEPT = {"legacy-node", "prometheus"}
 # What clients wait for, and what moves them: these pods may get a PriorityClass.
 SERVING = {"proxy", "qr-service", "legacy-node", "relay-service", "legacy-relay", "relay-home", "ramp"}
 OPERATOR = "monitoring.coreos.com/v1"
+# What servers of one's own replace: components/own-app deletes it.
+REPLACED = re.compile("(qr-service|legacy-node|relay-service|legacy-relay|relay-home).*|links")
 
 
 class Template:
@@ -39,13 +41,14 @@ class Template:
             self.manifest["metadata"]["annotations"] = self.nested(".Values.proxy.service.annotations")
         if kind == "HorizontalPodAutoscaler":
             self.autoscaler(name)
-        if "clients.conf" in self.manifest.get("data", {}):
-            ours = json.dumps(self.manifest["data"]["clients.conf"])
-            text = f'{{{{ printf "%s%s" (include "carve-out.trusted" .) {ours} | toJson }}}}'
-            self.manifest["data"]["clients.conf"] = self.of(text)
+        if kind == "ConfigMap":
+            self.files(name.partition("-")[0])
         if kind == "NetworkPolicy" and name in ("proxy", "ramp", "relay-home"):
             ports = {"ports": self.nested('include "carve-out.apiServerPorts" . | fromYamlArray')}
             self.manifest["spec"]["egress"][-1] = ports
+        if kind == "NetworkPolicy" and name in ("proxy", "shadow"):
+            own = self.items('.Values.old | empty | ternary list (fromJsonArray `[{"to":[{"namespaceSelector":{}}]}]`)')
+            self.manifest["spec"]["egress"].insert(0, own)
         if name in ("metrics", "own-prometheus"):
             self.own_prometheus()
         if kind == "PersistentVolumeClaim":
@@ -61,6 +64,20 @@ class Template:
         ours = json.dumps(metadata.get("labels", {}))
         release = 'include "carve-out.labels" . | fromYaml'
         metadata["labels"] = self.nested(f"merge (fromJson `{ours}`) ({release}) {others}".rstrip())
+
+    def files(self, name):
+        """Puts in what an app of one's own has instead."""
+        data = self.manifest.get("data", {})
+        if name == "proxy":
+            for file in [it for it in data if it.startswith("app-")]:
+                data[file] = self.of(f'{{{{ .Values.old | empty | ternary {json.dumps(data[file])} "" | toJson }}}}')
+            ours = json.dumps(data["clients.conf"])
+            text = f'{{{{ printf "%s%s" (include "carve-out.trusted" .) {ours} | toJson }}}}'
+            data["clients.conf"] = self.of(text)
+        if name in ("routes", "sides"):
+            ours = json.dumps(json.dumps(data))
+            own = f'default (fromJson {ours}) (include "carve-out.{name}" . | fromYaml)'
+            self.manifest["data"] = self.nested(own)
 
     def own_prometheus(self):
         """Puts in the policy where a Prometheus of the cluster's is."""
@@ -79,10 +96,11 @@ class Template:
         spec = self.manifest["spec"]
         pod = spec["template"]["spec"]
         self.label(spec["template"]["metadata"])
-        annotations = ".Values.podAnnotations"
+        # These read their files when they start, so others must start a rollout.
+        sums = {"proxy": ["trustedSum", "ownAppSum"], "shadow": ["ownAppSum"]}.get(name, [])
+        sums = [f'(include "carve-out.{it}" . | fromYaml)' for it in sums]
+        annotations = " ".join(["merge", *sums, ".Values.podAnnotations"] if sums else [".Values.podAnnotations"])
         if name == "proxy":
-            # nginx reads its files when it starts, so other clients.conf must start a rollout.
-            annotations = f'merge (include "carve-out.trustedSum" . | fromYaml) {annotations}'
             settings = {it["name"]: it for it in pod["containers"][0]["env"]}
             settings["NGINX_WORKERS"]["value"] = self.of('"{{ .Values.proxy.workers }}"')
             (edge,) = (it for it in pod["containers"] if it["name"] == "edge")
@@ -233,6 +251,8 @@ def condition(kind, name):
         needed.append(".Values.prometheus.operator.enabled")
     elif name.startswith("prometheus"):
         needed.append(".Values.prometheus.enabled")
+    if REPLACED.fullmatch(name):
+        needed.append("(not .Values.old)")
     if name.startswith("grafana"):
         needed.append(".Values.grafana.enabled")
     if kind == "NetworkPolicy":

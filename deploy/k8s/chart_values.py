@@ -60,6 +60,16 @@ CHART_VALUES = {
         "prometheus.operator.labels.release=stack",
         "grafana.enabled=false",
     ],
+    "own-app": [
+        "old=http://old.shop:80",
+        "new=http://new.shop",
+        "newPods=http://new-ready.shop:8080",
+        "oldPods=http://old-ready.shop",
+        f"routes.report={chart.TOP}/deploy/k8s/{chart.OWN_APP}/report.toml",
+        f"routes.qrcode={chart.TOP}/proxy/routes/qrcode.toml",
+        "ingress.enabled=true",
+        "ingress.paths={/}",
+    ],
     "openshift": [
         "openshift=true",
         "legacyNode.persistence.enabled=false",
@@ -103,6 +113,12 @@ CHART_MISTAKES = [
     "shadow.extraEnv[0].value=debug",
     "ramp.replicas=3",
     "fullnameOverride=a",
+    "old=http://old.shop:80",
+    "routes.report=a",
+    "newPods=http://new.shop:80",
+    "old=http://old.shop,new=https://new.shop,routes.report=a",
+    "old=http://old.shop,new=http://new.shop/path,routes.report=a",
+    "old=http://old.shop,new=http://new.shop,routes.Report=a",
 ]
 
 

@@ -28,7 +28,6 @@ import yaml
 from arrows import check_arrows
 from chart_values import CHART_VALUES, check_chart
 from restricted import check_restricted
-from start import check_start
 
 TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
@@ -68,7 +67,6 @@ def main():
         problems += check_rules()
         problems += check_compose(manifests)
         problems += check_arrows(manifests)
-        problems += check_start()
         for found in pool.map(check_manifest, manifests):
             problems += found
         if arguments.all:

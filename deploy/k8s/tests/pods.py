@@ -1,4 +1,9 @@
-"""Manifests of the tests' own pods, Jobs and network policies, as hardened as the others."""
+"""Manifests of the tests' own pods, Jobs and network policies, as hardened as the others; and kustomizations."""
+
+import json
+import os
+
+import yaml
 
 from check import workspace_version
 
@@ -115,3 +120,19 @@ def pod_template_patch(container, memory=None, env=None):
     if env:
         changed["env"] = [{"name": name, "value": value} for name, value in env.items()]
     return {"spec": {"template": {"spec": {"containers": [changed]}}}}
+
+
+def kustomization(folder, target, components=(), **fields):
+    """Writes a kustomization of `target` with these components and fields to a folder, and returns that."""
+    fields["resources"] = [os.path.relpath(target, folder)]
+    fields["components"] = [os.path.relpath(component, folder) for component in components]
+    folder.mkdir(exist_ok=True)
+    (folder / "kustomization.yaml").write_text(json.dumps(fields))
+    return folder
+
+
+def images_in(rendered):
+    """Returns the images of all pods of Deployments and StatefulSets."""
+    manifests = [it for it in yaml.load_all(rendered, Loader=yaml.CSafeLoader) if it]
+    pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] in ("Deployment", "StatefulSet")]
+    return {container["image"] for pod in pods for container in pod.get("initContainers", []) + pod["containers"]}

@@ -1,10 +1,9 @@
 """A log as busy as the proxy can make it: the kubelet counts it, and evicts a pod beyond its limit."""
 
-import json
 import time
 
 from load import Load
-from pods import NAMESPACE, PROXY
+from pods import PROXY
 
 # The limit of before, which evicted proxies.
 TOO_SMALL_MIB = 50
@@ -38,7 +37,5 @@ def clients_notice_no_busy_log(cluster):
 
 def used_mib(cluster, pod):
     """Returns what the kubelet compares with the limit of ephemeral storage."""
-    node = cluster.get("pod", pod)["spec"]["nodeName"]
-    pods = json.loads(cluster.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/stats/summary"))["pods"]
-    sizes = {it["podRef"]["name"]: it for it in pods if it["podRef"]["namespace"] == NAMESPACE}
-    return sizes.get(pod, {}).get("ephemeral-storage", {}).get("usedBytes", 0) / 2**20
+    sizes = {it["podRef"]["name"]: it.get("ephemeral-storage", {}).get("usedBytes", 0) for it in cluster.usage()}
+    return sizes.get(pod, 0) / 2**20

@@ -1,6 +1,6 @@
 """Pods as OpenShift runs them: as users that the cluster chooses, in the group 0."""
 
-import os
+import json
 import random
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 from check import EPHEMERAL, OPENSHIFT, TOP, workspace_version
 from links import add_link
 from load import Load, at_once
-from pods import NAMESPACE, QR_SERVICE
+from pods import NAMESPACE, QR_SERVICE, kustomization
 from relay import Pairs
 
 # Of those that have a shell.
@@ -41,15 +41,8 @@ def the_contract_holds_as_a_random_user_of_group_0(cluster):
 
 def with_user(user, target, folder):
     """Returns a folder to apply: `target` as OpenShift changes it, where manifests name no user, group or fsGroup."""
-    # A file that another user has written stays that user's on a volume, and some volumes ignore fsGroup.
-    components = [os.path.relpath(component, folder) for component in (EPHEMERAL, OPENSHIFT)]
-    text = f"resources: [{os.path.relpath(target, folder)}]\ncomponents: {components}\npatches:\n"
     path = "/spec/template/spec/securityContext"
-    for kind in ("Deployment", "StatefulSet"):
-        text += (
-            f"  - target: {{ kind: {kind} }}\n    patch: |-\n"
-            f"      - {{ op: add, path: {path}/runAsUser, value: {user} }}\n"
-            f"      - {{ op: add, path: {path}/fsGroup, value: {user} }}\n"
-        )
-    (folder / "kustomization.yaml").write_text(text)
-    return folder
+    add = [{"op": "add", "path": f"{path}/{key}", "value": user} for key in ("runAsUser", "fsGroup")]
+    patches = [{"target": {"kind": kind}, "patch": json.dumps(add)} for kind in ("Deployment", "StatefulSet")]
+    # A file that another user has written stays that user's on a volume, and some volumes ignore fsGroup.
+    return kustomization(folder, target, [EPHEMERAL, OPENSHIFT], patches=patches)

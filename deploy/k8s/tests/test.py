@@ -6,7 +6,6 @@ that clients, which are pods inside the cluster, notice nothing. At the end it d
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from bad_pods import BAD_PODS, clients_notice_no_half_minute_without_dns_and_both_ways_back_work
 from busy_log import clients_notice_no_busy_log
-from check import EPHEMERAL, workspace_version, write_production
+from check import DEPLOY, EPHEMERAL, TOP, workspace_version, write_production
 from cluster import Cluster, Failed
 from faults import (
     CHANGES_OF_THE_SPLIT,
@@ -25,16 +24,12 @@ from faults import (
     clients_notice_no_scaling,
     clients_notice_no_scaling_by_the_autoscaler,
 )
-from helm import CHART
+from helm import a_chart_installs_and_leaves_nothing
 from links import links_come_back_from_their_backup
 from load import Load
-from mistakes import (
-    MISTAKES_IN_FILES,
-    a_split_that_ramp_did_not_write_keeps_the_old_pods_serving,
-    a_wrong_port_keeps_the_old_pods_serving,
-)
+from mistakes import a_wrong_port_keeps_the_old_pods_serving, wrong_files_and_missing_ones_keep_the_old_pods_serving
 from own_app import a_route_of_ones_own_passes_the_gates
-from pods import PROXY
+from pods import PROXY, kustomization
 from policies import pods_connect_as_the_policies_say_and_in_no_other_way
 from ramp import ramp
 from relay import RELAY_ALONE, runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus
@@ -47,9 +42,8 @@ from walks import (
     clients_and_a_run_notice_no_minute_without_the_api_and_both_ways_back_work,
 )
 
-TOP = Path(__file__).resolve().parents[2]
-DEPLOY = TOP / "deploy"
 VERSION = workspace_version()
+DELETED = "{ $patch: delete, apiVersion: any, kind: any, metadata: { name: any } }"
 IMAGES = ["qr-service", "relay-service", "legacy-node", "carve", "oha"]
 READY_WITHIN_SECONDS = 60
 # What pictures of /qrcode may take; the container's limit is for the API.
@@ -69,9 +63,9 @@ def main():
     )
     parser.add_argument("--only", metavar="WORDS", help="run only faults with one of these words in their names")
     parser.add_argument("--from", dest="older", metavar="COMMIT", help="a tag or commit to upgrade from")
-    parser.add_argument("--helm", metavar="COMMAND", help="test the chart's upgrade too, with this helm")
+    parser.add_argument("--helm", metavar="COMMAND", help="install the chart too, with this helm")
     parser.add_argument("--busy", type=int, metavar="SECONDS", help="keep the proxy's log busy for so long")
-    parser.add_argument("--chart", metavar="REFERENCE", help="install this released chart too; helm's flags may follow")
+    parser.add_argument("--chart", metavar="REFERENCE", help="with --helm: a released one; helm's flags may follow")
     parser.add_argument("--verify", metavar="COMMAND", help="with --chart: called with it and each image, by digest")
     arguments = parser.parse_args()
     older = arguments.older and checked_out(arguments.older)
@@ -108,19 +102,11 @@ def adapted(target, without, kept, folder):
     """Returns a folder to apply: `target`, or a kustomization in `folder` that removes Deployments and volumes."""
     if kept and not without:
         return target
-    folder.mkdir()
-    text = f"resources: [{os.path.relpath(target, folder)}]\n"
-    if not kept:
-        text += f"components: [{os.path.relpath(EPHEMERAL, folder)}]\n"
-    text += "patches:\n"
-    for name in without:
-        text += (
-            f"  - target: {{ kind: Deployment, name: {name} }}\n"
-            f"    patch: '{{ $patch: delete, apiVersion: apps/v1, kind: Deployment,"
-            f" metadata: {{ name: {name} }} }}'\n"
-        )
-    (folder / "kustomization.yaml").write_text(text)
-    return folder
+    patches = [
+        {"target": {"kind": "Deployment", "name": name}, "patch": DELETED}
+        for name in without
+    ]
+    return kustomization(folder, target, [] if kept else [EPHEMERAL], patches=patches)
 
 
 def run(cluster, only):
@@ -262,8 +248,9 @@ def memory_under_load(cluster, rate):
     with Load(cluster, rate=rate):
         for _ in range(4):
             time.sleep(5)
-            for (_, container), mib in cluster.memory_mib().items():
-                figures[container] = max(mib, figures.get(container, 0))
+            for container in (it for pod in cluster.usage() for it in pod.get("containers", [])):
+                name, mib = container["name"], container["memory"].get("workingSetBytes", 0) / 2**20
+                figures[name] = max(mib, figures.get(name, 0))
     return figures
 
 
@@ -285,9 +272,9 @@ MIDDLE = [
     ),
     the_runbooks_commands_work,
     runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus,
-    a_split_that_ramp_did_not_write_keeps_the_old_pods_serving,
+    wrong_files_and_missing_ones_keep_the_old_pods_serving,
     clients_notice_no_busy_log,
-    ([memory_stays_within_the_limits], [*MISTAKES_IN_FILES, a_second_apply_changes_nothing]),
+    ([memory_stays_within_the_limits], [a_second_apply_changes_nothing]),
 ]
 # Each leaves another kustomization than deploy/ behind, and needs none before it.
 OTHERS = [
@@ -305,8 +292,8 @@ CHECKS = [
     grafana_serves_the_provisioned_dashboard,
     *MIDDLE,
     *OTHERS,
-    # They delete what the others need.
-    *CHART,
+    # It deletes what the others need.
+    a_chart_installs_and_leaves_nothing,
 ]
 
 if __name__ == "__main__":

@@ -212,18 +212,12 @@ class Cluster:
     def has(self, kind, name):
         return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name").strip())
 
-    def memory_mib(self):
-        """Maps (pod, container) to its cgroup's working set in MiB, as the kubelet reports it."""
-        memory = {}
+    def usage(self):
+        """Yields what the kubelets report that each pod uses."""
         for node in self.get("nodes")["items"]:
             path = f"/api/v1/nodes/{node['metadata']['name']}/proxy/stats/summary"
-            for pod in json.loads(self.kubectl("get", "--raw", path))["pods"]:
-                if pod["podRef"]["namespace"] != NAMESPACE:
-                    continue
-                for container in pod.get("containers", []):
-                    mib = container["memory"].get("workingSetBytes", 0) / 2**20
-                    memory[pod["podRef"]["name"], container["name"]] = mib
-        return memory
+            pods = json.loads(self.kubectl("get", "--raw", path))["pods"]
+            yield from (pod for pod in pods if pod["podRef"]["namespace"] == NAMESPACE)
 
     def restarts(self):
         """Maps each restarted container to its number of restarts."""

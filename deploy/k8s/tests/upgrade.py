@@ -1,18 +1,15 @@
-"""Upgrades under load, and the way back: to PRIME, and from an older commit. helm.py does so by the chart."""
+"""Upgrades under load, and the way back: to PRIME, and from an older commit."""
 
-import os
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-import yaml
-
 from check import KUBECTL, TOP, workspace_version
 from links import add_link, has_link
 from load import RATE_ON_OLD, Load, at_once
-from pods import NAMESPACE
+from pods import NAMESPACE, images_in, kustomization
 from ramp import ramp
 from relay import Pairs
 from walks import goes_on, told, walk
@@ -93,10 +90,8 @@ def has_volumes(cluster):
 
 def with_tag(tag, target, folder):
     """Returns a folder to apply: `target` with this tag for this project's images."""
-    images = "".join(f"  - {{ name: localhost/{name}, newTag: {tag} }}\n" for name in images_of(target))
-    text = f"resources: [{os.path.relpath(target, folder)}]\nimages:\n{images}"
-    (folder / "kustomization.yaml").write_text(text)
-    return folder
+    images = [{"name": f"localhost/{name}", "newTag": tag} for name in images_of(target)]
+    return kustomization(folder, target, images=images)
 
 
 def versions_of(cluster):
@@ -126,8 +121,5 @@ def images_of(target):
     """Returns the names of this project's images in a kustomization."""
     command = [KUBECTL, "kustomize", target]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    manifests = yaml.load_all(text, Loader=yaml.CSafeLoader)
-    pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] in ("Deployment", "StatefulSet")]
-    containers = [it for pod in pods for it in pod.get("initContainers", []) + pod["containers"]]
-    names = {container["image"].rpartition(":")[0] for container in containers}
+    names = {image.rpartition(":")[0] for image in images_in(text)}
     return sorted(name.removeprefix("localhost/") for name in names if name.startswith("localhost/"))

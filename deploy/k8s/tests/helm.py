@@ -1,18 +1,17 @@
-"""The chart, installed by helm: upgraded under load, and as a release has published it."""
+"""The chart, installed by helm: ours, or as a release has published it."""
 
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import yaml
 
+import chart
 from check import TOP, workspace_version
 from cluster import Failed
-from pods import NAMESPACE, SHELL, policies
-from upgrade import CHECKOUT, OLDER, PRIME, replaced_under_load
+from pods import NAMESPACE, SHELL, images_in, policies
 
 # Volumes are not what is looked at, and a cluster may have no storage class.
 VALUES = ["legacyNode.persistence.enabled=false", "prometheus.persistence.enabled=false", "grafana.enabled=false"]
@@ -22,53 +21,34 @@ ENDED_WITHIN_SECONDS = 120
 TEST_POLICIES = [policy["metadata"]["name"] for policy in policies()]
 
 
-def clients_notice_no_upgrade_of_the_chart(cluster):
-    """From the older commit's chart, or else to PRIME; `helm rollback` is the way back."""
+def a_chart_installs_and_leaves_nothing(cluster):
+    """The one that --chart names, with the images that are its defaults, in a namespace that refuses unhardened pods."""
     if not cluster.helm:
-        return "left out"
-    cluster.delete()
-    with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        ours = chart(TOP, Path(folder, "ours"))
-        if cluster.older:
-            first, then = (chart(CHECKOUT, Path(folder, OLDER)), OLDER), (ours, workspace_version())
-        else:
-            first, then = (ours, workspace_version()), (ours, PRIME)
-        install_tag(cluster, *first)
-        cluster.wait_until_ready(timeout=300)
-        steps = [
-            (lambda: install_tag(cluster, *then), then[1]),
-            (lambda: helm(cluster, "rollback", "qr", "1"), first[1]),
-        ]
-        said = replaced_under_load(cluster, steps)
-    uninstall(cluster)
-    return said
-
-
-def a_released_chart_installs_and_leaves_nothing(cluster):
-    """As --chart names it, with the images that are its defaults, in a namespace that refuses unhardened pods."""
-    if not cluster.chart:
         return "left out"
     cluster.delete()
     make_restricted_namespace(cluster)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
-        chart, digest = pulled(cluster, Path(folder))
-        registry = yaml.safe_load(helm(cluster, "show values", chart))["image"]["registry"]
+        file, digest = pulled(cluster, Path(folder)) if cluster.chart else written(Path(folder, "chart"))
+        registry = yaml.safe_load(helm(cluster, "show values", file))["image"]["registry"]
         carve = f"{registry}/carve:{workspace_version()}"
-        rendered = helm(cluster, "template qr", chart, *flags())
+        rendered = helm(cluster, "template qr", file, *flags())
         images = {image for image in images_in(rendered) if image.startswith(f"{registry}/")}
         cluster.expect(images, f"no pod has an image of {registry}")
-        said = verified(cluster, [digest, *sorted({*images, carve})])
-        install(cluster, [chart])
+        said = verified(cluster, [digest, *sorted({*images, carve})]) if digest else "ours"
+        install(cluster, file)
         cluster.wait_until_ready(timeout=300)
         log = cluster.check_contract(carve)
-        changes_nothing(cluster, chart, rendered)
+        changes_nothing(cluster, file, rendered)
     left = uninstall(cluster)
     cluster.expect(not left, f"helm uninstall leaves: {', '.join(left)}")
     by_digest = sum("@sha256:" in image for image in images)
     return f"{said}; {by_digest} of {len(images)} images by digest; {log.strip().splitlines()[-1]}"
 
 
-CHART = [clients_notice_no_upgrade_of_the_chart, a_released_chart_installs_and_leaves_nothing]
+def written(folder):
+    """Writes our chart, which has no digest."""
+    chart.write_chart(folder)
+    return folder, None
 
 
 def make_restricted_namespace(cluster):
@@ -87,13 +67,6 @@ def pulled(cluster, folder):
     return next(folder.glob("*.tgz")), f"{name}@{found[1]}"
 
 
-def images_in(rendered):
-    """Returns the images of all pods that a chart renders."""
-    manifests = [it for it in yaml.load_all(rendered, Loader=yaml.CSafeLoader) if it]
-    pods = [it["spec"]["template"]["spec"] for it in manifests if it["kind"] in ("Deployment", "StatefulSet")]
-    return {each["image"] for pod in pods for each in pod.get("initContainers", []) + pod["containers"]}
-
-
 def verified(cluster, references):
     """Verifies each by its signature with the command --verify, before anything of it is installed."""
     if not cluster.verify:
@@ -104,12 +77,12 @@ def verified(cluster, references):
     return f"{len(references)} signatures verified"
 
 
-def changes_nothing(cluster, chart, rendered):
+def changes_nothing(cluster, file, rendered):
     """Installs a chart once more: the cluster has what it renders, and no object becomes another."""
     before = objects(cluster)
     done = cluster.run("diff", "-n", NAMESPACE, "-f", "-", given=rendered)
     cluster.expect(done.returncode == 0, f"diff with the chart:\n{done.stdout}{done.stderr}")
-    install(cluster, [chart])
+    install(cluster, file)
     now = objects(cluster)
     changed = sorted(name for name in before | now if before.get(name) != now.get(name))
     cluster.expect(not changed, f"a second installation changes {', '.join(changed)}")
@@ -127,22 +100,8 @@ def objects(cluster):
     return {f"{it['kind']}/{it['metadata']['name']}": it for it in items}
 
 
-def chart(tree, out):
-    """Writes the chart of a checkout, by its own program."""
-    tools = tree / "target/tools"
-    if not tools.exists():
-        tools.parent.mkdir(exist_ok=True)
-        tools.symlink_to(TOP / "target/tools")
-    subprocess.run([sys.executable, tree / "deploy/k8s/chart.py", "--out", out], check=True, capture_output=True)
-    return out
-
-
-def install_tag(cluster, folder, tag):
-    install(cluster, [folder, "--set", f"image.tag={tag}"])
-
-
-def install(cluster, chart_and_flags):
-    helm(cluster, "upgrade", "qr", *chart_and_flags, "--install", "--create-namespace", *flags())
+def install(cluster, file):
+    helm(cluster, "upgrade", "qr", file, "--install", "--create-namespace", *flags())
 
 
 def flags():
