@@ -62,6 +62,33 @@ app.kubernetes.io/managed-by: {{ quote .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* Of an app of one's own: the ConfigMaps sides and routes, and what starts a rollout with others. */}}
+{{- define "carve-out.sides" -}}
+{{- with .Values.old }}
+old: {{ . }}
+new: {{ $.Values.new }}
+routes: {{ keys $.Values.routes | sortAlpha | join "," }}
+{{- with $.Values.oldPods }}
+old-pods: {{ . }}
+{{- end }}
+{{- with $.Values.newPods }}
+new-pods: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "carve-out.routes" -}}
+{{- range $name, $text := .Values.routes }}
+{{ $name }}.toml: {{ toJson $text }}
+{{- end }}
+{{- end }}
+
+{{- define "carve-out.ownAppSum" -}}
+{{- with include "carve-out.sides" . }}
+checksum/own-app: {{ list . $.Values.routes | toJson | sha256sum }}
+{{- end }}
+{{- end }}
+
 {{- define "carve-out.trustedSum" -}}
 {{- with include "carve-out.trusted" . }}
 checksum/clients: {{ sha256sum . }}
