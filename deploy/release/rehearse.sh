@@ -200,7 +200,7 @@ report_contents() {
     echo
     (cd "$DIST/files" && wc --bytes -- *) | sed 's/^/    /'
     echo
-    [ -n "$based" ] || echo "Not rehearsed: proxy and legacy-node (their base images are on Docker Hub)."
+    [ -n "$based" ] || echo "Not rehearsed: carve and legacy-node (their base images are on Docker Hub)."
     echo "Not rehearsed: keyless signatures and provenance (GitHub makes them), packages for arm64"
     echo "(release.yml builds them on such a machine), publishing.${SKIP:+ Left out: $SKIP.}${ONLY:+ Of the programs, only: $ONLY.}${CARGO_FLAGS:+ Built with $CARGO_FLAGS.}"
 }

@@ -43,16 +43,9 @@ def clients_notice_no_change_of_the_split(cluster):
     return load.summary
 
 
-def clients_notice_no_stop_by_kubectl(cluster):
-    # The patch of deploy/README.md, which needs nothing of ours but the proxies.
-    with Load(cluster) as load:
-        set_stop(cluster, "wrong pictures")
-        set_stop(cluster, None)
-    return load.summary
-
-
 def set_stop(cluster, words, route="qrcode"):
-    """Stops a route, or with None ends that, and waits until every proxy has seen it."""
+    """Stops a route by the patch of deploy/README.md, which needs nothing of ours but the proxies, or with None ends
+    that, and waits until every proxy has seen it."""
     patch = json.dumps({"data": {f"{route}.stop": words}})
     cluster.kubectl("patch", "configmap", "split", "--type=merge", "-p", patch)
     expected = "stopped" if words else "not stopped"
@@ -152,8 +145,6 @@ def frail():
     return patch
 
 
-# They leave every pod as it is.
-CHANGES_OF_THE_SPLIT = [clients_notice_no_change_of_the_split, clients_notice_no_stop_by_kubectl]
 FAULTS = [
     clients_notice_no_rollout_of_the_sides_the_shadow_and_prometheus,
     clients_notice_no_rollout_of_the_proxy_which_has_the_split_that_was_set,

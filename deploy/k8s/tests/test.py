@@ -19,8 +19,8 @@ from busy_log import clients_notice_no_busy_log
 from check import DEPLOY, EPHEMERAL, TOP, workspace_version, write_production
 from cluster import Cluster, Failed
 from faults import (
-    CHANGES_OF_THE_SPLIT,
     FAULTS,
+    clients_notice_no_change_of_the_split,
     clients_notice_no_scaling,
     clients_notice_no_scaling_by_the_autoscaler,
 )
@@ -260,7 +260,7 @@ def deleting_leaves_nothing(cluster):
 
 # The lists of a tuple run side by side, since they touch different parts.
 MIDDLE = [
-    ([pods_connect_as_the_policies_say_and_in_no_other_way], CHANGES_OF_THE_SPLIT),
+    ([pods_connect_as_the_policies_say_and_in_no_other_way], [clients_notice_no_change_of_the_split]),
     *FAULTS,
     ([clients_notice_no_scaling_by_the_autoscaler], [a_run_without_any_ramp_is_stopped_by_the_proxies]),
     (BAD_PODS, RELAY_ALONE),
