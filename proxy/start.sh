@@ -4,7 +4,7 @@
 #
 # Settings, all variables, for docs/reference/settings.md: NAME [default] meaning.
 #   NGINX_WORKERS [4] processes of nginx
-#   OLD_URL [the files as they are] the old side, http://HOST:PORT; with both, nginx' files are made of the route files here
+#   OLD_URL [the files as they are] the old side, http://HOST:PORT; with both, the route files are rendered here
 #   NEW_URL [the files as they are] the new side
 #   OLD_PODS_URL [OLD_URL] a headless Service of the old side's pods, with their port; nginx then knows each of them
 #   NEW_PODS_URL [NEW_URL] the same of the new side

@@ -27,6 +27,7 @@ EPHEMERAL = ["ephemeral-data"]
 # Their objects are in the chart too, each under a condition.
 OWN_PROMETHEUS = ["prometheus-operator", "own-prometheus"]
 OWN_APP = "overlays/own-app"
+OWN_ROUTE = TOP / "deploy/k8s" / OWN_APP / "report.toml"
 # Folders of deploy/k8s with components on top, and the values with which helm has to render the same objects.
 EQUAL = [
     ("base", [], []),
@@ -36,7 +37,7 @@ EQUAL = [
     (
         OWN_APP,
         [],
-        ["old=http://old.my-app:80", "new=http://new.my-app:80", f"routes.report={TOP}/deploy/k8s/{OWN_APP}/report.toml"],
+        ["old=http://old.my-app:80", "new=http://new.my-app:80", f"routes.report={OWN_ROUTE}"],
     ),
     (
         "base",

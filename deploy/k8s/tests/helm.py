@@ -22,7 +22,7 @@ TEST_POLICIES = [policy["metadata"]["name"] for policy in policies()]
 
 
 def a_chart_installs_and_leaves_nothing(cluster):
-    """The one that --chart names, with the images that are its defaults, in a namespace that refuses unhardened pods."""
+    """The one that --chart names, with the images of its defaults, in a namespace that refuses unhardened pods."""
     if not cluster.helm:
         return "left out"
     cluster.delete()
