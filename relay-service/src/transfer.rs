@@ -3,12 +3,12 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Response};
@@ -110,17 +110,28 @@ impl Transfer<'_> {
         bytes: &mut BoxStream<'static, Result<Bytes, Broken>>,
         receivers: Vec<Receiver>,
     ) -> Result<(), Broken> {
-        // multer holds all bytes until it has seen the end of the part's head.
-        let room = AtomicUsize::new(MAX_PART_HEAD_BYTES);
-        let limited = bytes.map(|bytes| {
-            let bytes = bytes.map_err(|Broken| multer::Error::IncompleteStream)?;
-            let left = room.load(Ordering::Relaxed).checked_sub(bytes.len());
-            room.store(left.ok_or(multer::Error::IncompleteHeaders)?, Ordering::Relaxed);
-            Ok::<_, multer::Error>(bytes)
+        // multer holds all bytes until it has seen the end of the part's head, and takes all that are there before it
+        // looks: of a client over HTTP/2 these may be more than a head has.
+        let (is_head, mut seen, mut gives) = (AtomicBool::new(true), 0, false);
+        let limited = stream::poll_fn(|context| {
+            let is_head = is_head.load(Ordering::Relaxed);
+            gives = !gives || !is_head;
+            if !gives {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let next = bytes.poll_next_unpin(context);
+            if let Poll::Ready(Some(Ok(bytes))) = &next {
+                seen += bytes.len();
+            }
+            if is_head && seen > MAX_PART_HEAD_BYTES {
+                return Poll::Ready(Some(Err(multer::Error::IncompleteHeaders)));
+            }
+            next.map_err(|Broken| multer::Error::IncompleteStream)
         });
         let mut form = Multipart::new(limited, boundary);
         let part = form.next_field().await.ok().flatten().ok_or(Broken)?;
-        room.store(usize::MAX, Ordering::Relaxed);
+        is_head.store(false, Ordering::Relaxed);
         self.begin(receivers, &reply::receiver_headers(headers, None, Some(part.headers())), None);
         self.pump(part.map(|bytes| bytes.map_err(|_| Broken))).await?;
         drop(form);

@@ -33,15 +33,6 @@ impl Side {
     }
 }
 
-/// What nginx says about a request, besides its key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// Nothing: the share decides.
-    Share,
-    /// The client chooses a side, for a key that nobody has.
-    Choice(Side),
-}
-
 /// What a side says about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -142,17 +133,13 @@ impl Homes {
         &mut self,
         key: &str,
         answers: Answers,
-        (wish, share): (Wish, KeyShare),
+        (choice, share): (Option<Side>, KeyShare),
         now: Instant,
     ) -> Side {
         if let Some(side) = self.leased(key, now) {
             return side;
         }
-        let by_share = || match wish {
-            Wish::Choice(side) => side,
-            Wish::Share => share.side(key),
-        };
-        let side = answers.side().unwrap_or_else(by_share);
+        let side = answers.side().or(choice).unwrap_or_else(|| share.side(key));
         let lease = Lease { side, given: now, until: now + LEASE };
         self.leases.insert(key.to_owned(), lease);
         side
@@ -192,7 +179,7 @@ mod tests {
         ] {
             let share = KeyShare::parse(share).unwrap();
             let answers = Answers { old, new, given: None };
-            let side = Homes::default().give("/p/x", answers, (Wish::Share, share), now);
+            let side = Homes::default().give("/p/x", answers, (None, share), now);
             assert_eq!(side, expected, "{old:?} {new:?}");
         }
     }
@@ -210,7 +197,7 @@ mod tests {
             (Free, Away, Side::New, Side::Old),
         ] {
             let answers = Answers { old, new, given: None };
-            let side = Homes::default().give("/p/x", answers, (Wish::Choice(choice), share), now);
+            let side = Homes::default().give("/p/x", answers, (Some(choice), share), now);
             assert_eq!(side, expected, "{old:?} {new:?} {choice:?}");
         }
     }
@@ -227,7 +214,7 @@ mod tests {
         ] {
             let share = KeyShare::parse(share).unwrap();
             let answers = Answers { old, new, given: Some(Side::Old) };
-            let side = Homes::default().give("/p/x", answers, (Wish::Share, share), now);
+            let side = Homes::default().give("/p/x", answers, (None, share), now);
             assert_eq!(side, expected, "{old:?} {new:?}");
         }
     }
@@ -236,7 +223,7 @@ mod tests {
     fn a_stop_leaves_a_key_where_it_was_given_and_no_longer() {
         let (mut homes, now) = (Homes::default(), Instant::now());
         let all = KeyShare::parse("100").unwrap();
-        assert_eq!(homes.give("/p/x", FREE, (Wish::Share, all), now), Side::New);
+        assert_eq!(homes.give("/p/x", FREE, (None, all), now), Side::New);
         for asked in [now, now + LEASE / 2, now + LEASE - Duration::from_millis(1)] {
             assert_eq!(homes.given("/p/x", asked), Some(Side::New));
         }
@@ -300,7 +287,7 @@ mod tests {
                 let held_so_long = now - given;
                 let side = leased.unwrap_or_else(|| {
                     given = now;
-                    homes.give("/p/x", answers, (Wish::Share, KeyShare(share)), now)
+                    homes.give("/p/x", answers, (None, KeyShare(share)), now)
                 });
                 let is_leased = Duration::from_millis(pause_ms) < LEASE && held_so_long < LONGEST_LEASE;
                 if let Some(before) = before && (is_held || is_leased) {
@@ -316,13 +303,13 @@ mod tests {
         let (mut homes, begin) = (Homes::default(), Instant::now());
         let all = KeyShare::parse("100").unwrap();
         let mut now = begin;
-        assert_eq!(homes.give("/p/x", FREE, (Wish::Share, all), now), Side::New);
+        assert_eq!(homes.give("/p/x", FREE, (None, all), now), Side::New);
         while homes.leased("/p/x", now) == Some(Side::New) {
             now += Duration::from_secs(1);
             assert!(now - begin <= LONGEST_LEASE);
         }
         let away = Answers { new: Answer::Away, ..FREE };
-        assert_eq!(homes.give("/p/x", away, (Wish::Share, all), now), Side::Old);
+        assert_eq!(homes.give("/p/x", away, (None, all), now), Side::Old);
     }
 
     #[test]
@@ -330,7 +317,7 @@ mod tests {
         let (mut homes, now) = (Homes::default(), Instant::now());
         let share = KeyShare::parse("50").unwrap();
         for i in 0..100_000 {
-            homes.give(&format!("/p/{i}"), FREE, (Wish::Share, share), now);
+            homes.give(&format!("/p/{i}"), FREE, (None, share), now);
         }
         assert_eq!(homes.forget_old(now), 100_000);
         assert_eq!(homes.forget_old(now + LEASE), 0);

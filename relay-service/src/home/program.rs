@@ -26,7 +26,7 @@ use tokio::runtime::Builder;
 use tokio::sync::watch;
 
 use super::ask::{AdminListener, given};
-use super::homes::{Answers, Homes, Side, Wish};
+use super::homes::{Answers, Homes, Side};
 use super::share::{self, InForce};
 use super::stranded::{self, Counters};
 use crate::target;
@@ -231,22 +231,22 @@ async fn tell(State(home): State<Arc<Home>>, headers: HeaderMap) -> Response {
         Some(key) if headers.contains_key("x-route-stopped") => home.side_while_stopped(&key).await,
         // Either side refuses it, so it needs no lease.
         Some(key) if key.len() > target::MAX_KEY_BYTES => home.in_force.borrow().share.side(&key),
-        Some(key) => home.side(&key, wish(&headers)).await,
+        Some(key) => home.side(&key, choice(&headers)).await,
         None => Side::Old,
     };
     (StatusCode::NO_CONTENT, [("x-home", side.as_str())]).into_response()
 }
 
-fn wish(headers: &HeaderMap) -> Wish {
+fn choice(headers: &HeaderMap) -> Option<Side> {
     match headers.get("x-route-arm").map(|arm| arm.as_bytes()) {
-        Some(b"new") => Wish::Choice(Side::New),
-        Some(b"old") => Wish::Choice(Side::Old),
-        _ => Wish::Share,
+        Some(b"new") => Some(Side::New),
+        Some(b"old") => Some(Side::Old),
+        _ => None,
     }
 }
 
 impl Home {
-    async fn side(&self, key: &str, wish: Wish) -> Side {
+    async fn side(&self, key: &str, choice: Option<Side>) -> Side {
         if let Some(side) = self.homes().leased(key, Instant::now()) {
             return side;
         }
@@ -254,7 +254,7 @@ impl Home {
         // Last: a side that goes away may take its time to say so, and meanwhile another home decides.
         let given = given(&self.others, key).await;
         let share = self.in_force.borrow().share;
-        self.homes().give(key, Answers { old, new, given }, (wish, share), Instant::now())
+        self.homes().give(key, Answers { old, new, given }, (choice, share), Instant::now())
     }
 
     /// Whoever waits on the new side, or is on the way there, still meets the other half; every other key
