@@ -1,7 +1,7 @@
 //! Renders the files that a stack runs from.
 //!
 //! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering
-//! replaces these addresses, so there is one source for every place ([`files`]). What nginx includes for its routes
+//! replaces these addresses, so there is one source for every place. What nginx includes for its routes
 //! is made from the route files, whose addresses are replaced likewise.
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! Sends the same request to both sides and compares their answers.
 //!
-//! [`service`] takes the requests that the proxy mirrors, answers 204 at once and compares later,
-//! within its limits. [`offline`] compares the answers to each line of a file. [`verdict`] has the
+//! `service` takes the requests that the proxy mirrors, answers 204 at once and compares later,
+//! within its limits. `offline` compares the answers to each line of a file. `verdict` has the
 //! rules of a comparison and the names of its results.
 
 mod app;
