@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, FromArgMatches};
-use rollout::{At, Key, Nginx, Share, Wanted};
+use rollout::{Key, Nginx, Share, Wanted};
 use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
@@ -297,8 +297,7 @@ impl Settings {
 
     /// nginx and one of its routes, as `rollout` addresses them.
     pub fn nginx(&self, route: &str) -> Nginx {
-        let route = route.to_owned();
-        Nginx { dir: self.nginx_dir(), route, at: At::Here(self.addresses.proxy_admin) }
+        Nginx::here(self.nginx_dir(), route.to_owned(), self.addresses.proxy_admin)
     }
 
     /// The parts that run.

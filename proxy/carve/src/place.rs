@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use rollout::cluster::{Cluster, ConfigMap};
-use rollout::{At, Nginx, Prometheus};
+use rollout::{Nginx, Prometheus};
 use stack::Settings;
 use tempfile::TempDir;
 
@@ -92,6 +92,19 @@ impl OnRoute {
     pub(crate) fn nginx(&self) -> anyhow::Result<Located> {
         self.place.nginx(self.route.as_deref())
     }
+
+    /// For a rollback: on a cluster nothing is copied, and nobody is asked whether there is a route of this name.
+    pub(crate) fn nginx_to_stop(&self) -> anyhow::Result<Located> {
+        if !self.place.is_cluster() {
+            return self.nginx();
+        }
+        let cluster = self.place.cluster()?;
+        let route = match &self.route {
+            Some(route) => route.clone(),
+            None => rollout::choose(cluster.routes()?, None)?,
+        };
+        Ok(Located { nginx: cluster.nginx(&self.place.dir()?, &route), _copy: None })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -124,15 +137,11 @@ impl Place {
             let route = rollout::choose(cluster.routes()?, route)?;
             // A folder of its own: `carve serve` works in the other one.
             let copy = tempfile::Builder::new().prefix("command-").tempdir_in(&dir)?;
-            cluster.copy_to(copy.path(), &route)?;
-            cluster.copy_run_to(copy.path(), &route)?;
-            let nginx = Nginx { dir: copy.path().to_owned(), route, at: At::Cluster(cluster) };
-            return Ok(Located { nginx, _copy: Some(copy) });
+            return Ok(Located { nginx: cluster.copied(copy.path(), &route)?, _copy: Some(copy) });
         }
         self.check_is_here()?;
         let route = rollout::choose_here(&dir, route)?;
-        let nginx = Nginx { dir, route, at: At::Here(self.admin()?) };
-        Ok(Located { nginx, _copy: None })
+        Ok(Located { nginx: Nginx::here(dir, route, self.admin()?), _copy: None })
     }
 
     /// The names of all routes.

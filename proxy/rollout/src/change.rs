@@ -28,10 +28,11 @@ use anyhow::{Context, ensure};
 
 use route::{Route, Share};
 
-use crate::folder::{become_kind, keep_route, prepared, route_dir, write};
+use crate::folder::{become_kind, keep_route, prepared, route_dir};
 use crate::lock::Lock;
-use crate::nginx::{At, Nginx, Reloading};
+use crate::nginx::Nginx;
 use crate::split::{self, Split, Wanted, current};
+use crate::traffic::Reloading;
 use crate::{files, metrics};
 
 /// If nginx still serves the old split after this time, it has read the old file again or cannot
@@ -54,14 +55,7 @@ pub fn pending(route_dir: &Path) -> Option<Split> {
 /// # Errors
 /// If somebody else holds the lock; names them.
 pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
-    if let At::Cluster(cluster) = &nginx.at {
-        cluster.take_turn(&nginx.route)?;
-        // A run may have moved the share and ended since this command began.
-        if let Some(split) = cluster.fetch(&nginx.route)? {
-            write(&nginx.dir, &nginx.route, &split)?;
-        }
-        cluster.copy_run_to(&nginx.dir, &nginx.route)?;
-    }
+    nginx.store.take()?;
     take_folder(&nginx.route_dir())
 }
 
@@ -135,14 +129,6 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
     metrics::write(nginx_dir)
 }
 
-/// The route as it was prepared.
-///
-/// # Errors
-/// If it was not.
-pub fn route_of(nginx: &Nginx) -> anyhow::Result<Route> {
-    nginx.route_file()
-}
-
 /// Changes the split of the running nginx and returns once nginx serves it.
 ///
 /// # Errors
@@ -166,13 +152,9 @@ pub(crate) fn adopt(
     new: &Split,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
-    nginx.find()?;
+    nginx.traffic.find()?;
     let dir = nginx.route_dir();
-    // Nothing of another route is in the way of a share file.
-    let _only_reload = match nginx.is_of_sessions() {
-        true => None,
-        false => Some(Lock::wait(&nginx.dir)?),
-    };
+    let _only_reload = nginx.traffic.turn()?;
     let (file, before) = (split::path(&dir), before_file(&dir));
     let old = split::read(&file)?;
     files::replace(&before, &files::read(&file)?)?;
@@ -196,7 +178,7 @@ fn take_over(
 ) -> anyhow::Result<()> {
     nginx.check()?;
     ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
-    let reloading = nginx.reload()?;
+    let reloading = nginx.store.publish().and_then(|()| nginx.traffic.reload())?;
     *reloaded = true;
     wait_until_served(nginx, new, &reloading, interrupted)
 }
@@ -207,8 +189,8 @@ fn put_back(nginx: &Nginx, old: &Split, reloaded: bool) -> anyhow::Result<()> {
     if !reloaded {
         return Ok(());
     }
-    let reloading = nginx.reload()?;
-    let (patience, poll) = nginx.patience();
+    let reloading = nginx.store.publish().and_then(|()| nginx.traffic.reload())?;
+    let (patience, poll) = nginx.traffic.patience();
     let since = Instant::now();
     loop {
         let serves = nginx.served().is_ok_and(|served| served == *old);
@@ -227,7 +209,7 @@ fn wait_until_served(
     reloading: &Reloading,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let (patience, poll) = nginx.patience();
+    let (patience, poll) = nginx.traffic.patience();
     let since = Instant::now();
     loop {
         // Check the old workers first: while they accept, the next answer may come from one of them.

@@ -10,7 +10,7 @@ use crate::files;
 use crate::split::{self, Split, Wanted};
 
 /// The copy of the route file in the route's folder.
-pub(crate) const ROUTE_FILE: &str = "route.toml";
+const ROUTE_FILE: &str = "route.toml";
 
 /// The folder of a route below nginx' prefix.
 pub fn route_dir(nginx_dir: &Path, route: &str) -> PathBuf {
@@ -41,6 +41,13 @@ pub(crate) fn become_kind(dir: &Path, route: &Route, wanted: &Wanted) -> anyhow:
         true => Wanted { key: None, mirror: None, ..wanted.clone() },
         false => wanted.clone(),
     })
+}
+
+/// The route file in the route's folder, as it was prepared.
+pub(crate) fn route_file(route_dir: &Path) -> anyhow::Result<Route> {
+    let file = route_dir.join(ROUTE_FILE);
+    let name = route_dir.file_name().unwrap_or_default().to_string_lossy();
+    Route::parse(&name, &files::read(&file)?).with_context(|| file.display().to_string())
 }
 
 /// Keeps a copy of a route file in the route's folder.

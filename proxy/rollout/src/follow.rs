@@ -4,27 +4,29 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anstream::eprintln;
 use anyhow::Context;
+use serde_json::Value;
 
-use crate::change;
-use crate::cluster::{Cluster, Said};
+use crate::cluster::{Cluster, OnCluster, Said};
 use crate::folder::{self, prepared, route_dir};
-use crate::metrics;
-use crate::nginx::{At, Nginx};
-use crate::pulse;
+use crate::log::Problem;
+use crate::metrics::{self, Written};
+use crate::nginx::Nginx;
 use crate::split::{self, Split};
-use crate::stop_file;
-use crate::watch::{Hearing, watch_by};
+use crate::state::{Phase, State};
+use crate::stop_file::{self, Stop};
+use crate::store::Store;
+use crate::watch::Watcher;
+use crate::{change, files, pulse, traffic};
 
 /// How often a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
-/// The time between two looks for stops.
-const STOPS: Duration = Duration::from_millis(400);
 /// How long to wait before a refused split is tried again: nginx may have been without DNS for a moment. Each time
 /// twice as long, up to half a minute.
 const RETRY: Duration = Duration::from_secs(1);
@@ -39,15 +41,13 @@ pub fn follow(
     dir: &Path,
     admin: SocketAddr,
     cluster: &Cluster,
-    every: Duration,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let nginx = |route: String| Nginx { dir: dir.to_owned(), route, at: At::Here(admin) };
     let of_sessions = |route: &String| split::is_of_sessions(&route_dir(dir, route));
     let beside_homes = !prepared(dir).is_empty() && prepared(dir).iter().all(of_sessions);
     // The pod starts nginx and this process at the same time, and nginx' container prepares the routes. Homes'
     // routes are prepared before this process starts.
-    while !beside_homes && split::routes(admin).is_err() && !interrupted.load(Ordering::Relaxed) {
+    while !beside_homes && traffic::routes(admin).is_err() && !interrupted.load(Ordering::Relaxed) {
         thread::sleep(LOOK);
     }
     if interrupted.load(Ordering::Relaxed) {
@@ -55,15 +55,22 @@ pub fn follow(
     }
     let mut followers = Vec::new();
     for route in prepared(dir) {
-        let nginx = nginx(route);
+        let store = cluster.store(dir, &route);
+        let nginx = Nginx::here(dir.to_owned(), route, admin);
         change::take(&nginx)?; // undoes what a killed change left behind
-        followers.push(Follower { nginx, cluster, refused: None, reported: String::new() });
+        let problem = Problem::default();
+        followers.push(Follower { nginx, store, refused: None, problem });
     }
     metrics::write(dir)?;
     thread::scope(|scope| {
         // Apart from the splits, whose reloads take seconds.
         scope.spawn(|| hear(dir, cluster, None, interrupted));
-        follow_splits(&mut followers, every, interrupted);
+        cluster.watch(interrupted, |object| {
+            if let Some(object) = object {
+                followers.iter_mut().for_each(|follower| follower.look(object, interrupted));
+            }
+            Ok(true)
+        });
     });
     Ok(())
 }
@@ -84,73 +91,75 @@ pub fn copy(
     Ok(())
 }
 
-/// Follows the stops, and watches the runs.
+/// Follows the stops and hears the runs. While the cluster does not answer, the stops stay.
 fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &AtomicBool) {
-    let nginx = |route: &str| {
-        let (dir, route) = (dir.to_owned(), route.to_owned());
-        Nginx { dir, route, at: At::Cluster(cluster.clone()) }
-    };
-    let hearing = &Hearing::default();
-    thread::scope(|scope| {
-        scope.spawn(|| watch_by(dir, nginx, hearing, interrupted));
-        follow_stops(dir, cluster, copy, hearing, interrupted);
+    let routes = prepared(dir);
+    let mut heard: BTreeMap<&str, String> = BTreeMap::new();
+    let (mut watcher, mut written) = (Watcher::default(), Written::default());
+    cluster.watch(interrupted, |object| {
+        let mut has_changed = false;
+        if let Some(object) = object {
+            if let Some(file) = copy {
+                files::replace(file, &object.to_string())?;
+            }
+            // Every stop comes before any run, whose text may be no run.
+            for route in &routes {
+                has_changed |= follow_stop(dir, route, object)?;
+            }
+            for route in &routes {
+                let run = Said::of(route, object).run.map(str::to_owned);
+                if let Some(told) = run.filter(|told| heard.get(&**route) != Some(told)) {
+                    pulse::hear(&route_dir(dir, route), &serde_json::from_str(&told)?)?;
+                    heard.insert(route, told);
+                }
+            }
+        }
+        // Whoever keeps the copy watches the runs too.
+        if !cluster.is_copy() {
+            watcher.look(dir, |route, why| {
+                let (store, why) = (cluster.store(dir, route), why.to_owned());
+                // It may wait for the API, which stops must not.
+                thread::spawn(move || stop_lost(&store, &why));
+                Ok(())
+            });
+        }
+        written.write(dir, has_changed)?;
+        Ok(true)
     });
 }
 
-/// Makes and removes the files that stop routes, as the cluster says. While it does not answer, they stay.
-fn follow_stops(
-    dir: &Path,
-    cluster: &Cluster,
-    copy: Option<&Path>,
-    hearing: &Hearing,
-    interrupted: &AtomicBool,
-) {
-    let routes = &prepared(dir);
-    let mut reported = String::new();
-    let mut heard: BTreeMap<String, String> = BTreeMap::new();
-    while !interrupted.load(Ordering::Relaxed) {
-        let said = cluster.said(routes, copy);
-        if said.is_err() {
-            hearing.fails();
-        }
-        let outcome = said.and_then(|said| {
-            // Every stop comes before any run, whose text may be no run.
-            for Said { route, stop, .. } in &said {
-                if stop_file::is_here(dir, route) != stop.is_some() {
-                    stop_file::put(dir, route, stop.is_some())?;
-                    let now = stop.as_ref().map_or("no longer stopped".to_owned(), |stop| {
-                        format!("stopped: {}", stop.reason)
-                    });
-                    eprintln!("{route} is {now}.");
-                    metrics::write(dir)?;
-                }
-            }
-            for Said { route, run, .. } in said {
-                if let Some(told) = run.filter(|told| heard.get(route) != Some(told)) {
-                    pulse::hear(&route_dir(dir, route), &serde_json::from_str(&told)?)?;
-                    heard.insert(route.to_owned(), told);
-                }
-            }
-            Ok(())
-        });
-        let problem = outcome.err().map_or(String::new(), |error| format!("{error:#}"));
-        if !problem.is_empty() && problem != reported {
-            eprintln!("carve: stops: {problem}");
-        }
-        reported = problem;
-        thread::sleep(STOPS);
+/// Makes or removes the file that stops a route, as the cluster says. Returns whether that has changed.
+pub(crate) fn follow_stop(dir: &Path, route: &str, object: &Value) -> anyhow::Result<bool> {
+    let stop = Said::of(route, object).stop;
+    if stop_file::is_here(dir, route) == stop.is_some() {
+        return Ok(false);
     }
+    stop_file::put(dir, route, stop.is_some())?;
+    match stop {
+        Some(stop) => eprintln!("{route} is stopped: {}.", stop.reason),
+        None => eprintln!("{route} is no longer stopped."),
+    }
+    Ok(true)
 }
 
-fn follow_splits(followers: &mut [Follower<'_>], every: Duration, interrupted: &AtomicBool) {
-    while !interrupted.load(Ordering::Relaxed) {
-        for follower in &mut *followers {
-            follower.look(interrupted);
+/// Stops a route whose run is silent, if no process holds it: who watches may have missed its heartbeats. Each proxy
+/// has a watcher, and a stop is the same whoever says it.
+fn stop_lost(store: &OnCluster, why: &str) {
+    let mut problem = Problem::default();
+    let stop = || {
+        if store.holder()?.is_some() {
+            return Ok(());
         }
-        let next = Instant::now() + every;
-        while Instant::now() < next && !interrupted.load(Ordering::Relaxed) {
-            thread::sleep(LOOK);
-        }
+        let told = store.told()?.filter(|told| told.state.phase.is_unfinished());
+        let Some(told) = told else { return Ok(()) };
+        store.put_stop(&Stop::now(why))?;
+        store.overrule(&State { phase: Phase::Lost, reason: why.to_owned(), ..told.state })?;
+        eprintln!("carve: {}: {why}; it is stopped", store.route);
+        Ok(())
+    };
+    while let Err(error) = stop() {
+        problem.report(Err(error));
+        thread::sleep(RETRY);
     }
 }
 
@@ -160,23 +169,22 @@ struct Refused {
     wait: Duration,
 }
 
-struct Follower<'a> {
+struct Follower {
     nginx: Nginx,
-    cluster: &'a Cluster,
+    store: Arc<OnCluster>,
     refused: Option<Refused>,
-    reported: String,
+    problem: Problem,
 }
 
-impl Follower<'_> {
-    fn look(&mut self, interrupted: &AtomicBool) {
-        let outcome = self.cluster.fetch(&self.nginx.route).and_then(|wanted| match wanted {
+impl Follower {
+    fn look(&mut self, object: &Value, interrupted: &AtomicBool) {
+        let wanted = Said::of(&self.nginx.route, object).split;
+        let wanted = wanted.map(|text| self.store.parse(text)).transpose();
+        let outcome = wanted.and_then(|wanted| match wanted {
             Some(wanted) => self.apply(&wanted, interrupted),
             None => Ok(()),
         });
-        match outcome {
-            Ok(()) => self.reported.clear(),
-            Err(problem) => self.report(format!("{}: {problem:#}", self.nginx.route)),
-        }
+        self.problem.report(outcome.with_context(|| self.nginx.route.clone()));
     }
 
     fn apply(&mut self, wanted: &Split, interrupted: &AtomicBool) -> anyhow::Result<()> {
@@ -195,10 +203,7 @@ impl Follower<'_> {
         let lock = change::take(&self.nginx)?;
         match change::adopt(&self.nginx, &lock, wanted, interrupted) {
             Ok(()) => {
-                eprintln!(
-                    "{}% of {} goes to the new side.",
-                    wanted.share_percent, self.nginx.route
-                );
+                self.say(wanted);
                 self.refused = None;
                 Ok(())
             }
@@ -214,14 +219,11 @@ impl Follower<'_> {
             return Ok(());
         }
         folder::write(&self.nginx.dir, &self.nginx.route, wanted)?;
-        eprintln!("{}% of {} goes to the new side.", wanted.share_percent, self.nginx.route);
+        self.say(wanted);
         metrics::write(&self.nginx.dir)
     }
 
-    fn report(&mut self, problem: String) {
-        if problem != self.reported {
-            eprintln!("carve: {problem}");
-            self.reported = problem;
-        }
+    fn say(&self, wanted: &Split) {
+        eprintln!("{}% of {} goes to the new side.", wanted.share_percent, self.nginx.route);
     }
 }

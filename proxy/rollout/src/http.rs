@@ -2,12 +2,22 @@
 
 use std::time::Duration;
 
+use anyhow::{Context, ensure};
+
 /// Sends a GET over a new connection and returns status and body, whatever the status.
 ///
 /// # Errors
 /// If no answer comes within the timeout.
 pub fn get(url: &str, timeout: Duration) -> anyhow::Result<(u16, String)> {
     get_with(url, &[], timeout)
+}
+
+/// The body of an answer of `who` with 200.
+pub(crate) fn body(who: &str, url: &str, timeout: Duration) -> anyhow::Result<String> {
+    let answer = get(url, timeout);
+    let (status, body) = answer.with_context(|| format!("{who} does not answer at {url}"))?;
+    ensure!(status == 200, "{url} answers {status}");
+    Ok(body)
 }
 
 /// Whether nobody listens there.

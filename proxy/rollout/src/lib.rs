@@ -2,22 +2,24 @@
 //!
 //! [`set`] changes the split of a running nginx completely or not at all. [`run`] raises the share
 //! step by step; Prometheus answers its gates, and a failed gate rolls back. What counts say is for the crate
-//! `evidence`.
+//! `evidence`. Where a route's state is kept is a trait, `store`, and how its traffic is moved is another one,
+//! `traffic`: both have one way for a machine, and one for a cluster.
 //!
 //! A module uses only modules from the lines above its own, from the bottom up:
 //!
-//! 1. `files`, `http`, `lock`, `log`
+//! 1. `files`, `http`, `lock`
 //! 2. `split`, `prometheus`
 //! 3. `folder`, `state`, `judge`, `samples`, `own`
-//! 4. `stop_file`
-//! 5. `cluster`
+//! 4. `log`, `stop_file`
+//! 5. `store`, `traffic`
 //! 6. `nginx`
-//! 7. `pulse`
+//! 7. `cluster`, `pulse`
 //! 8. `metrics`, `display`
 //! 9. `change`
 //! 10. `stop`
 //! 11. `set`, `watch`, `run`
-//! 12. `follow`, `serve`
+//! 12. `follow`
+//! 13. `serve`
 
 mod change;
 pub mod cluster;
@@ -42,14 +44,16 @@ mod split;
 pub mod state;
 mod stop;
 mod stop_file;
+mod store;
+mod traffic;
 mod watch;
 
-pub use change::{pending, prepare, route_of, take};
+pub use change::{pending, prepare, take};
 pub use display::lines;
 pub use folder::{prepared, route_dir, write};
 pub use follow::{copy, follow};
 pub use lock::{Lock, holder};
-pub use nginx::{At, Nginx, choose, choose_here};
+pub use nginx::{Nginx, choose, choose_here};
 pub use prometheus::Prometheus;
 pub use route::{Key, Route, Share};
 pub use serve::{Desk, serve};

@@ -1,14 +1,16 @@
-//! The log of all decisions, one JSON object per line: `ramp.log`.
+//! The log of all decisions, one JSON object per line: `ramp.log`. And problems, which go to stderr.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::time::SystemTime;
 
+use anstream::eprintln;
 use anyhow::Context;
 use evidence::Reading;
 use serde::Serialize;
 
+use crate::state::State;
 use route::Share;
 
 /// One line of the log.
@@ -32,6 +34,19 @@ pub(crate) struct Decision<'a> {
     pub(crate) gates: &'a [Reading],
 }
 
+impl<'a> Decision<'a> {
+    /// A change by hand.
+    pub(crate) fn by_hand(event: &'a str, share_percent: Share, reason: &'a str) -> Self {
+        Decision { event, run: None, step: None, share_percent, reason, gates: &[] }
+    }
+
+    /// An event of a run.
+    pub(crate) fn of_run(event: &'a str, share_percent: Share, state: &'a State) -> Self {
+        let (run, step) = (Some(&*state.run), Some(state.step + 1));
+        Decision { event, run, step, share_percent, reason: &state.reason, gates: &[] }
+    }
+}
+
 #[derive(Serialize)]
 struct Line<'a> {
     time: String,
@@ -48,4 +63,18 @@ pub(crate) fn record(route_dir: &Path, decision: &Decision<'_>) -> anyhow::Resul
     let file = options.append(true).create(true).open(&path);
     file.and_then(|mut file| file.write_all(line.as_bytes()))
         .with_context(|| path.display().to_string())
+}
+
+/// The problem of something that is tried again and again: it is said once, until it is over or another one.
+#[derive(Debug, Default)]
+pub(crate) struct Problem(String);
+
+impl Problem {
+    pub(crate) fn report(&mut self, outcome: anyhow::Result<()>) {
+        let now = outcome.err().map_or(String::new(), |problem| format!("{problem:#}"));
+        if !now.is_empty() && now != self.0 {
+            eprintln!("carve: {now}");
+        }
+        self.0 = now;
+    }
 }

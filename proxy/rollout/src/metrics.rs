@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -68,6 +68,24 @@ struct Metrics {
     gate_verdict: Family<OfGateVerdict, Gauge>,
     gate_value: Family<OfGate, Number>,
     gate_limit: Family<OfGate, Number>,
+}
+
+/// How often the metrics are written though nothing has changed: their time shows that this runs.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// When the metrics were last written.
+#[derive(Debug, Default)]
+pub(crate) struct Written(Option<Instant>);
+
+impl Written {
+    /// Writes them if something has changed, or it is time to.
+    pub(crate) fn write(&mut self, nginx_dir: &Path, has_changed: bool) -> anyhow::Result<()> {
+        if !has_changed && self.0.is_some_and(|when| when.elapsed() < EVERY) {
+            return Ok(());
+        }
+        self.0 = Some(Instant::now());
+        write(nginx_dir)
+    }
 }
 
 /// Writes the metrics of every route's split and, if nobody has set the share since, of its last run. All of it is in the

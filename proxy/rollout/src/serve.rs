@@ -12,25 +12,22 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
 use anyhow::Context;
+use serde_json::Value;
 
 use crate::change::take_folder;
-use crate::cluster::{Cluster, SILENT, Said};
-use crate::folder::{self, prepared};
-use crate::metrics;
-use crate::nginx::{At, Nginx};
+use crate::cluster::{Cluster, OnCluster, SILENT, Said};
+use crate::folder;
+use crate::follow::follow_stop;
+use crate::metrics::Written;
+use crate::nginx::Nginx;
 use crate::prometheus::Prometheus;
 use crate::pulse;
 use crate::run::{Surroundings, carry_on};
 use crate::split::{self, Split};
 use crate::state::{Phase, State, Told};
-use crate::stop_file;
 
-/// The time between two looks at the ConfigMap.
-const LOOK: Duration = Duration::from_millis(400);
 /// How soon a run that could not go on is tried again.
 const RETRY: Duration = Duration::from_secs(2);
-/// How often the metrics are written though nothing has changed: their time shows that this runs.
-const WRITE: Duration = Duration::from_secs(5);
 /// How often the proxies are asked for their routes. A command finds the proxies of the last time where DNS is away.
 const ROUTES: Duration = Duration::from_secs(5);
 
@@ -57,11 +54,10 @@ pub struct Desk<'a> {
 pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
     let me = name();
     let mut walks: Vec<Walk<'_>> = Vec::new();
-    let (mut ready, mut reported) = (Some(ready), String::new());
-    let (mut learns, mut written): (Instant, Option<Instant>) = (Instant::now(), None);
+    let (mut ready, mut learns, mut written) = (Some(ready), Instant::now(), Written::default());
     thread::scope(|scope| {
-        while !desk.interrupted.load(Ordering::Relaxed) {
-            let mut outcome = Ok(());
+        desk.cluster.watch(desk.interrupted, |object| {
+            let (mut outcome, mut has_changed) = (Ok(()), false);
             if Instant::now() >= learns {
                 outcome = learn(desk, &me, &mut walks);
                 learns = Instant::now() + if outcome.is_ok() { ROUTES } else { RETRY };
@@ -71,20 +67,15 @@ pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
             {
                 ready();
             }
-            let looked = look(desk, &mut walks, scope);
-            let has_changed = *looked.as_ref().unwrap_or(&false);
-            outcome = outcome.and(looked.map(drop));
-            if has_changed || written.is_none_or(|when| when.elapsed() >= WRITE) {
-                written = Some(Instant::now());
-                outcome = outcome.and(metrics::write(desk.dir));
+            for walk in &mut walks {
+                let Some(object) = object else { break };
+                match walk.look(object, scope) {
+                    Ok(changed) => has_changed |= changed,
+                    Err(problem) => outcome = Err(problem.context(walk.nginx.route.clone())),
+                }
             }
-            let problem = outcome.err().map_or(String::new(), |error| format!("{error:#}"));
-            if !problem.is_empty() && problem != reported {
-                eprintln!("carve: {problem}");
-            }
-            reported = problem;
-            thread::sleep(LOOK);
-        }
+            outcome.and(written.write(desk.dir, has_changed)).map(|()| true)
+        });
     });
     Ok(())
 }
@@ -101,10 +92,10 @@ fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow:
     let mut outcome = Ok(());
     for route in desk.cluster.routes()? {
         if walks.iter().all(|walk| walk.nginx.route != route.name) {
-            let cluster = desk.cluster.anew();
+            let store = desk.cluster.store(desk.dir, &route.name);
             // A route that cannot be read holds up no other.
-            match cluster.copy_to(desk.dir, &route.name) {
-                Ok(()) => walks.push(Walk::new(desk, me, route.name, cluster)),
+            match store.copy() {
+                Ok(()) => walks.push(Walk::new(desk, me, store)),
                 Err(problem) => outcome = Err(problem.context(route.name)),
             }
         }
@@ -112,31 +103,11 @@ fn learn<'a>(desk: &'a Desk<'_>, me: &str, walks: &mut Vec<Walk<'a>>) -> anyhow:
     outcome
 }
 
-/// Looks once at every route. Returns whether anything has changed.
-fn look<'scope, 'a: 'scope>(
-    desk: &'a Desk<'_>,
-    walks: &mut [Walk<'a>],
-    scope: &'scope Scope<'scope, '_>,
-) -> anyhow::Result<bool> {
-    let routes = prepared(desk.dir);
-    let (mut outcome, mut has_changed) = (Ok(()), false);
-    for said in desk.cluster.said(&routes, None)? {
-        let Some(walk) = walks.iter_mut().find(|walk| walk.nginx.route == said.route) else {
-            continue;
-        };
-        match walk.look(&said, scope) {
-            Ok(changed) => has_changed |= changed,
-            Err(problem) => outcome = Err(problem.context(said.route.to_owned())),
-        }
-    }
-    outcome.map(|()| has_changed)
-}
-
 /// A route, and its run.
 struct Walk<'a> {
     desk: &'a Desk<'a>,
     me: String,
-    cluster: Cluster,
+    store: Arc<OnCluster>,
     nginx: Nginx,
     /// What was last told of the run, and since when.
     told: Option<String>,
@@ -148,13 +119,12 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(desk: &'a Desk<'_>, me: &str, route: String, cluster: Cluster) -> Self {
-        let at = At::Cluster(cluster.clone());
+    fn new(desk: &'a Desk<'_>, me: &str, store: Arc<OnCluster>) -> Self {
         Walk {
             desk,
             me: me.to_owned(),
-            cluster,
-            nginx: Nginx { dir: desk.dir.to_owned(), route, at },
+            nginx: desk.cluster.around(&store),
+            store,
             told: None,
             since: Instant::now(),
             is_under_way: Arc::default(),
@@ -166,24 +136,24 @@ impl<'a> Walk<'a> {
     /// has changed here.
     fn look<'scope>(
         &mut self,
-        said: &Said<'_>,
+        object: &Value,
         scope: &'scope Scope<'scope, '_>,
     ) -> anyhow::Result<bool>
     where
         'a: 'scope,
     {
-        let is_stopped = said.stop.is_some();
-        let mut has_changed = stop_file::is_here(&self.nginx.dir, &self.nginx.route) != is_stopped;
-        stop_file::put(&self.nginx.dir, &self.nginx.route, is_stopped)?;
+        let mut has_changed = follow_stop(&self.nginx.dir, &self.nginx.route, object)?;
         // Else the run's own copies are newer.
         if self.is_under_way.load(Ordering::Relaxed) {
             return Ok(has_changed);
         }
-        has_changed |= self.follow_split(said)?;
-        if self.told != said.run {
-            (self.told, self.since, has_changed) = (said.run.clone(), Instant::now(), true);
+        let said = Said::of(&self.nginx.route, object);
+        has_changed |= self.follow_split(&said)?;
+        if self.told.as_deref() != said.run {
+            (self.told, self.since) = (said.run.map(str::to_owned), Instant::now());
+            has_changed = true;
         }
-        let Some(text) = &said.run else { return Ok(has_changed) };
+        let Some(text) = said.run else { return Ok(has_changed) };
         let told: Told = serde_json::from_str(text).context("the run in the ConfigMap")?;
         let is_mine = told.holder.as_ref() == Some(&self.me);
         if is_mine {
@@ -198,13 +168,13 @@ impl<'a> Walk<'a> {
         let waits = self.begun.is_some_and(|when| when.elapsed() < RETRY);
         let goes_on = told.state.phase.is_unfinished() && told.state.phase != Phase::Inconclusive;
         if is_free && goes_on && !waits {
-            self.start(text.clone(), is_mine, scope);
+            self.start(text.to_owned(), is_mine, scope);
         }
         Ok(has_changed)
     }
 
     fn follow_split(&self, said: &Said<'_>) -> anyhow::Result<bool> {
-        let Some(split) = said.split.as_deref().and_then(Split::parse) else { return Ok(false) };
+        let Some(split) = said.split.and_then(Split::parse) else { return Ok(false) };
         if split::current(&self.nginx.route_dir())? == split {
             return Ok(false);
         }
@@ -224,10 +194,10 @@ impl<'a> Walk<'a> {
     {
         self.begun = Some(Instant::now());
         self.is_under_way.store(true, Ordering::Relaxed);
-        let (desk, nginx, cluster) = (self.desk, self.nginx.clone(), self.cluster.clone());
+        let (desk, nginx, store) = (self.desk, self.nginx.clone(), Arc::clone(&self.store));
         let (me, is_under_way) = (self.me.clone(), Arc::clone(&self.is_under_way));
         scope.spawn(move || {
-            let outcome = carry_out(desk, &nginx, &cluster, &me, &told, is_mine);
+            let outcome = carry_out(desk, &nginx, &store, &me, &told, is_mine);
             if let Err(problem) = outcome {
                 eprintln!("carve: {}: {problem:#}", nginx.route);
             }
@@ -239,15 +209,15 @@ impl<'a> Walk<'a> {
 fn carry_out(
     desk: &Desk<'_>,
     nginx: &Nginx,
-    cluster: &Cluster,
+    store: &OnCluster,
     me: &str,
     told: &str,
     is_mine: bool,
 ) -> anyhow::Result<()> {
-    let state = cluster.hold(&nginx.route, me, told)?;
+    let state = store.hold(me, told)?;
     let dir = nginx.route_dir();
     let lock = take_folder(&dir)?;
-    cluster.copy_to(&nginx.dir, &nginx.route)?;
+    store.copy()?;
     // What this process has told may be older than what it knows.
     let is_known = State::load(&dir)?.is_some_and(|here| here.run == state.run);
     if !(is_mine && is_known) {

@@ -12,15 +12,14 @@ use crate::change::{change, take};
 use crate::lock::Lock;
 use crate::log::{Decision, record};
 use crate::metrics;
-use crate::nginx::{At, Nginx};
+use crate::nginx::Nginx;
 use crate::split::{Split, Wanted, current};
 use crate::state::{Phase, State};
 use crate::stop;
 use route::Share;
 
-/// A run looks several times a second whether its route is stopped; on a cluster, each second.
-const RUN_ENDS_WITHIN: Duration = Duration::from_secs(2);
-const RUN_ENDS_IN_CLUSTER: Duration = Duration::from_secs(5);
+/// A run looks each second, or more often, whether its route is stopped.
+const RUN_ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// The result of a change by hand.
 #[derive(Debug)]
@@ -67,11 +66,7 @@ pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::
 
 /// Takes the lock, once a run has seen that its route is stopped.
 fn after_run(nginx: &Nginx) -> anyhow::Result<Lock> {
-    let patience = match nginx.at {
-        At::Here(_) => RUN_ENDS_WITHIN,
-        At::Cluster(_) => RUN_ENDS_IN_CLUSTER,
-    };
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + RUN_ENDS_WITHIN;
     loop {
         match take(nginx) {
             Err(_) if Instant::now() < deadline => {}
@@ -89,15 +84,7 @@ fn changed(
     let split = change(nginx, lock, wanted, interrupted)?;
     let reason = format!("{}, {}% mirrored", split.key, split.mirror_percent);
     let share_percent = split.share_percent;
-    let decision = Decision {
-        event: "set",
-        run: None,
-        step: None,
-        share_percent,
-        reason: &reason,
-        gates: &[],
-    };
-    record(&nginx.route_dir(), &decision)?;
+    record(&nginx.route_dir(), &Decision::by_hand("set", share_percent, &reason))?;
     let mut superseded = None;
     if wanted.share.is_some()
         && let Some(mut state) = State::load(&nginx.route_dir())?

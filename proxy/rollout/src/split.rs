@@ -3,18 +3,14 @@
 //! A route of sessions (`judge = "session"`) has a share file instead, which its homes read by themselves: no
 //! change of it reloads nginx.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use route::{Home, Key, Route, Share};
+use route::{Key, Route, Share};
 
-use crate::{files, http};
-
-pub(crate) const ADMIN_TIMEOUT: Duration = Duration::from_secs(2);
+use crate::files;
 
 /// The values in a route's `split.conf`. The admin listener of nginx serves them as JSON at
 /// `/split/NAME`, which shows when a change is in force.
@@ -135,7 +131,7 @@ impl Split {
         }
     }
 
-    fn from_json(json: &str) -> Option<Split> {
+    pub(crate) fn from_json(json: &str) -> Option<Split> {
         serde_json::from_str(json.trim()).ok()
     }
 
@@ -190,59 +186,6 @@ pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
 pub fn read(file: &Path) -> anyhow::Result<Split> {
     Split::parse(&files::read(file)?)
         .with_context(|| format!("{} is not written by ramp", file.display()))
-}
-
-/// The split of a route that an nginx serves, asked at its admin listener over a new connection.
-pub(crate) fn served(admin: SocketAddr, route: &str) -> anyhow::Result<Split> {
-    let url = format!("http://{admin}/split/{route}");
-    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
-        .with_context(|| format!("nginx does not answer at {admin}"))?;
-    ensure!(status == 200, "{url} answers {status}");
-    Split::from_json(&body).with_context(|| format!("{url} answers {body:?}, which is no split"))
-}
-
-/// The split that every home uses, asked at their admin listeners. A home that does not run decides nothing,
-/// and reads the file when it starts.
-pub(crate) fn used_by(homes: &[Home]) -> anyhow::Result<Split> {
-    let mut agreed: Option<Split> = None;
-    for home in homes {
-        let url = format!("{}/share", home.admin);
-        let answer = http::get(&url, ADMIN_TIMEOUT);
-        if answer.as_ref().is_err_and(http::is_refused) {
-            continue;
-        }
-        let (status, body) =
-            answer.with_context(|| format!("the home does not answer at {url}"))?;
-        ensure!(status == 200, "{url} answers {status}");
-        let split = Split::parse(&body).with_context(|| format!("{url}: {body:?} is no split"))?;
-        match &agreed {
-            Some(other) if *other != split => bail!(
-                "the homes differ: {url} uses {}%, another {}%",
-                split.share_percent,
-                other.share_percent
-            ),
-            _ => agreed = Some(split),
-        }
-    }
-    agreed.context("no home of the route runs")
-}
-
-/// Whether an nginx has stopped a route, asked at its admin listener over a new connection.
-pub(crate) fn is_stopped(admin: SocketAddr, route: &str) -> anyhow::Result<bool> {
-    let url = format!("http://{admin}/stop/{route}");
-    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
-        .with_context(|| format!("nginx does not answer at {admin}"))?;
-    ensure!(status == 200, "{url} answers {status}");
-    Ok(body.trim() == "stopped")
-}
-
-/// The routes of an nginx.
-pub(crate) fn routes(admin: SocketAddr) -> anyhow::Result<Vec<Known>> {
-    let url = format!("http://{admin}/routes.json");
-    let (status, body) = http::get(&url, ADMIN_TIMEOUT)
-        .with_context(|| format!("nginx does not answer at {admin}"))?;
-    ensure!(status == 200, "{url} answers {status}");
-    serde_json::from_str(&body).with_context(|| format!("{url} answers {body:?}"))
 }
 
 fn clients(key: &str, variable: &str, share: Share, hit: &str, miss: &str) -> String {

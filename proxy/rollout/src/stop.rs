@@ -1,6 +1,6 @@
 //! Stops a route, and ends that: `carve rollback` and `carve clear`.
 
-use std::fs;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,17 +11,11 @@ use route::Share;
 use crate::change::{change, is_at};
 use crate::lock::Lock;
 use crate::log::{Decision, record};
-use crate::nginx::{At, Nginx};
-use crate::split::{self, Wanted, current};
-use crate::stop_file::{Stop, is_here, kept_file, put};
+use crate::nginx::Nginx;
+use crate::split::{Wanted, current};
+use crate::stop_file::Stop;
 use crate::{files, metrics};
 
-/// nginx looks at the file with each request, so this is generous.
-const IN_FORCE_WITHIN: Duration = Duration::from_secs(5);
-/// A follower asks the cluster twice a second; a pod that is new may take longer.
-const IN_FORCE_IN_CLUSTER: Duration = Duration::from_secs(60);
-/// Answers in a row that say so, each over a new connection: any worker may take it.
-const ANSWERS: usize = 8;
 /// How long a stop waits for the disk that keeps it over a restart.
 const KEPT_WITHIN: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
@@ -31,14 +25,7 @@ const POLL: Duration = Duration::from_millis(10);
 /// # Errors
 /// If the cluster does not answer.
 pub fn in_force(nginx: &Nginx) -> anyhow::Result<Option<Stop>> {
-    match &nginx.at {
-        At::Here(_) if !is_here(&nginx.dir, &nginx.route) => Ok(None),
-        At::Here(_) => {
-            let kept = fs::read_to_string(kept_file(&nginx.route_dir())).unwrap_or_default();
-            Ok(Some(Stop::read(&kept)))
-        }
-        At::Cluster(cluster) => cluster.stop(&nginx.route),
-    }
+    nginx.store.stop()
 }
 
 /// Refuses what must not happen while a route is stopped.
@@ -52,6 +39,17 @@ pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Stops a route until [`release`]. A way back does this before anything else, since nothing that the rest of it waits
+/// for holds this up: no lock, no room on a disk, no check and no reload.
+pub(crate) fn brake(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
+    nginx.store.put_stop(&Stop { is_brake: true, ..Stop::now(why) })
+}
+
+/// Ends what [`brake`] began, and no stop.
+pub(crate) fn release(nginx: &Nginx) -> anyhow::Result<()> {
+    nginx.store.lift_stop(true)
+}
+
 /// Stops a route: returns once every nginx sends each new request of it to the old side, which takes
 /// milliseconds here, and about a second on a cluster. Gives a warning if the stop is in force, but will
 /// not outlast a restart.
@@ -60,59 +58,34 @@ pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
 /// If nginx does not say that the route is stopped.
 pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
     let stop = Stop::now(reason);
-    match &nginx.at {
-        At::Here(admin) => {
-            put(&nginx.dir, &nginx.route, true)?;
-            let served = || split::is_stopped(*admin, &nginx.route);
-            wait(IN_FORCE_WITHIN, ANSWERS, served)
-                .context("the file that stops it is there, but")?;
-            Ok(keep_over_restart(nginx, stop))
-        }
-        At::Cluster(cluster) => {
-            cluster.publish_stop(&nginx.route, Some(&stop))?;
-            let served = || cluster.is_stopped(&nginx.route);
-            wait(IN_FORCE_IN_CLUSTER, 2, served).context("the ConfigMap says stop, but")?;
-            Ok(None)
-        }
+    nginx.store.put_stop(&stop)?;
+    // Nobody may have asked before whether there is such a route: a stop waits for no proxy.
+    if nginx.traffic.routes().is_ok_and(|all| all.iter().all(|known| known.name != nginx.route)) {
+        nginx.store.lift_stop(false)?;
+        bail!("there is no route {:?}", nginx.route);
     }
-}
-
-fn wait(
-    patience: Duration,
-    answers: usize,
-    is_stopped: impl Fn() -> anyhow::Result<bool>,
-) -> anyhow::Result<()> {
-    let deadline = Instant::now() + patience;
-    let mut in_a_row = 0;
-    while in_a_row < answers {
-        let answer = is_stopped();
-        if answer.as_ref().is_ok_and(|stopped| *stopped) {
-            in_a_row += 1;
-            continue;
-        }
-        in_a_row = 0;
-        if Instant::now() > deadline {
-            answer?;
-            bail!("nginx does not stop the route");
-        }
+    let deadline = Instant::now() + nginx.traffic.patience().0;
+    while !nginx.traffic.is_stopped().or_else(|problem| match Instant::now() < deadline {
+        true => Ok(false),
+        false => Err(problem.context("the stop is written down, but")),
+    })? {
+        ensure!(Instant::now() < deadline, "nginx does not stop the route");
         thread::sleep(POLL);
     }
-    Ok(())
+    Ok(nginx.store.kept_stop().and_then(|file| keep_over_restart(nginx, file, stop)))
 }
 
 /// Keeps a stop over a restart, and logs it. A disk that hangs must not hold up a stop, so a thread of its
 /// own writes, and is left behind where it takes too long.
-fn keep_over_restart(nginx: &Nginx, stop: Stop) -> Option<String> {
+fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String> {
     let nginx = nginx.clone();
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let dir = nginx.route_dir();
-        let kept = files::replace(&kept_file(&dir), &stop.text());
+        let kept = files::replace(&file, &stop.text());
         let _ = sender.send(kept.map_err(|error| format!("{error:#}")));
         let share_percent = current(&dir).map_or(Share::NONE, |split| split.share_percent);
-        let reason = &stop.reason;
-        let decision =
-            Decision { event: "stopped", run: None, step: None, share_percent, reason, gates: &[] };
+        let decision = Decision::by_hand("stopped", share_percent, &stop.reason);
         let _ = record(&dir, &decision).and_then(|()| metrics::write(&nginx.dir));
         let _ = sender.send(Ok(()));
     });
@@ -145,24 +118,7 @@ pub(crate) fn lift(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<(
         let uninterrupted = std::sync::atomic::AtomicBool::new(false);
         change(nginx, lock, &Wanted::share(Share::NONE), &uninterrupted)?;
     }
-    match &nginx.at {
-        At::Here(_) => {
-            let kept = kept_file(&dir);
-            if kept.exists() {
-                fs::remove_file(&kept).with_context(|| kept.display().to_string())?;
-            }
-            put(&nginx.dir, &nginx.route, false)?;
-        }
-        At::Cluster(cluster) => cluster.publish_stop(&nginx.route, None)?,
-    }
-    let decision = Decision {
-        event: "cleared",
-        run: None,
-        step: None,
-        share_percent: Share::NONE,
-        reason,
-        gates: &[],
-    };
-    record(&dir, &decision)?;
+    nginx.store.lift_stop(false)?;
+    record(&dir, &Decision::by_hand("cleared", Share::NONE, reason))?;
     metrics::write(&nginx.dir)
 }

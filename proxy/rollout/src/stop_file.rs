@@ -2,13 +2,19 @@
 //!
 //! nginx looks for the file `stop/NAME` before it splits a request and before it honours a header, so a
 //! stop needs no reload, no lock, no run and no Prometheus. The folder `stop` may be on a disk of its own,
-//! best in memory, so that a full or hung disk of the other files cannot hold up a stop.
+//! best in memory, so that a full or hung disk of the other files cannot hold up a stop. The file is there before it is
+//! needed, as `stop/.NAME`: to stop is to rename it, which takes no room on a disk.
+//!
+//! A run or a watcher that goes back puts the file down too, before anything else, and takes it away once the share
+//! is back: a brake. The file's mode tells a brake from a stop by hand, which nobody but `carve clear` takes away.
 //!
 //! `stop.json` in the route's folder has the time and the reason, and brings the stop back when nginx
 //! starts again. On a cluster that is the key `NAME.stop` of the ConfigMap; `carve follow` makes the file
 //! beside each nginx.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -24,19 +30,28 @@ pub struct Stop {
     pub time: String,
     /// Why, in words.
     pub reason: String,
+    /// Whether it only lasts until the share is back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_brake: bool,
 }
+
+/// The modes of the file. nginx only looks whether it is there.
+const BRAKE: u32 = 0o600;
+const STOP: u32 = 0o644;
 
 impl Stop {
     pub(crate) fn now(reason: &str) -> Self {
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        Stop { time, reason: reason.to_owned() }
+        Stop { time, reason: reason.to_owned(), is_brake: false }
     }
 
     /// The stop that [`Stop::text`] described. Any other text is a reason: somebody may have written it
     /// with kubectl.
     pub(crate) fn read(text: &str) -> Self {
-        serde_json::from_str(text)
-            .unwrap_or_else(|_| Stop { time: String::new(), reason: text.trim().to_owned() })
+        serde_json::from_str(text).unwrap_or_else(|_| {
+            let reason = text.trim().to_owned();
+            Stop { time: String::new(), reason, is_brake: false }
+        })
     }
 
     /// Since when and why, for people. A full disk takes no reason, and one that is slow has none yet.
@@ -63,6 +78,11 @@ pub(crate) fn folder(nginx_dir: &Path) -> PathBuf {
 /// The file that nginx looks for.
 fn file(nginx_dir: &Path, route: &str) -> PathBuf {
     folder(nginx_dir).join(route)
+}
+
+/// The file while the route is not stopped. No route's name begins with a dot.
+fn spare(nginx_dir: &Path, route: &str) -> PathBuf {
+    folder(nginx_dir).join(format!(".{route}"))
 }
 
 pub(crate) fn kept_file(route_dir: &Path) -> PathBuf {
@@ -111,26 +131,87 @@ pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
     }
     for route in prepared(nginx_dir) {
         put(nginx_dir, &route, kept_file(&route_dir(nginx_dir, &route)).exists())?;
+        reserve(nginx_dir, &route)?;
     }
     Ok(())
 }
 
-/// Makes or removes the file that nginx looks for.
+/// Makes the file of a later stop.
+///
+/// # Errors
+/// If it cannot be made.
+pub(crate) fn reserve(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
+    let spare = spare(nginx_dir, route);
+    if spare.exists() || is_here(nginx_dir, route) {
+        return Ok(());
+    }
+    File::create(&spare).map(drop).with_context(|| spare.display().to_string())
+}
+
+/// Puts the file down that nginx looks for, or takes it away.
 pub(crate) fn put(nginx_dir: &Path, route: &str, is_stopped: bool) -> anyhow::Result<()> {
     let file = file(nginx_dir, route);
-    let done = match (is_stopped, file.exists()) {
-        (true, false) => File::create(&file)
-            .or_else(|_| {
-                // The folder in memory is gone.
-                let folder = folder(nginx_dir);
-                fs::create_dir_all(fs::read_link(&folder).unwrap_or(folder))?;
-                File::create(&file)
-            })
-            .map(drop),
-        (false, true) => fs::remove_file(&file),
-        _ => return Ok(()),
+    let done = match is_stopped {
+        true => place(nginx_dir, route).and_then(|()| {
+            let stop = || fs::set_permissions(&file, Permissions::from_mode(STOP));
+            // It is gone if it was a brake that was released just now.
+            stop().or_else(|_| place(nginx_dir, route).and_then(|()| stop()))
+        }),
+        false if file.exists() => fs::rename(&file, spare(nginx_dir, route)),
+        false => Ok(()),
     };
     done.with_context(|| file.display().to_string())
+}
+
+/// Puts the file down as a brake, unless the route is stopped already.
+pub(crate) fn brake(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
+    if is_here(nginx_dir, route) {
+        return Ok(());
+    }
+    // Before it is there: afterwards, somebody may have made it a stop.
+    let _ = fs::set_permissions(spare(nginx_dir, route), Permissions::from_mode(BRAKE));
+    place(nginx_dir, route).with_context(|| file(nginx_dir, route).display().to_string())
+}
+
+/// Takes a brake away, and no stop.
+pub(crate) fn release(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
+    let (file, spare) = (file(nginx_dir, route), spare(nginx_dir, route));
+    if mode(&file) != Some(BRAKE) {
+        return Ok(());
+    }
+    put(nginx_dir, route, false)?;
+    // Somebody may have made it a stop just before.
+    if mode(&spare) == Some(STOP) { put(nginx_dir, route, true) } else { Ok(()) }
+}
+
+/// Whether a route is stopped here by a brake.
+pub(crate) fn is_brake(nginx_dir: &Path, route: &str) -> bool {
+    mode(&file(nginx_dir, route)) == Some(BRAKE)
+}
+
+fn mode(file: &Path) -> Option<u32> {
+    file.metadata().ok().map(|metadata| metadata.permissions().mode() & 0o777)
+}
+
+/// Makes sure that the file is there, best by a rename.
+fn place(nginx_dir: &Path, route: &str) -> io::Result<()> {
+    let file = file(nginx_dir, route);
+    if file.exists() {
+        return Ok(());
+    }
+    if fs::rename(spare(nginx_dir, route), &file).is_err() {
+        let make = || File::options().write(true).create_new(true).mode(BRAKE).open(&file);
+        let made = make().or_else(|_| {
+            // The folder in memory is gone.
+            let folder = folder(nginx_dir);
+            fs::create_dir_all(fs::read_link(&folder).unwrap_or(folder))?;
+            make()
+        });
+        made.map(drop).or_else(|problem| if file.exists() { Ok(()) } else { Err(problem) })?;
+    }
+    // For the metrics only.
+    let _ = File::open(&file).and_then(|file| file.set_modified(SystemTime::now()));
+    Ok(())
 }
 
 /// Stops a route before nginx starts, since the cluster says so.

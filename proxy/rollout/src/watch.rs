@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,20 +12,18 @@ use anstream::eprintln;
 use anyhow::Context;
 use route::{OnLost, Share};
 
-use crate::change::{change, is_at, route_of, take};
-use crate::folder::prepared;
-use crate::log::{Decision, record};
-use crate::nginx::{At, Nginx};
+use crate::change::{change, is_at, take};
+use crate::folder::{prepared, route_dir, route_file};
+use crate::log::{Decision, Problem, record};
+use crate::metrics::{self, Written};
+use crate::nginx::Nginx;
 use crate::split::Wanted;
 use crate::state::{Phase, State};
-use crate::{metrics, pulse, stop, stop_file};
+use crate::{pulse, stop};
 
 const LOOK: Duration = Duration::from_millis(500);
-/// How often the metrics are written, though nothing has changed: their time shows that this runs.
-const WRITE: Duration = Duration::from_secs(5);
 
-/// Watches every route below nginx' prefix until `interrupted`, and reports on stderr. `nginx` gives the
-/// nginx of a route, or the cluster that it is part of.
+/// Watches every route below nginx' prefix until `interrupted`, and reports on stderr. `nginx` gives the nginx of a route.
 ///
 /// # Errors
 /// None in practice: problems are reported, and looked at again.
@@ -35,116 +32,76 @@ pub fn watch(
     nginx: impl Fn(&str) -> Nginx,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<()> {
-    watch_by(dir, nginx, &Hearing::default(), interrupted)
-}
-
-/// When this process last could not hear any run. Who hears nothing knows of no silence.
-#[derive(Debug, Default)]
-pub(crate) struct Hearing(Mutex<Option<Instant>>);
-
-impl Hearing {
-    /// The cluster does not answer.
-    pub(crate) fn fails(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    fn since(&self) -> Duration {
-        let failed = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.map_or(Duration::MAX, |when| when.elapsed())
-    }
-}
-
-/// Does what [`watch`] does, by what it hears from a cluster.
-pub(crate) fn watch_by(
-    dir: &Path,
-    nginx: impl Fn(&str) -> Nginx,
-    hearing: &Hearing,
-    interrupted: &AtomicBool,
-) -> anyhow::Result<()> {
-    let mut runs: BTreeMap<String, Heard> = BTreeMap::new();
-    let mut written: Option<Instant> = None;
+    let (mut watcher, mut written) = (Watcher::default(), Written::default());
+    let mut problem = Problem::default();
     while !interrupted.load(Ordering::Relaxed) {
-        for route in prepared(dir) {
-            let heard = runs.entry(route.clone()).or_insert_with(Heard::new);
-            if let Err(problem) = heard.look(&nginx(&route), hearing) {
-                heard.report(&format!("{route}: {problem:#}"));
-            }
-        }
-        if written.is_none_or(|when| when.elapsed() >= WRITE) {
-            written = Some(Instant::now());
-            if let Err(problem) = metrics::write(dir) {
-                eprintln!("carve: {problem:#}");
-            }
-        }
+        watcher.look(dir, |route, why| back(&nginx(route), why));
+        problem.report(written.write(dir, false));
         thread::sleep(LOOK);
     }
     Ok(())
 }
 
-/// What was last heard of a route's run. Only changes count, by this process' own clock, so neither a
-/// clock that jumps nor two that differ make a run silent.
+/// What was last heard of each route's run.
+#[derive(Default)]
+pub(crate) struct Watcher(BTreeMap<String, Heard>);
+
+impl Watcher {
+    /// Calls `back` with each route whose run is silent, and why it goes back; again, if that fails.
+    pub(crate) fn look(
+        &mut self,
+        dir: &Path,
+        mut back: impl FnMut(&str, &str) -> anyhow::Result<()>,
+    ) {
+        for route in prepared(dir) {
+            let heard = self.0.entry(route.clone()).or_insert_with(Heard::new);
+            let outcome = heard.look(&route_dir(dir, &route), |why| back(&route, why));
+            heard.problem.report(outcome.with_context(|| route.clone()));
+        }
+    }
+}
+
+/// Only changes count, by this process' own clock, so neither a clock that jumps nor two that differ make a run silent.
 struct Heard {
     beat: Option<SystemTime>,
     since: Instant,
-    /// The run that was found silent.
-    lost: Option<String>,
-    reported: String,
+    /// Whether that was seen to, until the next heartbeat.
+    is_lost: bool,
+    problem: Problem,
 }
 
 impl Heard {
     fn new() -> Self {
-        Heard { beat: None, since: Instant::now(), lost: None, reported: String::new() }
+        Heard { beat: None, since: Instant::now(), is_lost: false, problem: Problem::default() }
     }
 
-    fn look(&mut self, nginx: &Nginx, hearing: &Hearing) -> anyhow::Result<()> {
-        let dir = nginx.route_dir();
-        let beat = pulse::last(&dir);
+    fn look(
+        &mut self,
+        dir: &Path,
+        back: impl FnOnce(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let beat = pulse::last(dir);
         if beat != self.beat {
-            (self.beat, self.since) = (beat, Instant::now());
+            (self.beat, self.since, self.is_lost) = (beat, Instant::now(), false);
         }
-        let Some(state) = State::load_unfinished(&dir)? else {
-            self.lost = None;
-            return Ok(());
-        };
-        let ramp = route_of(nginx)?.file.ramp;
-        let silent = self.since.elapsed().min(hearing.since());
-        if silent < ramp.lease.0 || self.lost.as_ref() == Some(&state.run) {
+        let Some(state) = State::load_unfinished(dir)? else { return Ok(()) };
+        let ramp = route_file(dir)?.file.ramp;
+        if self.is_lost || self.since.elapsed() < ramp.lease.0 {
             return Ok(());
         }
         let why = format!("the run was {} and silent for {}", state.phase.as_str(), ramp.lease);
         match ramp.on_lost {
-            OnLost::Hold => self.report(&format!("{}: {why}; its share stays", nginx.route)),
-            OnLost::Back => back(nginx, &why)?,
+            OnLost::Hold => eprintln!("carve: {}: {why}; its share stays", state.run),
+            OnLost::Back => back(&why)?,
         }
-        self.lost = Some(state.run);
+        self.is_lost = true;
         Ok(())
-    }
-
-    fn report(&mut self, what: &str) {
-        if self.reported != what {
-            eprintln!("carve: {what}");
-            what.clone_into(&mut self.reported);
-        }
     }
 }
 
-/// Back to where the run began. If that cannot be done, since its process holds the lock or nginx cannot
-/// reload, the route is stopped. On a cluster it is stopped in any case: each proxy has a watcher, and a
-/// stop is the same whoever says it.
+/// Stops the route, and goes back to where the run began. If that cannot be done, since its process holds the lock or
+/// nginx cannot reload, the route stays stopped.
 fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
-    if let At::Cluster(cluster) = &nginx.at {
-        // Whoever keeps the copy watches the runs too.
-        if cluster.is_copy() {
-            return Ok(());
-        }
-        let Some(mut state) = State::load_unfinished(&nginx.route_dir())? else { return Ok(()) };
-        cluster.publish_stop(&nginx.route, Some(&stop_file::Stop::now(why)))?;
-        state.phase = Phase::Lost;
-        why.clone_into(&mut state.reason);
-        cluster.overrule(&nginx.route, &state)?;
-        eprintln!("carve: {}: {why}; it is stopped", nginx.route);
-        return Ok(());
-    }
     match back_to_start(nginx, why) {
         Ok(share) => {
             eprintln!("carve: {}: {why}; {share}% goes to the new side again", nginx.route);
@@ -159,6 +116,7 @@ fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
 
 fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     let dir = nginx.route_dir();
+    stop::brake(nginx, why)?;
     let lock = take(nginx)?;
     let mut state = State::load_unfinished(&dir)?.context("the run has ended")?;
     let share = state.start_share;
@@ -166,18 +124,11 @@ fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     if !is_at(nginx, share)? {
         change(nginx, &lock, &Wanted::share(share), &uninterrupted)?;
     }
+    stop::release(nginx)?;
     state.phase = Phase::Lost;
     why.clone_into(&mut state.reason);
     state.save(&dir)?;
-    let decision = Decision {
-        event: "lost",
-        run: Some(&state.run),
-        step: Some(state.step + 1),
-        share_percent: share,
-        reason: why,
-        gates: &[],
-    };
-    record(&dir, &decision)?;
+    record(&dir, &Decision::of_run("lost", share, &state))?;
     metrics::write(&nginx.dir)?;
     Ok(share)
 }

@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rollout::{Share, Wanted};
 use rustix::process::Signal;
@@ -127,7 +127,7 @@ fn the_share_of_sessions_moves_beside_each_home() {
     let place = homes::place(&homes.each_ref().map(|home| home.addr));
     let api = Api::start();
     let _of_the_proxy = follow(&place, &api);
-    let relay = rollout::route_of(&place.nginx_of("relay")).unwrap();
+    let relay = place.nginx_of("relay").route_file().unwrap();
     let share = |folder: &Path| {
         let text =
             std::fs::read_to_string(rollout::route_dir(folder, "relay").join("share")).unwrap();
@@ -140,7 +140,7 @@ fn the_share_of_sessions_moves_beside_each_home() {
         rollout::prepare(folder, std::slice::from_ref(&relay), &Wanted::default()).unwrap();
         rollout::prepare_stops(folder, None).unwrap();
         *home.file.lock().unwrap() = rollout::route_dir(folder, "relay").join("share");
-        let mut command = in_cluster(&place, &api, &["follow", "--every", "50ms"]);
+        let mut command = in_cluster(&place, &api, &["follow"]);
         command.env("RAMP_NGINX_DIR", folder);
         command.env("RAMP_PROXY_ADMIN_ADDR", homes::nobody().to_string());
         followers.push(Process(command.stderr(Stdio::null()).spawn().unwrap()));
@@ -162,6 +162,57 @@ fn the_share_of_sessions_moves_beside_each_home() {
         follower.signal(Signal::QUIT);
         assert_eq!(follower.wait(), Some(0));
     }
+}
+
+#[test]
+fn a_watch_that_ends_or_fails_begins_anew() {
+    let (place, api) = (Place::new(), Api::start());
+    let _follower = follow(&place, &api);
+    let moves_to = |percent: &str| {
+        api.set(&first().with(&share(percent)).render("qrcode"));
+        assert!(eventually(|| place.served().share_percent.to_string() == percent), "{percent}");
+    };
+    moves_to("25");
+    let before = api.watches();
+    assert!(eventually(|| api.watches() > before + 1), "the API ends each");
+    moves_to("50");
+    api.object.lock().unwrap().forgets = true;
+    assert!(eventually(|| !api.object.lock().unwrap().forgets));
+    moves_to("75");
+    api.be_away(true);
+    thread::sleep(Duration::from_millis(1500));
+    api.set(&first().with(&share("100")).render("qrcode"));
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(place.served().share_percent.to_string(), "75");
+    api.be_away(false);
+    assert!(eventually(|| place.served().share_percent.to_string() == "100"));
+}
+
+#[test]
+fn a_stop_by_hand_waits_for_no_proxy_and_no_dns() {
+    let (place, api) = (Place::new(), Api::start());
+    let _follower = follow(&place, &api);
+    let split = from_elsewhere(&place, &api, &["split", "25"]);
+    assert!(split.status.success(), "{}", stderr(&split));
+    let args = ["rollback", "qrcode", "--proxies", "proxies.invalid:1"];
+    let mut command = in_cluster(&place, &api, &args);
+    // Nothing can be written there.
+    command.env("RAMP_NGINX_DIR", "/proc/nowhere").env("RAMP_TARGET", "kubernetes");
+    let since = Instant::now();
+    let stop = Process(command.stderr(Stdio::null()).spawn().unwrap());
+    let is_stopped = || {
+        let url = format!("http://{}/stop/qrcode", place.at.admin);
+        rollout::http::get(&url, Duration::from_secs(1)).is_ok_and(|(_, body)| body == "stopped\n")
+    };
+    assert!(eventually(is_stopped));
+    let took = since.elapsed();
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    stop.signal(Signal::KILL);
+
+    let unknown = from_elsewhere(&place, &api, &["rollback", "qrcoed"]);
+    let said = stderr(&unknown);
+    assert!(!unknown.status.success() && said.contains("no route \"qrcoed\""), "{said}");
+    assert!(!api.object.lock().unwrap().data.contains_key("qrcoed.stop"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rollout::{At, Nginx, Share, Split, Wanted};
+use rollout::{Nginx, Share, Split, Wanted};
 
 use crate::place::Place;
 use crate::signals::Signals;
@@ -69,9 +69,6 @@ impl Prepare {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve follow --target kubernetes --nginx-dir /run/proxy")]
 pub(crate) struct Follow {
-    /// The time between two requests to Kubernetes
-    #[arg(long, default_value = "1s", value_name = "TIME")]
-    every: humantime::Duration,
     #[command(flatten)]
     place: Place,
 }
@@ -80,7 +77,7 @@ impl Follow {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let signals = Signals::watch()?;
         let (dir, cluster) = (self.place.dir()?, self.place.cluster()?);
-        rollout::follow(&dir, self.place.admin()?, &cluster, *self.every, &signals.received)
+        rollout::follow(&dir, self.place.admin()?, &cluster, &signals.received)
     }
 }
 
@@ -115,9 +112,8 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let signals = Signals::watch()?;
-        let (dir, at) = (self.place.dir()?, At::Here(self.place.admin()?));
-        let nginx =
-            |route: &str| Nginx { dir: dir.clone(), route: route.to_owned(), at: at.clone() };
+        let (dir, admin) = (self.place.dir()?, self.place.admin()?);
+        let nginx = |route: &str| Nginx::here(dir.clone(), route.to_owned(), admin);
         rollout::watch(&dir, nginx, &signals.received)
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let route = match &self.route {
-            Some(name) => rollout::route_of(&*self.place.nginx(Some(name))?)?,
+            Some(name) => self.place.nginx(Some(name))?.route_file()?,
             None => Route::parse("simulated", "path = \"/simulated\"\n")?,
         };
         let gates = |noise: Share| {

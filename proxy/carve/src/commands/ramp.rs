@@ -8,11 +8,10 @@ use anstream::{print, println};
 use anyhow::{Context, bail};
 use clap::Args;
 use evidence::Verdict;
-use rollout::cluster::Cluster;
 use rollout::run::Surroundings;
 use rollout::run::request::{self, Request};
 use rollout::state::{Back, Phase, Plan, State};
-use rollout::{At, Nginx, Share, judge};
+use rollout::{Nginx, Share, judge};
 
 use crate::place::{OnRoute, Place};
 use crate::signals::Signals;
@@ -121,19 +120,13 @@ fn walk(
     every: Duration,
     detach: bool,
 ) -> anyhow::Result<ExitCode> {
-    if let At::Cluster(cluster) = &nginx.at {
-        return order(place, nginx, cluster, plan, detach);
+    if place.is_cluster() {
+        return order(place, nginx, plan, detach);
     }
     with_surroundings(place, nginx, every, |around| rollout::run::run(around, plan))
 }
 
-fn order(
-    place: &Place,
-    nginx: &Nginx,
-    cluster: &Cluster,
-    plan: Plan,
-    detach: bool,
-) -> anyhow::Result<ExitCode> {
+fn order(place: &Place, nginx: &Nginx, plan: Plan, detach: bool) -> anyhow::Result<ExitCode> {
     let signals = Signals::watch()?;
     let run = rollout::run::order(nginx, &place.prometheus()?, plan)?;
     println!(
@@ -142,7 +135,7 @@ fn order(
     if detach {
         return Ok(ExitCode::SUCCESS);
     }
-    let phase = rollout::run::attend(cluster, &nginx.route, &run, &signals.received)?;
+    let phase = rollout::run::attend(&place.cluster()?, &nginx.route, &run, &signals.received)?;
     Ok(phase.map_or_else(|| signals.exit_code().unwrap_or(ExitCode::FAILURE), exit_code))
 }
 
@@ -174,7 +167,7 @@ fn with_surroundings(
 }
 
 fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitCode> {
-    let gates = judge::gates(plan.gates.as_deref(), &rollout::route_of(nginx)?)?;
+    let gates = judge::gates(plan.gates.as_deref(), &nginx.route_file()?)?;
     let split = rollout::current(&nginx.route_dir())?;
     let share = split.share_percent;
     let judgement =

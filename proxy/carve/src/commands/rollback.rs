@@ -19,7 +19,7 @@ pub(crate) struct Rollback {
 
 impl Rollback {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let nginx = self.on.nginx()?;
+        let nginx = self.on.nginx_to_stop()?;
         let warning = rollout::stop(&nginx, &self.reason)?;
         println!(
             "{} is stopped: every new request of it goes to the old side. `carve clear {0} --reason WHY` \

@@ -238,9 +238,7 @@ pub(super) fn print_urls(settings: &Settings, ours: bool) {
 fn print_shares(settings: &Settings) {
     for name in rollout::prepared(&settings.nginx_dir()) {
         let nginx = settings.nginx(&name);
-        if let (Ok(split), Ok(route)) =
-            (rollout::current(&nginx.route_dir()), rollout::route_of(&nginx))
-        {
+        if let (Ok(split), Ok(route)) = (rollout::current(&nginx.route_dir()), nginx.route_file()) {
             let (share, path) = (split.share_percent, &route.file.path);
             // A stop keeps the share, which says nothing meanwhile.
             let goes = match rollout::in_force(&nginx) {

@@ -1,15 +1,19 @@
 //! A client for one object of the Kubernetes API.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use serde_json::Value;
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, RequestBuilder};
 
+use super::ConfigMap;
 use crate::files;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a watch lasts. Whoever watches finds out by its end that a connection is dead.
+const WATCH: Duration = Duration::from_secs(10);
 
 /// Why there is no object.
 #[derive(Debug)]
@@ -47,6 +51,8 @@ impl Api {
     pub(super) fn new(url: &str, credentials: &Path) -> anyhow::Result<Self> {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
+            .timeout_connect(Some(TIMEOUT))
+            .timeout_recv_response(Some(TIMEOUT))
             .timeout_global(Some(TIMEOUT))
             // The API is in the same cluster, and no proxy may see the token.
             .proxy(None);
@@ -63,31 +69,65 @@ impl Api {
         self.url.strip_prefix("file:").map(Path::new)
     }
 
-    pub(super) fn get(&self, path: &str) -> Result<Value, Refused> {
+    pub(super) fn get(&self, of: &ConfigMap) -> Result<Value, Refused> {
         if let Some(file) = self.copy() {
             let object = serde_json::from_str(&files::read(file)?);
             return Ok(object.with_context(|| file.display().to_string())?);
         }
-        let mut request = self.agent.get(format!("{}{path}", self.url));
-        if let Some(bearer) = self.bearer()? {
-            request = request.header("Authorization", bearer);
-        }
-        self.object(path, request.call())
+        let path = of.path();
+        let request = self.with_bearer(self.agent.get(format!("{}{path}", self.url)))?;
+        self.object(&path, request.call())
     }
 
     /// Merges `patch` into the object and returns the result.
-    pub(super) fn patch(&self, path: &str, patch: &Value) -> Result<Value, Refused> {
-        let mut request = self.agent.patch(format!("{}{path}", self.url));
-        request = request.header("Content-Type", "application/merge-patch+json");
-        if let Some(bearer) = self.bearer()? {
-            request = request.header("Authorization", bearer);
-        }
-        self.object(path, request.send(patch.to_string()))
+    pub(super) fn patch(&self, of: &ConfigMap, patch: &Value) -> Result<Value, Refused> {
+        let path = of.path();
+        let request = self.agent.patch(format!("{}{path}", self.url));
+        let request = request.header("Content-Type", "application/merge-patch+json");
+        self.object(&path, self.with_bearer(request)?.send(patch.to_string()))
     }
 
-    fn bearer(&self) -> anyhow::Result<Option<String>> {
-        let Some(file) = &self.token else { return Ok(None) };
-        Ok(Some(format!("Bearer {}", files::read(file)?.trim())))
+    /// Gives the object as it is and after each change, until `take` wants no more or the API ends the watch, which it
+    /// does soon. Without a resource version a watch begins with the object, so no version can be too old, and
+    /// nothing need be listed.
+    pub(super) fn watch(
+        &self,
+        of: &ConfigMap,
+        mut take: impl FnMut(Value) -> bool,
+    ) -> anyhow::Result<()> {
+        let ConfigMap { namespace, name } = of;
+        let url = format!("{}/api/v1/namespaces/{namespace}/configmaps", self.url);
+        let request = self.with_bearer(self.agent.get(url))?;
+        let request = request.query_pairs([
+            ("watch", "true"),
+            ("fieldSelector", &format!("metadata.name={name}")),
+            ("timeoutSeconds", &WATCH.as_secs().to_string()),
+        ]);
+        let request = request.config().timeout_global(Some(WATCH + TIMEOUT)).build();
+        let mut answer = request.call().with_context(|| format!("no answer from {}", self.url))?;
+        if answer.status() != 200 {
+            self.object(&of.path(), Ok(answer))?;
+            bail!("the watch of {} ended", of.path());
+        }
+        for line in BufReader::new(answer.body_mut().as_reader()).lines() {
+            let mut event: Value = serde_json::from_str(&line?)?;
+            let object = event["object"].take();
+            let is_wanted = match event["type"].as_str() {
+                Some("ADDED" | "MODIFIED") => take(object),
+                Some("DELETED") => bail!("{}: the ConfigMap is gone", of.path()),
+                _ => bail!("{}: {}", of.path(), object["message"]),
+            };
+            if !is_wanted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn with_bearer<B>(&self, request: RequestBuilder<B>) -> anyhow::Result<RequestBuilder<B>> {
+        let Some(file) = &self.token else { return Ok(request) };
+        let bearer = format!("Bearer {}", files::read(file)?.trim());
+        Ok(request.header("Authorization", bearer))
     }
 
     fn object(

@@ -11,7 +11,12 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, ensure};
 
 use crate::files;
+use crate::split::{Known, Split};
+use crate::traffic::{Traffic, agreed, is_stopped, routes, served};
 
+/// The proxies' name still resolves to a deleted proxy for some seconds.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(250);
 /// How long DNS may take if it has answered before.
 const LOOKUP: Duration = Duration::from_secs(1);
 
@@ -86,5 +91,33 @@ impl Proxies {
     fn known(&self) -> Vec<SocketAddr> {
         let text = files::read(&self.file).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+}
+
+/// All proxies move the traffic of a route, beside each of which `carve follow` checks and reloads nginx.
+#[derive(Debug)]
+pub(super) struct ProxiesOf {
+    pub(super) proxies: Proxies,
+    pub(super) route: String,
+}
+
+impl Traffic for ProxiesOf {
+    fn served(&self) -> anyhow::Result<Split> {
+        let all = self.proxies.addresses()?.into_iter();
+        agreed(all.map(|proxy| Ok((served(proxy, &self.route)?, proxy.to_string()))))?
+            .context("no proxy")
+    }
+
+    fn is_stopped(&self) -> anyhow::Result<bool> {
+        let mut all = self.proxies.addresses()?.into_iter();
+        all.try_fold(true, |so_far, proxy| Ok(so_far && is_stopped(proxy, &self.route)?))
+    }
+
+    fn routes(&self) -> anyhow::Result<Vec<Known>> {
+        self.proxies.ask(routes)
+    }
+
+    fn patience(&self) -> (Duration, Duration) {
+        (TIMEOUT, POLL)
     }
 }

@@ -10,15 +10,15 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use evidence::gates::{Gates, Test};
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
 
-use crate::change::{change, route_of};
+use crate::change::change;
 use crate::judge::{assigned, gates, judge};
 use crate::lock::Lock;
-use crate::nginx::{At, Nginx};
+use crate::nginx::Nginx;
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::pulse::Pulse;
 use crate::samples::Sampler;
@@ -28,7 +28,7 @@ use crate::{stop, stop_file};
 pub use order::{attend, order};
 use report::Report;
 use request::Request;
-use route::{OnLost, Share};
+use route::Share;
 
 /// How often a request or a signal is looked for.
 const LOOK: Duration = Duration::from_millis(100);
@@ -57,17 +57,22 @@ pub struct Surroundings<'a> {
 /// If the run cannot start or resume, or the split cannot be changed.
 pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
-    stop::refuse(around.nginx)?;
-    let route = route_of(around.nginx)?;
+    let unfinished = State::load_unfinished(dir)?;
+    // Who goes back may have stopped the route itself.
+    if !unfinished.as_ref().is_some_and(|state| state.phase == Phase::GoingBack) {
+        stop::refuse(around.nginx)?;
+    }
+    stop_file::reserve(&around.nginx.dir, &around.nginx.route)?;
+    let route = around.nginx.route_file()?;
     let gates = gates(plan.gates.as_deref(), &route)?;
     begin::check_queries(&gates, around.prometheus)?;
-    let (event, state) = match State::load_unfinished(dir)? {
+    let (event, state) = match unfinished {
         Some(state) => ("resumed", begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?),
         None => ("started", begin::started(dir, plan)?),
     };
-    request::clear(dir);
+    let _ = around.nginx.store.ask(None); // it was for an earlier run
     let mut run = Run::new(around, gates, state);
-    run.report.event(&run.state, event, None)?;
+    run.report.event(&run.state, event, None);
     run.go_on()
 }
 
@@ -79,9 +84,9 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
 pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
     let dir = &around.nginx.route_dir();
     let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
-    let (phase, route) = (state.phase, route_of(around.nginx)?);
-    if stop::in_force(around.nginx)?.is_some() {
-        return Run::new(around, Gates::none(), state).stopped();
+    let (phase, route) = (state.phase, around.nginx.route_file()?);
+    if phase != Phase::GoingBack && stop::in_force(around.nginx)?.is_some() {
+        return Ok(Run::new(around, Gates::none(), state).stopped());
     }
     let gates = gates(state.plan.gates.as_deref(), &route)?;
     let plan = state.plan.clone();
@@ -91,7 +96,7 @@ pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
     }
     let is_new = phase == Phase::Ordered && state.trial.is_none();
     let mut run = Run::new(around, gates, state);
-    run.report.event(&run.state, if is_new { "started" } else { "resumed" }, None)?;
+    run.report.event(&run.state, if is_new { "started" } else { "resumed" }, None);
     run.go_on()
 }
 
@@ -106,7 +111,7 @@ pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
     let mut run = Run::new(around, Gates::none(), state);
     run.state.reason = ON_REQUEST.to_owned();
     run.state.go_back_to(back);
-    run.go_back(Phase::Aborted)
+    run.go_back(Phase::Aborted, None)
 }
 
 /// Asks the process of an unfinished run to go back to its start share and end, and waits until it has.
@@ -125,7 +130,7 @@ pub fn end(nginx: &Nginx, back: Back, patience: Duration) -> anyhow::Result<Shar
         );
         thread::sleep(LOOK);
     }
-    Ok(nginx.wanted()?.share_percent)
+    Ok(nginx.store.wanted()?.share_percent)
 }
 
 /// The outcome of a step.
@@ -174,7 +179,7 @@ impl<'a> Run<'a> {
 
     fn go_on(&mut self) -> anyhow::Result<Phase> {
         match self.state.phase {
-            Phase::GoingBack => self.go_back(Phase::RolledBack),
+            Phase::GoingBack => self.go_back(Phase::RolledBack, None),
             _ => self.climb(),
         }
     }
@@ -185,40 +190,39 @@ impl<'a> Run<'a> {
             && self.state.judged.is_none()
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
         {
-            return self.stay(Phase::Inconclusive, &format!("{problem}; nothing moved"));
+            return Ok(self.stay(Phase::Inconclusive, &format!("{problem}; nothing moved")));
         }
         loop {
             match self.step()? {
                 Step::Passed => {}
                 Step::Failed(judgement) => {
                     self.state.reason = judgement.named(Verdict::Fail);
-                    self.report.event(&self.state, "failed", Some(&judgement))?;
-                    return self.go_back(Phase::RolledBack);
+                    return self.go_back(Phase::RolledBack, Some(&judgement));
                 }
-                Step::Inconclusive(why) => return self.stay(Phase::Inconclusive, &why),
+                Step::Inconclusive(why) => return Ok(self.stay(Phase::Inconclusive, &why)),
                 Step::Aborted(back) => {
                     self.state.reason = ON_REQUEST.to_owned();
                     self.state.go_back_to(back);
-                    return self.go_back(Phase::Aborted);
+                    return self.go_back(Phase::Aborted, None);
                 }
-                Step::Stopped => return self.stopped(),
+                Step::Stopped => return Ok(self.stopped()),
                 Step::Interrupted => {
                     let is_paused = self.state.phase == Phase::Paused;
                     // Whoever carries it on keeps it paused; on one machine that is a person, who wants it to go on.
-                    if is_paused && matches!(self.around.nginx.at, At::Cluster(_)) {
-                        return self.stay(Phase::Paused, ON_REQUEST);
+                    if is_paused && self.around.nginx.store.is_carried_on() {
+                        return Ok(self.stay(Phase::Paused, ON_REQUEST));
                     }
-                    return self
-                        .stay(Phase::Interrupted, "ended by a signal; `carve ramp` resumes it");
+                    let why = "ended by a signal; `carve ramp` resumes it";
+                    return Ok(self.stay(Phase::Interrupted, why));
                 }
             }
             let judgement = self.state.judgement.take();
-            self.report.event(&self.state, "passed", judgement.as_ref())?;
+            self.report.event(&self.state, "passed", judgement.as_ref());
             if self.state.step + 1 == self.state.plan.steps.len() {
                 self.state.judgement = judgement;
                 self.let_go();
                 self.state.phase = Phase::Done;
-                self.report.end(&self.state, self.state.share())?;
+                self.report.end(&self.state, self.state.share());
                 return Ok(Phase::Done);
             }
             self.state.begin_step(self.state.step + 1);
@@ -259,16 +263,16 @@ impl<'a> Run<'a> {
     /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
     /// between, the share is this step's or the one before, and the run can resume from both.
     fn step(&mut self) -> anyhow::Result<Step> {
-        if self.is_stopped() {
+        if self.around.nginx.store.heard().is_stopped {
             return Ok(Step::Stopped);
         }
         self.state.save(&self.around.nginx.route_dir())?;
         match self.move_to(self.state.share()) {
             Err(_) if self.is_interrupted() => return Ok(Step::Interrupted),
-            Err(_) if self.is_stopped() => return Ok(Step::Stopped),
+            Err(_) if self.around.nginx.store.heard().is_stopped => return Ok(Step::Stopped),
             moved => moved?,
         }
-        self.report.event(&self.state, "moved", None)?;
+        self.report.event(&self.state, "moved", None);
         self.hold()
     }
 
@@ -282,7 +286,7 @@ impl<'a> Run<'a> {
             self.state.hold_ends = Some(SystemTime::now() + hold.saturating_sub(elapsed));
             let judgement = self.judge(elapsed, elapsed >= hold)?;
             self.state.judgement = Some(judgement.clone());
-            self.report.judgement(&self.state, hold.saturating_sub(elapsed))?;
+            self.report.judgement(&self.state, hold.saturating_sub(elapsed));
             match judgement.verdict {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
                 _ if self.state.phase == Phase::Paused => {}
@@ -320,28 +324,23 @@ impl<'a> Run<'a> {
             if self.is_interrupted() {
                 return Ok(Wait::End(Step::Interrupted));
             }
-            if self.is_stopped() {
+            let heard = self.around.nginx.store.heard();
+            if heard.is_stopped {
                 return Ok(Wait::End(Step::Stopped));
             }
-            if self.pulse.is_taken() {
-                bail!("another process has taken the run over");
-            }
-            let request = match self.around.nginx.at {
-                At::Here(_) => request::take(&self.around.nginx.route_dir()),
-                At::Cluster(_) => self.pulse.take_request(),
-            };
-            match request {
+            ensure!(!heard.is_taken, "another process has taken the run over");
+            match self.around.nginx.store.take_request() {
                 None => thread::sleep(LOOK),
                 Some(Request::Abort(back)) => return Ok(Wait::End(Step::Aborted(back))),
                 Some(Request::Pause) => {
                     self.state.phase = Phase::Paused;
                     self.state.reason = ON_REQUEST.to_owned();
-                    self.report.event(&self.state, "paused", None)?;
+                    self.report.event(&self.state, "paused", None);
                 }
                 Some(Request::Resume) => {
                     self.state.phase = Phase::Holding;
                     self.state.reason = String::new();
-                    self.report.event(&self.state, "went_on", None)?;
+                    self.report.event(&self.state, "went_on", None);
                     return Ok(Wait::Restart);
                 }
             }
@@ -372,11 +371,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn go_back(&mut self, phase: Phase) -> anyhow::Result<Phase> {
-        self.state.phase = Phase::GoingBack;
-        self.state.save(&self.around.nginx.route_dir())?;
-        let share = self.state.start_share;
+    /// Goes back to where the run began, and ends in this phase. `failed` is what it goes back for.
+    fn go_back(&mut self, phase: Phase, failed: Option<&Judgement>) -> anyhow::Result<Phase> {
         let Surroundings { nginx, lock, .. } = self.around;
+        if let Err(problem) = stop::brake(nginx, &self.state.reason) {
+            eprintln!("carve: {problem:#}");
+        }
+        if failed.is_some() {
+            self.report.event(&self.state, "failed", failed);
+        }
+        self.state.phase = Phase::GoingBack;
+        self.report.save(&self.state);
+        let share = self.state.start_share;
         // A signal must not interrupt a rollback, so this flag is never set.
         let uninterrupted = AtomicBool::new(false);
         let mut tries = 0;
@@ -385,44 +391,36 @@ impl<'a> Run<'a> {
             if tries == TRIES_TO_GO_BACK {
                 let why = &self.state.reason;
                 let problem = format!("{why}; the rollback to {share}% failed: {error:#}");
-                if route_of(nginx)?.file.ramp.on_lost == OnLost::Hold {
-                    bail!(problem);
-                }
                 stop::stop(nginx, &problem)
                     .with_context(|| format!("{problem}; so did the stop"))?;
                 self.state.phase = Phase::Stopped;
                 self.state.reason = problem;
-                // The disk may be full: nginx knows already.
-                let _ = self.report.end(&self.state, Share::NONE);
+                self.report.end(&self.state, Share::NONE);
                 return Ok(Phase::Stopped);
             }
             thread::sleep(Duration::from_secs(1));
         }
+        if let Err(problem) = stop::release(nginx) {
+            eprintln!("carve: {share}% is set, but the route stays stopped: {problem:#}");
+        }
         self.state.phase = phase;
-        self.report.end(&self.state, share)?;
+        self.report.end(&self.state, share);
         Ok(phase)
     }
 
-    fn stopped(&mut self) -> anyhow::Result<Phase> {
+    fn stopped(&mut self) -> Phase {
         self.state.phase = Phase::Stopped;
         self.state.reason = "the route was stopped".to_owned();
-        self.report.end(&self.state, Share::NONE)?;
-        Ok(Phase::Stopped)
+        self.report.end(&self.state, Share::NONE);
+        Phase::Stopped
     }
 
-    fn stay(&mut self, phase: Phase, why: &str) -> anyhow::Result<Phase> {
+    fn stay(&mut self, phase: Phase, why: &str) -> Phase {
         self.state.phase = phase;
         self.state.reason = why.to_owned();
-        self.report.end(&self.state, current(&self.around.nginx.route_dir())?.share_percent)?;
-        Ok(phase)
-    }
-
-    /// Whether the route is stopped: here its file says so, on a cluster what the heartbeat last saw.
-    fn is_stopped(&self) -> bool {
-        match self.around.nginx.at {
-            At::Here(_) => stop_file::is_here(&self.around.nginx.dir, &self.around.nginx.route),
-            At::Cluster(_) => self.pulse.is_stopped(),
-        }
+        let split = current(&self.around.nginx.route_dir());
+        self.report.end(&self.state, split.map_or(self.state.share(), |split| split.share_percent));
+        phase
     }
 
     fn is_interrupted(&self) -> bool {

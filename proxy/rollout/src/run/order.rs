@@ -1,24 +1,22 @@
 //! Runs on a cluster: the command orders one, `carve serve` carries it out, and the command reports it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
-use anyhow::{bail, ensure};
+use anyhow::{anyhow, bail};
 
 use super::begin;
-use crate::change::{route_of, take};
-use crate::cluster::Cluster;
+use crate::change::take;
+use crate::cluster::{Cluster, Said};
 use crate::display::Display;
 use crate::judge::gates;
 use crate::nginx::Nginx;
 use crate::prometheus::{NoNumber, Prometheus};
-use crate::state::{Phase, Plan, State};
+use crate::state::{Phase, Plan, State, Told};
 use crate::stop;
 
-const LOOK: Duration = Duration::from_millis(500);
-/// `carve serve` looks twice a second.
+/// `carve serve` watches the ConfigMap.
 const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Orders a run, or orders the unfinished one to go on. Returns its name.
@@ -28,7 +26,7 @@ const BEGINS_WITHIN: Duration = Duration::from_secs(10);
 pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Result<String> {
     let dir = &nginx.route_dir();
     stop::refuse(nginx)?;
-    let route = route_of(nginx)?;
+    let route = nginx.route_file()?;
     let gates = gates(plan.gates.as_deref(), &route)?;
     begin::check_queries(&gates, prometheus)?;
     if let Err(problem @ NoNumber::Away(_)) = prometheus.number("vector(1)") {
@@ -56,47 +54,37 @@ pub fn attend(
     run: &str,
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Option<Phase>> {
-    let (mut display, mut shown, mut problem) = (Display::new(), None, String::new());
-    let ordered = SystemTime::now();
-    let mut was_missed = false;
-    while !interrupted.load(Ordering::Relaxed) {
-        match cluster.told(route) {
-            Err(error) => {
-                let now = format!("{error:#}");
-                if now != problem {
-                    eprintln!("carve: {now}");
-                    problem = now;
-                }
-            }
-            Ok(None) => bail!("the run is gone from the ConfigMap"),
-            Ok(Some(told)) => {
-                let state = told.state;
-                ensure!(state.run == run, "another run has begun: {state}");
-                let now = (state.phase, state.step);
-                if shown != Some(now) {
-                    shown = Some(now);
-                    display.say(&state.to_string());
-                }
-                if let Some(judgement) = &state.judgement {
-                    let left = state
-                        .hold_ends
-                        .and_then(|ends| ends.duration_since(SystemTime::now()).ok());
-                    display.step(&state, left.unwrap_or_default(), judgement);
-                }
-                let has_ended = state.phase == Phase::Inconclusive && told.holder.is_none();
-                if has_ended || !state.phase.is_unfinished() {
-                    return Ok(Some(state.phase));
-                }
-                let waits = ordered.elapsed().unwrap_or_default() > BEGINS_WITHIN;
-                if state.phase == Phase::Ordered && waits && !was_missed {
-                    was_missed = true;
-                    eprintln!(
-                        "carve: no `carve serve` begins it; does the Deployment ramp have a pod?"
-                    );
-                }
-            }
+    let (mut display, mut shown, mut was_missed) = (Display::new(), None, false);
+    let (ordered, mut outcome) = (Instant::now(), Ok(None));
+    cluster.watch(interrupted, |object| {
+        let Some(object) = object else { return Ok(true) };
+        let Some(Told { state, holder, .. }) = Said::of(route, object).told() else {
+            outcome = Err(anyhow!("the run is gone from the ConfigMap"));
+            return Ok(false);
+        };
+        if state.run != run {
+            outcome = Err(anyhow!("another run has begun: {state}"));
+            return Ok(false);
         }
-        thread::sleep(LOOK);
-    }
-    Ok(None)
+        let now = (state.phase, state.step);
+        if shown != Some(now) {
+            shown = Some(now);
+            display.say(&state.to_string());
+        }
+        if let Some(judgement) = &state.judgement {
+            let ends = state.hold_ends.and_then(|ends| ends.duration_since(SystemTime::now()).ok());
+            display.step(&state, ends.unwrap_or_default(), judgement);
+        }
+        let has_ended = state.phase == Phase::Inconclusive && holder.is_none();
+        if has_ended || !state.phase.is_unfinished() {
+            outcome = Ok(Some(state.phase));
+            return Ok(false);
+        }
+        if state.phase == Phase::Ordered && ordered.elapsed() > BEGINS_WITHIN && !was_missed {
+            was_missed = true;
+            eprintln!("carve: no `carve serve` begins it; does the Deployment ramp have a pod?");
+        }
+        Ok(true)
+    });
+    outcome
 }

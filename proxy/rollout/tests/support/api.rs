@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rollout::{Split, Wanted};
 use serde_json::{Value, json};
@@ -25,6 +26,9 @@ pub(crate) struct Object {
     pub(crate) begins: Option<String>,
     /// Whether nobody gets an answer.
     pub(crate) away: bool,
+    /// Whether the next watch ends with 410 Gone.
+    pub(crate) forgets: bool,
+    watches: usize,
 }
 
 pub(crate) struct Api {
@@ -59,6 +63,11 @@ impl Api {
         self.object.lock().unwrap().away = away;
     }
 
+    /// The watches that have begun.
+    pub(crate) fn watches(&self) -> usize {
+        self.object.lock().unwrap().watches
+    }
+
     /// What the route's run has told: beat, holder and state; null if nothing.
     pub(crate) fn run(&self) -> Value {
         let object = self.object.lock().unwrap();
@@ -90,6 +99,10 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
     reader.read_exact(&mut body).ok()?;
     let path = "/api/v1/namespaces/qr/configmaps/split http/1.1";
+    let watch = "/api/v1/namespaces/qr/configmaps?watch=true&fieldselector=metadata.name%3dsplit";
+    if head[0].starts_with(&format!("get {watch}&timeoutseconds=10 ")) {
+        return watched(stream, object);
+    }
     let mut object = object.lock().unwrap();
     if object.away {
         return None;
@@ -111,6 +124,36 @@ fn answer(mut stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
     }
     let body = body.to_string();
     write!(stream, "HTTP/1.1 {status} Word\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok()
+}
+
+/// Sends the object and each change of it, for a second; `None` at the end of the connection.
+fn watched(stream: &TcpStream, object: &Mutex<Object>) -> Option<()> {
+    let send = |text: String| write!(&*stream, "{:x}\r\n{text}\r\n", text.len()).ok();
+    let until = Instant::now() + Duration::from_secs(1);
+    let mut last = None;
+    object.lock().unwrap().watches += 1;
+    while Instant::now() < until {
+        let mut object = object.lock().unwrap();
+        if object.away {
+            return None;
+        }
+        if last.is_none() {
+            write!(&*stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").ok()?;
+        }
+        if std::mem::take(&mut object.forgets) {
+            let status = json!({ "code": 410, "message": "too old resource version" });
+            return send(json!({ "type": "ERROR", "object": status }).to_string() + "\n").and(None);
+        }
+        let now = shown(&object);
+        drop(object);
+        if last.as_ref() != Some(&now) {
+            let kind = if last.is_none() { "ADDED" } else { "MODIFIED" };
+            send(json!({ "type": kind, "object": now }).to_string() + "\n")?;
+            last = Some(now);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    send(String::new())
 }
 
 fn shown(object: &Object) -> Value {
@@ -146,7 +189,7 @@ pub(crate) fn in_cluster(place: &Place, api: &Api, args: &[&str]) -> Command {
 }
 
 pub(crate) fn follow(place: &Place, api: &Api) -> Process {
-    let mut command = in_cluster(place, api, &["follow", "--every", "50ms"]);
+    let mut command = in_cluster(place, api, &["follow"]);
     Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
@@ -156,8 +199,10 @@ pub(crate) fn follow_copy(place: &Place, api: &Api) -> [Process; 2] {
     let file = place.beside("split.json");
     let mut copier = in_cluster(place, api, &["copy", "--routes"]);
     copier.arg(place.beside("routes")).arg(&file).env("RAMP_NGINX_DIR", place.beside("copier"));
-    let mut follower = place.ramp(&["follow", "--every", "50ms"]);
+    let mut follower = place.ramp(&["follow"]);
     follower.env("RAMP_KUBERNETES_URL", format!("file:{}", file.display()));
+    // Neither needs DNS.
+    copier.env("RAMP_PROXIES", "proxies.invalid:1");
     [copier, follower].map(|mut command| Process(command.spawn().unwrap()))
 }
 

@@ -16,7 +16,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rollout::{At, Nginx, Route, Share, Split, Wanted};
+use rollout::{Nginx, Route, Share, Split, Wanted};
 use route::render::{OF_THE_APP, SHARED, Upstreams};
 use rustix::process::{Pid, Signal, kill_process};
 pub(crate) use service_kit::testing::built;
@@ -116,7 +116,7 @@ impl Place {
 
     pub(crate) fn nginx_of(&self, route: &str) -> Nginx {
         let dir = self.folder.path().join("nginx");
-        Nginx { dir, route: route.to_owned(), at: At::Here(self.at.admin) }
+        Nginx::here(dir, route.to_owned(), self.at.admin)
     }
 
     /// A file outside nginx' folder.

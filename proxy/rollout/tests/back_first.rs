@@ -1,0 +1,254 @@
+//! A way back stops the route before anything else: by a run, a watcher and hand, whatever is in the way of the rest.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rollout::{Lock, Prometheus, Route};
+use rustix::process::{Pid, Resource, Rlimit, Signal, geteuid, kill_process, prlimit};
+use support::prometheus::{Measured, Traffic};
+use support::{Place, Process, eventually, routes};
+
+const LEASE: Duration = Duration::from_secs(2);
+const MISMATCHES: &str = "sum(shadow_comparisons_total{result=\"mismatch\"})";
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    CheckHangs,
+    ReloadHangs,
+    LockIsHeld,
+    DiskIsFull,
+    FolderIsReadOnly,
+}
+
+/// What is in the way, until it is dropped.
+struct Fault<'a> {
+    place: &'a Place,
+    kind: Kind,
+    _locks: Vec<Lock>,
+}
+
+impl<'a> Fault<'a> {
+    /// In the way of this process, which [`limited`] started.
+    fn begin(place: &'a Place, kind: Kind, process: &Process) -> Self {
+        let nginx = place.nginx();
+        let mut locks = Vec::new();
+        match kind {
+            Kind::CheckHangs => fs::write(hangs(place), "").unwrap(),
+            Kind::ReloadHangs => kill_process(master(place), Signal::STOP).unwrap(),
+            // The route's is a run's own.
+            Kind::LockIsHeld => {
+                locks.push(Lock::take(&nginx.dir).unwrap());
+                locks.extend(Lock::take(&nginx.route_dir()));
+            }
+            // No file may grow: what a full disk is to a program.
+            Kind::DiskIsFull => {
+                let none = Rlimit { current: Some(0), maximum: None };
+                let pid = Pid::from_raw(process.0.id().cast_signed());
+                prlimit(pid, Resource::Fsize, none).unwrap();
+            }
+            Kind::FolderIsReadOnly => set_modes(place, 0o555),
+        }
+        Fault { place, kind, _locks: locks }
+    }
+}
+
+impl Drop for Fault<'_> {
+    fn drop(&mut self) {
+        match self.kind {
+            Kind::CheckHangs => fs::remove_file(hangs(self.place)).unwrap(),
+            Kind::ReloadHangs => kill_process(master(self.place), Signal::CONT).unwrap(),
+            Kind::LockIsHeld | Kind::DiskIsFull => {}
+            Kind::FolderIsReadOnly => set_modes(self.place, 0o755),
+        }
+    }
+}
+
+/// While this file is there, `nginx -t` hangs.
+fn hangs(place: &Place) -> PathBuf {
+    place.beside("hangs")
+}
+
+fn master(place: &Place) -> Pid {
+    let pid = fs::read_to_string(place.nginx().dir.join("nginx.pid")).unwrap();
+    Pid::from_raw(pid.trim().parse().unwrap()).unwrap()
+}
+
+fn set_modes(place: &Place, mode: u32) {
+    let nginx = place.nginx();
+    for folder in [nginx.route_dir(), nginx.dir] {
+        fs::set_permissions(folder, Permissions::from_mode(mode)).unwrap();
+    }
+}
+
+/// Starts the program: a limit on files does not kill it, root may write no more than others, and `nginx -t` hangs
+/// on request.
+fn limited(place: &Place, args: &[&str]) -> Process {
+    limited_to(place, "unlimited", args)
+}
+
+fn limited_to(place: &Place, file_size: &str, args: &[&str]) -> Process {
+    let bin = place.beside("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ ! -e '{}' ] || exec sleep 60\nPATH='{path}' exec nginx \"$@\"\n",
+        hangs(place).display()
+    );
+    fs::write(bin.join("nginx"), script).unwrap();
+    fs::set_permissions(bin.join("nginx"), Permissions::from_mode(0o755)).unwrap();
+    let plain = place.ramp(args);
+    let mut command = Command::new("setpriv");
+    if geteuid().is_root() {
+        command.args(["--bounding-set", "-dac_override,-dac_read_search"]);
+    }
+    let run = format!("trap '' XFSZ; ulimit -f {file_size}; exec \"$0\" \"$@\"");
+    command.args(["--no-new-privs", "sh", "-c", &run]);
+    command.arg(plain.get_program()).args(plain.get_args());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("PATH", format!("{}:{path}", bin.display()));
+    Process(command.stdout(Stdio::null()).spawn().unwrap())
+}
+
+fn start_run(place: &Place) -> Process {
+    let gates = place.beside("gates.toml");
+    let gate = format!(
+        "overlap = \"1s\"\n[[gate]]\nname = \"wrong\"\nquery = '{MISMATCHES}'\ncompare = \"==\"\nlimit = 0\n"
+    );
+    fs::write(&gates, gate).unwrap();
+    let gates = gates.display().to_string();
+    let args = ["ramp", "--steps", "50", "--every", "100ms", "--hold", "60s", "--gates", &gates];
+    let run = limited(place, &args);
+    // An earlier one may have left its state.
+    let is_at_50 = || place.nginx().served().is_ok_and(|it| it.share_percent.to_string() == "50");
+    let holds = || place.succeeds(&["status"]).contains("holding: step 1 of 1, 50%\n");
+    assert!(eventually(|| is_at_50() && holds()));
+    run
+}
+
+/// Waits until every request goes to the old side, for `at_most` since then.
+fn is_back(place: &Place, since: Instant, at_most: Duration) {
+    let stopped = || {
+        let url = format!("http://{}/stop/qrcode", place.at.admin);
+        rollout::http::get(&url, Duration::from_secs(1)).is_ok_and(|(_, body)| body == "stopped\n")
+    };
+    assert!(eventually(stopped));
+    let took = since.elapsed();
+    assert!(took < at_most, "{took:?}");
+    let keys: Vec<String> = (0..100).map(|key| key.to_string()).collect();
+    assert!(place.served_by_new(&keys).iter().all(|new| !new));
+}
+
+fn goes_back_first(kind: Kind) {
+    let text = format!("{}\n[ramp]\nlease = \"{}s\"", routes()[0].text, LEASE.as_secs());
+    let place = Place::with(&[Route::parse("qrcode", &text).unwrap()]);
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    measured.wait_until_scraped(&place);
+    let second = Duration::from_secs(1);
+    let stop = |name: &str| place.nginx().dir.join("stop").join(name);
+    let again = || place.succeeds(&["clear", "--reason", "again"]);
+
+    // By hand, with the file that was there before.
+    place.succeeds(&["split", "50"]);
+    let inode = fs::metadata(stop(".qrcode")).unwrap().ino();
+    let shell = Process(Command::new("sleep").arg("60").spawn().unwrap());
+    let fault = Fault::begin(&place, kind, &shell);
+    let since = Instant::now();
+    let room = if kind == Kind::DiskIsFull { "0" } else { "unlimited" };
+    let hand = limited_to(&place, room, &["rollback"]);
+    is_back(&place, since, second);
+    assert_eq!(fs::metadata(stop("qrcode")).unwrap().ino(), inode);
+    assert_eq!(hand.wait(), Some(0));
+    drop(fault);
+    again();
+
+    // By the watcher, of a run that was killed.
+    let watch = limited(&place, &["watch"]);
+    let run = start_run(&place);
+    run.signal(Signal::KILL);
+    let killed = Instant::now();
+    assert_eq!(run.wait(), None);
+    let fault = Fault::begin(&place, kind, &watch);
+    is_back(&place, killed, LEASE + second);
+    watch.signal(Signal::KILL);
+    let _ = watch.wait();
+    drop(fault);
+    again();
+
+    // By a run, whose gate fails.
+    let run = start_run(&place);
+    let fault = Fault::begin(&place, kind, &run);
+    measured.set(Traffic { mismatches: 1000.0, ..Traffic::FINE });
+    let prometheus = Prometheus { url: format!("http://{}", place.at.prometheus) };
+    assert!(eventually(|| prometheus.number(MISMATCHES).is_ok_and(|number| number > 0.0)));
+    is_back(&place, Instant::now(), second);
+    // It goes on once it can, and takes away what it put down.
+    drop(fault);
+    if kind == Kind::DiskIsFull {
+        run.signal(Signal::KILL);
+        let _ = run.wait();
+        return;
+    }
+    assert_eq!(run.wait(), Some(3));
+    assert_eq!((place.share().as_str(), stop("qrcode").exists()), ("0", false));
+    assert_eq!(fs::metadata(stop(".qrcode")).unwrap().ino(), inode);
+}
+
+#[test]
+fn while_a_check_hangs() {
+    goes_back_first(Kind::CheckHangs);
+}
+
+#[test]
+fn while_a_reload_hangs() {
+    goes_back_first(Kind::ReloadHangs);
+}
+
+#[test]
+fn while_somebody_holds_the_lock() {
+    goes_back_first(Kind::LockIsHeld);
+}
+
+#[test]
+fn while_the_disk_is_full() {
+    goes_back_first(Kind::DiskIsFull);
+}
+
+#[test]
+fn while_the_folder_is_read_only() {
+    goes_back_first(Kind::FolderIsReadOnly);
+}
+
+#[test]
+fn a_check_that_hangs_is_given_up() {
+    let place = Place::new();
+    fs::write(hangs(&place), "").unwrap();
+    let split = limited(&place, &["split", "50"]);
+    assert_eq!(split.wait(), Some(1));
+    assert_eq!(place.share(), "0");
+}
+
+#[test]
+fn a_stop_by_hand_outlasts_the_way_back_of_a_run() {
+    let place = Place::new();
+    let measured = Measured::start(&place);
+    measured.set(Traffic::FINE);
+    measured.wait_until_scraped(&place);
+    let run = start_run(&place);
+    let fault = Fault::begin(&place, Kind::ReloadHangs, &run);
+    measured.set(Traffic { mismatches: 1000.0, ..Traffic::FINE });
+    assert!(eventually(|| place.nginx().dir.join("stop/qrcode").exists()));
+    place.succeeds(&["rollback", "--reason", "by hand"]);
+    drop(fault);
+    assert_eq!(run.wait(), Some(3));
+    thread::sleep(Duration::from_millis(100));
+    assert!(place.succeeds(&["status"]).contains(": by hand; all of it goes to the old side"));
+}
