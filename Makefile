@@ -132,6 +132,7 @@ lint: ## formatters, linters, checks of manifests, rules and generated files
 	$(RENDER)
 	docs/reference/render.py --check
 	docs/site.py --check
+	docs/modules.py >/dev/null
 	$(NPM) run lint
 	$(LIVE) run lint
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs \

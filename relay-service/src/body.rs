@@ -1,6 +1,5 @@
 //! Bodies of answers: a text, a sender's messages, or the bytes for a receiver.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -8,7 +7,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http_body::{Frame, SizeHint};
 
-use crate::feed::Fed;
+use crate::feed::{Cut, Fed};
 use crate::messages::Written;
 use service_kit::HeldEnd;
 
@@ -23,18 +22,6 @@ pub(crate) enum Body {
     /// Nothing: the answer cannot be whole.
     Cut,
 }
-
-/// An answer that ends before its end.
-#[derive(Debug)]
-pub(crate) struct Cut;
-
-impl fmt::Display for Cut {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("the stream was cut")
-    }
-}
-
-impl std::error::Error for Cut {}
 
 /// Sends while its messages are asked for. Dropped, which it is if the sender leaves, it sends no more.
 pub(crate) struct Sending {

@@ -1,5 +1,6 @@
 //! The way of a sender's bytes to one receiver.
 
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -7,8 +8,19 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::body::Cut;
 use crate::source::Broken;
+
+/// An answer that ends before its end.
+#[derive(Debug)]
+pub(crate) struct Cut;
+
+impl fmt::Display for Cut {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the stream was cut")
+    }
+}
+
+impl std::error::Error for Cut {}
 
 /// Frames that wait between a sender and one of several receivers. More are no faster, and a pair that stands
 /// still holds them.

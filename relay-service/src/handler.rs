@@ -1,5 +1,7 @@
 //! What all connections share: requests are paired here.
 
+mod sender;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,10 +18,10 @@ use crate::messages::Messages;
 use crate::metrics::{Metrics, Unpaired};
 use crate::pairing::{Id, Left, Pair, Pairing, ReceiverCame};
 use crate::request::{Answer, KeyRequest, check};
-use crate::sender::Sender;
 use crate::source::{Source, came};
 use crate::transfer::Receiver;
 use crate::{reply, target};
+use sender::Sender;
 use service_kit::ClientEnd;
 
 /// Bytes of keys and request heads that may wait together. A connection holds its request's head meanwhile.

@@ -13,7 +13,6 @@ pub mod pairing;
 mod program;
 mod reply;
 mod request;
-mod sender;
 mod source;
 pub mod target;
 mod transfer;

@@ -141,6 +141,25 @@ pub struct Started {
     pub addresses: Option<Addresses>,
 }
 
+impl Settings {
+    /// What was started in a run folder; the defaults if nothing was.
+    ///
+    /// # Errors
+    /// If `started.json` cannot be read.
+    pub fn started(run_dir: PathBuf) -> anyhow::Result<Self> {
+        let started = started_in(&run_dir)?;
+        let addresses = started.as_ref().and_then(|started| started.addresses.clone());
+        let addresses = addresses.map_or_else(Addresses::of_environment, Ok)?;
+        let settings = Settings::new(run_dir, addresses, PathBuf::from("qr-service"));
+        let Some(started) = started else { return Ok(settings) };
+        let sides = match started.is_around {
+            true => Some(Sides { old: started.old.parse()?, new: started.new.parse()? }),
+            false => None,
+        };
+        Ok(Settings { routes: started.routes, sides, ..settings })
+    }
+}
+
 /// What the stack in a run folder was started with; `None` if none was.
 ///
 /// # Errors

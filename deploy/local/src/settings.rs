@@ -9,8 +9,6 @@ use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
 
-use crate::{render, supervise};
-
 /// A program of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -79,6 +77,11 @@ impl Part {
             Part::RelayHome => "relay-home",
             Part::RelayHomeB => "relay-home-b",
         }
+    }
+
+    /// Its log in a run folder.
+    pub(crate) fn log_in(self, run_dir: &Path) -> PathBuf {
+        run_dir.join("log").join(format!("{}.log", self.name()))
     }
 }
 
@@ -164,7 +167,7 @@ impl Addresses {
     }
 
     /// What the variables say, or else the defaults.
-    fn of_environment() -> anyhow::Result<Self> {
+    pub(crate) fn of_environment() -> anyhow::Result<Self> {
         let command = Self::augment_args(Command::new("carve").no_binary_name(true));
         let matches = command.try_get_matches_from(std::iter::empty::<&str>())?;
         Ok(Self::from_arg_matches(&matches)?)
@@ -235,23 +238,6 @@ impl Settings {
         }
     }
 
-    /// What was started in a run folder; the defaults if nothing was.
-    ///
-    /// # Errors
-    /// If `started.json` cannot be read.
-    pub fn started(run_dir: PathBuf) -> anyhow::Result<Self> {
-        let started = render::started_in(&run_dir)?;
-        let addresses = started.as_ref().and_then(|started| started.addresses.clone());
-        let addresses = addresses.map_or_else(Addresses::of_environment, Ok)?;
-        let settings = Settings::new(run_dir, addresses, PathBuf::from("qr-service"));
-        let Some(started) = started else { return Ok(settings) };
-        let sides = match started.is_around {
-            true => Some(Sides { old: started.old.parse()?, new: started.new.parse()? }),
-            false => None,
-        };
-        Ok(Settings { routes: started.routes, sides, ..settings })
-    }
-
     /// Folder of the databases; survives `down` and `up`.
     pub fn data_dir(&self) -> PathBuf {
         self.run_dir.join("data")
@@ -269,7 +255,7 @@ impl Settings {
 
     /// The log of a part.
     pub fn log_of(&self, part: Part) -> PathBuf {
-        supervise::log_of(&self.run_dir, part)
+        part.log_in(&self.run_dir)
     }
 
     /// The JSON lines of all requests, which `edge` writes.

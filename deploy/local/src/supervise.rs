@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -274,7 +274,7 @@ impl Supervised {
             .stderr(says)
             .spawn()
             .with_context(|| format!("{program} (by setpriv)"))?;
-        let (log, writing) = (log_of(run_dir, self.spec.name), writing.clone());
+        let (log, writing) = (self.spec.name.log_in(run_dir), writing.clone());
         thread::spawn(move || {
             copy(said, &log);
             drop(writing);
@@ -319,11 +319,6 @@ impl Supervised {
             let _ = kill_process(pid, signal);
         }
     }
-}
-
-/// The log of a part.
-pub(crate) fn log_of(run_dir: &Path, part: Part) -> PathBuf {
-    run_dir.join("log").join(format!("{}.log", part.name()))
 }
 
 /// Copies until all who write have ended. What cannot be written is lost, and the part goes on.

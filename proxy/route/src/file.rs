@@ -1,5 +1,7 @@
 //! One route file.
 
+mod session;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path as FilePath;
@@ -12,10 +14,10 @@ use serde::Deserialize;
 
 use crate::key::Key;
 use crate::path::{Methods, Path};
-use crate::session::{self, Home};
 use crate::share::Share;
 use crate::side::Side;
 use crate::units::{Size, Time};
+pub use session::Home;
 
 /// Headers that are compared unless a file says otherwise.
 const COMPARED: [&str; 2] = ["content-type", "location"];

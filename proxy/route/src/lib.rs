@@ -8,16 +8,14 @@ mod folder;
 mod key;
 mod path;
 pub mod render;
-mod session;
 mod share;
 mod side;
 mod units;
 
-pub use file::{Body, Fallback, OnLost, Ramp, Route, RouteFile, Shadow, schema};
+pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, schema};
 pub use folder::load;
 pub use key::Key;
 pub use path::{Methods, Path};
-pub use session::Home;
 pub use share::Share;
 pub use side::{Side, SideUrl};
 pub use units::{BaseUrl, Size, Time};

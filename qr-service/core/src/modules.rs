@@ -2,7 +2,10 @@
 
 use std::marker::PhantomData;
 
-use crate::symbol::{ROW_WORDS, Symbol};
+use crate::version::size_of;
+
+/// Words of a row of the largest symbol.
+pub(crate) const ROW_WORDS: usize = size_of(40).div_ceil(64);
 
 /// The modules of a symbol without its quiet zone. The writers of formats take it.
 ///
@@ -110,12 +113,6 @@ impl<'a> Modules<'a> {
     /// The row's words, module `x` in bit `x % 64` of word `x / 64`; light outside the symbol.
     pub(crate) fn words(&self, y: usize) -> [u64; ROW_WORDS] {
         self.rows.words(y)
-    }
-}
-
-impl<'a> From<&'a Symbol> for Modules<'a> {
-    fn from(symbol: &'a Symbol) -> Self {
-        symbol.modules()
     }
 }
 

@@ -1,13 +1,12 @@
 //! The finished symbol: a square of dark and light modules.
 
 use crate::level::Level;
+pub(crate) use crate::modules::ROW_WORDS;
 use crate::modules::{Modules, Row, Rows};
 use crate::version::size_of;
 
 /// Rows of the largest symbol.
 pub(crate) const MAX_SIZE: usize = size_of(40);
-/// Words of a row of the largest symbol.
-pub(crate) const ROW_WORDS: usize = MAX_SIZE.div_ceil(64);
 
 /// A QR symbol: its version, level and mask, and its modules without the quiet zone.
 ///
@@ -144,5 +143,11 @@ impl std::fmt::Debug for Symbol {
             writeln!(f, "{row}")?;
         }
         Ok(())
+    }
+}
+
+impl<'a> From<&'a Symbol> for Modules<'a> {
+    fn from(symbol: &'a Symbol) -> Self {
+        symbol.modules()
     }
 }

@@ -15,12 +15,12 @@
 mod readme {}
 
 pub mod artwork;
-mod contradictions;
 mod definition;
 pub mod fault;
 pub mod options;
 pub mod parameters;
 pub mod picture;
+mod place;
 pub mod plan;
 pub mod symbol;
 

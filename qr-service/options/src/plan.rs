@@ -1,15 +1,17 @@
 //! What a request means: options with their defaults, in types that only hold what goes together.
 
+mod contradictions;
+
 use std::sync::Arc;
 
 use qr_core::Color;
 
-use crate::contradictions::{contradiction, contradictions_of};
 use crate::fault::{Code, Fault};
 use crate::options::{
     Compression, FinderShape, Format, InkedModules, Kind, LevelName, MAX_MM, Mode, Options, Shape,
     Style,
 };
+use contradictions::{contradiction, contradictions_of};
 
 /// Pixels a module of a PNG without a size.
 const DEFAULT_SCALE: u32 = 8;

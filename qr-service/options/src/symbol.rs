@@ -5,9 +5,9 @@ use qr_core::{
     RasterError, RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png, write_smallest_png,
 };
 
-use crate::artwork::{LogoField, find_field};
 use crate::fault::{Code, Fault};
 use crate::options::{Compression, LevelName, Mode};
+use crate::place::{LogoField, find_field};
 use crate::plan::{Colors, Content, Plan, SymbolPlan};
 
 /// Up to this width, in pixels, plain pictures are written by `/qrcode`'s writer: it takes a third of the time, and

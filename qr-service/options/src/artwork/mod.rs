@@ -1,6 +1,6 @@
 //! Pictures of other shapes than squares, and with a logo.
 //!
-//! `place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, and `vector`
+//! `crate::place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, and `vector`
 //! draws the same shapes as SVG. Lengths are in modules; the origin is the symbol's top left corner.
 
 #[cfg(feature = "shapes")]
@@ -8,7 +8,6 @@ mod file;
 #[cfg(feature = "image")]
 mod image;
 mod pixels;
-mod place;
 mod vector;
 
 use qr_core::{Color, Modules};
@@ -17,11 +16,10 @@ use crate::options::{FinderShape, Shape};
 use crate::plan::{Colors, Look, PicturePlan, Plan};
 use crate::symbol::Encoded;
 
+pub use crate::place::LogoField;
 #[cfg(feature = "shapes")]
 pub(crate) use file::write_png;
 pub use pixels::Pixels;
-pub use place::LogoField;
-pub(crate) use place::find_field;
 pub(crate) use vector::write_svg;
 
 /// Diameter of a dot: decoders lose the thin rings of alignment patterns if dots do not touch.

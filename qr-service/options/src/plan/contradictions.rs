@@ -1,8 +1,8 @@
 //! Options that contradict each other, or that the kind of symbol, the format or this build does not have.
 
+use super::Look;
 use crate::fault::{Code, Fault};
 use crate::options::{Compression, Format, Kind, LevelName, Mode, Options};
-use crate::plan::Look;
 
 /// Heights and widths of rMQR symbols, in modules (ISO/IEC 23941).
 const RMQR_HEIGHTS: [u8; 6] = [7, 9, 11, 13, 15, 17];

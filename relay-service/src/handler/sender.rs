@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
-use crate::body::Cut;
-use crate::handler::{Relay, WaitingReceiver, WaitingSender};
+use super::{Relay, WaitingReceiver, WaitingSender};
+use crate::feed::Cut;
 use crate::messages::{Messages, Written};
 use crate::metrics::{End, PairMetrics};
 use crate::pairing::{Id, SenderCame};
