@@ -11,11 +11,8 @@ use route::SideUrl;
 use crate::port_holder;
 use crate::settings::{Settings, Sides, repository};
 
-const TOOLS: [(&str, &str); 3] = [
-    ("nginx", "nginx"),
-    ("prometheus", "prometheus"),
-    ("setpriv", "util-linux"),
-];
+const TOOLS: [(&str, &str); 3] =
+    [("nginx", "nginx"), ("prometheus", "prometheus"), ("setpriv", "util-linux")];
 
 /// Checks that every program that the stack needs is installed or built.
 ///

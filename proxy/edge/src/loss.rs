@@ -41,6 +41,17 @@ pub(crate) struct Reading {
     pub(crate) open: u64,
 }
 
+/// The connections of clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Connections {
+    /// Accepted, and closed at once because there was no room.
+    pub(crate) refused: u64,
+    /// Open ones whose request is being read, whose answer is being made, and that are idle.
+    pub(crate) reading: u64,
+    pub(crate) writing: u64,
+    pub(crate) waiting: u64,
+}
+
 /// The lines counted so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lines {

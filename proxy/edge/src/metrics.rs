@@ -18,9 +18,9 @@ use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, encode};
 
 use crate::counts::{Counts, Durations, RouteCounts};
 use crate::line::{Arm, Code, OWN_ERRORS, Side};
+use crate::loss::Connections;
 use crate::position::Identity;
 use crate::progress::{Done, FileProgress, Progress};
-use crate::status::Connections;
 
 /// The arms of the routes that are split.
 const SPLIT_ARMS: [Arm; 2] = [Arm::New, Arm::Old];

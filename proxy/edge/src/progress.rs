@@ -13,9 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::counts::Counts;
-use crate::loss::{LAG, Lines, Reading};
+use crate::loss::{Connections, LAG, Lines, Reading};
 use crate::position::{Identity, Position, write_positions};
-use crate::status::Connections;
 
 /// Bytes whose lines are printed at a time.
 const PART_BYTES: u64 = 64 << 10;

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::loss::{Loss, Reading};
+use crate::loss::{Connections, Loss, Reading};
 use crate::progress::Progress;
 
 const PERIOD: Duration = Duration::from_secs(1);
@@ -60,17 +60,6 @@ impl fmt::Display for StatusUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "http://{}{}", self.host, self.target)
     }
-}
-
-/// The connections of clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Connections {
-    /// Accepted, and closed at once because there was no room.
-    pub(crate) refused: u64,
-    /// Open ones whose request is being read, whose answer is being made, and that are idle.
-    pub(crate) reading: u64,
-    pub(crate) writing: u64,
-    pub(crate) waiting: u64,
 }
 
 /// Asks nginx every second, for ever, and tells `progress` what it says and what is lost.
