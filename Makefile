@@ -254,7 +254,7 @@ links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBEC
 ##@ Measure it
 
 # Its programs are given by the first word of ARGS.
-bench: ## the hot function beside its peers; ARGS=formats, ARGS=instructions
+bench: ## the hot function beside its peers; ARGS=formats, instructions; ARGS=simulate: the tests of ramps
 	@arguments=($(ARGS))
 	case "$${arguments[0]:-}" in
 	formats)
@@ -268,6 +268,8 @@ bench: ## the hot function beside its peers; ARGS=formats, ARGS=instructions
 		$(SETUP) bench
 		echo "building qr-core with link-time optimisation: a minute the first time"
 		$(CARGO) run --quiet --release -p qr-bench --bin instructions -- "$${arguments[@]:1}" ;;
+	simulate)
+		$(CARGO) run --quiet --release -p evidence --example simulate -- "$${arguments[@]:1}" ;;
 	*)
 		echo "building qr-core and its peers with link-time optimisation: a minute the first time"
 		$(CARGO) run --quiet --release -p qr-bench --bin qr-bench -- "$${arguments[@]}" ;;

@@ -3,8 +3,6 @@ import { ageOf, digits } from './units.js';
 
 /** A live process beats every 5 s or oftener, and Prometheus scrapes as often. */
 const SILENT_AFTER_SECONDS = 30;
-/** The tests of evidence: they fail once their value reaches the limit. */
-const TESTS = new Set(['failures', 'slow', 'pair-failures', 'pair-latency', 'differences']);
 const VERDICTS = { fail: 'fails', inconclusive: 'is undecided', pass: 'passes' };
 
 const GO_ON = ['ramp', 'goes on with this step'];
@@ -91,19 +89,23 @@ export function stepSays(step, steps, verdict, next) {
   return `${says} Then ${then}, ${next.seconds >= 1 ? `in ${ageOf(next.seconds)} at the earliest` : 'once it passes'}.`;
 }
 
-/** What a gate says: its verdict, and how far it is from its limit. */
-export function gateSays({ gate, verdict, value, limit }) {
+/**
+ * What a gate says: its verdict, and how far it is from its limit. A test has an interval too: the run goes back once all
+ * of it is above the limit.
+ */
+export function gateSays({ gate, verdict, value, limit, lower = null, upper = null }) {
   const judged = `${gate} ${VERDICTS[verdict] ?? verdict}`;
   if (value === null) return judged;
   if (limit === null) return `${judged}: ${digits(value)}`;
-  if (!TESTS.has(gate)) return `${judged}: ${digits(value)} (limit ${digits(limit)})`;
-  return `${judged}: evidence ${evidence(value)}, rolls back at ${digits(limit)}`;
+  if (lower === null && upper === null) return `${judged}: ${digits(value)} (limit ${digits(limit)})`;
+  const between = `between ${points(lower)} and ${points(upper)}`;
+  return `${judged}: new ${points(value)} points, ${between} (limit ${points(limit)})`;
 }
 
-/** Evidence grows and shrinks by factors. */
-function evidence(value) {
-  if (value < 0.01) return 'below 0.01';
-  return value >= 1e6 ? 'above a million' : digits(value);
+/** A difference of two ratios in percentage points. */
+function points(ratio) {
+  if (ratio === null) return '?';
+  return `${ratio < 0 ? '−' : '+'}${Math.abs(100 * ratio).toFixed(2)}`;
 }
 
 /** Sorts gates: those that fail first, then the undecided. */

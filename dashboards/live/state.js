@@ -151,7 +151,7 @@ function nextOf(figures, now) {
   return { share: figures.number('ramp_next_share_percent'), seconds: ends - now };
 }
 
-/** Each gate with its verdict, value and limit. */
+/** Each gate with its verdict, value and limit, and the ends of a test's interval. */
 function gatesOf(figures) {
   const judged = figures.of('ramp_gate_verdict').filter(({ value }) => value === 1);
   const figure = (name, gate) =>
@@ -161,6 +161,8 @@ function gatesOf(figures) {
     verdict,
     value: figure('ramp_gate_value', gate),
     limit: figure('ramp_gate_limit', gate),
+    lower: figure('ramp_gate_lower', gate),
+    upper: figure('ramp_gate_upper', gate),
   }));
 }
 

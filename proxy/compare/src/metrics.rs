@@ -115,6 +115,10 @@ impl Metrics {
         let judges = Judges(routes.to_vec());
         metrics.registry.register_collector(Box::new(judges));
         for watched in routes {
+            let thresholds = Thresholds::new(watched.route.file.shadow.slower.clone());
+            let mut all = metrics.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
+            all.insert(Arc::from(watched.name()), thresholds);
+            drop(all);
             let kinds = watched.judge.kinds().into_iter().map(|kind| kind.to_string());
             metrics.make_series(watched.name(), kinds.collect());
         }
@@ -146,7 +150,7 @@ impl Metrics {
         registry.register("pairs", "Requests that both sides were asked", self.pairs.clone());
         registry.register(
             "discordant",
-            "Pairs in which one side alone failed, or was slower than a quantile of the old side's times",
+            "Pairs in which one side alone failed, or was slower than a quantile of the old side's times, the new one by a margin",
             self.discordant.clone(),
         );
         registry.register_with_unit(

@@ -1,14 +1,16 @@
 //! Pairs of answers as evidence: which side failed, or was slow, where the other was not.
 //!
-//! If the sides are equal, each is the worse one of such a pair as often as the other, since both get the
+//! If the sides are equal, the new one is not the worse one of such a pair more often than the other, since both get the
 //! same request at the same time in random order. `ramp` tests that.
 //!
-//! Slow means longer than a threshold. The thresholds are the old side's p50, p90, p95, p99 and twice its
-//! p99. They come from earlier pairs alone, so what a pair measures never moves its own threshold.
+//! Slow means longer than a threshold, for the new side by more than the route's margin. The thresholds are the old
+//! side's p50, p90, p95, p99 and twice its p99. They come from earlier pairs alone, so what a pair measures never moves
+//! its own threshold.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use route::Slower;
 use service_kit::label_value;
 
 use crate::client::{Answer, Reply};
@@ -57,12 +59,17 @@ label_value!(Event);
 /// The thresholds of a route.
 #[derive(Debug, Default)]
 pub(crate) struct Thresholds {
+    margin: Slower,
     recent: VecDeque<Duration>,
     since_renewed: usize,
     current: Option<[Duration; 5]>,
 }
 
 impl Thresholds {
+    pub(crate) fn new(margin: Slower) -> Self {
+        Thresholds { margin, ..Thresholds::default() }
+    }
+
     /// The events that only one side of the pair had, each with that side; then remembers the old side's
     /// time.
     pub(crate) fn discordant(&mut self, new: Took, old: Took) -> Vec<(Event, Side)> {
@@ -75,7 +82,8 @@ impl Thresholds {
         check(Event::Failure, new.has_failed, old.has_failed);
         if let Some(thresholds) = &self.current {
             for (event, threshold) in Event::ALL[1..].iter().zip(thresholds) {
-                check(*event, new.elapsed > *threshold, old.elapsed > *threshold);
+                let is_new_slow = new.elapsed > self.margin.allows(*threshold);
+                check(*event, is_new_slow, old.elapsed > *threshold);
             }
         }
         self.remember(old.elapsed);
@@ -117,6 +125,21 @@ impl Took {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_new_side_is_slower_beyond_a_margin() {
+        let took = |ms| Took { has_failed: false, elapsed: Duration::from_millis(ms) };
+        for (median, new, is_slower) in
+            [(10, 15, false), (10, 16, true), (100, 110, false), (100, 111, true)]
+        {
+            let mut thresholds = Thresholds::default();
+            (0..RENEWED_EACH).for_each(|_| thresholds.remember(Duration::from_millis(median)));
+            let found = thresholds.discordant(took(new), took(median));
+            assert_eq!(found.contains(&(Event::P50, Side::New)), is_slower, "{median} {new}");
+            let found = thresholds.discordant(took(median), took(median + 1));
+            assert!(found.contains(&(Event::P50, Side::Old)));
+        }
+    }
 
     #[test]
     fn thresholds_are_quantiles_of_earlier_answers() {

@@ -7,6 +7,7 @@ use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
 
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
+use crate::outages::{Attempt, Outages};
 
 /// Routes with counters of their own. Lines of any more count under [`OVERFLOW`].
 pub(crate) const MAX_ROUTES: usize = 64;
@@ -57,6 +58,11 @@ pub(crate) struct RouteCounts {
     pub(crate) own_errors: [[u64; OWN_ERRORS.len()]; Arm::ALL.len()],
     pub(crate) retries: [u64; Arm::ALL.len()],
     pub(crate) no_live_upstreams: [u64; Arm::ALL.len()],
+    /// Attempts at the assigned side that took too long.
+    pub(crate) timeouts: [u64; Arm::ALL.len()],
+    /// Answers of 2xx without a body.
+    pub(crate) empty: [u64; Arm::ALL.len()],
+    pub(crate) outages: [Outages; Arm::ALL.len()],
 }
 
 impl RouteCounts {
@@ -70,6 +76,9 @@ impl RouteCounts {
             own_errors: Default::default(),
             retries: Default::default(),
             no_live_upstreams: Default::default(),
+            timeouts: Default::default(),
+            empty: Default::default(),
+            outages: Default::default(),
         }
     }
 
@@ -80,6 +89,13 @@ impl RouteCounts {
         self.response_bytes[arm] = self.response_bytes[arm].saturating_add(line.sent_bytes);
         self.retries[arm] += u64::from(line.tries.has_retry);
         self.no_live_upstreams[arm] += u64::from(line.tries.had_no_live);
+        let attempt = line.attempt();
+        self.timeouts[arm] += u64::from(line.has_timed_out && attempt == Attempt::Failed);
+        let is_success = Code::of(line.status) == Code::Success;
+        self.empty[arm] += u64::from(line.is_empty && is_success && line.is_own_answer());
+        if line.arm != Arm::None {
+            self.outages[arm].take(line.ended_ms, attempt);
+        }
         if line.side == Side::None {
             let error = OWN_ERRORS.iter().position(|&status| status == line.status);
             if let Some(error) = error {

@@ -1,7 +1,8 @@
-//! A line of the access log: seventeen fields, separated by tabs, of which the first nine are counted. The README has
-//! the format.
+//! A line of the access log: eighteen fields, separated by tabs. The README has the format.
 
 use memchr::{memchr_iter, memmem};
+
+use crate::outages::Attempt;
 
 /// The side that the split assigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,9 +121,9 @@ impl Code {
 /// The statuses of errors that nginx makes when it has no upstream's answer, or refuses a request.
 pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
 
-/// Fields of a line, and those of them that are counted; only [`crate::json`] reads the others.
-const FIELDS: usize = 17;
-const COUNTED_FIELDS: usize = 9;
+const FIELDS: usize = 18;
+/// Logs of before had the first nine, which are enough to count a line, or all but the last, the body's length.
+const FIELDS_BEFORE: [usize; 2] = [9, 17];
 
 /// The longest name of a route.
 const MAX_ROUTE_BYTES: usize = 64;
@@ -142,11 +143,17 @@ pub(crate) struct Line<'a> {
     pub(crate) duration_ms: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) tries: Tries,
+    /// Whether the first server that was asked is known to have been too slow.
+    pub(crate) has_timed_out: bool,
+    /// Whether the answer is known to have no body.
+    pub(crate) is_empty: bool,
 }
 
 /// Whom nginx asked on the assigned side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tries {
+    /// At least one server.
+    pub(crate) was_asked: bool,
     /// A second server, because the first one failed.
     pub(crate) has_retry: bool,
     /// At one of the tries no server was left: none known, or each paused after failures.
@@ -161,6 +168,7 @@ impl Tries {
         let mut tries = Tries::default();
         for (number, server) in field[..assigned].split(|&byte| byte == b',').enumerate() {
             let is_server = server.contains(&b':');
+            tries.was_asked |= is_server;
             tries.has_retry |= is_server && number > 0;
             tries.had_no_live |= !is_server && server.iter().any(u8::is_ascii_alphabetic);
         }
@@ -177,7 +185,24 @@ impl<'a> Line<'a> {
     /// A location sets `$side` before nginx applies its limits. If nginx then refuses the request,
     /// no upstream was asked, and the error is nginx' own: its side is [`Side::None`].
     pub(crate) fn of(fields: &[&'a [u8]; FIELDS]) -> Option<Self> {
-        let [ended, route, arm, side, status, duration, sent, upstream, ..] = *fields;
+        let [
+            ended,
+            route,
+            arm,
+            side,
+            status,
+            duration,
+            sent,
+            upstream,
+            _,
+            _,
+            _,
+            _,
+            _,
+            statuses,
+            ..,
+            body,
+        ] = *fields;
         let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
         let is_own_error = !has_upstream && OWN_ERRORS.contains(&status);
@@ -191,11 +216,29 @@ impl<'a> Line<'a> {
             duration_ms: milliseconds(duration)?,
             sent_bytes: number(sent)?,
             tries: Tries::parse(upstream),
+            has_timed_out: statuses.starts_with(b"504"),
+            is_empty: body == b"0",
         })
+    }
+
+    /// Whether the assigned side answered itself.
+    pub(crate) fn is_own_answer(&self) -> bool {
+        matches!((self.arm, self.side), (Arm::New, Side::New) | (Arm::Old, Side::Old))
+    }
+
+    /// What became of the attempt at the assigned side.
+    pub(crate) fn attempt(&self) -> Attempt {
+        match Code::of(self.status) {
+            _ if !self.tries.was_asked => Attempt::None,
+            Code::ServerError => Attempt::Failed,
+            Code::Aborted | Code::None => Attempt::None,
+            _ if self.is_own_answer() => Attempt::Answered,
+            _ => Attempt::Failed,
+        }
     }
 }
 
-/// The fields of a line. A log of before had the first nine, which are counted, and the rest elsewhere: it is empty then.
+/// The fields of a line. Those that a log of before did not have are empty.
 pub(crate) fn fields(line: &[u8]) -> Option<[&[u8]; FIELDS]> {
     let mut fields: [&[u8]; FIELDS] = [&[]; FIELDS];
     let (mut count, mut start) = (0, 0);
@@ -203,7 +246,7 @@ pub(crate) fn fields(line: &[u8]) -> Option<[&[u8]; FIELDS]> {
         *fields.get_mut(count)? = &line[start..end];
         (count, start) = (count + 1, end + 1);
     }
-    matches!(count, COUNTED_FIELDS | FIELDS).then_some(fields)
+    (count == FIELDS || FIELDS_BEFORE.contains(&count)).then_some(fields)
 }
 
 /// Whether `name` can be a route's name and thus a label.
@@ -254,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn nine_fields_of_a_line_are_counted() {
+    fn fields_of_a_line_are_counted() {
         let line = "1732250000.123\tqrcode\tnew\tfallback\t200\t1.042\t5120\t10.0.0.1:80, 10.0.0.2:80 : [::1]:3000\tGET";
         let expected = Line {
             ended_ms: 1_732_250_000_123,
@@ -264,10 +307,14 @@ mod tests {
             status: 200,
             duration_ms: 1042,
             sent_bytes: 5120,
-            tries: Tries { has_retry: true, had_no_live: false },
+            tries: Tries { was_asked: true, has_retry: true, had_no_live: false },
+            has_timed_out: false,
+            is_empty: false,
         };
         assert_eq!(parse(line), Some(expected));
         assert_eq!(parse(&format!("{line}{}", "\tx".repeat(8))), Some(expected));
+        let slow = format!("{line}{}\t504, 502 : 200{}\t0", "\tx".repeat(4), "\tx".repeat(3));
+        assert_eq!(parse(&slow), Some(Line { has_timed_out: true, is_empty: true, ..expected }));
     }
 
     #[test]
@@ -290,7 +337,7 @@ mod tests {
             "garbage",
             "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200",
             "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\tmore",
-            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\t\t\t\t\t\t\t\t\t",
+            "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\t\t\t\t\t\t\t\t\t\t",
             "1732250000\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
             "x732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
             "1732250000.123\tqr code\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
@@ -347,21 +394,40 @@ mod tests {
 
     #[test]
     fn tries_are_those_on_the_assigned_side() {
-        for (field, has_retry, had_no_live) in [
-            ("-", false, false),
-            ("", false, false),
-            ("10.0.0.1:80", false, false),
-            ("10.0.0.1:80, [::1]:80", true, false),
-            ("unix:/run/a, unix:/run/b", true, false),
-            ("10.0.0.1:80 : 10.0.0.2:80, 10.0.0.3:80", false, false),
-            ("new", false, true),
-            ("new : 10.0.0.2:80", false, true),
-            ("10.0.0.1:80, new : 10.0.0.2:80", false, true),
-            ("10.0.0.1:80, 10.0.0.2:80, new", true, true),
-            ("10.0.0.1:80 : qrcode_fallback", false, false),
-            ("502, 200", false, false), // $upstream_status, as in the first version's format
+        for (field, was_asked, has_retry, had_no_live) in [
+            ("-", false, false, false),
+            ("", false, false, false),
+            ("10.0.0.1:80", true, false, false),
+            ("10.0.0.1:80, [::1]:80", true, true, false),
+            ("unix:/run/a, unix:/run/b", true, true, false),
+            ("10.0.0.1:80 : 10.0.0.2:80, 10.0.0.3:80", true, false, false),
+            ("new", false, false, true),
+            ("new : 10.0.0.2:80", false, false, true),
+            ("10.0.0.1:80, new : 10.0.0.2:80", true, false, true),
+            ("10.0.0.1:80, 10.0.0.2:80, new", true, true, true),
+            ("10.0.0.1:80 : qrcode_fallback", true, false, false),
+            ("502, 200", false, false, false), // $upstream_status, as in the first version's format
         ] {
-            assert_eq!(Tries::parse(field.as_bytes()), Tries { has_retry, had_no_live }, "{field}");
+            let expected = Tries { was_asked, has_retry, had_no_live };
+            assert_eq!(Tries::parse(field.as_bytes()), expected, "{field}");
+        }
+    }
+
+    #[test]
+    fn an_attempt_is_of_the_assigned_side() {
+        for (arm_and_side, status, upstream, attempt) in [
+            ("new\tnew", 200, "10.0.0.1:80", Attempt::Answered),
+            ("new\tnew", 404, "10.0.0.1:80", Attempt::Answered),
+            ("new\tnew", 500, "10.0.0.1:80", Attempt::Failed),
+            ("new\tfallback", 200, "10.0.0.1:80 : 10.0.0.2:80", Attempt::Failed),
+            ("old\tnone", 502, "10.0.0.1:80 : 10.0.0.2:80", Attempt::Failed),
+            ("new\tfallback", 200, "qrcode_new : 10.0.0.2:80", Attempt::None),
+            ("new\tnew", 499, "10.0.0.1:80", Attempt::None),
+            ("new\tnew", 200, "-", Attempt::None), // from nginx' cache
+        ] {
+            let line =
+                format!("1.000\tqrcode\t{arm_and_side}\t{status}\t0.001\t10\t{upstream}\tGET");
+            assert_eq!(parse(&line).unwrap().attempt(), attempt, "{line}");
         }
     }
 

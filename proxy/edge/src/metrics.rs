@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeCounterValue, EncodeMetric, NoLabelSet,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -81,13 +83,26 @@ impl Collector for Edge {
         encode_requests(encoder, &done.counts)?;
         encode_durations(encoder, &done.counts)?;
         let head = ("response", "Bytes sent to clients, heads and bodies", Some(&Unit::Bytes));
-        encode_by_arm(encoder, head, &done.counts, |route| &route.response_bytes)?;
+        encode_by_arm(encoder, head, &done.counts, |route, arm| route.response_bytes[arm])?;
         encode_own_errors(encoder, &done.counts)?;
         let help = "Requests for which a second server of the assigned side was asked";
-        encode_by_arm(encoder, ("retries", help, None), &done.counts, |route| &route.retries)?;
+        encode_by_arm(encoder, ("retries", help, None), &done.counts, |route, arm| {
+            route.retries[arm]
+        })?;
         let help = "Requests for which no server of the assigned side was left to ask";
         let head = ("no_live_upstreams", help, None);
-        encode_by_arm(encoder, head, &done.counts, |route| &route.no_live_upstreams)?;
+        encode_by_arm(encoder, head, &done.counts, |route, arm| route.no_live_upstreams[arm])?;
+        let head = ("timeouts", "Attempts at the assigned side that took too long", None);
+        encode_by_arm(encoder, head, &done.counts, |route, arm| route.timeouts[arm])?;
+        let head = ("empty_answers", "Answers of 2xx without a body, of the assigned side", None);
+        encode_by_arm(encoder, head, &done.counts, |route, arm| route.empty[arm])?;
+        let head = ("outages", "Times that attempts failed five in a row", None);
+        encode_by_arm(encoder, head, &done.counts, |route, arm| route.outages[arm].count)?;
+        let help = "Time from the first of five failures in a row to an answer";
+        let head = ("outage", help, Some(&Unit::Seconds));
+        encode_by_arm(encoder, head, &done.counts, |route, arm| {
+            route.outages[arm].ms as f64 / 1000.0
+        })?;
         self.encode_reading(encoder, &done)?;
         self.encode_loss(encoder)
     }
@@ -222,16 +237,16 @@ fn encode_durations(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt
     Ok(())
 }
 
-fn encode_by_arm(
+fn encode_by_arm<N: EncodeCounterValue>(
     encoder: &mut DescriptorEncoder<'_>,
     (name, help, unit): (&str, &str, Option<&Unit>),
     counts: &Counts,
-    of: fn(&RouteCounts) -> &[u64; Arm::ALL.len()],
+    of: fn(&RouteCounts, usize) -> N,
 ) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
     for (route, arm, _) in arms(counts) {
         let labels = [("route", &*route.name), ("arm", arm.as_str())];
-        let count = of(route)[arm as usize];
+        let count = of(route, arm as usize);
         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
     }
     Ok(())
@@ -287,7 +302,14 @@ mod tests {
                         format!("edge_own_errors_total{{{labels},status=\"{status}\"}} 0\n");
                     assert!(text.contains(&series), "{text}");
                 }
-                for name in ["response_bytes", "retries", "no_live_upstreams"] {
+                for name in [
+                    "response_bytes",
+                    "retries",
+                    "no_live_upstreams",
+                    "timeouts",
+                    "empty_answers",
+                    "outages",
+                ] {
                     assert!(text.contains(&format!("edge_{name}_total{{{labels}}} 0\n")));
                 }
                 assert!(text.contains(&format!("edge_request_seconds_count{{{labels}}} 0\n")));
@@ -329,6 +351,7 @@ mod tests {
             "response_bytes_total{route=\"qrcode\",arm=\"new\"} 512",
             "retries_total{route=\"qrcode\",arm=\"new\"} 0",
             "no_live_upstreams_total{route=\"qrcode\",arm=\"new\"} 1",
+            "outage_seconds_total{route=\"qrcode\",arm=\"new\"} 0.0",
             "own_errors_total{route=\"other\",arm=\"none\",status=\"503\"} 1",
             "lines_total 2",
             "malformed_lines_total 0",
@@ -346,7 +369,7 @@ mod tests {
             metrics(&["qrcode"], "1.000\tqrcode\tnew\tnew\t200\t0.030\t512\t10.0.0.1:80\tGET\n");
         let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE edge_"));
         let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
-        assert_eq!(names.len(), 15, "{names:?}");
+        assert_eq!(names.len(), 19, "{names:?}");
         for name in names {
             assert!(readme.contains(&format!("`edge_{name}")), "README.md has no {name}");
         }

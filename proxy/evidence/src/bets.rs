@@ -1,20 +1,64 @@
 //! Sequential tests: how strongly counts speak against "the new side is no worse than the old one".
 //!
-//! An e-value is a bet against that hypothesis: what one coin has become, if each step of the bet is fair
-//! under it. So it reaches 1/alpha with a probability of at most alpha, however often and whenever one
-//! looks (Ville's inequality; Ramdas, Grünwald, Vovk, Shafer: "Game-theoretic statistics and safe anytime-
-//! valid inference", 2023). The bets are likelihood ratios for the new side being 1.5, 2, 3, 5, 10 and 30
-//! times as bad, averaged, so that neither small nor large faults escape.
+//! # The bet
 //!
-//! Counts are given in intervals, one for each scrape, so that an incident of both sides, which raises the
-//! events of both in the same intervals, counts for neither. Numbers are counts, as `f64`.
+//! A [`Wealth`] is what one coin has become by betting on numbers g whose mean is at most 0 if the sides are
+//! equal: after each, it is multiplied by 1 + λg. Where g is never below -f, any λ in (0, 1/f) keeps it
+//! positive, and its expectation never rises. So it reaches 1/α with a probability of at most α, however often
+//! and whenever one looks (Ville's inequality). Nothing is assumed of g but its bound and its mean (Waudby-Smith and
+//! Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2023, section 4). λ is 10, 30 and
+//! 90 % of its bound, averaged: an average of such bets is one too.
+//!
+//! # The unit
+//!
+//! One g comes from a block of time, not from a request, because failures come in bunches: a restart fails whatever
+//! comes within its second, and three timeouts make nginx pause a side. In a block, n requests of the new side had
+//! x events and m of the old side y; t = n / (n + m), k = x + y. If a request's event does not depend on its
+//! side, then x is tk on average, whatever made k so large: an incident of both sides cancels. So
+//!
+//! > g = (x - tk - μn(1 - t)) / max(1, k)
+//!
+//! has a mean of at most 0 where the new side's rate is at most μ above the old one's: for μ = 0 exactly, given k;
+//! beyond, as long as events are not half of all, since a large x comes with a large k, which divides it. It is at least -t - μn(1 - t), and at most 1:
+//! a bunch weighs as much as a single failure.
+//!
+//! Attempts stop when nginx pauses a side, so there n depends on x: a side that fails early makes few. Each attempt still
+//! fails with one chance, so x is that times n on average (Wald's identity), and xm - yn is 0. So g is multiplied by the
+//! share of requests that became attempts, which makes its numerator (xm - yn) / (N + M), with all N and M requests;
+//! and it is divided by no less than twice the usual k, since dividing by k prefers the blocks that stopped early.
+//!
+//! Equal programs that restart equally often differ in g, since a restart on the side with less traffic is as much a
+//! block as one on the other: (1 - 2t)q for a frequency of q. μ pays for that: at one restart in ten minutes, blocks
+//! of 5 s, and μ = 0.001, from one request a second on. Below, a block rarely has both a restart and a request.
+//! λ has a bound of its own too, [`LEAST_FLOOR`], so that at a share of 1 % one failure wins a factor of 5 at most,
+//! not of 100.
+//!
+//! # The band
+//!
+//! The same bets for other μ, and mirrored bets ("at least μ above"), give the values that the counts leave
+//! possible: a confidence sequence (Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic
+//! confidence sequences", Annals of Statistics 2021; the inversion is in section 4 of the paper above). For the mirrored
+//! bet, dividing by k would reward small x, so it divides by what the old side's rate lets one expect:
+//!
+//! > g = (a - x) / max(1, a),  a = yn/m + μn
+//!
+//! a / max(1, a) is concave in y, so chance in y only lowers the mean (Jensen). x counts up to a + 2 max(1, a).
+//!
+//! # Time and limits
+//!
+//! Time out of service is a number of seconds per block: g is the difference of the two shares of the time, minus μ; a
+//! quarter of a block of the old side's counts at most. An absolute limit takes the share of events itself: g = x / n - μ.
 
 use serde::{Deserialize, Serialize};
 
-/// How many times as bad the new side is, in each of the bets.
-const RATIOS: [f64; 6] = [1.5, 2.0, 3.0, 5.0, 10.0, 30.0];
+/// The parts of the largest possible λ.
+const STAKES: [f64; 3] = [0.1, 0.3, 0.9];
+/// The smallest bound of g: at 0.225, λ is at most 4.
+const LEAST_FLOOR: f64 = 0.225;
+/// How much of a block the old side's time out of service counts at most.
+const LONGEST_OLD: f64 = 0.25;
 
-/// Requests, and those of them to which something bad happened.
+/// Requests, and those of them to which something bad happened; or seconds, and those out of service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// All requests.
@@ -36,25 +80,124 @@ impl Counts {
     }
 }
 
-/// The logarithms of the bets, one for each ratio.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Bets([f64; 6]);
+/// What a block of time counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// Events of requests.
+    Events,
+    /// Seconds out of service.
+    Time,
+    /// Events of the new side's requests, beside a limit.
+    Limit,
+}
 
-impl Bets {
-    fn add(&mut self, log_of: impl Fn(f64) -> f64) {
-        for (log, ratio) in self.0.iter_mut().zip(RATIOS) {
-            *log += log_of(ratio);
+/// A block of time.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// What it counts.
+    pub unit: Unit,
+    /// The new side's counts.
+    pub new: Counts,
+    /// The old side's counts.
+    pub old: Counts,
+    /// Of all requests, the share that became attempts.
+    pub attempted: f64,
+    /// What the events are divided by at least.
+    pub least: f64,
+}
+
+impl Block {
+    /// Of requests that all became attempts.
+    pub fn new(unit: Unit, new: Counts, old: Counts) -> Self {
+        Block { unit, new, old, attempted: 1.0, least: 1.0 }
+    }
+
+    /// Whether both sides are there to compare.
+    pub fn compares(&self) -> bool {
+        self.new.requests > 0.0 && (self.old.requests > 0.0 || self.unit == Unit::Limit)
+    }
+
+    /// The new side's events beyond its share of all, and what they are divided by to become a rate (Mantel
+    /// and Haenszel).
+    pub fn surplus(&self) -> (f64, f64) {
+        let (n, m) = (self.new.requests, self.old.requests);
+        match self.unit {
+            Unit::Limit => (self.new.events, n),
+            _ => {
+                let share = n / (n + m);
+                let surplus = self.new.events - share * (self.new.events + self.old.events);
+                (self.attempted * surplus, self.attempted * n * (1.0 - share))
+            }
         }
     }
 
-    /// The logarithm of the average of the bets.
-    fn log_e(&self) -> f64 {
+    fn swapped(self) -> Block {
+        Block { new: self.old, old: self.new, ..self }
+    }
+
+    /// g and its bound, against "the new side's rate is at most `above` over the old one's".
+    fn worse(self, above: f64) -> (f64, f64) {
+        if above < 0.0 {
+            return self.swapped().better(-above);
+        }
+        let (new, old) = (self.new.rate(), self.old.rate());
+        match self.unit {
+            Unit::Events => {
+                let ((surplus, weight), k) = (self.surplus(), self.new.events + self.old.events);
+                let share = self.new.requests / (self.new.requests + self.old.requests);
+                let floor = (share + above * weight).clamp(LEAST_FLOOR, 1.0);
+                ((surplus - above * weight) / k.max(self.least), floor)
+            }
+            Unit::Time => (new - old.min(LONGEST_OLD) - above, LONGEST_OLD + above),
+            Unit::Limit => (new - above, above),
+        }
+    }
+
+    /// g and its bound, against "the new side's rate is at least `above` over the old one's".
+    fn better(self, above: f64) -> (f64, f64) {
+        if above < 0.0 {
+            return self.swapped().worse(-above);
+        }
+        match self.unit {
+            Unit::Events => {
+                let expected = (self.old.rate() + above) * self.new.requests;
+                ((expected - self.new.events) / expected.max(1.0), 2.0)
+            }
+            Unit::Time | Unit::Limit => (above + self.old.rate() - self.new.rate(), 1.0),
+        }
+    }
+}
+
+/// What one coin has become; its logarithm, for each stake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wealth([f64; STAKES.len()]);
+
+impl Wealth {
+    /// Bets that the new side's rate is more than `above` over the old one's.
+    pub fn bet_worse(&mut self, block: Block, above: f64) {
+        self.bet(block.worse(above));
+    }
+
+    /// Bets that it is less than `above` over the old one's.
+    pub fn bet_better(&mut self, block: Block, above: f64) {
+        self.bet(block.better(above));
+    }
+
+    fn bet(&mut self, (gain, floor): (f64, f64)) {
+        let gain = gain.max(-floor) / floor;
+        for (log, stake) in self.0.iter_mut().zip(STAKES) {
+            *log += (stake * gain).ln_1p();
+        }
+    }
+
+    /// The logarithm of the average.
+    pub fn log(&self) -> f64 {
         log_mean(&self.0)
     }
 }
 
-/// log(mean(exp(x))), without overflow.
-fn log_mean(logs: &[f64]) -> f64 {
+/// log(mean(exp(x))), without overflow: of several bets on one question, the average is one too.
+pub fn log_mean(logs: &[f64]) -> f64 {
     let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if most == f64::NEG_INFINITY {
         return most;
@@ -63,261 +206,142 @@ fn log_mean(logs: &[f64]) -> f64 {
     most + (sum / logs.len() as f64).ln()
 }
 
-/// `count * factor.ln()`, where no events of an impossible kind count nothing.
-fn times_ln(count: f64, factor: f64) -> f64 {
-    if count == 0.0 { 0.0 } else { count * factor.ln() }
+/// Multiples of a limit at which the ends of a band are looked for.
+const GRID: [f64; 17] = [
+    -64.0, -16.0, -8.0, -4.0, -2.0, -1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0,
+];
+
+/// The bets for a grid of differences, whose ends of belief make a band.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    scale: f64,
+    bets: Vec<[Wealth; 2]>,
 }
 
-/// Two groups of requests, divided at random: is the rate of events higher in the new one?
-///
-/// Given the events of an interval, each was in the new group with the probability of the group's share
-/// of requests, t0, if the rates are equal; if the new one's odds are r times as high, with
-/// r n / (r n + m).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Groups {
-    bets: Bets,
-    /// The new group's events beyond its share (Mantel and Haenszel), and what they are divided by.
-    surplus: f64,
-    weight: f64,
-    new: Counts,
-    old: Counts,
-}
-
-impl Groups {
-    /// Adds an interval.
-    pub fn add(&mut self, new: Counts, old: Counts) {
-        self.new.add(new);
-        self.old.add(old);
-        let (n, m) = (new.requests, old.requests);
-        if n <= 0.0 || m <= 0.0 {
-            return; // nothing to compare with
-        }
-        let t0 = n / (n + m);
-        self.surplus += new.events - t0 * (new.events + old.events);
-        self.weight += n * m / (n + m);
-        self.bets.add(|ratio| {
-            let share = ratio * n / (ratio * n + m);
-            times_ln(new.events, share / t0) + times_ln(old.events, (1.0 - share) / (1.0 - t0))
-        });
+impl Band {
+    /// Nothing counted yet. `limit` sets the scale.
+    pub fn new(limit: f64) -> Self {
+        Band { scale: limit.max(1e-4), bets: vec![Default::default(); GRID.len()] }
     }
 
-    /// The logarithm of the e-value.
-    pub fn log_e(&self) -> f64 {
-        self.bets.log_e()
-    }
-
-    /// The new group's rate minus the old one's, interval by interval.
-    pub fn excess(&self) -> f64 {
-        if self.weight > 0.0 { self.surplus / self.weight } else { 0.0 }
-    }
-
-    /// The new group's counts.
-    pub fn new_counts(&self) -> Counts {
-        self.new
-    }
-
-    /// The old group's counts.
-    pub fn old_counts(&self) -> Counts {
-        self.old
-    }
-}
-
-/// Pairs of answers to the same request: is the new side alone bad more often than the old side alone?
-/// This is McNemar's test, as a bet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pairs {
-    bets: Bets,
-    pairs: f64,
-    new_alone: f64,
-    old_alone: f64,
-}
-
-impl Pairs {
-    /// Adds pairs, and those of them in which one side alone was bad.
-    pub fn add(&mut self, pairs: f64, new_alone: f64, old_alone: f64) {
-        self.pairs += pairs;
-        self.new_alone += new_alone;
-        self.old_alone += old_alone;
-        self.bets.add(|ratio| {
-            let share = ratio / (1.0 + ratio);
-            times_ln(new_alone, 2.0 * share) + times_ln(old_alone, 2.0 * (1.0 - share))
-        });
-    }
-
-    /// The logarithm of the e-value.
-    pub fn log_e(&self) -> f64 {
-        self.bets.log_e()
-    }
-
-    /// The share of pairs in which the new side alone was bad, minus that of the old side.
-    pub fn excess(&self) -> f64 {
-        if self.pairs > 0.0 { (self.new_alone - self.old_alone) / self.pairs } else { 0.0 }
-    }
-
-    /// All pairs, and those in which the new side alone was bad.
-    pub fn new_alone(&self) -> Counts {
-        Counts { requests: self.pairs, events: self.new_alone }
-    }
-
-    /// All pairs, and those in which the old side alone was bad.
-    pub fn old_alone(&self) -> Counts {
-        Counts { requests: self.pairs, events: self.old_alone }
-    }
-}
-
-/// Several tests of the same question as one: their average is an e-value too.
-pub fn log_e_of_any(log_es: &[f64]) -> f64 {
-    log_mean(log_es)
-}
-
-/// The logarithm of the e-value against "the rate is at most `limit`".
-pub fn log_e_above(counts: Counts, limit: f64) -> f64 {
-    let logs: Vec<f64> = RATIOS
-        .into_iter()
-        .filter(|ratio| ratio * limit < 1.0)
-        .map(|ratio| {
-            let rest = (1.0 - ratio * limit) / (1.0 - limit);
-            times_ln(counts.events, ratio) + times_ln(counts.requests - counts.events, rest)
-        })
-        .collect();
-    if logs.is_empty() { f64::NEG_INFINITY } else { log_mean(&logs) }
-}
-
-/// The highest rate that the counts leave possible, at any time, with the probability 1 - alpha: the end
-/// of the confidence sequence of the uniform mixture (Robbins, 1970). Without events this is
-/// about ln((n + 1) / alpha) / n.
-pub fn upper_bound(counts: Counts, alpha: f64) -> f64 {
-    let Counts { requests: n, events: x } = counts;
-    if n <= 0.0 {
-        return 1.0;
-    }
-    // The mixture's marginal likelihood is the beta function of x + 1 and n - x + 1.
-    let log_beta = ln_gamma(x + 1.0) + ln_gamma(n - x + 1.0) - ln_gamma(n + 2.0);
-    let possible = |p: f64| log_beta - times_ln(x, p) - times_ln(n - x, 1.0 - p) < -alpha.ln();
-    let (mut low, mut high) = (x / n, 1.0);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if possible(middle) { low = middle } else { high = middle }
-    }
-    high
-}
-
-/// How many requests in all, at the rate of these counts, bring [`upper_bound`] down to `limit`; `None`
-/// if no number does, since the rate itself is above it.
-pub fn requests_for_proof(counts: Counts, limit: f64, alpha: f64) -> Option<f64> {
-    let rate = counts.rate();
-    if rate >= limit {
-        return None;
-    }
-    let proves = |n: f64| upper_bound(Counts { requests: n, events: rate * n }, alpha) <= limit;
-    let mut high = counts.requests.max(1.0);
-    while !proves(high) {
-        high *= 2.0;
-        if high > 1e12 {
-            return None;
+    /// Adds a block.
+    pub fn add(&mut self, block: Block) {
+        for ([worse, better], multiple) in self.bets.iter_mut().zip(GRID) {
+            worse.bet_worse(block, multiple * self.scale);
+            better.bet_better(block, multiple * self.scale);
         }
     }
-    let mut low = high / 2.0;
-    while high - low > 1.0 {
-        let middle = f64::midpoint(low, high);
-        if proves(middle) { high = middle } else { low = middle }
+
+    /// The lower and the upper end; `None` where it is beyond the grid. Each is wrong with a probability of at most the
+    /// one given for it, however often one looks.
+    pub fn ends(
+        &self,
+        estimate: f64,
+        lower_alpha: f64,
+        upper_alpha: f64,
+    ) -> (Option<f64>, Option<f64>) {
+        let heights =
+            |side: usize| GRID.into_iter().zip(self.bets.iter().map(move |bets| bets[side].log()));
+        let estimate = estimate / self.scale;
+        let lower = end(heights(0), estimate, -lower_alpha.ln());
+        let upper = end(heights(1).rev(), estimate, -upper_alpha.ln());
+        (lower.map(|end| end * self.scale), upper.map(|end| end * self.scale))
     }
-    Some(high.ceil())
 }
 
-/// The logarithm of the gamma function, for x >= 1 (Stirling's series, after shifting x above 10).
-fn ln_gamma(x: f64) -> f64 {
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 10.0 {
-        shift -= x.ln();
-        x += 1.0;
+/// Where the evidence along a grid falls below `needed`; `None` if it never is so high. It grows with the square of the
+/// distance from the estimate; no value of the grid that is still possible is left out.
+fn end(grid: impl Iterator<Item = (f64, f64)>, estimate: f64, needed: f64) -> Option<f64> {
+    let mut refuted: Option<(f64, f64)> = None;
+    for (at, height) in grid {
+        if height < needed {
+            return refuted.map(|(before, height)| {
+                let end = estimate + (before - estimate) * (needed / height).sqrt();
+                end.clamp(before.min(at), before.max(at))
+            });
+        }
+        refuted = Some((at, height));
     }
-    let inverse = 1.0 / x;
-    let square = inverse * inverse;
-    let series =
-        inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)));
-    shift + (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series
+    refuted.map(|(at, _)| at)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn counts(requests: f64, events: f64) -> Counts {
-        Counts { requests, events }
+    fn block(new: (f64, f64), old: (f64, f64)) -> Block {
+        let counts = |(requests, events)| Counts { requests, events };
+        Block::new(Unit::Events, counts(new), counts(old))
+    }
+
+    fn after(blocks: usize, one: Block, above: f64) -> f64 {
+        let mut wealth = Wealth::default();
+        (0..blocks).for_each(|_| wealth.bet_worse(one, above));
+        wealth.log()
+    }
+
+    /// The mean of g over every x and y, for two binomials.
+    fn mean(n: u32, m: u32, rates: (f64, f64), g: impl Fn(Block) -> (f64, f64)) -> f64 {
+        let choose =
+            |n: u32, k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
+        let chance = |n: u32, x: u32, p: f64| {
+            choose(n, x) * p.powf(f64::from(x)) * (1.0 - p).powf(f64::from(n - x))
+        };
+        let mut mean = 0.0;
+        for (x, y) in (0..=n).flat_map(|x| (0..=m).map(move |y| (x, y))) {
+            let one = block((f64::from(n), f64::from(x)), (f64::from(m), f64::from(y)));
+            let (gain, floor) = g(one);
+            mean += chance(n, x, rates.0) * chance(m, y, rates.1) * gain.max(-floor);
+        }
+        mean
     }
 
     #[test]
     fn a_bet_is_fair() {
-        // Every way in which 3 events of 10 requests fall into groups of 4 and 6, with its probability.
-        let choose =
-            |n: u32, k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
-        let mut expected = 0.0;
-        for x in 0..=3 {
-            let mut groups = Groups::default();
-            groups.add(counts(4.0, f64::from(x)), counts(6.0, f64::from(3 - x)));
-            expected += choose(4, x) * choose(6, 3 - x) / choose(10, 3) * groups.log_e().exp();
+        for (n, m) in [(3, 30), (10, 10), (30, 3)] {
+            for p in [0.01, 0.1, 0.5] {
+                let equal = mean(n, m, (p, p), |one| one.worse(0.0));
+                assert!(equal.abs() < 1e-9, "{n} {m} {p}: {equal}");
+                let margin = mean(n, m, (p + 0.05, p), |one| one.worse(0.05));
+                assert!(margin < if p < 0.5 { 0.0 } else { 1e-3 }, "{n} {m} {p}: {margin}");
+                let better = mean(n, m, (p + 0.05, p), |one| one.better(0.05));
+                // What counts no more beyond 2 max(1, a).
+                assert!(better < 0.02, "{n} {m} {p}: {better}");
+            }
         }
-        assert!(expected <= 1.0 + 1e-12 && expected > 0.5, "{expected}");
-
-        let mut expected = 0.0;
-        for new in 0..=5 {
-            let mut pairs = Pairs::default();
-            pairs.add(9.0, f64::from(new), f64::from(5 - new));
-            expected += choose(5, new) / 32.0 * pairs.log_e().exp();
-        }
-        assert!((expected - 1.0).abs() < 1e-12, "{expected}");
-
-        let mut expected = 0.0;
-        for x in 0..=20 {
-            let probability =
-                choose(20, x) * 0.01_f64.powf(f64::from(x)) * 0.99_f64.powf(f64::from(20 - x));
-            expected += probability * log_e_above(counts(20.0, f64::from(x)), 0.01).exp();
-        }
-        assert!((expected - 1.0).abs() < 1e-9, "{expected}");
     }
 
     #[test]
-    fn equal_groups_lose_and_worse_ones_win() {
-        let (mut equal, mut worse, mut better) =
-            (Groups::default(), Groups::default(), Groups::default());
-        for _ in 0..100 {
-            equal.add(counts(100.0, 2.0), counts(100.0, 2.0));
-            worse.add(counts(100.0, 4.0), counts(100.0, 2.0));
-            better.add(counts(100.0, 1.0), counts(100.0, 2.0));
-        }
-        assert!(equal.log_e() < 0.0 && better.log_e() < equal.log_e());
-        assert!(worse.log_e() > 500_f64.ln());
-        assert!((worse.excess() - 0.02).abs() < 1e-9 && equal.excess().abs() < 1e-9);
-
-        // An incident of both, in which the new one has fewer requests.
-        let mut incident = Groups::default();
-        incident.add(counts(10.0, 5.0), counts(990.0, 495.0));
-        assert!(incident.log_e() < 0.0 && incident.excess().abs() < 1e-9);
-        // A baseline without events works; no control says nothing.
-        let mut first = Groups::default();
-        first.add(counts(10.0, 4.0), counts(990.0, 0.0));
-        assert!(first.log_e() > 500_f64.ln());
-        let mut alone = Groups::default();
-        alone.add(counts(1000.0, 900.0), counts(0.0, 0.0));
-        assert!(alone.log_e().abs() < 1e-12);
+    fn equal_sides_lose_and_worse_ones_win() {
+        let equal = after(100, block((100.0, 2.0), (100.0, 2.0)), 0.001);
+        let worse = after(100, block((100.0, 4.0), (100.0, 2.0)), 0.001);
+        let better = after(100, block((100.0, 1.0), (100.0, 2.0)), 0.001);
+        assert!(better < equal && equal < 0.0 && worse > 1000_f64.ln(), "{better} {equal} {worse}");
+        // An incident of both; a baseline without an event; and no one to compare with.
+        assert!(after(1, block((10.0, 5.0), (990.0, 495.0)), 0.0).abs() < 1e-9);
+        assert!(after(9, block((50.0, 1.0), (950.0, 0.0)), 0.001) > 1000_f64.ln());
+        assert!(!block((1000.0, 900.0), (0.0, 0.0)).compares());
     }
 
     #[test]
-    fn bounds_are_those_of_the_uniform_mixture() {
-        for n in [100.0_f64, 2100.0, 1e6] {
-            let exact = 1.0 - (0.05 / (n + 1.0)).powf(1.0 / n);
-            let bound = upper_bound(counts(n, 0.0), 0.05);
-            assert!((bound / exact - 1.0).abs() < 1e-6, "{n}: {bound} {exact}");
+    fn a_bunch_weighs_as_much_as_one_failure() {
+        let one = after(1, block((100.0, 1.0), (300.0, 0.0)), 0.0);
+        assert!((after(1, block((100.0, 60.0), (300.0, 0.0)), 0.0) - one).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_band_narrows_around_the_difference() {
+        let (mut band, mut width) = (Band::new(0.001), f64::INFINITY);
+        for blocks in 1..=400 {
+            band.add(block((1000.0, 8.0), (1000.0, 3.0)));
+            if blocks % 100 == 0 {
+                let (Some(lower), Some(upper)) = band.ends(0.005, 0.001, 0.05) else {
+                    panic!("no ends")
+                };
+                assert!(lower < 0.005 && 0.005 < upper && upper - lower < width, "{lower} {upper}");
+                width = upper - lower;
+            }
         }
-        assert_eq!(upper_bound(counts(0.0, 0.0), 0.05), 1.0);
-        let needed = requests_for_proof(counts(50.0, 0.0), 0.005, 0.05);
-        assert!(needed.is_some_and(|needed| (2000.0..2200.0).contains(&needed)), "{needed:?}");
-        assert_eq!(requests_for_proof(counts(100.0, 1.0), 0.005, 0.05), None);
-        let with_errors = requests_for_proof(counts(1000.0, 2.0), 0.005, 0.05);
-        assert!(with_errors > needed);
-        for (x, expected) in [(1.0, 0.0), (5.0, 24_f64.ln()), (101.0, 363.739_375_555_563_5)] {
-            assert!((ln_gamma(x) - expected).abs() < 1e-9, "{x}: {}", ln_gamma(x));
-        }
+        assert!(width < 0.008, "{width}");
     }
 }

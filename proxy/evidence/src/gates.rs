@@ -24,6 +24,13 @@ pub struct Gates {
     /// The probability with which a run of equal sides may be rolled back by its tests.
     #[serde(default = "one_percent")]
     pub alpha: f64,
+    /// The time that tests take as one: what happens within it counts as one event. As much is left out after a move.
+    #[serde(default = "five_seconds", deserialize_with = "duration")]
+    pub block: Duration,
+    /// The time, in seconds, beyond which an answer counts as a failure of either side, since one of them has that
+    /// little: a bound of the edge's histogram. `None` if both have the same timeout.
+    #[serde(skip)]
+    pub equal_timeout: Option<f64>,
     /// The tests, in the order in which they are shown.
     #[serde(rename = "test", default)]
     pub tests: Vec<Test>,
@@ -34,6 +41,10 @@ pub struct Gates {
 
 fn one_percent() -> f64 {
     0.01
+}
+
+fn five_seconds() -> Duration {
+    Duration::from_secs(5)
 }
 
 /// A test of evidence that the new side is worse.
@@ -74,6 +85,9 @@ pub struct Own {
     pub old: String,
     /// The labels of what went well. Series with other values of them are what is bad.
     pub good: BTreeMap<String, String>,
+    /// How long what is counted may last. So long after a move, what broke would be counted before what began with it.
+    #[serde(default, deserialize_with = "duration")]
+    pub lasts: Duration,
 }
 
 /// What a test counts.
@@ -84,6 +98,12 @@ pub enum Counted {
     Failures,
     /// Requests that took long, of those that were assigned to a side.
     Slow,
+    /// The time that a side was out of service.
+    Outages,
+    /// Its answers by the status's class.
+    Statuses,
+    /// Its answers without a body.
+    Empty,
     /// The shadow's pairs in which one side alone failed.
     PairFailures,
     /// The shadow's pairs in which one side alone was slow.
@@ -207,7 +227,14 @@ pub enum Judge {
 impl Gates {
     /// No gates, for who only goes back.
     pub fn none() -> Self {
-        Gates { overlap: Duration::ZERO, alpha: one_percent(), tests: Vec::new(), all: Vec::new() }
+        Gates {
+            overlap: Duration::ZERO,
+            alpha: one_percent(),
+            block: five_seconds(),
+            equal_timeout: None,
+            tests: Vec::new(),
+            all: Vec::new(),
+        }
     }
 
     /// The gates of a route: the standard ones with the route file's changes. `$route` in a query stands for the
@@ -218,7 +245,7 @@ impl Gates {
     pub fn of(route: &Route) -> anyhow::Result<Gates> {
         let standard = if route.is_session() { OF_SESSIONS } else { DEFAULT };
         let gates = Gates::changed(&of_route(standard, route), &route.file.gates);
-        Ok(gates.with_context(|| format!("{}.toml", route.name))?.for_noise(route))
+        Ok(gates.with_context(|| format!("{}.toml", route.name))?.for_route(route))
     }
 
     /// Those of a file's text, for a route.
@@ -226,12 +253,16 @@ impl Gates {
     /// # Errors
     /// If a gate is invalid; names the line or the gate, and the problem.
     pub fn of_text(text: &str, route: &Route) -> anyhow::Result<Gates> {
-        Ok(Gates::parse(&of_route(text, route))?.for_noise(route))
+        Ok(Gates::parse(&of_route(text, route))?.for_route(route))
     }
 
     /// Where the shadow measures how often the old side differs from itself, a difference alone is no
     /// fault; elsewhere nothing measures that.
-    fn for_noise(mut self, route: &Route) -> Gates {
+    fn for_route(mut self, route: &Route) -> Gates {
+        let (new, old) = (route.file.new.timeout.0, route.file.old.timeout.0);
+        let is_within = |bound: &f64| *bound <= new.min(old).as_secs_f64();
+        let within = service_kit::DURATION_BUCKETS.into_iter().rfind(is_within);
+        self.equal_timeout = within.filter(|_| new != old && !route.is_session());
         if route.file.shadow.noise == Share::NONE {
             self.tests.retain(|test| test.counts != Counted::Differences);
         } else if !route.file.gates.contains_key("mismatches") {
@@ -379,7 +410,7 @@ mod tests {
     #[test]
     fn the_default_gates_are_valid() {
         let gates = Gates::of(&route("")).expect("valid");
-        assert!(gates.all.len() >= 5 && gates.tests.len() == 4);
+        assert!(gates.all.len() >= 5 && gates.tests.len() == 7);
         assert!(gates.all.iter().all(|gate| !gate.query.contains("$route")));
     }
 
@@ -389,7 +420,8 @@ mod tests {
         let gates = Gates::of(&Route::parse("relay", text).expect("valid"));
         let gates = gates.expect("valid");
         let counted: Vec<Counted> = gates.tests.iter().map(|test| test.counts).collect();
-        assert_eq!(counted, [Counted::Failures, Counted::Own]);
+        let expected = [Counted::Failures, Counted::Outages, Counted::Statuses, Counted::Own];
+        assert_eq!(counted, expected);
         assert!(gates.all.iter().any(|gate| gate.query.contains("route=\"relay\"")));
         assert!(gates.all.iter().all(|gate| !gate.query.contains("shadow")));
     }
@@ -435,7 +467,7 @@ mod tests {
                 "[gates.mine]\ncounts = \"own\"\nexcess = 0.1\n",
                 "test \"mine\": the counts \"own\" and the table `own` belong together",
             ),
-            ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are failures, slow,"),
+            ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are failures, outages,"),
         ] {
             let error = format!("{:#}", Gates::of(&route(text)).expect_err(text));
             assert!(error.contains(problem) && error.lines().count() == 1, "{error}");

@@ -1,41 +1,80 @@
 //! What a run has seen of both sides, and what its tests make of that.
 //!
-//! Each test bets on the whole run and anew on each step (see [`crate::bets`]): a fault that comes with
-//! more load shows at its step, however well the steps before it went. Half of the stake is on the whole
-//! run, the other half is divided among the steps, so that all of it is one bet, and a run of equal sides
-//! is rolled back with a probability of at most alpha, over all tests, steps and judgements.
+//! Intervals, one for each scrape, are joined into blocks of time, which the tests bet on (see [`crate::bets`]). Each
+//! test bets on the whole run and anew on each step: a fault that comes with more load shows at its step, however
+//! well the steps before it went. Half of alpha is for the whole run and half is divided among the steps, and all of
+//! it among the tests, so a run of equal sides is rolled back with a probability of at most alpha.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bets::{
-    Counts, Groups, Pairs, log_e_above, log_e_of_any, requests_for_proof, upper_bound,
-};
+use crate::bets::{Band, Block, Counts, Unit, Wealth, log_mean};
 use crate::gates::{Counted, Gates, Test};
-use crate::{Reading, Verdict};
+use crate::{Difference, Reading, Verdict};
 
 /// The probability with which a proof may err.
 const PROOF_ALPHA: f64 = 0.05;
 /// The thresholds of the shadow, in the order of `Interval::slower`.
 pub const SLOWER: [&str; 5] = ["p50", "p90", "p95", "p99", "twice_p99"];
+/// The classes of `Arm::statuses`. Failures have a test of their own.
+pub const CLASSES: [&str; 3] = ["2xx", "3xx", "4xx"];
+/// An outage of a second shows where so many requests come in it. With fewer on one side, only the other's would.
+const SHOWS_OUTAGES: f64 = 5.0;
+/// How far apart the sides may be by chance in what depends on the key, where the split goes by it: the most popular
+/// of 10,000 keys has a tenth of the requests (Zipf).
+const EXCESS_OF_KEYS: f64 = 0.25;
 
 /// What clients of one side saw in an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Arm {
     /// Requests that were assigned to it.
     pub requests: f64,
-    /// Those that it failed, though the other side may have answered then.
+    /// Those that nginx did not send to it, since it is paused after failures: no attempts.
+    pub refused: f64,
+    /// Attempts that it failed, though the other side may have answered then.
     pub failures: f64,
     /// Those of them that the other side did answer, and not with a failure of its own.
     pub helped: f64,
-    /// Those whose answer took longer than the test allows.
+    /// Requests whose answer took longer than the test allows.
     pub slow: f64,
+    /// Its own answers that are no failure, by the status's class: 2xx, 3xx, 4xx.
+    pub statuses: [f64; CLASSES.len()],
+    /// Answers of 2xx without a body.
+    pub empty: f64,
+    /// Times that attempts failed five in a row.
+    pub outages: f64,
+    /// Seconds from the first of them until one went well.
+    pub out_seconds: f64,
+}
+
+impl Arm {
+    fn of_attempts(self, events: f64) -> Counts {
+        Counts { requests: self.requests - self.refused, events }
+    }
+
+    fn of_requests(self, events: f64) -> Counts {
+        Counts { requests: self.requests, events }
+    }
+
+    fn add(&mut self, other: Arm) {
+        self.requests += other.requests;
+        self.refused += other.refused;
+        self.failures += other.failures;
+        self.helped += other.helped;
+        self.slow += other.slow;
+        self.empty += other.empty;
+        self.outages += other.outages;
+        self.out_seconds += other.out_seconds;
+        self.statuses.iter_mut().zip(other.statuses).for_each(|(sum, more)| *sum += more);
+    }
 }
 
 /// Pairs in which one side alone was bad.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Alone {
     /// The new side.
     pub new: f64,
@@ -44,8 +83,15 @@ pub struct Alone {
 }
 
 /// The counts between two scrapes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Interval {
+    /// When it ended, in seconds of any clock.
+    pub end: f64,
+    /// How long it was. Scrapes of several proxies at once are several intervals.
+    pub seconds: f64,
+    /// The new side's share in percent, for whoever judges counts of the past.
+    pub share: f64,
     /// Requests assigned to the new side.
     pub new: Arm,
     /// Requests assigned to the old side.
@@ -55,160 +101,189 @@ pub struct Interval {
     /// Of these, with a failure.
     pub failed: Alone,
     /// Of these, slower than each threshold.
-    pub slower: [Alone; 5],
+    pub slower: [Alone; SLOWER.len()],
     /// Pairs of both sides that were judged, and those that differ.
     pub compared: Counts,
     /// Pairs of the old side with itself that were judged, and those that differ.
     pub noise: Counts,
-    /// What the new side counted itself, and the old one.
-    pub own: (Counts, Counts),
+    /// What the new side counted itself.
+    pub own_new: Counts,
+    /// What the old side counted itself.
+    pub own_old: Counts,
+}
+
+impl Interval {
+    fn add(&mut self, other: &Interval) {
+        // The shadow's scrapes are no time of the sides.
+        if other.new.requests + other.old.requests > 0.0 {
+            self.seconds += other.seconds;
+        }
+        self.new.add(other.new);
+        self.old.add(other.old);
+        self.pairs += other.pairs;
+        let alone = self.slower.iter_mut().zip(other.slower);
+        for (sum, more) in alone.chain([(&mut self.failed, other.failed)]) {
+            sum.new += more.new;
+            sum.old += more.old;
+        }
+        self.compared.add(other.compared);
+        self.noise.add(other.noise);
+        self.own_new.add(other.own_new);
+        self.own_old.add(other.own_old);
+    }
+
+    /// The blocks of a test, one for each question that it asks.
+    fn blocks(&self, counted: Counted, assigned: Assigned) -> Vec<Block> {
+        let events = |new, old| Block::new(Unit::Events, new, old);
+        let of_pairs = |alone: Alone| {
+            let of = |events| Counts { requests: self.pairs, events };
+            events(of(alone.new), of(alone.old))
+        };
+        let Interval { new, old, .. } = self;
+        match counted {
+            Counted::Failures => {
+                let failed = if assigned == Assigned::ByKey { new.helped } else { new.failures };
+                let attempted =
+                    1.0 - (new.refused + old.refused) / (new.requests + old.requests).max(1.0);
+                let block = events(new.of_attempts(failed), old.of_attempts(old.failures));
+                vec![Block { attempted, ..block }]
+            }
+            Counted::Slow if assigned == Assigned::ByKey => {
+                vec![events(Counts::default(), Counts::default())]
+            }
+            Counted::Slow => vec![events(new.of_requests(new.slow), old.of_requests(old.slow))],
+            Counted::Statuses => {
+                let of = |class: usize| {
+                    let [new, old] = [new, old].map(|arm| Counts {
+                        requests: arm.statuses.iter().sum(),
+                        events: arm.statuses[class],
+                    });
+                    events(new, old)
+                };
+                (0..CLASSES.len()).map(of).collect()
+            }
+            Counted::Empty => {
+                let of = |arm: &Arm| Counts { requests: arm.statuses[0], events: arm.empty };
+                vec![events(of(new), of(old))]
+            }
+            Counted::Outages => {
+                let shows = |arm: &Arm| arm.requests >= SHOWS_OUTAGES * self.seconds;
+                let seconds = if shows(new) && shows(old) { self.seconds } else { 0.0 };
+                let of = |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds };
+                vec![Block::new(Unit::Time, of(new), of(old))]
+            }
+            Counted::PairFailures => vec![of_pairs(self.failed)],
+            Counted::PairLatency => self.slower.map(of_pairs).to_vec(),
+            // The shadow draws lots for which pair a request becomes, whatever the split goes by.
+            Counted::Differences => vec![events(self.compared, self.noise)],
+            Counted::Own => vec![events(self.own_new, self.own_old)],
+        }
+    }
+
+    /// The block of the absolute limit. While the old side fails as often, it is no fault of the new one. A share
+    /// of few keys may have one that always fails, on either side.
+    fn above(&self, limit: f64, assigned: Assigned) -> Option<Block> {
+        let Interval { new, old, .. } = self;
+        let is_excused = old.of_attempts(old.failures).rate() > limit
+            || assigned == Assigned::ByKey && new.requests < old.requests;
+        let new = new.of_attempts(new.failures);
+        (!is_excused).then_some(Block::new(Unit::Limit, new, Counts::default()))
+    }
+
+    /// All requests that the sides were asked, by clients and by the shadow.
+    fn asked(&self, assigned: Assigned) -> Block {
+        let mut block = self.blocks(Counted::Failures, assigned)[0];
+        block.new.add(Counts { requests: self.pairs, events: self.failed.new });
+        block.old.add(Counts { requests: self.pairs, events: self.failed.old });
+        block
+    }
 }
 
 /// How requests are assigned to sides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Assigned {
     /// Each request by itself: two groups of requests can be compared.
+    #[default]
     ByRequest,
     /// By a key that comes again. A key that always fails would count as its side's fault, so of the new
     /// side only those failures count that the old side then helped with, and times only in pairs.
     ByKey,
 }
 
-/// One bet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Bet {
-    Failures(Groups),
-    Slow(Groups),
-    PairFailures(Pairs),
-    Slower(Box<[Pairs; 5]>),
-    Differences(Groups),
-    Own(Groups),
-    /// Failures beyond an absolute limit.
-    Above(Counts, f64),
+/// The bets on one question, on the whole run and on the step, and what was counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Part {
+    whole: Wealth,
+    step: Wealth,
+    band: Option<Band>,
+    new: Counts,
+    old: Counts,
+    surplus: f64,
+    weight: f64,
+    blocks: f64,
 }
 
-impl Bet {
-    fn of(counted: Counted) -> Self {
-        match counted {
-            Counted::Failures => Bet::Failures(Groups::default()),
-            Counted::Slow => Bet::Slow(Groups::default()),
-            Counted::PairFailures => Bet::PairFailures(Pairs::default()),
-            Counted::PairLatency => Bet::Slower(Box::default()),
-            Counted::Differences => Bet::Differences(Groups::default()),
-            Counted::Own => Bet::Own(Groups::default()),
+impl Part {
+    fn add(&mut self, mut block: Block, above: f64, stops: bool) {
+        if stops {
+            block.least =
+                (2.0 * (self.new.events + self.old.events) / self.blocks.max(1.0)).max(1.0);
+        }
+        self.blocks += 1.0;
+        self.new.add(block.new);
+        self.old.add(block.old);
+        if !block.compares() {
+            return;
+        }
+        let (surplus, weight) = block.surplus();
+        self.surplus += surplus;
+        self.weight += weight;
+        self.whole.bet_worse(block, above);
+        self.step.bet_worse(block, above);
+        if let Some(band) = &mut self.band {
+            band.add(block);
         }
     }
 
-    fn again(&self) -> Self {
-        match self {
-            Bet::Failures(_) => Bet::of(Counted::Failures),
-            Bet::Slow(_) => Bet::of(Counted::Slow),
-            Bet::PairFailures(_) => Bet::of(Counted::PairFailures),
-            Bet::Slower(_) => Bet::of(Counted::PairLatency),
-            Bet::Differences(_) => Bet::of(Counted::Differences),
-            Bet::Own(_) => Bet::of(Counted::Own),
-            Bet::Above(_, limit) => Bet::Above(Counts::default(), *limit),
-        }
-    }
-
-    fn add(&mut self, interval: &Interval, assigned: Assigned) {
-        let of = |arm: Arm, events| Counts { requests: arm.requests, events };
-        let Interval { new, old, pairs, failed, slower, compared, noise, own } = *interval;
-        match self {
-            Bet::Failures(groups) if assigned == Assigned::ByRequest => {
-                groups.add(of(new, new.failures), of(old, old.failures));
-            }
-            Bet::Slow(groups) if assigned == Assigned::ByRequest => {
-                groups.add(of(new, new.slow), of(old, old.slow));
-            }
-            Bet::Failures(groups) => groups.add(of(new, new.helped), of(old, old.failures)),
-            Bet::Slow(_) => {}
-            Bet::PairFailures(all) => all.add(pairs, failed.new, failed.old),
-            Bet::Slower(all) => {
-                for (all, alone) in all.iter_mut().zip(slower) {
-                    all.add(pairs, alone.new, alone.old);
-                }
-            }
-            // The shadow draws lots for which pair a request becomes, whatever the split goes by.
-            Bet::Differences(groups) => groups.add(compared, noise),
-            Bet::Own(groups) => groups.add(own.0, own.1),
-            // While the old side fails as often, it is no fault of the new one. A share of few keys may
-            // have one that always fails, on either side.
-            Bet::Above(_, limit) if old.requests > 0.0 && old.failures / old.requests > *limit => {}
-            Bet::Above(..) if assigned == Assigned::ByKey && new.requests < old.requests => {}
-            Bet::Above(counts, _) => counts.add(of(new, new.failures)),
-        }
-    }
-
-    fn log_e(&self) -> f64 {
-        match self {
-            Bet::Failures(groups)
-            | Bet::Slow(groups)
-            | Bet::Differences(groups)
-            | Bet::Own(groups) => groups.log_e(),
-            Bet::PairFailures(pairs) => pairs.log_e(),
-            Bet::Slower(all) => log_e_of_any(&(**all).map(|pairs| pairs.log_e())),
-            Bet::Above(counts, limit) => log_e_above(*counts, *limit),
-        }
-    }
-
-    fn excess(&self) -> f64 {
-        match self {
-            Bet::Failures(groups)
-            | Bet::Slow(groups)
-            | Bet::Differences(groups)
-            | Bet::Own(groups) => groups.excess(),
-            Bet::PairFailures(pairs) => pairs.excess(),
-            Bet::Slower(all) => all.iter().map(Pairs::excess).fold(0.0, f64::max),
-            Bet::Above(counts, limit) => counts.rate() - limit,
-        }
-    }
-
-    /// What was counted of the new side and of the old one.
-    fn counts(&self) -> (Counts, Counts) {
-        match self {
-            Bet::Failures(groups)
-            | Bet::Slow(groups)
-            | Bet::Differences(groups)
-            | Bet::Own(groups) => (groups.new_counts(), groups.old_counts()),
-            Bet::PairFailures(pairs) => (pairs.new_alone(), pairs.old_alone()),
-            Bet::Slower(all) => {
-                let most = all.iter().max_by(|a, b| a.excess().total_cmp(&b.excess()));
-                most.map_or_else(Default::default, |pairs| (pairs.new_alone(), pairs.old_alone()))
-            }
-            Bet::Above(counts, _) => (*counts, Counts::default()),
-        }
+    fn estimate(&self) -> f64 {
+        if self.weight > 0.0 { self.surplus / self.weight } else { 0.0 }
     }
 }
 
-/// The bets of one test: on the whole run, on its steps so far, and on the step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The bets of one test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Evidence {
-    whole: Bet,
-    past_steps: Vec<f64>,
-    step: Bet,
+    parts: Vec<Part>,
+    absolute: Option<Part>,
+    proof: Wealth,
+    proof_counts: Counts,
 }
 
 impl Evidence {
-    fn new(bet: Bet) -> Self {
-        Evidence { step: bet.again(), whole: bet, past_steps: Vec::new() }
+    fn new(test: &Test) -> Self {
+        let parts = match test.counts {
+            Counted::Statuses => CLASSES.len(),
+            Counted::PairLatency => SLOWER.len(),
+            _ => 1,
+        };
+        let part = Part { band: Some(Band::new(test.excess)), ..Part::default() };
+        let absolute = test.absolute.map(|_| Part::default());
+        Evidence { parts: vec![part; parts], absolute, ..Evidence::default() }
     }
 
-    /// The logarithm of the e-value of all bets together. `steps` is their number, past and to come.
-    fn log_e(&self, steps: usize) -> f64 {
-        let steps = steps.max(self.past_steps.len() + 1);
-        let to_come = (steps - self.past_steps.len() - 1) as f64;
-        let stake = (0.5 / steps as f64).ln();
-        let mut logs = vec![0.5_f64.ln() + self.whole.log_e(), stake + self.step.log_e()];
-        logs.extend(self.past_steps.iter().map(|log_e| stake + log_e));
-        if to_come > 0.0 {
-            logs.push(stake + to_come.ln()); // not placed yet
-        }
-        log_e_of_any(&logs) + (logs.len() as f64).ln() // the sum, not the average
+    /// The logarithms of the bets on the whole run and on the step.
+    fn logs(&self) -> (f64, f64) {
+        let of = |wealth: fn(&Part) -> Wealth| {
+            log_mean(&self.parts.iter().map(|part| wealth(part).log()).collect::<Vec<_>>())
+        };
+        (of(|part| part.whole), of(|part| part.step))
     }
 
-    fn excess(&self) -> f64 {
-        self.whole.excess().max(self.step.excess())
+    /// The question with the strongest evidence.
+    fn strongest(&self) -> usize {
+        let log = |index: &usize| self.parts[*index].whole.log().max(self.parts[*index].step.log());
+        let all = 0..self.parts.len();
+        all.max_by(|a, b| log(a).total_cmp(&log(b))).unwrap_or_default()
     }
 }
 
@@ -216,191 +291,205 @@ impl Evidence {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     evidence: BTreeMap<String, Evidence>,
-    /// The new side's failures of all requests that it was asked, by clients and by the shadow.
-    asked: Counts,
-    /// The old side's, of clients.
-    old: Counts,
-    pairs: f64,
+    /// The block that is not full yet, and when it began.
+    open: Option<(f64, Interval)>,
+    moved: Option<f64>,
+    asked: f64,
     /// How long it has been collecting, in seconds.
     seconds: f64,
     steps: usize,
-    is_by_key: bool,
-}
-
-fn absolute_name(test: &Test) -> String {
-    format!("{} absolute", test.name)
+    assigned: Assigned,
 }
 
 impl Trial {
     /// Nothing seen yet. `steps` is how many steps the run has.
     pub fn new(gates: &Gates, steps: usize) -> Self {
-        let mut evidence = BTreeMap::new();
+        let of = |test: &Test| (test.name.clone(), Evidence::new(test));
+        Trial { evidence: gates.tests.iter().map(of).collect(), steps, ..Trial::default() }
+    }
+
+    /// Without the bands, which only people need.
+    pub fn without_bands(mut self) -> Self {
+        let parts = self.evidence.values_mut().flat_map(|evidence| &mut evidence.parts);
+        parts.for_each(|part| part.band = None);
+        self
+    }
+
+    /// The share moved at this time, or something else that ends one comparison and begins another: a reload,
+    /// a restart of a counter.
+    pub fn moved(&mut self, at: f64) {
+        self.moved = Some(at);
+        self.open = None;
+    }
+
+    /// Adds an interval, which must not end before earlier ones did. One that spans a move is left out.
+    pub fn add(&mut self, interval: &Interval, gates: &Gates, assigned: Assigned) {
+        let began = interval.end - interval.seconds;
+        let settled = self.moved.map_or(f64::INFINITY, |moved| began - moved);
+        if settled < gates.block.as_secs_f64() {
+            return;
+        }
+        let mut interval = *interval;
+        // Sessions that break end sooner: while others that began with them go on, the ended ones say nothing.
+        if gates
+            .tests
+            .iter()
+            .filter_map(|test| test.own.as_ref())
+            .any(|own| settled < own.lasts.as_secs_f64())
+        {
+            (interval.own_new, interval.own_old) = Default::default();
+        }
+        self.assigned = assigned;
+        self.asked += interval.new.requests + interval.pairs;
+        let (since, open) = self.open.get_or_insert((began, Interval::default()));
+        open.add(&interval);
+        // Scrapes are not apart to the millisecond.
+        if interval.end - *since >= 0.9 * gates.block.as_secs_f64() {
+            self.seconds += interval.end - *since;
+            let block = *open;
+            self.open = None;
+            self.close(&block, gates);
+        }
+    }
+
+    fn close(&mut self, block: &Interval, gates: &Gates) {
         for test in &gates.tests {
-            evidence.insert(test.name.clone(), Evidence::new(Bet::of(test.counts)));
-            if let Some(limit) = test.absolute {
-                let bet = Bet::Above(Counts::default(), limit);
-                evidence.insert(absolute_name(test), Evidence::new(bet));
+            let Some(evidence) = self.evidence.get_mut(&test.name) else { continue };
+            let above = excess(test, self.assigned);
+            let blocks = block.blocks(test.counts, self.assigned);
+            if let Some(proof) = test.proof {
+                let asked = match test.counts {
+                    Counted::Failures => block.asked(self.assigned),
+                    _ => blocks[0],
+                };
+                if asked.compares() {
+                    evidence.proof.bet_better(asked, proof);
+                    evidence.proof_counts.add(asked.new);
+                }
+            }
+            for (part, block) in evidence.parts.iter_mut().zip(blocks) {
+                part.add(block, above, test.counts == Counted::Failures);
+            }
+            if let (Some(part), Some(limit)) = (&mut evidence.absolute, test.absolute)
+                && let Some(block) = block.above(limit, self.assigned)
+            {
+                part.add(block, limit, false);
             }
         }
-        Trial { evidence, steps, ..Trial::default() }
-    }
-
-    /// Time passes while intervals are collected.
-    pub fn pass(&mut self, time: Duration) {
-        self.seconds += time.as_secs_f64();
-    }
-
-    /// Adds an interval.
-    pub fn add(&mut self, interval: &Interval, assigned: Assigned) {
-        self.is_by_key = assigned == Assigned::ByKey;
-        for evidence in self.evidence.values_mut() {
-            evidence.whole.add(interval, assigned);
-            evidence.step.add(interval, assigned);
-        }
-        let Interval { new, old, pairs, failed, .. } = interval;
-        self.asked
-            .add(Counts { requests: new.requests + pairs, events: new.failures + failed.new });
-        self.old.add(Counts { requests: old.requests, events: old.failures });
-        self.pairs += pairs;
     }
 
     /// The next step begins.
     pub fn next_step(&mut self) {
         for evidence in self.evidence.values_mut() {
-            evidence.past_steps.push(evidence.step.log_e());
-            evidence.step = evidence.step.again();
+            let parts = evidence.parts.iter_mut().chain(&mut evidence.absolute);
+            parts.for_each(|part| part.step = Wealth::default());
         }
     }
 
     /// Requests of clients and of the shadow that the new side was asked so far.
     pub fn asked(&self) -> f64 {
-        self.asked.requests
+        self.asked
     }
 
     /// What each test says now.
     pub fn readings(&self, gates: &Gates) -> Vec<Reading> {
-        let needed = self.evidence.len() as f64 / gates.alpha;
-        gates.tests.iter().map(|test| self.reading(test, needed)).collect()
+        gates.tests.iter().map(|test| self.reading(test, gates)).collect()
     }
 
     /// The first test that says that the new side is worse.
     pub fn worse<'a>(&self, gates: &'a Gates) -> Option<&'a Test> {
-        let needed = (self.evidence.len() as f64 / gates.alpha).ln();
-        let is_worse = |test: &&Test| {
+        gates.tests.iter().find(|test| {
             let evidence = self.evidence.get(&test.name);
-            let weighed = evidence.map(|evidence| self.weigh(test, evidence));
-            weighed.is_some_and(|(log_e, is_worse)| is_worse && log_e >= needed)
-        };
-        gates.tests.iter().find(is_worse)
+            evidence.is_some_and(|evidence| self.fails(evidence, self.alpha(gates)).is_some())
+        })
     }
 
-    /// The logarithm of a test's e-value, and whether the difference is large enough to matter.
-    fn weigh(&self, test: &Test, evidence: &Evidence) -> (f64, bool) {
-        let excess = evidence.excess();
-        let relative = (evidence.log_e(self.steps), excess >= test.excess && excess > 0.0);
-        match self.evidence.get(&absolute_name(test)) {
-            Some(above) if above.excess() > 0.0 => {
-                let log_e = above.log_e(self.steps);
-                if log_e > relative.0 { (log_e, true) } else { relative }
-            }
-            _ => relative,
+    /// Whether every test has the proof that it asks for.
+    pub fn is_proven(&self, gates: &Gates) -> bool {
+        gates.tests.iter().all(|test| self.missing(test).is_none())
+    }
+
+    /// What one bet may spend on the whole run: the steps share as much.
+    fn alpha(&self, gates: &Gates) -> f64 {
+        let bets = self.evidence.values().map(|one| 1 + usize::from(one.absolute.is_some()));
+        0.5 * gates.alpha / bets.sum::<usize>().max(1) as f64
+    }
+
+    /// How a test fails, in words.
+    fn fails(&self, evidence: &Evidence, alpha: f64) -> Option<&'static str> {
+        let (whole, step) = (-alpha.ln(), (self.steps.max(1) as f64 / alpha).ln());
+        let logs = evidence.logs();
+        let above = evidence.absolute.as_ref().map(|part| (part.whole.log(), part.step.log()));
+        let reaches = |logs: (f64, f64)| logs.0 >= whole || logs.1 >= step;
+        match above {
+            Some(above) if reaches(above) => Some("above the absolute limit"),
+            _ if logs.0 >= whole => Some("worse"),
+            _ if logs.1 >= step => Some("worse in this step"),
+            _ => None,
         }
     }
 
-    fn reading(&self, test: &Test, needed: f64) -> Reading {
+    fn reading(&self, test: &Test, gates: &Gates) -> Reading {
         let Some(evidence) = self.evidence.get(&test.name) else {
             return Reading::without(&test.name, "a test that is new since the run began");
         };
-        let (log_e, is_worse) = self.weigh(test, evidence);
-        let missing = self.missing(test);
-        let verdict = match &missing {
-            _ if log_e >= needed.ln() && is_worse => Verdict::Fail,
-            Some(_) => Verdict::Inconclusive,
-            None => Verdict::Pass,
+        let alpha = self.alpha(gates);
+        let (fails, missing) = (self.fails(evidence, alpha), self.missing(test));
+        let verdict = match (fails, &missing) {
+            (Some(_), _) => Verdict::Fail,
+            (None, Some(_)) => Verdict::Inconclusive,
+            (None, None) => Verdict::Pass,
         };
-        let mut detail = self.counted(test, evidence);
-        if let Some(missing) = missing.filter(|_| verdict == Verdict::Inconclusive) {
-            detail += "; ";
-            detail += &missing;
-        }
+        let index = evidence.strongest();
+        let part = &evidence.parts[index];
+        let of_parts = alpha / evidence.parts.len() as f64;
+        let band = part.band.as_ref();
+        let (lower, upper) =
+            band.map(|band| band.ends(part.estimate(), of_parts, PROOF_ALPHA)).unwrap_or_default();
+        let limit = excess(test, self.assigned);
+        let difference = Difference { lower, estimate: part.estimate(), upper, limit };
+        let notes = [Some(self.counted(test, index, part)), fails.map(str::to_owned), missing];
+        let detail = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
         Reading {
-            gate: test.name.clone(),
             verdict,
-            value: Some(log_e.min(700.0).exp()),
-            compare: "<".to_owned(),
-            limit: Some(needed),
-            problem: String::new(),
+            value: Some(difference.estimate),
+            limit: Some(limit),
+            difference: Some(difference),
             detail,
+            ..Reading::without(&test.name, "")
         }
     }
 
-    fn counted(&self, test: &Test, evidence: &Evidence) -> String {
-        let (new, old) = evidence.whole.counts();
-        let of = |counts: Counts| {
-            format!(
-                "{:.0} of {:.0} ({:.2}%)",
-                counts.events,
-                counts.requests,
-                100.0 * counts.rate()
-            )
-        };
+    fn counted(&self, test: &Test, index: usize, part: &Part) -> String {
+        let of = |Counts { requests, events }: Counts| format!("{events:.0} of {requests:.0}");
+        let (new, old) = (of(part.new), of(part.old));
         match test.counts {
-            Counted::Slow if self.is_by_key => "the split is by key, so pairs compare".to_owned(),
-            Counted::Failures | Counted::Slow | Counted::Own => {
-                format!("new {}, old {}", of(new), of(old))
+            Counted::Slow if self.assigned == Assigned::ByKey => {
+                "the split is by key, so pairs compare".to_owned()
             }
-            Counted::Differences => {
-                format!("both sides {}, the old one and itself {}", of(new), of(old))
-            }
-            Counted::PairFailures | Counted::PairLatency => {
-                format!(
-                    "of {:.0} pairs, new alone {:.0}, old alone {:.0}",
-                    new.requests, new.events, old.events
-                )
+            Counted::Statuses => format!("{}: new {new}, old {old}", CLASSES[index]),
+            Counted::PairLatency => format!("{}: new alone {new}, old alone {old}", SLOWER[index]),
+            Counted::PairFailures => format!("new alone {new}, old alone {old}"),
+            Counted::Differences => format!("both sides {new}, the old one and itself {old}"),
+            Counted::Outages => format!("new {new} s, old {old} s"),
+            Counted::Failures | Counted::Slow | Counted::Empty | Counted::Own => {
+                format!("new {new}, old {old}")
             }
         }
     }
 
     /// What a test still needs to pass, in words.
     fn missing(&self, test: &Test) -> Option<String> {
-        let proof = test.proof?;
-        match test.counts {
-            Counted::PairFailures | Counted::PairLatency => {
-                let all = Counts { requests: self.pairs, events: 0.0 };
-                self.more_for(all, proof, "pairs")
-            }
-            Counted::Differences => {
-                let (both, noise) = self.evidence.get(&test.name)?.whole.counts();
-                self.more_for(both, noise.rate() + proof, "pairs")
-            }
-            Counted::Own => {
-                let (new, old) = self.evidence.get(&test.name)?.whole.counts();
-                self.more_for(new, old.rate() + proof, "of them")
-            }
-            // What the old side fails too is no fault of the new one.
-            Counted::Failures | Counted::Slow => {
-                self.more_for(self.asked, self.old.rate() + proof, "requests")
-            }
-        }
-    }
-
-    /// What is missing until the rate is proven to be at most `limit`, in words.
-    fn more_for(&self, counts: Counts, limit: f64, what: &str) -> Option<String> {
-        if upper_bound(counts, PROOF_ALPHA) <= limit {
+        let (proof, evidence) = (test.proof?, self.evidence.get(&test.name)?);
+        let (log, needed) = (evidence.proof.log(), -PROOF_ALPHA.ln());
+        if log >= needed {
             return None;
         }
-        Some(match requests_for_proof(counts, limit, PROOF_ALPHA) {
-            Some(needed) => {
-                let more = needed - counts.requests;
-                format!("needs about {more:.0} more {what}{}", self.wait(more, counts.requests))
-            }
-            None => format!(
-                "{} {:.2}%, which no number of {what} proves to be at most {:.2}%",
-                if what == "pairs" { "differ" } else { "fails" },
-                100.0 * counts.rate(),
-                100.0 * limit
-            ),
-        })
+        let so_far = evidence.proof_counts.requests;
+        // At the pace so far; before that shows anything, as if nothing happened to either side.
+        let pace = if log > needed / 10.0 { log / so_far } else { 0.4 * proof };
+        let more = (needed - log) / pace;
+        Some(format!("needs about {more:.0} more{}", self.wait(more, so_far)))
     }
 
     /// How long so many more take, at the pace so far.
@@ -413,28 +502,77 @@ impl Trial {
     }
 }
 
+/// The difference that matters to a test.
+fn excess(test: &Test, assigned: Assigned) -> f64 {
+    match test.counts {
+        Counted::Statuses | Counted::Empty if assigned == Assigned::ByKey => {
+            test.excess.max(EXCESS_OF_KEYS)
+        }
+        _ => test.excess,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use route::Route;
 
     use super::*;
 
-    #[test]
-    fn a_side_with_more_slow_answers_is_worse_if_it_is_the_new_one_and_the_share_is_of_requests() {
-        let route = Route::parse("report", "path = \"/report\"\n").expect("a route");
-        let gates = Gates::of(&route).expect("valid");
-        let arm = |slow: f64| Arm { requests: 1000.0, slow, ..Arm::default() };
-        for (new, old, assigned, expected) in [
-            (200.0, 10.0, Assigned::ByRequest, Some("slow")),
-            (10.0, 200.0, Assigned::ByRequest, None),
-            (200.0, 200.0, Assigned::ByRequest, None),
-            // Whoever has a slow key may ask for it often.
-            (200.0, 10.0, Assigned::ByKey, None),
-        ] {
-            let mut trial = Trial::new(&gates, 1);
-            trial.add(&Interval { new: arm(new), old: arm(old), ..Interval::default() }, assigned);
-            let worse = trial.worse(&gates).map(|test| test.name.as_str());
-            assert_eq!(worse, expected, "{new} new, {old} old, {assigned:?}");
+    fn gates() -> Gates {
+        Gates::of(&Route::parse("report", "path = \"/report\"\n").expect("a route")).expect("valid")
+    }
+
+    /// The test that fails after ten minutes of these intervals.
+    fn worse(new: Arm, old: Arm, assigned: Assigned) -> Option<String> {
+        let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
+        for block in 1..=120 {
+            let end = f64::from(block) * 5.0;
+            trial.add(
+                &Interval { end, seconds: 5.0, new, old, ..Interval::default() },
+                &gates,
+                assigned,
+            );
         }
+        trial.worse(&gates).map(|test| test.name.clone())
+    }
+
+    #[test]
+    fn a_worse_side_fails_the_test_of_what_is_worse() {
+        let fine = Arm { requests: 100.0, statuses: [100.0, 0.0, 0.0], ..Arm::default() };
+        for (bad, test) in [
+            (Arm { failures: 1.0, helped: 1.0, ..fine }, "failures"),
+            (Arm { slow: 4.0, ..fine }, "slow"),
+            (Arm { out_seconds: 1.0, ..fine }, "outages"),
+            (Arm { statuses: [0.0, 0.0, 100.0], ..fine }, "statuses"),
+            (Arm { statuses: [95.0, 5.0, 0.0], ..fine }, "statuses"),
+            (Arm { empty: 50.0, ..fine }, "empty"),
+        ] {
+            assert_eq!(worse(bad, fine, Assigned::ByRequest).as_deref(), Some(test));
+            assert_eq!(
+                worse(fine, bad, Assigned::ByRequest).filter(|test| test != "statuses"),
+                None,
+                "{test}"
+            );
+            assert_eq!(worse(bad, bad, Assigned::ByRequest), None, "{test}");
+        }
+        // Whoever has a slow key may ask for it often, and one with few redirects.
+        assert_eq!(worse(Arm { slow: 20.0, ..fine }, fine, Assigned::ByKey), None);
+        assert_eq!(worse(Arm { statuses: [95.0, 5.0, 0.0], ..fine }, fine, Assigned::ByKey), None);
+        let refused = Arm { statuses: [0.0, 0.0, 100.0], ..fine };
+        assert_eq!(worse(refused, fine, Assigned::ByKey).as_deref(), Some("statuses"));
+    }
+
+    #[test]
+    fn what_spans_a_move_is_left_out() {
+        let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
+        trial.moved(10.0);
+        let failing = Arm { requests: 100.0, failures: 100.0, ..Arm::default() };
+        let interval = |end| Interval { end, seconds: 5.0, new: failing, ..Interval::default() };
+        for end in [8.0, 12.0, 17.0] {
+            trial.add(&interval(end), &gates, Assigned::ByRequest);
+            assert_eq!(trial.asked(), 0.0);
+        }
+        trial.add(&interval(20.0), &gates, Assigned::ByRequest);
+        assert_eq!(trial.asked(), 100.0);
     }
 }

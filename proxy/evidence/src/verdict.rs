@@ -46,9 +46,41 @@ pub struct Reading {
     /// The reason if there is no value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub problem: String,
+    /// For a test: the difference of the sides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
     /// For a test: what was counted, and what is missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+}
+
+/// How much higher the new side's rate of something bad is, and between what bounds, whenever one looks. The run goes
+/// back once `lower` is above `limit`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The lower end; `None` before the counts exclude anything.
+    pub lower: Option<f64>,
+    /// What was counted.
+    pub estimate: f64,
+    /// The upper end.
+    pub upper: Option<f64>,
+    /// The difference that matters.
+    pub limit: f64,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let points = |ratio: f64| format!("{:+.2}", 100.0 * ratio);
+        let end = |end: Option<f64>| end.map_or("?".to_owned(), points);
+        write!(
+            f,
+            "new {} points, between {} and {}; limit {}",
+            points(self.estimate),
+            end(self.lower),
+            end(self.upper),
+            points(self.limit)
+        )
+    }
 }
 
 impl Reading {
@@ -61,6 +93,7 @@ impl Reading {
             compare: String::new(),
             limit: None,
             problem: problem.into(),
+            difference: None,
             detail: String::new(),
         }
     }
@@ -72,18 +105,11 @@ impl fmt::Display for Reading {
             return f.write_str(&self.problem);
         }
         let number = |number: Option<f64>| number.map_or("?".to_owned(), short);
-        if !self.detail.is_empty() {
-            let value = self.value.map_or("?".to_owned(), evidence);
-            let limit = number(self.limit);
-            return write!(f, "{}; evidence {value}, worse from {limit} on", self.detail);
+        if let Some(difference) = &self.difference {
+            return write!(f, "{difference} ({})", self.detail);
         }
         write!(f, "{}, must be {} {}", number(self.value), self.compare, number(self.limit))
     }
-}
-
-/// Evidence grows and shrinks by factors, so beyond a million its digits say nothing.
-fn evidence(number: f64) -> String {
-    if number >= 1e6 { "above a million".to_owned() } else { short(number) }
 }
 
 /// Formats four significant digits. Prometheus extrapolates, so more would suggest precision.
@@ -150,7 +176,5 @@ mod tests {
         ] {
             assert_eq!(short(number), text);
         }
-        assert_eq!(evidence(1e70), "above a million");
-        assert_eq!(evidence(512.34), "512.3");
     }
 }

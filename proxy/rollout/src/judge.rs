@@ -40,9 +40,8 @@ pub fn judge_past(
     let mut trial = Trial::new(gates, 1);
     let readings = match Sampler::new(route, gates).past(prometheus, past + gates.overlap) {
         Ok(intervals) => {
-            trial.pass(past);
             for interval in &intervals {
-                trial.add(interval, assigned(split));
+                trial.add(interval, gates, assigned(split));
             }
             trial.readings(gates)
         }
@@ -115,13 +114,14 @@ fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
     };
     let readings: Vec<Reading> = both()
         .map(|(gate, figures)| Reading {
-            gate: gate.name.clone(),
             verdict: verdict_of(gate, figures),
             value: figures.as_ref().ok().map(|(value, _)| *value),
             compare: gate.compare.operator.to_owned(),
             limit: figures.as_ref().ok().map(|(_, limit)| *limit),
-            problem: figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),
-            detail: String::new(),
+            ..Reading::without(
+                &gate.name,
+                figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),
+            )
         })
         .collect();
     Judgement::of(readings)

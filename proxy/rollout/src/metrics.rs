@@ -68,6 +68,8 @@ struct Metrics {
     gate_verdict: Family<OfGateVerdict, Gauge>,
     gate_value: Family<OfGate, Number>,
     gate_limit: Family<OfGate, Number>,
+    gate_lower: Family<OfGate, Number>,
+    gate_upper: Family<OfGate, Number>,
 }
 
 /// How often the metrics are written though nothing has changed: their time shows that this runs.
@@ -148,9 +150,21 @@ impl Metrics {
         registry.register("ramp_verdict", "1 for the last verdict on the step", self.verdict);
         let help = "1 for the last verdict of the gate";
         registry.register("ramp_gate_verdict", help, self.gate_verdict);
-        registry.register("ramp_gate_value", "The value of the gate", self.gate_value);
+        registry.register(
+            "ramp_gate_value",
+            "The value of the gate; of a test, the difference",
+            self.gate_value,
+        );
         let help = "The limit of the gate, including its margin";
         registry.register("ramp_gate_limit", help, self.gate_limit);
+        let help =
+            "The lower end of a test's difference; the run goes back once it is above the limit";
+        registry.register("ramp_gate_lower", help, self.gate_lower);
+        registry.register(
+            "ramp_gate_upper",
+            "The upper end of a test's difference",
+            self.gate_upper,
+        );
         registry
     }
 
@@ -197,9 +211,15 @@ impl Metrics {
                 self.gate_verdict.get_or_create(&of).set(is.into());
             }
             let of = OfGate { route: route(), gate: gate() };
-            for (family, number) in
-                [(&self.gate_value, reading.value), (&self.gate_limit, reading.limit)]
-            {
+            let ends =
+                reading.difference.as_ref().map(|difference| (difference.lower, difference.upper));
+            let (lower, upper) = ends.unwrap_or_default();
+            for (family, number) in [
+                (&self.gate_value, reading.value),
+                (&self.gate_limit, reading.limit),
+                (&self.gate_lower, lower),
+                (&self.gate_upper, upper),
+            ] {
                 if let Some(number) = number {
                     family.get_or_create(&of).set(number);
                 }

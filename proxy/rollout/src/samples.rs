@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evidence::bets::Counts;
 use evidence::gates::Gates;
-use evidence::trial::{Interval, SLOWER};
+use evidence::trial::{CLASSES, Interval, SLOWER};
 
 use crate::own::OwnSampler;
 use crate::prometheus::{NoNumber, Prometheus, Series};
@@ -18,23 +18,31 @@ const REACH: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub(crate) struct Sampler {
     query: String,
-    /// The bucket of answers that are not slow.
-    fast: f64,
+    bounds: Bounds,
     last: BTreeMap<String, (f64, f64)>,
     /// The last scrape of each instance.
     scraped: BTreeMap<String, f64>,
     own: Option<OwnSampler>,
 }
 
+/// The buckets that are asked for, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    /// Of answers that are not slow.
+    fast: f64,
+    /// Of answers that each side's timeout allows, if the two have different ones.
+    in_time: Option<f64>,
+}
+
 impl Sampler {
     pub(crate) fn new(route: &str, gates: &Gates) -> Self {
-        let names = "edge_requests_total|edge_request_seconds_(bucket|count)|shadow_pairs_total|\
-                     shadow_(discordant|comparisons|noise)_total";
+        let names = "edge_(requests|no_live_upstreams|timeouts|empty_answers|outages|outage_seconds)_total|\
+                     edge_request_seconds_(bucket|count)|shadow_(pairs|discordant|comparisons|noise)_total";
         let fast = gates.tests.iter().find_map(|test| test.above).unwrap_or(Duration::MAX);
         let own = gates.tests.iter().find_map(|test| test.own.clone());
         Sampler {
             query: format!("{{__name__=~\"{names}\",route=\"{route}\"}}"),
-            fast: fast.as_secs_f64(),
+            bounds: Bounds { fast: fast.as_secs_f64(), in_time: gates.equal_timeout },
             last: BTreeMap::new(),
             scraped: BTreeMap::new(),
             own: own.map(OwnSampler::new),
@@ -51,7 +59,7 @@ impl Sampler {
         }
         let own = self.own(prometheus, REACH, is_first)?;
         intervals.extend(own.filter(|_| !is_first));
-        Ok(intervals)
+        Ok(in_order(intervals))
     }
 
     /// The intervals of the time just past.
@@ -63,7 +71,7 @@ impl Sampler {
         let series = self.ask(prometheus, window)?;
         let mut intervals = self.count(&series);
         intervals.extend(self.own(prometheus, window, true)?);
-        Ok(intervals)
+        Ok(in_order(intervals))
     }
 
     fn own(
@@ -80,10 +88,12 @@ impl Sampler {
         prometheus.samples(&format!("{}[{}ms]", self.query, reach.as_millis()))
     }
 
-    /// The differences between samples, one interval for each scrape of each instance.
+    /// The differences between samples, one interval for each scrape of each instance. One in which a counter started
+    /// again from 0 is left out: what it counted before is lost, on one side or on both.
     fn count(&mut self, series: &[Series]) -> Vec<Interval> {
         let mut intervals: BTreeMap<(String, u64), Interval> = BTreeMap::new();
         let mut scraped = self.scraped.clone();
+        let mut restarts = Vec::new();
         for one in series {
             let instance = format!("{} {}", one.label("job"), one.label("instance"));
             let known = self.last.entry(one.name()).or_insert_with(|| {
@@ -97,28 +107,49 @@ impl Sampler {
                 if known.0.is_infinite() {
                     *known = (time, value);
                 } else if time > known.0 {
-                    // A counter that fell has started again from 0.
-                    let more = if value >= known.1 { value - known.1 } else { value };
-                    *known = (time, value);
                     let at = (instance.clone(), time.to_bits());
-                    add(intervals.entry(at).or_default(), one, more, self.fast);
+                    if value < known.1 {
+                        restarts.push(at.clone());
+                    }
+                    let interval = intervals.entry(at).or_default();
+                    (interval.end, interval.seconds) = (time, time - known.0);
+                    add(interval, one, value - known.1, self.bounds);
+                    *known = (time, value);
                 }
                 let latest = scraped.entry(instance.clone()).or_insert(time);
                 *latest = latest.max(time);
             }
         }
         self.scraped = scraped;
-        intervals.into_values().collect()
+        for at in &restarts {
+            intervals.remove(at);
+        }
+        intervals.into_values().map(only_attempts).collect()
     }
 }
 
-fn add(interval: &mut Interval, series: &Series, more: f64, fast: f64) {
+fn in_order(mut intervals: Vec<Interval>) -> Vec<Interval> {
+    intervals.sort_by(|a, b| a.end.total_cmp(&b.end));
+    intervals
+}
+
+/// What nginx refused has a fallback or a 5xx too, and is no attempt.
+fn only_attempts(mut interval: Interval) -> Interval {
+    for arm in [&mut interval.new, &mut interval.old] {
+        arm.failures = (arm.failures - arm.refused).max(0.0);
+        arm.helped = (arm.helped - arm.refused).clamp(0.0, arm.failures);
+    }
+    interval
+}
+
+fn add(interval: &mut Interval, series: &Series, more: f64, bounds: Bounds) {
     let of_new = series.label("arm") == "new";
     let arm = match series.label("arm") {
         "new" => &mut interval.new,
         "old" => &mut interval.old,
         _ => &mut Default::default(), // of a series without an arm, or of neither
     };
+    let is_bucket = |bound: f64| series.label("le").parse() == Ok(bound);
     match series.label("__name__") {
         "edge_requests_total" => {
             arm.requests += more;
@@ -131,10 +162,29 @@ fn add(interval: &mut Interval, series: &Series, more: f64, fast: f64) {
             if was_helped && !is_5xx {
                 arm.helped += more;
             }
+            let class = CLASSES.iter().position(|class| *class == series.label("code"));
+            if let Some(class) = class.filter(|_| series.label("side") == series.label("arm")) {
+                arm.statuses[class] += more;
+            }
         }
-        // Slow are all but those in the bucket.
-        "edge_request_seconds_count" => arm.slow += more,
-        "edge_request_seconds_bucket" if series.label("le").parse() == Ok(fast) => arm.slow -= more,
+        "edge_no_live_upstreams_total" => arm.refused += more,
+        "edge_empty_answers_total" => arm.empty += more,
+        "edge_outages_total" => arm.outages += more,
+        "edge_outage_seconds_total" => arm.out_seconds += more,
+        // Slow are all but those in the bucket. With different timeouts, so is a failure by time.
+        "edge_timeouts_total" if bounds.in_time.is_some() => arm.failures -= more,
+        "edge_request_seconds_count" => {
+            arm.slow += more;
+            arm.failures += bounds.in_time.map_or(0.0, |_| more);
+        }
+        "edge_request_seconds_bucket" => {
+            if is_bucket(bounds.fast) {
+                arm.slow -= more;
+            }
+            if bounds.in_time.is_some_and(is_bucket) {
+                arm.failures -= more;
+            }
+        }
         "shadow_pairs_total" => interval.pairs += more,
         "shadow_comparisons_total" => differing(&mut interval.compared, series, more),
         "shadow_noise_total" => differing(&mut interval.noise, series, more),
@@ -182,7 +232,7 @@ mod tests {
     fn samples_become_counts_by_scrape() {
         let mut sampler = Sampler {
             query: String::new(),
-            fast: 0.25,
+            bounds: Bounds { fast: 0.25, in_time: None },
             last: BTreeMap::new(),
             scraped: BTreeMap::new(),
             own: None,
@@ -197,10 +247,20 @@ mod tests {
             &[(1.0, 5.0), (2.0, 9.0)],
         );
         let found = sampler.count(&[
-            // The service restarted between the third and the fourth scrape.
-            requests("new", "new", "2xx", &[(1.0, 100.0), (2.0, 130.0), (3.0, 140.0), (4.0, 7.0)]),
+            // The service restarted between the fourth and the fifth scrape.
+            requests(
+                "new",
+                "new",
+                "2xx",
+                &[(1.0, 100.0), (2.0, 130.0), (3.0, 140.0), (4.0, 150.0), (5.0, 7.0)],
+            ),
             // New series: it was 0 at the scrapes before.
-            requests("new", "fallback", "2xx", &[(3.0, 2.0), (4.0, 2.0)]),
+            requests("new", "fallback", "2xx", &[(3.0, 2.0), (4.0, 5.0)]),
+            // Of the second fallbacks, nginx had asked nobody for two.
+            series(
+                &[("__name__", "edge_no_live_upstreams_total"), ("arm", "new")],
+                &[(1.0, 0.0), (3.0, 0.0), (4.0, 2.0)],
+            ),
             requests("old", "old", "5xx", &[(2.0, 1.0)]),
             bucket("0.25", &[(2.0, 3.0)]),
             bucket("+Inf", &[(2.0, 4.0)]),
@@ -210,10 +270,32 @@ mod tests {
         assert_eq!((found[0].new.requests, found[0].new.failures), (30.0, 0.0));
         assert_eq!((found[0].old.requests, found[0].old.failures), (1.0, 1.0));
         assert_eq!(found[0].old.slow, 9.0 - 3.0);
+        assert_eq!((found[0].end, found[0].seconds), (2.0, 1.0));
+        assert_eq!((found[0].new.statuses, found[0].old.statuses), ([30.0, 0.0, 0.0], [0.0; 3]));
         let new = found[1].new;
         assert_eq!((new.requests, new.failures, new.helped), (12.0, 2.0, 2.0));
-        assert_eq!((found[2].new.requests, found[2].new.failures), (7.0, 0.0));
+        let new = found[2].new;
+        assert_eq!((new.requests, new.refused, new.failures, new.helped), (13.0, 2.0, 1.0, 1.0));
         // The same samples again are no news: a Prometheus that stands still proves nothing.
-        assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(4.0, 7.0)])]), []);
+        assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(5.0, 7.0)])]), []);
+    }
+
+    #[test]
+    fn with_different_timeouts_what_is_too_slow_for_one_side_fails_on_both() {
+        let bounds = Bounds { fast: 0.25, in_time: Some(1.0) };
+        let mut interval = Interval::default();
+        let mut count = |name: &str, arm: &str, le: &str, more: f64| {
+            let labels =
+                [("__name__", name), ("arm", arm), ("le", le), ("side", arm), ("code", "5xx")];
+            add(&mut interval, &series(&labels, &[]), more, bounds);
+        };
+        // Two of 100 take longer than a second: the new side has no more, the old one answers one of them.
+        for (arm, failed) in [("new", 2.0), ("old", 1.0)] {
+            count("edge_requests_total", arm, "", failed);
+            count("edge_timeouts_total", arm, "", failed);
+            count("edge_request_seconds_count", arm, "", 100.0);
+            count("edge_request_seconds_bucket", arm, "1", 98.0);
+        }
+        assert_eq!((interval.new.failures, interval.old.failures), (2.0, 2.0));
     }
 }

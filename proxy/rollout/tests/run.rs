@@ -23,6 +23,7 @@ fn gates(place: &Place) -> PathBuf {
     let file = place.beside("gates.toml");
     let short = own
         .replace("overlap = \"10s\"", "overlap = \"500ms\"")
+        .replace("block = \"5s\"", "block = \"50ms\"")
         .replace("\nproof = 0.005\n", "\nproof = 0.05\n")
         .replace("\nproof = 0.02\n", "\nproof = 0.2\n");
     assert_ne!(own, short);
@@ -151,7 +152,7 @@ fn differences_beyond_the_old_sides_own_roll_back() {
     let (code, said) = code(&output(process));
     assert_eq!(code, Some(3), "{said}");
     let last = said.lines().last().unwrap();
-    assert!(last.contains("rolled back: differences (both sides "), "{last}");
+    assert!(last.contains("rolled back: differences (new +"), "{last}");
     assert_eq!(place.share(), "0");
 }
 
@@ -219,15 +220,15 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         (Traffic { new_errors: 90.0, ..fine }, 3, "would roll back: failures ("),
         (Traffic { new_alone: 20.0, ..fine }, 3, "would roll back: pair-failures ("),
         (Traffic { slower: 40.0, ..fine }, 3, "would roll back: pair-latency ("),
-        (Traffic { matches: 8.0, ..fine }, 4, "more pairs"),
+        (Traffic { matches: 8.0, ..fine }, 4, "pair-failures (new +0.00"),
         (Traffic { down: "shadow", ..fine }, 4, "parts-up (1, must be == 2)"),
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
     ] {
         measured.set(traffic);
         let judge = || {
             // The window and two scrapes: the earlier traffic must have left the window.
-            thread::sleep(Duration::from_millis(1900));
-            let args = ["ramp", "--dry-run", "--hold", "1s", "--gates", &gates];
+            thread::sleep(Duration::from_millis(2900));
+            let args = ["ramp", "--dry-run", "--hold", "2s", "--gates", &gates];
             let output = place.run(&args);
             (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
         };
@@ -260,7 +261,7 @@ fn a_run_does_not_wait_for_instances_that_ended_while_prometheus_restarted() {
     // A machine that stalls misses scrapes; what is so is so in the next window, too.
     let passes = eventually(|| {
         let (status, now) =
-            code(&place.run(&["ramp", "--dry-run", "--hold", "1s", "--gates", &gates]));
+            code(&place.run(&["ramp", "--dry-run", "--hold", "2s", "--gates", &gates]));
         said = now;
         status == Some(0)
     });

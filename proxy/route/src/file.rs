@@ -142,6 +142,8 @@ pub struct Shadow {
     /// sides differ more often than the old one from itself, not at the first difference.
     #[schemars(with = "f64", range(min = 0, max = 90))]
     pub noise: Share,
+    /// How much longer the new side may take than the old one before it counts as slower.
+    pub slower: Slower,
     /// The request's headers that both sides get with it; a body's content-type and content-encoding go
     /// with it anyway. A route for people who have logged in needs their cookie.
     pub send_headers: Vec<String>,
@@ -153,8 +155,36 @@ impl Default for Shadow {
             percent: Share::percent(10).unwrap_or(Share::NONE),
             methods: None,
             noise: Share::NONE,
+            slower: Slower::default(),
             send_headers: vec!["accept".to_owned(), "accept-language".to_owned()],
         }
+    }
+}
+
+/// The difference of times that matters: the larger of the two. Below it, the side with less traffic is slower
+/// because its caches and connections are colder.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Slower {
+    /// A share of the old side's time, in percent.
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    pub percent: Share,
+    /// A time.
+    #[schemars(with = "String")]
+    pub time: Time,
+}
+
+impl Default for Slower {
+    fn default() -> Self {
+        let percent = Share::percent(10).unwrap_or(Share::NONE);
+        Slower { percent, time: Time(Duration::from_millis(5)) }
+    }
+}
+
+impl Slower {
+    /// What the new side may take where the old one takes this.
+    pub fn allows(&self, old: Duration) -> Duration {
+        old + old.mul_f64(f64::from(self.percent) / 100.0).max(self.time.0)
     }
 }
 

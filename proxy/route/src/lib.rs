@@ -12,7 +12,7 @@ mod share;
 mod side;
 mod units;
 
-pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, schema};
+pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, schema};
 pub use folder::load;
 pub use key::Key;
 pub use path::{Methods, Path};

@@ -3,7 +3,7 @@
 mod beside;
 mod compare;
 mod contract;
-mod plan;
+mod judge;
 mod ramp;
 mod render;
 mod rollback;
@@ -62,9 +62,8 @@ pub(crate) enum Command {
     Rollback(rollback::Rollback),
     /// End what `rollback` began; the share is 0 then
     Clear(rollback::Clear),
-    /// How often the tests would roll back equal sides, and how soon they catch worse ones: thousands of
-    /// ramps on made-up counts
-    Plan(plan::Plan),
+    /// Say what the tests would have decided on counts of the past, and when
+    Judge(judge::Judge),
     /// Ask both sides each path and query of a file, and say what differs
     Compare(compare::Compare),
     /// Check a server against the contract of GET /qrcode, or against the cases of another route
@@ -122,7 +121,7 @@ impl Command {
             Command::Abort(command) => command.run(),
             Command::Rollback(command) => command.run(),
             Command::Clear(command) => command.run(),
-            Command::Plan(command) => command.run(),
+            Command::Judge(command) => command.run(),
             Command::Compare(command) => command.run(),
             Command::Contract(command) => command.run(),
             Command::Render(command) => command.run().map(done),

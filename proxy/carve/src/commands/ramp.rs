@@ -176,25 +176,27 @@ fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitC
     println!("dry run: {share}% on the new side, judged by the last {hold}; nothing moves");
     print!("{}", rollout::lines(&judgement));
     let next = plan.steps.iter().find(|step| **step > share);
-    Ok(match (judgement.verdict, next) {
-        (Verdict::Pass, Some(next)) => {
-            println!("pass: a run would move on, to {next}%");
-            ExitCode::SUCCESS
-        }
-        (Verdict::Pass, None) => {
-            println!("pass: a run would end here");
-            ExitCode::SUCCESS
-        }
+    match (judgement.verdict, next) {
+        (Verdict::Pass, Some(next)) => println!("pass: a run would move on, to {next}%"),
+        (Verdict::Pass, None) => println!("pass: a run would end here"),
         (Verdict::Fail, _) => {
             println!("fail: a run would roll back: {}", judgement.named(Verdict::Fail));
-            ExitCode::from(ROLLED_BACK)
         }
         (Verdict::Inconclusive, _) => {
             let why = judgement.named(Verdict::Inconclusive);
             println!("inconclusive: a run would wait: {why}");
-            ExitCode::from(INCONCLUSIVE)
         }
-    })
+    }
+    Ok(verdict_code(judgement.verdict))
+}
+
+/// The exit code of a judgement that moves nothing.
+pub(super) fn verdict_code(verdict: Verdict) -> ExitCode {
+    match verdict {
+        Verdict::Pass => ExitCode::SUCCESS,
+        Verdict::Fail => ExitCode::from(ROLLED_BACK),
+        Verdict::Inconclusive => ExitCode::from(INCONCLUSIVE),
+    }
 }
 
 /// The unfinished run, and whether it has a process.

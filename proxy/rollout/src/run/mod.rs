@@ -160,7 +160,6 @@ struct Run<'a> {
     sampler: Sampler,
     /// When the new side was last asked, as far as Prometheus has said.
     last_growth: Instant,
-    last_judged: Instant,
 }
 
 impl<'a> Run<'a> {
@@ -173,7 +172,6 @@ impl<'a> Run<'a> {
             gates,
             state,
             last_growth: Instant::now(),
-            last_judged: Instant::now(),
         }
     }
 
@@ -241,11 +239,8 @@ impl<'a> Run<'a> {
         let readings = match self.sampler.take(self.around.prometheus) {
             Ok(intervals) => {
                 let before = trial.asked();
-                let length = self.last_judged.elapsed();
-                self.last_judged = Instant::now();
-                trial.pass(length);
                 for interval in &intervals {
-                    trial.add(interval, assigned);
+                    trial.add(interval, &self.gates, assigned);
                 }
                 if trial.asked() > before {
                     self.last_growth = Instant::now();
@@ -358,7 +353,12 @@ impl<'a> Run<'a> {
             return Ok(()); // a resumed run needs no reload
         }
         let wanted = Wanted { held: Some(true), ..Wanted::share(share) };
-        change(nginx, lock, &wanted, interrupted).map(drop)
+        change(nginx, lock, &wanted, interrupted).map(drop)?;
+        if let Some(trial) = &mut self.state.trial {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            trial.moved(now.as_secs_f64());
+        }
+        Ok(())
     }
 
     /// The last share is no longer held by a run. If this fails, answers are cached for a minute until the

@@ -234,7 +234,7 @@ fn start_prometheus(place: &Place, exporter: SocketAddr, pods: &str) -> Process 
     let dir = place.beside("measured");
     fs::create_dir_all(&dir).unwrap();
     let mut conf =
-        "global: { scrape_interval: 200ms, scrape_timeout: 200ms }\nscrape_configs:\n".to_owned();
+        "global: { scrape_interval: 100ms, scrape_timeout: 100ms }\nscrape_configs:\n".to_owned();
     for job in ["edge", "shadow"] {
         let _ = writeln!(
             conf,

@@ -1,0 +1,136 @@
+//! Outages of a side: from five attempts in a row that fail until one that is answered.
+//!
+//! nginx pauses a side after three failures, and again and again while one in a hundred requests times out. So that it
+//! refuses requests does not show that the side was out of service; failures without an answer between them do.
+//!
+//! Each worker of nginx writes its lines once a second, so they are not in the order of time. Here they are counted
+//! by the time at which they ended, and looked at when no earlier one can follow.
+
+/// Attempts that fail in a row before it is an outage. A restart shows as six: two listings with three failures.
+const IN_A_ROW: u32 = 5;
+const SLOT_MS: u64 = 10;
+/// Lines may come so much later than others, in slots: a worker keeps them for a second.
+const LATE: u64 = 300;
+const SLOTS: u64 = 512;
+
+/// What an attempt came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// The side answered, and not with a 5xx.
+    Answered,
+    /// It did not, or with a 5xx.
+    Failed,
+    /// The side was not asked, or the client left before it answered.
+    None,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    answered: u32,
+    failed: u32,
+}
+
+/// The outages of one side.
+#[derive(Clone, Default)]
+pub(crate) struct Outages {
+    pub(crate) count: u64,
+    /// The time out of service, in milliseconds.
+    pub(crate) ms: u64,
+    /// A ring; empty before the first line.
+    slots: Vec<Slot>,
+    /// The first slot that has not been looked at.
+    next: u64,
+    in_a_row: u32,
+    first_in_a_row: u64,
+    /// From when on the time out of service is still to be added, as a slot.
+    since: Option<u64>,
+}
+
+impl Outages {
+    pub(crate) fn take(&mut self, ended_ms: u64, attempt: Attempt) {
+        let slot = ended_ms / SLOT_MS;
+        if self.slots.is_empty() {
+            self.slots = vec![Slot::default(); SLOTS as usize];
+            self.next = slot.saturating_sub(LATE);
+        }
+        if slot < self.next {
+            return;
+        }
+        self.look_until((slot + 1).saturating_sub(LATE));
+        let at = &mut self.slots[(slot % SLOTS) as usize];
+        match attempt {
+            Attempt::Answered => at.answered += 1,
+            Attempt::Failed => at.failed += 1,
+            Attempt::None => {}
+        }
+    }
+
+    /// Looks at the slots before `end`. Those beyond the ring's length are empty.
+    fn look_until(&mut self, end: u64) {
+        for at in self.next..end.min(self.next + SLOTS) {
+            let slot = std::mem::take(&mut self.slots[(at % SLOTS) as usize]);
+            self.look(at, slot);
+        }
+        self.next = self.next.max(end);
+        if let Some(since) = &mut self.since {
+            self.ms += (self.next - *since) * SLOT_MS;
+            *since = self.next;
+        }
+    }
+
+    fn look(&mut self, at: u64, slot: Slot) {
+        if slot.answered > 0 {
+            self.in_a_row = 0;
+            if let Some(since) = self.since.take() {
+                self.ms += at.saturating_sub(since) * SLOT_MS;
+            }
+        }
+        if slot.failed > 0 {
+            if self.in_a_row == 0 {
+                self.first_in_a_row = at;
+            }
+            self.in_a_row = self.in_a_row.saturating_add(slot.failed);
+            if self.in_a_row >= IN_A_ROW && self.since.is_none() {
+                self.count += 1;
+                self.since = Some(self.first_in_a_row);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played(attempts: &[(u64, Attempt)]) -> (u64, u64) {
+        let mut outages = Outages::default();
+        for &(ended_ms, attempt) in attempts {
+            outages.take(ended_ms, attempt);
+        }
+        (outages.count, outages.ms)
+    }
+
+    #[test]
+    fn five_failures_in_a_row_are_an_outage_until_an_answer() {
+        use Attempt::{Answered, Failed, None};
+        let failures: Vec<(u64, Attempt)> = (0..6).map(|i| (20_000 + 20 * i, Failed)).collect();
+        let with = |before: u64, after: &[(u64, Attempt)]| {
+            played(&[&[(before, Answered)], &failures[..], after].concat())
+        };
+        assert_eq!(
+            with(19_000, &[(24_000, None), (26_000, Answered), (40_000, Answered)]),
+            (1, 6000)
+        );
+        // While it lasts, it counts up to where no earlier line can follow.
+        assert_eq!(with(19_000, &[(30_000, None)]), (1, 7010));
+        // Written later, by another worker.
+        assert_eq!(with(19_000, &[(22_000, None), (20_050, Answered), (40_000, Answered)]), (0, 0));
+        assert_eq!(
+            with(19_000, &[(22_000, None), (19_990, Answered), (26_000, Answered), (40_000, None)]),
+            (1, 6000)
+        );
+        // Too few, and a long silence.
+        assert_eq!(played(&failures[..4]), (0, 0));
+        assert_eq!(with(1000, &[(1_000_000, Answered), (2_000_000, None)]), (1, 980_000));
+    }
+}

@@ -1,0 +1,160 @@
+//! Ramps of a made-up route, request by request: how often the standard tests roll back sides that are equal, and
+//! how soon they catch those that are not.
+//!
+//!     cargo run --profile plain -p evidence --example simulate -- 1000
+//!
+//! A ramp has four steps, at 5, 25, 50 and 75 %, of ten minutes each, or longer where a proof is missing. It is judged
+//! every 5 s. nginx and edge are [`upstream`]'s. The shadow compares a tenth of the requests.
+
+mod ramp;
+mod upstream;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{Write as _, stderr, stdout};
+
+use anyhow::Context;
+use evidence::Gates;
+use evidence::trial::Assigned;
+use ramp::{Behaviour, End, NOTHING, Ramp, Scenario};
+use route::Route;
+
+/// Requests a second.
+const RATES: [f64; 3] = [5.0, 100.0, 400.0];
+const ASSIGNED: [(Assigned, &str); 2] =
+    [(Assigned::ByRequest, "by request"), (Assigned::ByKey, "by key")];
+/// What the route's sides count themselves, where it has sessions.
+const SESSIONS: &str = r#"
+[gates.sessions]
+counts = "own"
+excess = 0.001
+proof = 0.01
+own.new = "-"
+own.old = "-"
+own.good = { end = "whole" }
+own.lasts = "5m"
+"#;
+
+/// Ramps of sides that are equal.
+fn equal() -> Vec<Scenario> {
+    let both = |name, side| Scenario { name, new: side, old: side, ..Scenario::default() };
+    let failing = |name, failing| both(name, Behaviour { failing, ..NOTHING });
+    let timing_out = |name, timeouts| both(name, Behaviour { timeouts, ..NOTHING });
+    let few = Behaviour { failing: 0.0005, ..NOTHING };
+    let (restarts, stalls, bursts) = (Some((600.0, 1.0)), Some((60.0, 0.3)), Some((600.0, 10.0)));
+    let sessions = both("10 % of sessions break", Behaviour { broken: 0.1, ..few });
+    vec![
+        failing("0.05 % fail", 0.0005),
+        failing("0.2 % fail", 0.002),
+        failing("1 % fail", 0.01),
+        timing_out("0.1 % time out", 0.001),
+        timing_out("0.5 % time out", 0.005),
+        timing_out("1 % time out", 0.01),
+        both("restarts of a second, once in ten minutes each", Behaviour { restarts, ..few }),
+        both("stalls of 300 ms, once a minute each", Behaviour { stalls, ..few }),
+        Scenario { has_incident: true, ..both("an incident of both at each move", few) },
+        both("0.2 % of keys fail", Behaviour { bad_keys: 0.002, ..few }),
+        both("bursts of slow answers, 10 s in ten minutes each", Behaviour { bursts, ..few }),
+        Scenario { has_sessions: true, ..sessions },
+    ]
+}
+
+/// Ramps of a new side that is worse.
+fn worse() -> Vec<Scenario> {
+    let old = Behaviour { failing: 0.0005, ..NOTHING };
+    let than = |name, new| Scenario { name, new, old, ..Scenario::default() };
+    let sessions = than("1 point more sessions break", Behaviour { broken: 0.11, ..old });
+    vec![
+        than("0.5 points more fail", Behaviour { failing: 0.0055, ..old }),
+        than("an outage of 2 s a minute", Behaviour { restarts: Some((60.0, 2.0)), ..old }),
+        than("5 % of answers slow", Behaviour { slow: 0.05, ..old }),
+        than("all times doubled", Behaviour { slower: 2.0, ..old }),
+        Scenario { has_sessions: true, old: Behaviour { broken: 0.1, ..old }, ..sessions },
+    ]
+}
+
+/// Runs the ramps of a cell, each from a seed of its own, on two threads.
+fn simulate(gates: &Gates, cell: (Scenario, f64, Assigned), ramps: u64) -> Vec<End> {
+    let (scenario, rate, assigned) = cell;
+    let part = |seeds: std::ops::Range<u64>| -> Vec<End> {
+        seeds.map(|seed| Ramp::new(scenario, rate, assigned, seed).run(gates)).collect()
+    };
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| part(ramps / 2..ramps));
+        let mut first = part(0..ramps / 2);
+        first.extend(second.join().unwrap_or_default());
+        first
+    })
+}
+
+/// How many were rolled back, with what the table of worse sides says of them.
+fn told(ends: &[End], is_worse: bool) -> String {
+    let percent = |count: usize| 100.0 * count as f64 / ends.len() as f64;
+    let rolled_back = |end: &End| match end {
+        End::RolledBack { minutes, hurt, .. } => Some((*minutes, *hurt)),
+        End::Done | End::Waiting => None,
+    };
+    let (mut minutes, mut hurt): (Vec<f64>, Vec<f64>) = ends.iter().filter_map(rolled_back).unzip();
+    let mut text = format!("{:.1} %", percent(minutes.len()));
+    if !is_worse {
+        return text;
+    }
+    minutes.sort_unstable_by(f64::total_cmp);
+    hurt.sort_unstable_by(f64::total_cmp);
+    let waiting = ends.iter().filter(|end| matches!(end, End::Waiting)).count();
+    if waiting > 0 {
+        let _ = write!(text, " ({:.0} % wait)", percent(waiting));
+    }
+    let at = |sorted: &[f64], hundredths: usize| match sorted.len() {
+        0 => f64::NAN,
+        count => sorted[(count - 1) * hundredths / 100],
+    };
+    let (median, late) = (at(&minutes, 50), at(&minutes, 90));
+    let _ = write!(text, ", {median:.0} / {late:.0} min, {:.0}", at(&hurt, 50));
+    text
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let ramps =
+        arguments.next().map_or(Ok(1000), |text| text.parse()).context("how many ramps?")?;
+    let only = arguments.next();
+    let gates = |sessions: &str| {
+        Gates::of(&Route::parse("simulated", &format!("path = \"/\"\n{sessions}"))?)
+    };
+    let mut out = stdout().lock();
+    let (plain, with_sessions) = (gates("")?, gates(SESSIONS)?);
+    for (scenarios, is_worse) in [(equal(), false), (worse(), true)] {
+        let title = if is_worse {
+            "the new side is worse: rolled back, median / p90, hurt"
+        } else {
+            "equal sides: rolled back"
+        };
+        let columns =
+            ASSIGNED.iter().flat_map(|(_, name)| RATES.map(|rate| format!("{name}, {rate}/s")));
+        writeln!(out, "| {title} | {} |", columns.collect::<Vec<_>>().join(" | "))?;
+        writeln!(out, "| --- |{}", " --- |".repeat(ASSIGNED.len() * RATES.len()))?;
+        for scenario in scenarios {
+            if only.as_ref().is_some_and(|only| !scenario.name.contains(only)) {
+                continue;
+            }
+            let (mut row, mut tests) = (format!("| {} |", scenario.name), BTreeMap::new());
+            for (assigned, rate) in
+                ASSIGNED.iter().flat_map(|(of, _)| RATES.map(|rate| (*of, rate)))
+            {
+                let gates = if scenario.has_sessions { &with_sessions } else { &plain };
+                let ends = simulate(gates, (scenario, rate, assigned), ramps);
+                let _ = write!(row, " {} |", told(&ends, is_worse));
+                for end in ends {
+                    if let End::RolledBack { test, .. } = end {
+                        *tests.entry(test).or_insert(0) += 1;
+                    }
+                }
+            }
+            writeln!(out, "{row}")?;
+            writeln!(stderr(), "{}: {tests:?}", scenario.name)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}

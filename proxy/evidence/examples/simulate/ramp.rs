@@ -1,0 +1,362 @@
+//! One ramp.
+
+use evidence::Gates;
+use evidence::bets::Counts;
+use evidence::trial::{Alone, Arm, Assigned, Interval, SLOWER, Trial};
+use fastrand::Rng;
+
+use crate::upstream::{Upstream, poisson};
+
+const SHARES: [f64; 4] = [0.05, 0.25, 0.5, 0.75];
+const BLOCK: f64 = 5.0;
+const BLOCKS_OF_STEP: u32 = 120;
+/// Where a proof takes longer than two days, the ramp is still waiting.
+const MOST_BLOCKS: u32 = 48 * 720;
+const MIRRORED: f64 = 0.1;
+/// Answers that are 4xx, on both sides.
+const CLIENT_ERRORS: f64 = 0.02;
+/// Times are log-logistic: the median in seconds, and the exponent. Some more answers are slow for another reason.
+const MEDIAN: f64 = 0.02;
+const SHAPE: f64 = 3.0;
+const SLOW: f64 = 0.005;
+/// From when on an answer is slow for a client (`above`).
+const ABOVE: f64 = 0.25;
+/// What the shadow adds to a threshold for the new side: the larger of a share and a time.
+const MARGIN: (f64, f64) = (1.1, 0.005);
+/// Keys, with Zipf's popularities.
+const KEYS: u32 = 10_000;
+/// How long a session lasts that does not break; one that does breaks at any time within.
+const SESSION: f64 = 300.0;
+/// An incident of both: how long, and how many requests fail.
+const INCIDENT: (f64, f64) = (30.0, 0.3);
+/// A burst: how many answers are slow.
+const SLOW_IN_BURST: f64 = 0.3;
+
+/// What comes again and again: after how many seconds on average, and for how many.
+type Recurring = Option<(f64, f64)>;
+
+/// What a side does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Behaviour {
+    /// Requests that it answers with 500, which pauses nothing.
+    pub(crate) failing: f64,
+    /// Requests that it does not answer in time.
+    pub(crate) timeouts: f64,
+    /// It refuses connections.
+    pub(crate) restarts: Recurring,
+    /// It stands still, and then answers all: who came early enough waited for more than `ABOVE`.
+    pub(crate) stalls: Recurring,
+    /// Some of its answers are slow.
+    pub(crate) bursts: Recurring,
+    pub(crate) slow: f64,
+    /// How many times as long its answers take.
+    pub(crate) slower: f64,
+    /// The share of keys that always fail, on either side.
+    pub(crate) bad_keys: f64,
+    pub(crate) broken: f64,
+}
+
+pub(crate) const NOTHING: Behaviour = Behaviour {
+    failing: 0.0,
+    timeouts: 0.0,
+    restarts: None,
+    stalls: None,
+    bursts: None,
+    slow: SLOW,
+    slower: 1.0,
+    bad_keys: 0.0,
+    broken: 0.0,
+};
+
+/// A kind of ramp.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) new: Behaviour,
+    pub(crate) old: Behaviour,
+    /// From each move on, both sides fail for a while.
+    pub(crate) has_incident: bool,
+    /// Whether the sides count sessions.
+    pub(crate) has_sessions: bool,
+}
+
+/// How a ramp ended.
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    Done,
+    Waiting,
+    /// After so many minutes, and what went worse for so many requests or sessions than on the old side.
+    RolledBack {
+        test: String,
+        minutes: f64,
+        hurt: f64,
+    },
+}
+
+/// What recurs: the next time, or the present one.
+#[derive(Clone, Debug)]
+struct Windows {
+    recurring: Recurring,
+    next: (f64, f64),
+}
+
+impl Windows {
+    fn new(recurring: Recurring, rng: &mut Rng) -> Self {
+        let mut windows = Windows { recurring, next: (f64::INFINITY, f64::INFINITY) };
+        if let Some((every, length)) = recurring {
+            let begin = every * rng.f64();
+            windows.next = (begin, begin + length);
+        }
+        windows
+    }
+
+    /// The part of this time that is in a window.
+    fn within(&mut self, (from, to): (f64, f64), rng: &mut Rng) -> Option<(f64, f64)> {
+        if let Some((every, length)) = self.recurring
+            && self.next.1 <= from
+        {
+            let begin = (self.next.0 + every * (0.5 + rng.f64())).max(from);
+            self.next = (begin, begin + length);
+        }
+        let (from, to) = (self.next.0.max(from), self.next.1.min(to));
+        (from < to).then_some((from, to))
+    }
+}
+
+struct Side {
+    behaviour: Behaviour,
+    upstream: Upstream,
+    restarts: Windows,
+    stalls: Windows,
+    bursts: Windows,
+}
+
+/// What a side did in a block.
+struct Played {
+    arm: Arm,
+    /// The share of the time in which it was down.
+    down: f64,
+    /// The share of its answers that are slow.
+    slow: f64,
+}
+
+impl Side {
+    fn new(behaviour: Behaviour, rng: &mut Rng) -> Self {
+        Side {
+            behaviour,
+            upstream: Upstream::new(),
+            restarts: Windows::new(behaviour.restarts, rng),
+            stalls: Windows::new(behaviour.stalls, rng),
+            bursts: Windows::new(behaviour.bursts, rng),
+        }
+    }
+
+    fn play(&mut self, from: f64, rate: f64, bad_keys: f64, failing: f64, rng: &mut Rng) -> Played {
+        let (to, Behaviour { timeouts, .. }) = (from + BLOCK, self.behaviour);
+        let mut arm = Arm::default();
+        let down = self.restarts.within((from, to), rng);
+        let (begin, end) = down.unwrap_or((to, to));
+        for (from, to, chance) in [(from, begin, timeouts), (begin, end, 1.0), (end, to, timeouts)]
+        {
+            if from < to {
+                self.upstream.play((from, to), rate, chance, rng, &mut arm);
+            }
+        }
+        let fine = arm.requests - arm.refused - arm.failures;
+        let [failed, bad] = [failing, bad_keys].map(|chance| poisson(rng, fine * chance));
+        // The other side helps, unless it fails as often, or the key fails there too.
+        arm.helped = arm.failures + failed - poisson(rng, (arm.failures + failed) * failing);
+        arm.failures += failed + bad;
+        let errors = poisson(rng, fine * CLIENT_ERRORS);
+        arm.statuses = [(fine - failed - bad - errors).max(0.0), 0.0, errors];
+        let stalled = self.stalls.within((from, to), rng).map_or(0.0, |(begin, _)| {
+            let early = self.stalls.next.1 - ABOVE;
+            (early.min(to) - begin).max(0.0) / BLOCK
+        });
+        let in_burst =
+            self.bursts.within((from, to), rng).map_or(0.0, |(begin, end)| (end - begin) / BLOCK);
+        let slow = self.behaviour.slow + stalled + SLOW_IN_BURST * in_burst;
+        let above = slow + (1.0 - slow) * longer_than(ABOVE / self.behaviour.slower);
+        arm.slow = poisson(rng, arm.requests * above);
+        Played { arm, down: (end - begin) / BLOCK, slow }
+    }
+}
+
+/// The share of the old side's usual answers that take longer.
+fn longer_than(time: f64) -> f64 {
+    1.0 / (1.0 + (time / MEDIAN).powf(SHAPE))
+}
+
+/// The share of a side's answers beyond each threshold of the shadow. A slow answer is beyond all.
+fn beyond(slow: f64, slower: f64, is_new: bool) -> [f64; SLOWER.len()] {
+    let threshold = |beyond: f64| {
+        let usual = (beyond - SLOW) / (1.0 - SLOW);
+        MEDIAN * ((1.0 - usual) / usual).powf(1.0 / SHAPE)
+    };
+    let thresholds =
+        [threshold(0.5), threshold(0.1), threshold(0.05), threshold(0.01), 2.0 * threshold(0.01)];
+    thresholds.map(|threshold| {
+        let margin =
+            if is_new { (threshold * MARGIN.0).max(threshold + MARGIN.1) } else { threshold };
+        slow + (1.0 - slow) * longer_than(margin / slower)
+    })
+}
+
+pub(crate) struct Ramp {
+    scenario: Scenario,
+    rate: f64,
+    assigned: Assigned,
+    rng: Rng,
+    new: Side,
+    old: Side,
+    /// Each key's place in the split, its popularity, and whether it fails; none where the split is by request.
+    keys: Vec<(f64, f64, bool)>,
+    bad_keys: f64,
+}
+
+impl Ramp {
+    pub(crate) fn new(scenario: Scenario, rate: f64, assigned: Assigned, seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let all: f64 = (1..=KEYS).map(|rank| 1.0 / f64::from(rank)).sum();
+        let key =
+            |rank| (rng.f64(), 1.0 / f64::from(rank) / all, rng.f64() < scenario.new.bad_keys);
+        let keys: Vec<(f64, f64, bool)> = (1..=KEYS).map(key).collect();
+        let bad_keys = keys.iter().filter(|key| key.2).map(|key| key.1).sum();
+        let (new, old) = (Side::new(scenario.new, &mut rng), Side::new(scenario.old, &mut rng));
+        Ramp { scenario, rate, assigned, rng, new, old, keys, bad_keys }
+    }
+
+    pub(crate) fn run(mut self, gates: &Gates) -> End {
+        let mut trial = Trial::new(gates, SHARES.len()).without_bands();
+        let (mut now, mut hurt, mut before, mut blocks) = (0.0, 0.0, 0.0, 0);
+        for (step, share) in SHARES.into_iter().enumerate() {
+            if step > 0 {
+                trial.next_step();
+            }
+            // Somewhere in an interval.
+            let moved = now + BLOCK * self.rng.f64();
+            trial.moved(moved);
+            let traffic = self.traffic(share);
+            let mut held = 0;
+            while held < BLOCKS_OF_STEP || !trial.is_proven(gates) {
+                let interval = self.interval(now, moved, (before, share), traffic);
+                now += BLOCK;
+                held += 1;
+                blocks += 1;
+                hurt += self.hurt(&interval);
+                trial.add(&interval, gates, self.assigned);
+                if let Some(test) = trial.worse(gates) {
+                    return End::RolledBack { test: test.name.clone(), minutes: now / 60.0, hurt };
+                }
+                if blocks > MOST_BLOCKS {
+                    return End::Waiting;
+                }
+            }
+            before = share;
+        }
+        End::Done
+    }
+
+    /// The new side's share of requests, and of each side's requests those whose key fails.
+    fn traffic(&self, share: f64) -> (f64, f64, f64) {
+        if self.assigned == Assigned::ByRequest {
+            return (share, self.bad_keys, self.bad_keys);
+        }
+        let sum = |is_new: bool, all: bool| -> f64 {
+            let of_side =
+                self.keys.iter().filter(|key| (key.0 < share) == is_new && (all || key.2));
+            of_side.map(|key| key.1).sum()
+        };
+        let weight = sum(true, true);
+        (weight, sum(true, false) / weight, sum(false, false) / (1.0 - weight))
+    }
+
+    fn interval(
+        &mut self,
+        now: f64,
+        moved: f64,
+        shares: (f64, f64),
+        traffic: (f64, f64, f64),
+    ) -> Interval {
+        let (share, bad_of_new, bad_of_old) = traffic;
+        let has_incident =
+            self.scenario.has_incident && now + BLOCK > moved && now < moved + INCIDENT.0;
+        let failing = |side: &Side| if has_incident { INCIDENT.1 } else { side.behaviour.failing };
+        let (of_new, of_old) = (failing(&self.new), failing(&self.old));
+        let new = self.new.play(now, self.rate * share, bad_of_new, of_new, &mut self.rng);
+        let old = self.old.play(now, self.rate * (1.0 - share), bad_of_old, of_old, &mut self.rng);
+        let mut interval = Interval {
+            end: now + BLOCK,
+            seconds: BLOCK,
+            new: new.arm,
+            old: old.arm,
+            ..Interval::default()
+        };
+        self.compare(&mut interval, &new, &old, (of_new, of_old));
+        if self.scenario.has_sessions {
+            let since = now - moved;
+            interval.own_new = self.sessions(self.scenario.new.broken, since, shares.0, shares.1);
+            interval.own_old =
+                self.sessions(self.scenario.old.broken, since, 1.0 - shares.0, 1.0 - shares.1);
+        }
+        interval
+    }
+
+    /// The shadow's pairs.
+    fn compare(
+        &mut self,
+        interval: &mut Interval,
+        new: &Played,
+        old: &Played,
+        failing: (f64, f64),
+    ) {
+        let pairs = poisson(&mut self.rng, self.rate * MIRRORED * BLOCK);
+        interval.pairs = pairs;
+        let bad =
+            |side: &Played, failing: f64, timeouts: f64| (side.down + failing + timeouts).min(1.0);
+        let bad_new = bad(new, failing.0, self.scenario.new.timeouts);
+        let bad_old = bad(old, failing.1, self.scenario.old.timeouts);
+        interval.failed = Alone {
+            new: poisson(&mut self.rng, pairs * bad_new * (1.0 - bad_old)),
+            old: poisson(&mut self.rng, pairs * bad_old * (1.0 - bad_new)),
+        };
+        let of_new = beyond(new.slow, self.scenario.new.slower, true);
+        let of_old = beyond(old.slow, self.scenario.old.slower, false);
+        for _ in 0..pairs as u32 {
+            let (new, old) = (self.rng.f64(), self.rng.f64());
+            for (alone, (of_new, of_old)) in
+                interval.slower.iter_mut().zip(of_new.into_iter().zip(of_old))
+            {
+                match (new < of_new, old < of_old) {
+                    (true, false) => alone.new += 1.0,
+                    (false, true) => alone.old += 1.0,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Sessions that end on a side, so long after its share moved, by when they began.
+    fn sessions(&mut self, broken: f64, since: f64, before: f64, share: f64) -> Counts {
+        let begun = self.rate * BLOCK;
+        let past = (since / SESSION).clamp(0.0, 1.0);
+        let whole = if since < SESSION { before } else { share };
+        let whole = poisson(&mut self.rng, begun * (1.0 - broken) * whole);
+        let broken =
+            poisson(&mut self.rng, begun * broken * (past * share + (1.0 - past) * before));
+        Counts { requests: whole + broken, events: broken }
+    }
+
+    /// Clients of the new side for whom it went worse than it would have on the old one.
+    fn hurt(&self, interval: &Interval) -> f64 {
+        let Scenario { new, old, has_sessions, .. } = self.scenario;
+        let (arm, sessions) = (interval.new, interval.own_new);
+        let more = |worse: f64, usual: f64, of: f64| (worse - usual * of).max(0.0);
+        match () {
+            () if has_sessions => sessions.events - old.broken * sessions.requests,
+            () if new.slow > old.slow => arm.slow - old.slow * arm.requests,
+            () if new.slower > old.slower => arm.requests,
+            () => more(arm.failures + arm.refused, old.failing, arm.requests),
+        }
+    }
+}
