@@ -418,6 +418,10 @@ impl Trial {
     /// How a test fails, in words.
     fn fails(&self, evidence: &Evidence, alpha: f64) -> Option<&'static str> {
         let (whole, step) = (-alpha.ln(), (self.steps.max(1) as f64 / alpha).ln());
+        let mut parts = evidence.parts.iter().chain(&evidence.absolute);
+        if parts.all(|part| part.whole.most() < whole && part.step.most() < step) {
+            return None;
+        }
         let logs = evidence.logs();
         let above = evidence.absolute.as_ref().map(|part| (part.whole.log(), part.step.log()));
         let reaches = |logs: (f64, f64)| logs.0 >= whole || logs.1 >= step;

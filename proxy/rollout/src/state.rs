@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use evidence::Judgement;
 use evidence::trial::Trial;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::files;
 use route::Share;
@@ -142,11 +142,17 @@ pub struct State {
     /// The last judgement of the step.
     pub judgement: Option<Judgement>,
     /// The evidence of the run so far.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub trial: Option<Trial>,
     /// Whether somebody has set the share by hand since the run ended.
     #[serde(default)]
     pub is_past: bool,
+}
+
+/// Evidence that another version has collected says nothing to this one: the step collects anew.
+fn if_readable<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Trial>, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 impl State {

@@ -219,7 +219,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         (Traffic { fallbacks: 20.0, old_errors: 20.0, ..fine }, 0, "pass"),
         (Traffic { new_errors: 90.0, ..fine }, 3, "would roll back: failures ("),
         (Traffic { new_alone: 20.0, ..fine }, 3, "would roll back: pair-failures ("),
-        (Traffic { slower: 40.0, ..fine }, 3, "would roll back: pair-latency ("),
+        (Traffic { matches: 100.0, slower: 40.0, ..fine }, 3, "would roll back: pair-latency ("),
         (Traffic { matches: 8.0, ..fine }, 4, "pair-failures (new +0.00"),
         (Traffic { down: "shadow", ..fine }, 4, "parts-up (1, must be == 2)"),
         (Traffic::NONE, 4, "requests (0, must be >= 100)"),
@@ -227,8 +227,8 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         measured.set(traffic);
         let judge = || {
             // The window and two scrapes: the earlier traffic must have left the window.
-            thread::sleep(Duration::from_millis(2900));
-            let args = ["ramp", "--dry-run", "--hold", "2s", "--gates", &gates];
+            thread::sleep(Duration::from_millis(4900));
+            let args = ["ramp", "--dry-run", "--hold", "4s", "--gates", &gates];
             let output = place.run(&args);
             (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
         };
@@ -261,7 +261,7 @@ fn a_run_does_not_wait_for_instances_that_ended_while_prometheus_restarted() {
     // A machine that stalls misses scrapes; what is so is so in the next window, too.
     let passes = eventually(|| {
         let (status, now) =
-            code(&place.run(&["ramp", "--dry-run", "--hold", "2s", "--gates", &gates]));
+            code(&place.run(&["ramp", "--dry-run", "--hold", "4s", "--gates", &gates]));
         said = now;
         status == Some(0)
     });

@@ -3,8 +3,8 @@
 //!
 //!     cargo run --profile plain -p evidence --example simulate -- 1000
 //!
-//! A ramp has four steps, at 5, 25, 50 and 75 %, of ten minutes each, or longer where a proof is missing. It is judged
-//! every 5 s. nginx and edge are [`upstream`]'s. The shadow compares a tenth of the requests.
+//! A ramp has four steps, at 5, 25, 50 and 75 %, of ten minutes each, or longer where a worse side lacks a proof. It is
+//! judged every 5 s. nginx and edge are [`upstream`]'s. The shadow compares a tenth of the requests.
 
 mod ramp;
 mod upstream;
@@ -62,7 +62,7 @@ fn equal() -> Vec<Scenario> {
 /// Ramps of a new side that is worse.
 fn worse() -> Vec<Scenario> {
     let old = Behaviour { failing: 0.0005, ..NOTHING };
-    let than = |name, new| Scenario { name, new, old, ..Scenario::default() };
+    let than = |name, new| Scenario { name, new, old, waits: true, ..Scenario::default() };
     let sessions = than("1 point more sessions break", Behaviour { broken: 0.11, ..old });
     vec![
         than("0.5 points more fail", Behaviour { failing: 0.0055, ..old }),

@@ -10,8 +10,8 @@ use crate::upstream::{Upstream, poisson};
 const SHARES: [f64; 4] = [0.05, 0.25, 0.5, 0.75];
 const BLOCK: f64 = 5.0;
 const BLOCKS_OF_STEP: u32 = 120;
-/// Where a proof takes longer than two days, the ramp is still waiting.
-const MOST_BLOCKS: u32 = 48 * 720;
+/// Where a proof takes longer than three days, the ramp is still waiting.
+const MOST_BLOCKS: u32 = 72 * 720;
 const MIRRORED: f64 = 0.1;
 /// Answers that are 4xx, on both sides.
 const CLIENT_ERRORS: f64 = 0.02;
@@ -78,6 +78,8 @@ pub(crate) struct Scenario {
     pub(crate) has_incident: bool,
     /// Whether the sides count sessions.
     pub(crate) has_sessions: bool,
+    /// Whether a step waits for its proofs. With equal sides, they come in the end.
+    pub(crate) waits: bool,
 }
 
 /// How a ramp ended.
@@ -238,7 +240,7 @@ impl Ramp {
             trial.moved(moved);
             let traffic = self.traffic(share);
             let mut held = 0;
-            while held < BLOCKS_OF_STEP || !trial.is_proven(gates) {
+            while held < BLOCKS_OF_STEP || self.scenario.waits && !trial.is_proven(gates) {
                 let interval = self.interval(now, moved, (before, share), traffic);
                 now += BLOCK;
                 held += 1;

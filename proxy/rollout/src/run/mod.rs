@@ -354,10 +354,10 @@ impl<'a> Run<'a> {
         }
         let wanted = Wanted { held: Some(true), ..Wanted::share(share) };
         change(nginx, lock, &wanted, interrupted).map(drop)?;
-        if let Some(trial) = &mut self.state.trial {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            trial.moved(now.as_secs_f64());
-        }
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let steps = self.state.plan.steps.len();
+        let trial = self.state.trial.get_or_insert_with(|| Trial::new(&self.gates, steps));
+        trial.moved(now.as_secs_f64());
         Ok(())
     }
 

@@ -117,10 +117,11 @@ impl Counters {
         {
             let labels = format!("route=\"qrcode\",arm=\"{arm}\"");
             self.add(format!("edge edge_request_seconds_count{{{labels}}}"), all * seconds);
-            self.add(
-                format!("edge edge_request_seconds_bucket{{{labels},le=\"0.25\"}}"),
-                all * seconds,
-            );
+            // The route's sides have 1 s and 2 s.
+            for le in ["0.25", "1"] {
+                let name = format!("edge edge_request_seconds_bucket{{{labels},le=\"{le}\"}}");
+                self.add(name, all * seconds);
+            }
         }
         let all = t.new + t.new_errors + t.fallbacks + t.old + t.old_errors;
         self.add("edge edge_nginx_requests_total".to_owned(), all * seconds);
@@ -234,7 +235,7 @@ fn start_prometheus(place: &Place, exporter: SocketAddr, pods: &str) -> Process 
     let dir = place.beside("measured");
     fs::create_dir_all(&dir).unwrap();
     let mut conf =
-        "global: { scrape_interval: 100ms, scrape_timeout: 100ms }\nscrape_configs:\n".to_owned();
+        "global: { scrape_interval: 200ms, scrape_timeout: 200ms }\nscrape_configs:\n".to_owned();
     for job in ["edge", "shadow"] {
         let _ = writeln!(
             conf,
