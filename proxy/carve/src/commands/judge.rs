@@ -52,7 +52,7 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let route = match &self.route {
-            Some(name) => rollout::route_of(&*self.place.nginx(Some(name))?)?,
+            Some(name) => self.place.nginx(Some(name))?.route_file()?,
             None => Route::parse("counts", "path = \"/counts\"\nkey = \"request\"\n")?,
         };
         let assigned =
