@@ -97,7 +97,8 @@ export function gateSays({ gate, verdict, value, limit, lower = null, upper = nu
   const judged = `${gate} ${VERDICTS[verdict] ?? verdict}`;
   if (value === null) return judged;
   if (limit === null) return `${judged}: ${digits(value)}`;
-  if (lower === null && upper === null) return `${judged}: ${digits(value)} (limit ${digits(limit)})`;
+  if (lower === null && upper === null)
+    return `${judged}: ${digits(value)} (limit ${digits(limit)})`;
   const between = `between ${points(lower)} and ${points(upper)}`;
   return `${judged}: new ${points(value)} points, ${between} (limit ${points(limit)})`;
 }

@@ -157,8 +157,7 @@ impl Metrics {
         );
         let help = "The limit of the gate, including its margin";
         registry.register("ramp_gate_limit", help, self.gate_limit);
-        let help =
-            "The lower end of a test's difference; the run goes back once it is above the limit";
+        let help = "The lower end of a test's difference; above the limit, the run goes back";
         registry.register("ramp_gate_lower", help, self.gate_lower);
         registry.register(
             "ramp_gate_upper",
