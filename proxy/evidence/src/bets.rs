@@ -30,7 +30,7 @@
 //! Equal programs that restart equally often differ in g, since a restart on the side with less traffic is as much a
 //! block as one on the other: (1 - 2t)q for a frequency of q. μ pays for that: at one restart in ten minutes, blocks
 //! of 5 s, and μ = 0.001, from one request a second on. Below, a block rarely has both a restart and a request.
-//! λ has a bound of its own too, [`LEAST_FLOOR`], so that at a share of 1 % one failure wins a factor of 5 at most,
+//! λ has a bound of its own too, `LEAST_FLOOR`, so that at a share of 1 % one failure wins a factor of 5 at most,
 //! not of 100.
 //!
 //! # The band
