@@ -1,9 +1,9 @@
 //! Reads the access log of the nginx beside it, serves metrics per route and side, and writes the log's lines as JSON.
 //!
-//! [`follow`] reads the log on a thread of its own, [`mod@line`] parses it, [`counts`] counts it, [`outages`] finds those
-//! of the sides. [`print`] writes what is counted on another thread, [`json`] makes it, and [`log_file`] bounds the file, if it is one. [`status`] asks nginx
-//! how many requests it has counted, and [`loss`] compares. [`progress`] is what these share with [`metrics`];
-//! [`position`] keeps it over a restart.
+//! `follow` reads the log on a thread of its own, `line` parses it, `counts` counts it, `outages` finds those of the
+//! sides. `print` writes what is counted on another thread, `json` makes it, and [`log_file`] bounds the file, if it is
+//! one. `status` asks nginx how many requests it has counted, and `loss` compares. `progress` is what these share with
+//! `metrics`; `position` keeps it over a restart.
 
 mod config;
 mod counts;
