@@ -2,7 +2,6 @@
 //!
 //! A debug build reads them when it runs, so that a change needs no new build.
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
 
@@ -81,8 +80,5 @@ fn write_all<Files: RustEmbed>(to: &Path, is_wanted: fn(&str) -> bool) -> anyhow
 
 fn text(file: Option<rust_embed::EmbeddedFile>, name: &str) -> anyhow::Result<String> {
     let data = file.with_context(|| format!("{name} is not part of this program"))?.data;
-    match data {
-        Cow::Borrowed(bytes) => Ok(std::str::from_utf8(bytes)?.to_owned()),
-        Cow::Owned(bytes) => Ok(String::from_utf8(bytes)?),
-    }
+    Ok(String::from_utf8(data.into_owned())?)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::http;
-use crate::parts::Parts;
+use crate::parts::{PartSpec, Parts};
 use crate::settings::{Part, Settings};
 use crate::supervise::PartState;
 use crate::supervisor::Supervisor;
@@ -24,7 +24,10 @@ const LOG_LINES: usize = 8;
 /// # Errors
 /// If the run folder does not say where it is asked.
 pub fn is_ready(settings: &Settings, part: Part) -> anyhow::Result<bool> {
-    let parts = Parts::read(&settings.run_dir)?.part;
+    answers(&Parts::read(&settings.run_dir)?.part, part)
+}
+
+fn answers(parts: &[PartSpec], part: Part) -> anyhow::Result<bool> {
     let spec = parts.iter().find(|spec| spec.name == part);
     let url = &spec.with_context(|| format!("{} is no part here", part.name()))?.ready;
     let client = http::client(Duration::from_secs(5));
@@ -36,11 +39,12 @@ pub fn is_ready(settings: &Settings, part: Part) -> anyhow::Result<bool> {
 /// # Errors
 /// The first part that failed or was not ready in time, with the end of its log.
 pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> anyhow::Result<()> {
+    let specs = Parts::read(&settings.run_dir)?.part;
     let began = Instant::now();
     let deadline = began + TIMEOUT;
     let mut waiting: VecDeque<Part> = parts.iter().copied().collect();
     while let Some(&part) = waiting.front() {
-        if is_ready(settings, part)? {
+        if answers(&specs, part)? {
             waiting.pop_front();
             continue;
         }

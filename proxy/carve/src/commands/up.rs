@@ -181,7 +181,7 @@ fn foreground(settings: Settings) -> anyhow::Result<ExitCode> {
             let _ = end.send(Err(error.context(NOT_STARTED)));
         }
     });
-    // The first sender never drops its end.
+    // The thread that waits for a signal holds a sender until then.
     supervise::run(&run_dir, move || ended.recv()?)?;
     Ok(ExitCode::SUCCESS)
 }
