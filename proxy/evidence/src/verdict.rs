@@ -72,14 +72,12 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let points = |ratio: f64| format!("{:+.2}", 100.0 * ratio);
         let end = |end: Option<f64>| end.map_or("?".to_owned(), points);
-        write!(
-            f,
-            "new {} points, between {} and {}; limit {}",
-            points(self.estimate),
-            end(self.lower),
-            end(self.upper),
-            points(self.limit)
-        )
+        write!(f, "new {} points", points(self.estimate))?;
+        // Before the first blocks the counts exclude nothing.
+        if self.lower.or(self.upper).is_some() {
+            write!(f, ", between {} and {}", end(self.lower), end(self.upper))?;
+        }
+        write!(f, "; limit {}", points(self.limit))
     }
 }
 
