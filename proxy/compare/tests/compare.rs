@@ -181,7 +181,10 @@ mod nightly {
             mirror(&shadow, &case.method, &target, &case.name);
             asked += 1;
         }
-        eventually("all compared", || compared(&shadow) == f64::from(asked));
+        // The legacy app takes a quarter of a minute of processor for them.
+        for part in [0.5, 1.0] {
+            eventually("compared", || compared(&shadow) >= part * f64::from(asked));
+        }
         let matches =
             metric(&shadow, "shadow_comparisons_total{route=\"qrcode\",result=\"match\"}");
         assert_eq!(matches, f64::from(asked), "{:#}", kept(&shadow));
