@@ -130,7 +130,7 @@ lint: ## formatters, linters, checks of manifests, rules and generated files
 	$(CARGO) clippy --quiet --workspace --all-targets --all-features -- -D warnings
 	$(GENERATORS)
 	$(RENDER)
-	docs/reference/render.py --check
+	docs/reference/render.py
 	docs/site.py --check
 	docs/modules.py >/dev/null
 	$(NPM) run lint
@@ -213,15 +213,16 @@ contract: ## check any server against the contract: URL=http://127.0.0.1:8080, C
 	@$(CARGO) run --quiet --profile plain --no-default-features -p carve -- contract $(or $(URL),http://127.0.0.1:8080) \
 		$(if $(CASES),--cases '$(CASES)')
 
-generate: ## write what is made from other files: nginx' includes, docs/reference, rules
+generate: ## write what is made from other files: nginx' includes, rules
 	@$(SETUP) test
 	$(GENERATORS)
 	$(RENDER)
-	docs/reference/render.py
 	$(PYTHON) deploy/k8s/check.py --write-rules
 
-site: ## the documentation as a website, in target/site; SOURCE_URL: where links to code lead
-	@$(SETUP) site
+site: ## the documentation with the reference, in target/site; SOURCE_URL: where links to code lead
+	@$(SETUP) run site
+	$(GENERATORS)
+	docs/reference/render.py
 	docs/site.py
 	$(if $(SOURCE_URL),MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL='$(SOURCE_URL)') mdbook build docs
 

@@ -5,8 +5,9 @@
     docs/site.py --check    # writes nothing; says which links and anchors lead nowhere: make lint
 
 docs/README.md is the site's table of contents: a heading is a part, and a link below it is a page. A file that is
-not listed comes below the README of its folder, or in the last part. SOURCE_URL is where links to code lead, such as
-https://github.com/OWNER/NAME; without it, they lead into this checkout.
+not listed comes below the README of its folder, or in the last part. The pages that docs/reference/render.py has written
+stand in docs/reference. SOURCE_URL is where links to code lead, such as https://github.com/OWNER/NAME; without it, they
+lead into this checkout.
 """
 
 import itertools
@@ -31,9 +32,10 @@ def tracked():
     return {PurePath(name) for name in names.split("\0") if name and (ROOT / name).exists()}
 
 
-FILES = tracked()
+WRITTEN = {PurePath("docs/reference", file.name): file for file in sorted((ROOT / "target/reference").glob("*.md"))}
+FILES = tracked() | WRITTEN.keys()
 FOLDERS = {folder for file in FILES for folder in file.parents}
-PAGES = {file: (ROOT / file).read_text() for file in sorted(FILES) if file.suffix == ".md"}
+PAGES = {file: WRITTEN.get(file, ROOT / file).read_text() for file in sorted(FILES) if file.suffix == ".md"}
 
 
 def anchors(text):

@@ -2,7 +2,7 @@
 # Starts nginx in a container: first copies the files of the image, or those mounted over them, into
 # nginx' empty prefix.
 #
-# Settings, all variables, for docs/reference/settings.md: NAME [default] meaning.
+# Settings, all variables, for docs/reference/settings.py: NAME [default] meaning.
 #   NGINX_WORKERS [4] processes of nginx
 #   OLD_URL [the files as they are] the old side, http://HOST:PORT; with both, the route files are rendered here
 #   NEW_URL [the files as they are] the new side
