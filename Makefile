@@ -277,11 +277,11 @@ bench: ## the hot function beside its peers; ARGS=formats, instructions; ARGS=si
 	esac
 
 # What a group needs is built; a row of the floors whose server cannot be built here is left out, and the table says so.
-ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, nginx), ARGS=readme
+ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, nginx), ARGS=page
 	@group=$$(sed -nE 's/.*--group[ =]([a-z]+).*/\1/p' <<<'$(ARGS)')
-	case "$${group:-$(filter readme,$(ARGS))}" in
-	readme)
-		$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- readme
+	case "$${group:-$(filter page,$(ARGS))}" in
+	page)
+		$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- page
 		exit ;;
 	relay)
 		$(SETUP) run load

@@ -52,8 +52,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write the last report's table and picture into the README
-    Readme,
+    /// Write the last report's table and picture into docs/choosing-a-rung.md
+    Page,
 }
 
 fn main() -> ExitCode {
@@ -62,8 +62,8 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (group, only) = (arguments.group, &arguments.only);
-    if let Some(Command::Readme) = arguments.command {
-        return write_readme(&arguments.out);
+    if let Some(Command::Page) = arguments.command {
+        return write_page(&arguments.out);
     }
     let rows = group.chosen(only)?;
     let is_shared = arguments.server_cores.overlaps(&arguments.load_cores);
@@ -90,13 +90,13 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write_readme(out: &Path) -> anyhow::Result<()> {
+fn write_page(out: &Path) -> anyhow::Result<()> {
     let json = out.join("qrcode.json");
     let text = fs::read_to_string(&json)
         .with_context(|| format!("{} (run make ladder first)", json.display()))?;
     let report: Report = serde_json::from_str(&text).with_context(|| json.display().to_string())?;
-    let file = repository().join("README.md");
-    let readme = fs::read_to_string(&file).context("README.md")?;
-    write(&file, &report.into_readme(&readme)?)?;
+    let file = repository().join("docs/choosing-a-rung.md");
+    let page = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
+    write(&file, &report.into_page(&page)?)?;
     write(&repository().join("docs/ladder.svg"), &svg::picture(&report))
 }

@@ -58,7 +58,7 @@ const QRCODE: [Column; 8] = [
     BYTES,
     PSS,
 ];
-const README: [Column; 6] = [
+const PAGE: [Column; 6] = [
     RATE,
     column("times node", &["times_baseline"], number),
     column("the article's", &["article"], number),
@@ -169,30 +169,36 @@ impl Report {
             let cells: Vec<String> = columns.iter().map(|column| cell(row, column)).collect();
             let _ = writeln!(out, "| {} | {} |", row.name, cells.join(" | "));
         }
-        let used = NOTES.iter().filter(|(mark, _)| out.contains(*mark));
-        let notes: Vec<String> = used.map(|(mark, note)| format!("{mark} {note}.")).collect();
+        // A table without the first mark begins with ¹ all the same.
+        let mut notes: Vec<String> = Vec::new();
+        for (mark, note) in NOTES {
+            if out.contains(mark) {
+                let (number, _) = NOTES[notes.len()];
+                out = out.replace(mark, number.encode_utf8(&mut [0; 4]));
+                notes.push(format!("{number} {note}."));
+            }
+        }
         if !notes.is_empty() {
             let _ = writeln!(out, "\n{}", notes.join(" "));
         }
         out
     }
 
-    /// Replaces the table between the README's marks.
+    /// Replaces the table between the marks of docs/choosing-a-rung.md.
     ///
     /// # Errors
     /// If the marks or a row of the group are missing.
-    pub fn into_readme(&self, readme: &str) -> anyhow::Result<String> {
-        const BEGIN: &str = "<!-- ladder: written by `make ladder ARGS=readme` -->";
+    pub fn into_page(&self, page: &str) -> anyhow::Result<String> {
+        const BEGIN: &str = "<!-- ladder: written by `make ladder ARGS=page` -->";
         const END: &str = "<!-- /ladder -->";
         ensure!(self.rows.len() == self.group.rows().len(), "the last run had not every row");
-        let problem = "the README has no mark for the ladder";
-        let (before, rest) = readme.split_once(BEGIN).context(problem)?;
-        let (_, after) = rest.split_once(END).context("the README's mark has no end")?;
-        let table = self.table(&README, |row| !AS_PEERS.contains(&row.name.as_str()));
+        let (before, rest) = page.split_once(BEGIN).context("no mark for the ladder")?;
+        let (_, after) = rest.split_once(END).context("the ladder's mark has no end")?;
+        let table = self.table(&PAGE, |row| !AS_PEERS.contains(&row.name.as_str()));
         let (rounds, date, machine) = (self.rounds, &self.date, &self.machine);
         Ok(format!(
-            "{before}{BEGIN}\n\n![The ladder](docs/ladder.svg)\n\n{table}\nOne core for the server, 100 connections, medians \
-             of {rounds} rounds, `make ladder` on {date}, {machine}.\n\n{END}{after}"
+            "{before}{BEGIN}\n\n![The ladder](ladder.svg)\n\n{table}\nOne core for the server, 100 connections; medians of \
+             {rounds} rounds, of the rounds' ratios for `times node`; `make ladder` on\n{date}, {machine}.\n\n{END}{after}"
         ))
     }
 }

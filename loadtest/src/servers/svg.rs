@@ -1,4 +1,4 @@
-//! The README's picture: bars as SVG, light or dark by the reader's setting.
+//! The picture of docs/choosing-a-rung.md: bars as SVG, light or dark by the reader's setting.
 
 use std::fmt::Write as _;
 

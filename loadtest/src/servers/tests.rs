@@ -76,7 +76,7 @@ fn a_table_marks_wide_quartiles_servers_that_were_not_the_limit_and_missed_rates
     let text = report.markdown();
     assert!(text.contains("| node | 100 ¹ ³ |  |  |  |  | 1.0 s ² |"), "{text}");
     assert!(text.contains("³ quartiles") && text.contains("Left out: cli"), "{text}");
-    let problem = report.into_readme("").expect_err("rows are missing").to_string();
+    let problem = report.into_page("").expect_err("rows are missing").to_string();
     assert!(problem.contains("not every row"), "{problem}");
 }
 

@@ -44,7 +44,7 @@ fn here(shell: &Shell, commands: &str) -> String {
 /// Does all that the README says, in its order.
 fn follow(mut shell: Shell) {
     let Readme { commands, route } = Readme::read();
-    let [up, split, ramp, svg, around] = commands.as_slice() else {
+    let [up, split, ramp, around] = commands.as_slice() else {
         panic!("a new block of commands needs its line here: {commands:#?}");
     };
     let folder = shell.folder.path().to_owned();
@@ -60,9 +60,6 @@ fn follow(mut shell: Shell) {
     let make = r#"make() { command make -C $REPOSITORY "$@"; }"#;
     step(&format!("REPOSITORY=$PWD; cd '{}'; {make}", folder.display()), 0, &[]);
 
-    // CI runs it.
-    let (up, test) = up.split_once('\n').unwrap();
-    assert!(test.starts_with("make test "), "{test}");
     let addresses = ["the app      http://", "live page    http://"];
     step(up, 0, &[&addresses[..], &["100% of /qrcode goes to the new side"]].concat());
     step(split, 0, &["25% of qrcode goes to the new side.", "served-by: "]);
@@ -75,9 +72,6 @@ fn follow(mut shell: Shell) {
     step("make rollback; wait %?ramp", 2, &["Error 5"]);
     step("make status", 0, &["all of it goes to the old side"]);
     step("kill %?load", 0, &[]);
-
-    step(svg, 0, &[]);
-    step("head -c 100 code.svg; echo", 0, &["<svg "]);
 
     // "Two servers that already run": on the ports of the sides, which are free after this.
     let (down, around) = around.split_once('\n').unwrap();
