@@ -132,6 +132,8 @@ lint: ## formatters, linters, checks of manifests, rules and generated files
 	$(RENDER)
 	docs/reference/render.py
 	docs/site.py --check
+	docs/architecture.py --check
+	docs/versions.py
 	docs/modules.py >/dev/null
 	$(NPM) run lint
 	$(LIVE) run lint
@@ -213,10 +215,11 @@ contract: ## check any server against the contract: URL=http://127.0.0.1:8080, C
 	@$(CARGO) run --quiet --profile plain --no-default-features -p carve -- contract $(or $(URL),http://127.0.0.1:8080) \
 		$(if $(CASES),--cases '$(CASES)')
 
-generate: ## write what is made from other files: nginx' includes, rules
+generate: ## write what is made from other files: nginx' includes, rules, the map's picture
 	@$(SETUP) test
 	$(GENERATORS)
 	$(RENDER)
+	docs/architecture.py
 	$(PYTHON) deploy/k8s/check.py --write-rules
 
 site: ## the documentation with the reference, in target/site; SOURCE_URL: where links to code lead
