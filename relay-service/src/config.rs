@@ -108,12 +108,12 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use service_kit::testing::readme_has_settings;
+    use service_kit::testing::help_explains_settings;
 
     use super::*;
 
     #[test]
-    fn the_readme_has_a_row_for_every_setting() {
-        readme_has_settings(include_str!("../README.md"), &Arguments::command(), "RELAY_");
+    fn help_explains_every_setting() {
+        help_explains_settings(&Arguments::command(), "RELAY_");
     }
 }

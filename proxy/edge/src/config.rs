@@ -144,14 +144,14 @@ impl FromStr for Routes {
 #[cfg(test)]
 mod tests {
     use clap::Command;
-    use service_kit::testing::readme_has_settings;
+    use service_kit::testing::help_explains_settings;
 
     use super::*;
 
     #[test]
-    fn the_readme_has_a_row_for_every_setting() {
+    fn help_explains_every_setting() {
         let command = Arguments::augment_args(Command::new("edge"));
-        readme_has_settings(include_str!("../README.md"), &command, "EDGE_");
+        help_explains_settings(&command, "EDGE_");
     }
 
     #[test]

@@ -361,17 +361,4 @@ mod tests {
         }
         assert!(!text.contains("code=\"none\""), "{text}");
     }
-
-    #[test]
-    fn the_readme_has_a_row_for_every_metric() {
-        let readme = include_str!("../README.md");
-        let text =
-            metrics(&["qrcode"], "1.000\tqrcode\tnew\tnew\t200\t0.030\t512\t10.0.0.1:80\tGET\n");
-        let names = text.lines().filter_map(|line| line.strip_prefix("# TYPE edge_"));
-        let names: Vec<&str> = names.filter_map(|line| line.split(' ').next()).collect();
-        assert_eq!(names.len(), 19, "{names:?}");
-        for name in names {
-            assert!(readme.contains(&format!("`edge_{name}")), "README.md has no {name}");
-        }
-    }
 }

@@ -281,44 +281,23 @@ fn metrics_count_requests_and_pictures() {
 }
 
 #[test]
-fn readme_lists_every_metric() {
+fn metrics_are_there_before_the_first_request() {
     let service = start(&[]);
-    let readme = include_str!("../README.md");
     let metrics = get(service.admin_addr, "/metrics");
-    let mut listed = 0;
-    for line in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
-        let (name, kind) = line.split_once(' ').unwrap();
-        let suffix = match kind {
-            "counter" => "_total",
-            "info" => "_info",
-            _ => "",
-        };
-        let is_listed =
-            name.starts_with("process_") || readme.contains(&format!("`{name}{suffix}`"));
-        assert!(is_listed, "README.md has no {name}{suffix}");
-        listed += 1;
-    }
-    assert!(listed > 10, "{metrics}");
-    // Also before the first request.
     assert!(metrics.contains("# TYPE http_request_duration_seconds histogram\n"), "{metrics}");
 }
 
 #[test]
-fn help_and_readme_explain_every_setting() {
+fn help_explains_every_setting() {
     let help = String::from_utf8(command(&[]).arg("--help").output().unwrap().stdout).unwrap();
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    let readme = include_str!("../README.md");
     let mut settings = 0;
     for (at, _) in help.match_indices("[env: ") {
         let variable = help[at + 6..].split(['=', ']']).next().unwrap();
-        let default = help[at + 6..].split("[default: ").nth(1).unwrap().split(']').next().unwrap();
         let flag = format!("--{}", variable[3..].to_lowercase().replace('_', "-"));
         assert!(help.contains(&flag), "{flag}");
-        let row = format!("| `{flag}` | `{variable}` | {default} |");
-        assert!(readme.contains(&row), "README.md has no row {row}");
         settings += 1;
     }
     let of_api = 5;
     assert_eq!(settings, if cfg!(feature = "api") { 11 + of_api } else { 11 });
-    assert_eq!(readme.matches("| `--").count(), 11 + of_api);
 }

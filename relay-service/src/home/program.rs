@@ -286,7 +286,7 @@ async fn forget_old(home: Arc<Home>) {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use service_kit::testing::readme_has_settings;
+    use service_kit::testing::help_explains_settings;
 
     use super::*;
 
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_a_row_for_every_setting() {
-        readme_has_settings(include_str!("../../README.md"), &Arguments::command(), "HOME_");
+    fn help_explains_every_setting() {
+        help_explains_settings(&Arguments::command(), "HOME_");
     }
 }
