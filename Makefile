@@ -15,7 +15,7 @@ CARVE := target/plain/carve
 LOAD := target/plain/load
 # Built for `make up` too, so that `make load` answers at once.
 BUILD_LOAD := $(CARGO) build --profile plain --quiet --no-default-features -p loadtest --bin load
-SETUP := deploy/local/setup.sh
+SETUP := deploy/setup.sh
 # A stack that is measured logs every request once, in nginx; on `make up` qr-service does so too.
 AS_ON_A_CLUSTER := QR_ACCESS_LOG=errors
 # The program that copies the legacy app's links: beside the stack's data, or in the cluster's pod.

@@ -12,7 +12,7 @@
 #   REGISTRY_PORT  of the registry; any free one by default
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-deploy/local/setup.sh rehearsal packages
+deploy/setup.sh rehearsal packages
 export PATH=$PWD/target/tools/rehearsal/bin:$PWD/target/tools/bin:$PATH
 export DIST=$PWD/target/dist
 release=deploy/release/release.sh

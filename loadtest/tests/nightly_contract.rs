@@ -1,4 +1,4 @@
-//! A sample of the contract's cases on legacy-node with every generator. `stack`'s tests run all on the other servers.
+//! A sample of the contract's cases on legacy-node with every generator. `carve`'s tests run all on the other servers.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

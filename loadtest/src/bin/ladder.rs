@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anstream::println;
 use anyhow::{Context, ensure};
+use carve::local::settings::repository;
 use clap::{Parser, Subcommand};
 use loadtest::exit_code;
 use loadtest::servers::cores::Cores;
@@ -13,7 +14,6 @@ use loadtest::servers::ladder::{Plan, climb};
 use loadtest::servers::report::Report;
 use loadtest::servers::rows::Group;
 use loadtest::servers::{allow_all_files, svg, write, write_json, wrk};
-use stack::settings::repository;
 
 /// Measures the servers of a group, one after the other, and writes a table.
 #[derive(Parser)]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use carve::local::http;
 use contract::decode;
-use stack::http;
 
 use crate::servers::rows::{Answers, Row};
 use crate::servers::server::Server;

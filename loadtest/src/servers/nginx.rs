@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use stack::{Options, Share, Stack};
+use carve::local::{Options, Share, Stack};
 
 use crate::client::{self, Flow};
 use crate::servers::cores::Cores;

@@ -1,9 +1,9 @@
 //! The rows of the ladder, in groups. To add a row, add it here; a new kind of server also needs a `Way`.
 
 use anyhow::ensure;
+use carve::local::Share;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use stack::Share;
 
 use crate::servers::nginx::{COUNTED, Counted};
 use crate::texts;

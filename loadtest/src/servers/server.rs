@@ -8,10 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use carve::local::preflight::is_on_path;
+use carve::local::settings::repository;
+use carve::local::{Options, Part, Stack};
 use rustix::process::{Pid, Signal, kill_process};
-use stack::preflight::is_on_path;
-use stack::settings::repository;
-use stack::{Options, Part, Stack};
 use tempfile::TempDir;
 
 use crate::servers::check::BODY;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
+use carve::local::preflight::is_on_path;
+use carve::local::settings::repository;
 use serde::Deserialize;
-use stack::preflight::is_on_path;
-use stack::settings::repository;
 
 use crate::servers::ladder::Plan;
 

@@ -7,10 +7,10 @@ use std::ops::Deref;
 use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
+use carve::local::Settings;
 use clap::{Args, ValueEnum};
 use rollout::cluster::{Cluster, ConfigMap};
 use rollout::{Nginx, Prometheus};
-use stack::Settings;
 use tempfile::TempDir;
 
 /// What `carve up` has started, or is to start.

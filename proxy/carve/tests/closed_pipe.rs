@@ -4,8 +4,8 @@
 
 use std::process::{Command, Output, Stdio};
 
+use carve::local::settings::repository;
 use service_kit::testing::built;
-use stack::settings::repository;
 
 /// Runs a program whose standard output, and if told so standard error, nobody reads.
 fn unread(program: &str, args: &[&str], stderr_too: bool) -> Output {

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use carve::local::http::Answer;
+use carve::local::{Addresses, http};
 use serde_json::Value;
 use service_kit::testing::built;
-use stack::http::Answer;
-use stack::{Addresses, http};
 use tempfile::TempDir;
 use ureq::Agent;
 

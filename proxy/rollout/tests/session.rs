@@ -1,5 +1,5 @@
 //! The share of a route of sessions: its homes read it, and nginx is not reloaded. The homes here are small
-//! servers; `deploy/local/tests/relay.rs` has the real ones.
+//! servers; `carve/tests/relay.rs` has the real ones.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

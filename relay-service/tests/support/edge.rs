@@ -47,7 +47,7 @@ impl Edge {
         let addr = write_configuration(folder.path(), &[Route::parse("relay", &file).unwrap()]);
         let mut nginx = Command::new("nginx");
         nginx.args(["-e", "stderr", "-p"]).arg(folder.path()).args(["-c", "nginx.conf"]);
-        // As `deploy/local` starts it.
+        // As `carve up` starts it.
         nginx.stdout(Stdio::null());
         let nginx = nginx.spawn().unwrap();
         let edge = Edge { nginx, addr, homes, _old: old, new, folder };

@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use carve::local::Part;
 use rollout::Share;
 use rustix::process::Signal;
-use stack::Part;
 
 use super::place::{Place, ROUTE};
 

@@ -13,13 +13,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use carve::local::http;
 pub use faults::{FAULTS, Fault};
 pub use place::OWN_MOUNTS;
 use place::Place;
 use rollout::Share;
 use serde::Serialize;
 pub use soak::soak;
-use stack::http;
 pub use storms::{STORMS, Storm};
 
 use crate::client::{Flow, Running, Sample, quantile, start};

@@ -8,9 +8,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use carve::local::{Options, Part, Stack, http};
 use rollout::Split;
 use rustix::process::{Signal, kill_process};
-use stack::{Options, Part, Stack, http};
 use tempfile::{NamedTempFile, TempDir};
 
 use super::Plan;

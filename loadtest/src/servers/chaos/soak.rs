@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use stack::Part;
+use carve::local::Part;
 
 use super::{FAULTS, Place, Plan, Report, clients, play_one};
 use crate::servers::sampling;

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
+use carve::local::{Options, Part as Program, Stack, http};
 use rollout::Share;
 use rustix::process::{Pid, Signal, kill_process};
-use stack::{Options, Part as Program, Stack, http};
 
 use super::slow::SlowClients;
 use super::{Plan, Report};

@@ -58,7 +58,7 @@ impl Compare {
             let nothing = || {
                 format!("nothing was started in {}: --routes, --old and --new", run_dir.display())
             };
-            stack::render::started_in(&run_dir)?.with_context(nothing)
+            carve::local::render::started_in(&run_dir)?.with_context(nothing)
         };
         // A word alone is the file.
         let (route, file) = match (self.route, self.file) {

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstream::{print, println};
+use carve::local::supervise::PartState;
+use carve::local::{Part, Settings, readiness};
 use clap::Args;
 use rollout::state::State;
 use rollout::{Nginx, Split, Stop};
 use serde::Serialize;
-use stack::supervise::PartState;
-use stack::{Part, Settings, readiness};
 
 use super::up;
 use crate::place::Place;

@@ -9,15 +9,17 @@ use std::time::Duration;
 
 use anstream::{eprintln, println};
 use anyhow::{Context, ensure};
+use carve::local::settings::{beside, own_routes, sides};
+use carve::local::supervisor::Supervisor;
+use carve::local::{
+    Addresses, Key, Part, Settings, Share, preflight, readiness, render, supervise,
+};
 use clap::{Args, ValueEnum};
 use rollout::state::Back;
 use route::SideUrl;
 use service_kit::telemetry;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
-use stack::settings::{beside, own_routes, sides};
-use stack::supervisor::Supervisor;
-use stack::{Addresses, Key, Part, Settings, Share, preflight, readiness, render, supervise};
 
 use crate::place::RunDir;
 

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
+use carve::local::{Options, Share, Stack};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use stack::{Options, Share, Stack};
 
 use super::up::QrService;
 

@@ -1,0 +1,3 @@
+//! What `carve up` is made of, for tests and measurements too.
+
+pub mod local;

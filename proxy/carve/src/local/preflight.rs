@@ -1,0 +1,118 @@
+//! The checks before anything starts; each problem is one line.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use route::SideUrl;
+
+use super::port_holder;
+use super::settings::{Settings, Sides, repository};
+
+const TOOLS: [(&str, &str); 3] =
+    [("nginx", "nginx"), ("prometheus", "prometheus"), ("setpriv", "util-linux")];
+
+/// Checks that every program that the stack needs is installed or built.
+///
+/// # Errors
+/// All that is missing, and how to get it.
+pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
+    let mut missing: Vec<String> = TOOLS
+        .iter()
+        .filter(|(program, _)| !is_on_path(program))
+        .map(|(program, package)| format!("{program} (install {package})"))
+        .collect();
+    let mut programs = vec![(&settings.carve, "carve")];
+    if settings.sides.is_none() {
+        programs.push((&settings.qr_service, "qr-service"));
+        if !is_on_path("node") {
+            missing.push("node (install Node.js 20 or newer)".to_owned());
+        }
+        if !repository().join("legacy-node/node_modules").is_dir() {
+            missing.push("legacy-node/node_modules (npm ci in legacy-node)".to_owned());
+        }
+    }
+    if settings.has_relay() {
+        programs.push((&settings.relay_service, "relay-service"));
+        programs.push((&settings.relay_home, "relay-service"));
+    }
+    for (program, package) in programs {
+        if !program.is_file() {
+            missing.push(format!("{} (cargo build -p {package})", program.display()));
+        }
+    }
+    ensure!(
+        missing.is_empty(),
+        "missing: {}; `make setup` installs all of it on Debian",
+        missing.join(", ")
+    );
+    Ok(())
+}
+
+/// Whether a program is in one of the folders of PATH.
+pub fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Checks that every address is free.
+///
+/// # Errors
+/// Each address that is not, with its variable and the process that holds it.
+pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
+    let mut problems = Vec::new();
+    let mut held = Vec::new();
+    let listeners = settings.addresses.listeners().into_iter();
+    let ours = listeners.filter(|(_, _, part)| settings.parts().contains(part));
+    for (variable, address, part) in ours {
+        match TcpListener::bind(address) {
+            Ok(listener) => held.push(listener),
+            Err(error) => {
+                let holder = port_holder::find(address)
+                    .map_or_else(|| error.to_string(), |holder| format!("held by {holder}"));
+                problems.push(format!(
+                    "{} can't listen on {address} ({variable}): {holder}",
+                    part.name()
+                ));
+            }
+        }
+    }
+    ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// Checks that two servers that already run can be reached.
+///
+/// # Errors
+/// The one that cannot, and its flag.
+pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
+    let Some(Sides { old, new }) = &settings.sides else { return Ok(()) };
+    for (flag, url) in [("OLD, --old", old), ("NEW, --new", new)] {
+        let problem = || format!("{url} ({flag}) does not answer");
+        let reached = match url {
+            SideUrl::Tcp(url) => {
+                let mut addresses = url.authority().to_socket_addrs().with_context(problem)?;
+                let within = Duration::from_secs(2);
+                addresses.any(|address| TcpStream::connect_timeout(&address, within).is_ok())
+            }
+            SideUrl::Unix(path) => UnixStream::connect(path.path()).is_ok(),
+        };
+        ensure!(reached, problem());
+    }
+    Ok(())
+}
+
+/// Makes the run folder and the data folder, and checks that they are writable.
+///
+/// # Errors
+/// The folder, and the system's message.
+pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
+    for folder in [settings.run_dir.clone(), settings.data_dir()] {
+        let problem = || format!("{} is not writable (STACK_RUN_DIR)", folder.display());
+        fs::create_dir_all(&folder).with_context(problem)?;
+        tempfile::tempfile_in(&folder).with_context(problem)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Waits until the parts are ready.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+
+use super::http;
+use super::parts::{PartSpec, Parts};
+use super::settings::{Part, Settings};
+use super::supervise::PartState;
+use super::supervisor::Supervisor;
+
+/// How long parts get to be ready; generous, since tests share their machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(30);
+/// How long the supervisor gets until it must answer.
+const SUPERVISOR_STARTS: Duration = Duration::from_secs(20);
+const LOG_LINES: usize = 8;
+
+/// Whether a part is ready now.
+///
+/// # Errors
+/// If the run folder does not say where it is asked.
+pub fn is_ready(settings: &Settings, part: Part) -> anyhow::Result<bool> {
+    answers(&Parts::read(&settings.run_dir)?.part, part)
+}
+
+fn answers(parts: &[PartSpec], part: Part) -> anyhow::Result<bool> {
+    let spec = parts.iter().find(|spec| spec.name == part);
+    let url = &spec.with_context(|| format!("{} is no part here", part.name()))?.ready;
+    let client = http::client(Duration::from_secs(5));
+    Ok(http::get(&client, url, &[]).is_ok_and(|answer| answer.status == 200))
+}
+
+/// Waits until all parts are ready.
+///
+/// # Errors
+/// The first part that failed or was not ready in time, with the end of its log.
+pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> anyhow::Result<()> {
+    let specs = Parts::read(&settings.run_dir)?.part;
+    let began = Instant::now();
+    let deadline = began + TIMEOUT;
+    let mut waiting: VecDeque<Part> = parts.iter().copied().collect();
+    while let Some(&part) = waiting.front() {
+        if answers(&specs, part)? {
+            waiting.pop_front();
+            continue;
+        }
+        if Instant::now() > deadline {
+            bail!("{} is not ready after {TIMEOUT:?}{}", part.name(), log_end(settings, part));
+        }
+        let states = match supervisor.states() {
+            // It may still be starting.
+            Err(_) if began.elapsed() < SUPERVISOR_STARTS => Vec::new(),
+            states => states?,
+        };
+        let waits = |state: &&PartState| waiting.contains(&state.part);
+        let mut failures = states
+            .iter()
+            .filter(waits)
+            .filter_map(|state| Some((state.part, state.failure.as_ref()?)));
+        if let Some((part, failure)) = failures.next() {
+            bail!("{} does not start: {failure}{}", part.name(), log_end(settings, part));
+        }
+        std::thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+fn log_end(settings: &Settings, part: Part) -> String {
+    let text = fs::read(settings.log_of(part)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    let end = &lines[lines.len().saturating_sub(LOG_LINES)..];
+    format!("; its log ends with:\n{}", end.join("\n"))
+}

@@ -1,0 +1,288 @@
+//! Renders the files that a stack runs from.
+//!
+//! The files of `proxy/` and `dashboards/prometheus/` are valid with the default ports. Rendering
+//! replaces these addresses, so there is one source for every place. What nginx includes for its routes
+//! is made from the route files, whose addresses are replaced likewise.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use route::render::{OF_THE_APP, SHARED, Upstreams};
+use route::{BaseUrl, Route, SideUrl};
+use serde::{Deserialize, Serialize};
+use service_kit::SocketPath;
+
+use super::parts::Parts;
+use super::settings::{Addresses, Settings, Sides, repository};
+use super::{compat, files};
+
+/// Writes the run folder's configuration of nginx and Prometheus, and its parts.
+///
+/// # Errors
+/// The file that cannot be read or written, or that lacks an address to replace.
+pub fn render(settings: &Settings) -> anyhow::Result<()> {
+    for folder in
+        ["log", "nginx", "nginx/edge", "prometheus", "data/prometheus", "data/legacy-node"]
+    {
+        let folder = settings.run_dir.join(folder);
+        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    }
+    let at = &settings.addresses;
+    let nginx = settings.nginx_dir();
+    let place = |name: &str, changes: &[(&str, String)]| {
+        write(&nginx.join(name), &changed(name, &files::proxy(name)?, changes)?)
+    };
+    // By itself nginx takes a worker for each core of the machine, whether it may use it or not.
+    let workers = format!("worker_processes {};", processors());
+    place("nginx.conf", &[("worker_processes auto;", workers)])?;
+    for name in SHARED {
+        place(name, &[])?;
+    }
+    place("listen.conf", &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
+    place("listen-admin.conf", &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
+    let routes = routes(settings)?;
+    let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
+    let (old, new) = match &settings.sides {
+        Some(Sides { old, new }) => (old.clone(), new.clone()),
+        None => (here(&at.old)?.into(), here(&at.new)?.into()),
+    };
+    // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
+    let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
+    let upstreams = Upstreams {
+        old: old.clone(),
+        new: socket.map_or(new.clone(), SideUrl::Unix),
+        shadow: here(&at.shadow)?,
+        prometheus: here(&at.prometheus)?,
+        resolved: Vec::new(),
+    };
+    for (name, text) in route::render::all(&routes, &upstreams) {
+        write(&nginx.join(name), &text)?;
+    }
+    for name in OF_THE_APP {
+        match settings.sides {
+            None => place(name, &[])?,
+            Some(_) => write(&nginx.join(name), "")?,
+        }
+    }
+    compat::render(settings)?;
+    let prometheus = settings.run_dir.join("prometheus");
+    for folder in [prometheus.join("rules"), nginx.join("live")] {
+        remove(&folder).with_context(|| folder.display().to_string())?;
+    }
+    files::write_folders(&prometheus, &nginx.join("live"))?;
+    write(&prometheus.join("prometheus.yml"), &files::prometheus("prometheus.yml")?)?;
+    let started = Started {
+        routes: settings.routes.clone(),
+        old: old.to_string(),
+        new: new.to_string(),
+        is_around: settings.sides.is_some(),
+        addresses: Some(at.clone()),
+    };
+    let sides = (&old, &new);
+    let started = serde_json::to_string_pretty(&started)?;
+    write(&settings.run_dir.join("started.json"), &started)?;
+    // Keeps the split of an earlier run unless told otherwise: it survives `down` and `up`.
+    rollout::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
+    rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
+    let parts = parts(settings, &routes, sides)?;
+    write(&prometheus.join("targets.json"), &parts.targets()?)?;
+    parts.write(&settings.run_dir)
+}
+
+/// The routes, with the addresses of this stack instead of the default ones.
+fn routes(settings: &Settings) -> anyhow::Result<Vec<Route>> {
+    let mut routes = route::load(&settings.routes)?;
+    if settings.has_relay() {
+        let addresses: Vec<(String, String)> = settings
+            .addresses
+            .defaults()
+            .into_iter()
+            .map(|(default, here)| (format!("http://{default}\""), format!("http://{here}\"")))
+            .collect();
+        for route in routes.iter_mut().filter(|route| route.is_session()) {
+            *route = Route::parse(&route.name, &replaced(&route.text, &addresses))?;
+        }
+    }
+    Ok(routes)
+}
+
+/// The folder of route files that the shadow reads: copies with the addresses of this stack, if it has a relay.
+fn shadow_routes(settings: &Settings, routes: &[Route]) -> anyhow::Result<PathBuf> {
+    if !settings.has_relay() {
+        return Ok(settings.routes.clone());
+    }
+    let folder = settings.run_dir.join("routes");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    }
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    for route in routes {
+        write(&folder.join(format!("{}.toml", route.name)), &route.text)?;
+    }
+    Ok(folder)
+}
+
+/// What a stack was started with: `started.json` in the run folder.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Started {
+    /// The folder of route files.
+    pub routes: PathBuf,
+    /// The URL of the old side.
+    pub old: String,
+    /// The URL of the new side.
+    pub new: String,
+    /// Whether both sides are servers that ran already.
+    #[serde(default)]
+    pub is_around: bool,
+    /// Where the parts listen; older files do not say.
+    pub addresses: Option<Addresses>,
+}
+
+impl Settings {
+    /// What was started in a run folder; the defaults if nothing was.
+    ///
+    /// # Errors
+    /// If `started.json` cannot be read.
+    pub fn started(run_dir: PathBuf) -> anyhow::Result<Self> {
+        let started = started_in(&run_dir)?;
+        let addresses = started.as_ref().and_then(|started| started.addresses.clone());
+        let addresses = addresses.map_or_else(Addresses::of_environment, Ok)?;
+        let settings = Settings::new(run_dir, addresses, PathBuf::from("qr-service"));
+        let Some(started) = started else { return Ok(settings) };
+        let sides = match started.is_around {
+            true => Some(Sides { old: started.old.parse()?, new: started.new.parse()? }),
+            false => None,
+        };
+        Ok(Settings { routes: started.routes, sides, ..settings })
+    }
+}
+
+/// What the stack in a run folder was started with; `None` if none was.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<Started>> {
+    let file = run_dir.join("started.json");
+    if !file.is_file() {
+        return Ok(None);
+    }
+    serde_json::from_str(&read(&file)?).map(Some).with_context(|| file.display().to_string())
+}
+
+/// Those that this process may use, by its affinity and its cgroup.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The text with these addresses instead of the default ones.
+fn changed(name: &str, text: &str, changes: &[(&str, String)]) -> anyhow::Result<String> {
+    for (default, _) in changes {
+        ensure!(text.contains(default), "{name} has no {default} to replace");
+    }
+    Ok(replaced(text, changes))
+}
+
+fn replaced(text: &str, changes: &[(impl AsRef<str>, String)]) -> String {
+    let mut text = text.to_owned();
+    // Marks first: an address put in may be the default of a later replacement.
+    for (number, (default, _)) in changes.iter().enumerate() {
+        text = text.replace(default.as_ref(), &mark(number));
+    }
+    for (number, (_, address)) in changes.iter().enumerate() {
+        text = text.replace(&mark(number), address);
+    }
+    text
+}
+
+/// Removes what an earlier program wrote, or linked, there.
+fn remove(folder: &Path) -> io::Result<()> {
+    let removed = match folder.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),
+        Ok(_) => fs::remove_file(folder),
+        Err(error) => Err(error),
+    };
+    removed.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+fn mark(number: usize) -> String {
+    format!("\u{1}{number}\u{2}")
+}
+
+fn parts(
+    settings: &Settings,
+    routes: &[Route],
+    (old_url, new_url): (&SideUrl, &SideUrl),
+) -> anyhow::Result<Parts> {
+    let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
+    let at = &settings.addresses;
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    // nginx and legacy-node log every request, so a request can be followed through all logs.
+    let access_log = std::env::var("QR_ACCESS_LOG").unwrap_or_else(|_| "all".to_owned());
+    // Started by root, nginx' workers would be user nobody, who cannot read the page below /root.
+    let is_root = rustix::process::geteuid().is_root();
+    let words = [
+        ("run", path(&settings.run_dir)),
+        ("root", path(repository())),
+        ("qr_service_program", path(&settings.qr_service)),
+        ("carve_program", path(&settings.carve)),
+        ("relay_service_program", path(&settings.relay_service)),
+        ("relay_home_program", path(&settings.relay_home)),
+        ("routes", path(&shadow_routes(settings, routes)?)),
+        ("route_names", names.join(",")),
+        ("old_url", old_url.to_string()),
+        ("new_url", new_url.to_string()),
+        ("edge", at.edge.to_string()),
+        ("requests_log", path(&settings.requests_log())),
+        ("log_share", settings.log_share.to_string()),
+        ("engine", settings.engine.clone().unwrap_or_default()),
+        ("nginx_directives", if is_root { "user root;" } else { "" }.to_owned()),
+        ("access_log", access_log),
+        // nginx sends /p/ to the relay, whether this process has one or not.
+        ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
+        ("old_workers", settings.old_workers.to_string()),
+        ("proxy_admin", at.proxy_admin.to_string()),
+        ("new", listens(at.new, settings.new_socket().ok())),
+        ("new_admin", at.new_admin.to_string()),
+        ("old", at.old.to_string()),
+        ("old_admin", at.old_admin.to_string()),
+        ("shadow", at.shadow.to_string()),
+        ("shadow_admin", at.shadow_admin.to_string()),
+        ("relay", at.relay.to_string()),
+        ("relay_admin", at.relay_admin.to_string()),
+        ("old_relay", at.old_relay.to_string()),
+        ("old_relay_admin", at.old_relay_admin.to_string()),
+        ("home", at.home.to_string()),
+        ("home_admin", at.home_admin.to_string()),
+        ("home_b", at.home_b.to_string()),
+        ("home_b_admin", at.home_b_admin.to_string()),
+        ("prometheus", at.prometheus.to_string()),
+    ];
+    Parts::fill(socket(settings), &settings.parts(), &words)
+}
+
+/// The addresses of a service, with commas between them.
+fn listens(addr: SocketAddr, socket: Option<SocketPath>) -> String {
+    let socket = socket.map(|socket| format!(",{socket}"));
+    format!("{addr}{}", socket.unwrap_or_default())
+}
+
+/// The supervisor's socket: in the run folder. If that name is too long for a socket (107 bytes on Linux), in /tmp,
+/// named by its hash.
+fn socket(settings: &Settings) -> PathBuf {
+    let here = settings.run_dir.join("carve.sock");
+    if here.as_os_str().len() <= 107 {
+        return here;
+    }
+    PathBuf::from(format!("/tmp/carve-{:016x}.sock", settings.hash()))
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(file).with_context(|| file.display().to_string())
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    fs::write(file, text).with_context(|| file.display().to_string())
+}

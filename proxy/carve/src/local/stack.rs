@@ -1,0 +1,231 @@
+//! A whole stack for the time of a test or a measurement.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+
+use anstream::eprintln;
+use anyhow::{Context, ensure};
+use rollout::{Key, Share, Wanted};
+use route::SideUrl;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::settings::{Addresses, Part, Settings, own_routes, repository, sides};
+use super::supervisor::Supervisor;
+use super::{preflight, readiness, render};
+
+/// The options of a stack.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The new side's share of the routes.
+    pub split: Share,
+    /// What the split hashes; `None` for what the route file says.
+    pub split_key: Option<Key>,
+    /// The folder of route files; `None` for the repository's.
+    pub routes: Option<PathBuf>,
+    /// The app, if it already runs; needs `new_url`.
+    pub old_url: Option<SideUrl>,
+    /// What takes over, if it already runs; needs `old_url`.
+    pub new_url: Option<SideUrl>,
+    /// Share of all requests that nginx mirrors to the shadow.
+    pub mirror: Share,
+    /// Share of the requests that are logged; failures and fallbacks always are.
+    pub log_share: Share,
+    /// Engine of qr-service; `None` for that of `QR_ENGINE`.
+    pub engine: Option<String>,
+    /// Processes of legacy-node.
+    pub old_workers: usize,
+    /// Where a [`Stack`] makes its folder; `None` for where temporary files belong.
+    pub folder: Option<PathBuf>,
+}
+
+/// Mirrors nothing: the shadow asks both sides again, which would add to what tests count and
+/// measure.
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            split: Share::ALL,
+            split_key: None,
+            routes: None,
+            old_url: None,
+            new_url: None,
+            mirror: Share::NONE,
+            log_share: Share::ALL,
+            engine: None,
+            old_workers: 1,
+            folder: None,
+        }
+    }
+}
+
+/// A stack on free ports of 127.0.0.1, in a temporary folder. All of it ends with this value, or with
+/// this process, however that ends.
+#[derive(Debug)]
+pub struct Stack {
+    settings: Settings,
+    supervisor: Supervisor,
+    keeper: Option<JoinHandle<()>>,
+    _folder: TempDir,
+}
+
+impl Stack {
+    /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; carve's
+    /// is beside it.
+    ///
+    /// # Errors
+    /// What is missing or wrong, or the end of the log of the part that did not start.
+    pub fn start(qr_service: &Path, options: &Options) -> anyhow::Result<Self> {
+        // nginx' workers are another user when root starts nginx, and serve ramp's metrics from here.
+        let folder = tempfile::Builder::new()
+            .prefix("qr-stack-")
+            .permissions(Permissions::from_mode(0o755))
+            .tempdir_in(options.folder.clone().unwrap_or_else(std::env::temp_dir))
+            .context("no temporary folder")?;
+        let settings = Settings {
+            split: Some(options.split),
+            split_key: options.split_key.clone(),
+            routes: match &options.routes {
+                Some(folder) => std::path::absolute(folder).context("--routes")?,
+                None => own_routes(),
+            },
+            sides: sides(options.old_url.clone(), options.new_url.clone()),
+            mirror: Some(options.mirror),
+            log_share: options.log_share,
+            engine: options.engine.clone(),
+            old_workers: options.old_workers,
+            ..Settings::new(folder.path().to_owned(), Addresses::free()?, qr_service.to_owned())
+        };
+        preflight::check_tools(&settings)?;
+        render::render(&settings)?;
+        settings.nginx("").check()?;
+        let supervisor = Supervisor::new(settings.run_dir.clone());
+        let keeper = Some(supervisor.start_bound(&settings.carve)?);
+        let stack = Stack { settings, supervisor, keeper, _folder: folder };
+        readiness::wait(&stack.settings, &stack.supervisor, &stack.settings.parts())?;
+        Ok(stack)
+    }
+
+    /// Addresses, folders and programs.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The proxy's public URL, without a trailing slash.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.settings.addresses.proxy)
+    }
+
+    /// The variables that `carve with` sets for its command.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        let at = &self.settings.addresses;
+        vec![
+            ("STACK_URL", self.url()),
+            ("STACK_ADMIN_URL", format!("http://{}", at.proxy_admin)),
+            ("STACK_NEW_URL", format!("http://{}", at.new)),
+            ("STACK_NEW_ADMIN_URL", format!("http://{}", at.new_admin)),
+            ("STACK_OLD_URL", format!("http://{}", at.old)),
+            ("STACK_OLD_ADMIN_URL", format!("http://{}", at.old_admin)),
+            ("RAMP_PROMETHEUS_URL", format!("http://{}/prometheus", at.prometheus)),
+            ("RAMP_NGINX_DIR", self.settings.nginx_dir().display().to_string()),
+            ("RAMP_PROXY_ADMIN_ADDR", at.proxy_admin.to_string()),
+            ("STACK_DIR", self.settings.run_dir.display().to_string()),
+        ]
+    }
+
+    /// Sets the new side's share of a route. nginx serves it on return.
+    ///
+    /// # Errors
+    /// nginx' message.
+    pub fn set_split(&self, route: &str, share: Share) -> anyhow::Result<()> {
+        let wanted = Wanted::share(share);
+        rollout::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
+    }
+
+    /// Writes a copy of the project's gates for steps of seconds, which have no time for thousands of
+    /// requests: what has to be proven is ten times as large, and blocks are shorter. Returns the file.
+    ///
+    /// # Errors
+    /// If the gates cannot be read or written, or have changed so that nothing has to be proven.
+    pub fn gates_for_short_steps(&self) -> anyhow::Result<PathBuf> {
+        let original = repository().join("proxy/evidence/gates.toml");
+        let text = fs::read_to_string(&original).with_context(|| original.display().to_string())?;
+        let shortened = [
+            ("\nproof = 0.005\n", "\nproof = 0.05\n"),
+            ("\nproof = 0.02\n", "\nproof = 0.2\n"),
+            ("\nblock = \"5s\"\n", "\nblock = \"500ms\"\n"),
+        ];
+        let mut short = text.clone();
+        for (long, shorter) in shortened {
+            ensure!(short.contains(long), "{} has no{long}", original.display());
+            short = short.replace(long, shorter);
+        }
+        let copy = self.settings.run_dir.join("gates.toml");
+        fs::write(&copy, short).context("gates.toml")?;
+        Ok(copy)
+    }
+
+    /// Stops a part, which then stays stopped. It has ended on return.
+    ///
+    /// # Errors
+    /// If the supervisor does not answer.
+    pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
+        self.supervisor.stop_part(part)
+    }
+
+    /// Starts a stopped part. It is ready on return.
+    ///
+    /// # Errors
+    /// If the supervisor does not answer; the end of the part's log.
+    pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
+        self.supervisor.start_part(part)?;
+        self.wait_until_ready(part)
+    }
+
+    /// Waits until a part that is starting is ready.
+    ///
+    /// # Errors
+    /// The end of its log, if it is not ready in time.
+    pub fn wait_until_ready(&self, part: Part) -> anyhow::Result<()> {
+        readiness::wait(&self.settings, &self.supervisor, &[part])
+    }
+
+    /// Sends a part a signal. One that ends is started again.
+    ///
+    /// # Errors
+    /// If the part does not run.
+    pub fn signal_part(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
+        let pid = self.pid_of(part)?;
+        kill_process(pid, signal).with_context(|| format!("{} {signal:?}", part.name()))
+    }
+
+    /// The supervisor's process id, if it runs. It starts the parts again, and reads what they log.
+    pub fn pid(&self) -> Option<Pid> {
+        self.supervisor.pid()
+    }
+
+    /// A part's process id.
+    ///
+    /// # Errors
+    /// If the part does not run.
+    pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
+        self.supervisor.pid_of(part)
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        if let Err(error) = self.supervisor.shutdown() {
+            eprintln!("carve: {error:#}");
+        }
+        if let Some(keeper) = self.keeper.take() {
+            // The thread only waits for the supervisor and cannot panic.
+            let _ = keeper.join();
+        }
+        if let Some(stops) = self.settings.stops_dir() {
+            let _ = fs::remove_dir_all(stops);
+        }
+    }
+}

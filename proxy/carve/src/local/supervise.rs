@@ -1,0 +1,353 @@
+//! The process that starts the parts, starts again what ends, writes their logs, and stops them in order (ADR 8).
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use edge::log_file::LogFile;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process, setrlimit,
+    waitid,
+};
+use serde::{Deserialize, Serialize};
+
+use super::parts::{PartSpec, Parts};
+use super::settings::Part;
+
+/// A part that ends sooner after its start did not start.
+const COUNTS_AS_STARTED: Duration = Duration::from_secs(1);
+/// Between two starts of a part that does not start: this, then twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// How long a part may take to end before it is killed.
+const ENDS_WITHIN: Duration = Duration::from_secs(15);
+/// Two signals that come at once are one.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(100);
+/// What is left in the pipes of parts that have ended is written within this time.
+const LAST_LINES: Duration = Duration::from_secs(1);
+/// Files that a part may have open, where the system gives fewer by default.
+const OPEN_FILES: u64 = 8192;
+
+/// What a part does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PartState {
+    /// The part.
+    pub part: Part,
+    /// Its process, if it runs.
+    pub pid: Option<i32>,
+    /// How long it has run, or has not.
+    pub seconds: u64,
+    /// Whether it has been stopped by hand.
+    pub is_stopped: bool,
+    /// How it ended, if it ended by itself within a second of its last start.
+    pub failure: Option<String>,
+}
+
+/// What is asked over the socket; every answer is the [`States`] then.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    States,
+    /// It runs on return.
+    Start(Part),
+    /// It has ended on return.
+    Stop(Part),
+    /// Every part has ended on return, and the process ends.
+    End,
+}
+
+/// The supervising process and its parts.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct States {
+    pub(crate) pid: i32,
+    pub(crate) parts: Vec<PartState>,
+}
+
+/// Runs the parts of a run folder until it is told to end: over its socket, or by `ended`, which blocks until then and
+/// whose result is passed on.
+///
+/// # Errors
+/// If the run folder has no parts, or the socket cannot be used.
+pub fn run(
+    run_dir: &Path,
+    ended: impl FnOnce() -> anyhow::Result<()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let Parts { socket, part } = Parts::read(run_dir)?;
+    raise_limit_of_open_files();
+    // Nobody listens there: the run folder's supervisor would have been found.
+    let _ = fs::remove_file(&socket);
+    let listener = UnixListener::bind(&socket).with_context(|| socket.display().to_string())?;
+    // Each reader of a part's output holds one; when all are gone, everything is written.
+    let (writing, written) = channel();
+    let parts: Vec<_> = part.into_iter().map(|spec| Arc::new(Supervised::new(spec))).collect();
+    let keepers: Vec<_> = parts
+        .iter()
+        .map(|part| {
+            let (part, run_dir, writing) = (Arc::clone(part), run_dir.to_owned(), writing.clone());
+            thread::spawn(move || part.keep(&run_dir, &writing))
+        })
+        .collect();
+    drop(writing);
+    let (end, told_to_end) = channel();
+    let signalled = end.clone();
+    thread::spawn(move || signalled.send(End::Own(ended())));
+    let asked = parts.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (parts, end) = (asked.clone(), end.clone());
+            thread::spawn(move || answer(stream, &parts, &end));
+        }
+    });
+    let end = told_to_end.recv()?;
+    stop_all(&parts);
+    for keeper in keepers {
+        // A keeper that has panicked has no process left to wait for.
+        let _ = keeper.join();
+    }
+    let _ = written.recv_timeout(LAST_LINES);
+    let _ = fs::remove_file(&socket);
+    match end {
+        End::Own(result) => result,
+        End::Asked(stream) => Ok(reply(stream, &parts)?),
+    }
+}
+
+/// What ends it: its own process, or who waits for an answer.
+enum End {
+    Own(anyhow::Result<()>),
+    Asked(UnixStream),
+}
+
+/// Answers one question. An end is carried out by who waits for it.
+fn answer(stream: UnixStream, parts: &[Arc<Supervised>], end: &Sender<End>) {
+    let mut line = String::new();
+    if BufReader::new(&stream).read_line(&mut line).is_err() {
+        return;
+    }
+    let of = |wanted: Part| parts.iter().find(|part| part.spec.name == wanted);
+    match serde_json::from_str(&line) {
+        Ok(Request::Start(part)) => of(part).into_iter().for_each(|part| part.start()),
+        Ok(Request::Stop(part)) => of(part).into_iter().for_each(|part| part.want(Wanted::Stopped)),
+        Ok(Request::End) => return drop(end.send(End::Asked(stream))),
+        Ok(Request::States) => {}
+        Err(_) => return,
+    }
+    // Who asked may be gone.
+    let _ = reply(stream, parts);
+}
+
+fn reply(mut stream: UnixStream, parts: &[Arc<Supervised>]) -> io::Result<()> {
+    let parts = parts.iter().map(|part| part.state()).collect();
+    let pid = std::process::id().cast_signed();
+    serde_json::to_writer(&mut stream, &States { pid, parts })?;
+    stream.write_all(b"\n")
+}
+
+/// The edge first, so that requests in flight still reach their servers. Without it no partner can come to those who
+/// wait in a relay, so the relays need no delay: their second signal ends them at once.
+fn stop_all(parts: &[Arc<Supervised>]) {
+    for is_edge in [true, false] {
+        let now = parts.iter().filter(|part| part.spec.is_edge == is_edge);
+        let relays: Vec<_> = now.clone().filter(|part| part.spec.ends_at_second_signal).collect();
+        if !relays.is_empty() {
+            relays.iter().for_each(|part| part.signal(Signal::TERM));
+            thread::sleep(BETWEEN_SIGNALS);
+        }
+        thread::scope(|scope| {
+            for part in now {
+                scope.spawn(|| part.want(Wanted::Ended));
+            }
+        });
+    }
+}
+
+/// A part, and what it does now.
+struct Supervised {
+    spec: PartSpec,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    wanted: Wanted,
+    pid: Option<Pid>,
+    since: Instant,
+    failure: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Running,
+    Stopped,
+    Ended,
+}
+
+impl Supervised {
+    fn new(spec: PartSpec) -> Self {
+        let state =
+            State { wanted: Wanted::Running, pid: None, since: Instant::now(), failure: None };
+        Supervised { spec, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> PartState {
+        let state = self.lock();
+        PartState {
+            part: self.spec.name,
+            pid: state.pid.map(|pid| pid.as_raw_nonzero().get()),
+            seconds: state.since.elapsed().as_secs(),
+            is_stopped: state.wanted != Wanted::Running,
+            failure: state.failure.clone(),
+        }
+    }
+
+    /// Keeps it running on this thread until it is to end. The parent-death signal of a part fires when this thread
+    /// ends.
+    fn keep(&self, run_dir: &Path, writing: &Sender<()>) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let state = self.lock();
+            let is_stopped = |state: &mut State| state.wanted == Wanted::Stopped;
+            let wait = self.changed.wait_while(state, is_stopped);
+            let mut state = wait.unwrap_or_else(PoisonError::into_inner);
+            if state.wanted == Wanted::Ended {
+                return;
+            }
+            let (name, started) = (self.spec.name.name(), Instant::now());
+            let child = self.spawn(run_dir, writing);
+            if let Ok(child) = &child {
+                state.pid = Pid::from_raw(child.id().cast_signed());
+                state.since = started;
+                self.changed.notify_all();
+            }
+            let pid = state.pid;
+            drop(state);
+            if let Some(pid) = pid {
+                // Its number is taken until the lock is held: nobody signals another process.
+                let ends = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+                let _ = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(pid), ends));
+            }
+            let mut state = self.lock();
+            let ended = match child.and_then(|mut child| Ok(child.wait()?)) {
+                Ok(status) => status.to_string(),
+                Err(error) => format!("{error:#}"),
+            };
+            (state.pid, state.since) = (None, Instant::now());
+            let has_started = started.elapsed() >= COUNTS_AS_STARTED;
+            if state.wanted == Wanted::Running {
+                tracing::warn!(part = name, ended, "a part has ended by itself");
+                state.failure = (!has_started).then_some(ended);
+            }
+            self.changed.notify_all();
+            if has_started {
+                pause = FIRST_PAUSE;
+            } else {
+                let is_wanted = |state: &mut State| state.wanted == Wanted::Running;
+                let _ = self.changed.wait_timeout_while(state, pause, is_wanted);
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+
+    /// Starts it, and a thread that writes what it says. Not the file itself: a part may not stop because the disk is
+    /// full.
+    fn spawn(&self, run_dir: &Path, writing: &Sender<()>) -> anyhow::Result<std::process::Child> {
+        let name = self.spec.name.name();
+        let (said, says) = io::pipe()?;
+        let program = self.spec.command.first().with_context(|| format!("{name}: no command"))?;
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "TERM", "--"])
+            .args(&self.spec.command)
+            .envs(&self.spec.environment)
+            .current_dir(run_dir)
+            .stdin(Stdio::null())
+            .stdout(says.try_clone()?)
+            .stderr(says)
+            .spawn()
+            .with_context(|| format!("{program} (by setpriv)"))?;
+        let (log, writing) = (self.spec.name.log_in(run_dir), writing.clone());
+        thread::spawn(move || {
+            copy(said, &log);
+            drop(writing);
+        });
+        Ok(child)
+    }
+
+    fn start(&self) {
+        let mut state = self.lock();
+        if state.wanted == Wanted::Stopped {
+            (state.wanted, state.failure) = (Wanted::Running, None);
+        }
+        self.changed.notify_all();
+        let is_to_start = |state: &mut State| {
+            state.wanted == Wanted::Running && state.pid.is_none() && state.failure.is_none()
+        };
+        drop(self.changed.wait_timeout_while(state, ENDS_WITHIN, is_to_start));
+    }
+
+    /// Stops it, for good or until it is started. No process is left on return.
+    fn want(&self, wanted: Wanted) {
+        let mut state = self.lock();
+        state.wanted = if state.wanted == Wanted::Ended { Wanted::Ended } else { wanted };
+        state.failure = None;
+        drop(state);
+        self.changed.notify_all();
+        self.signal(self.spec.stop_signal());
+        let runs = |state: &mut State| state.pid.is_some();
+        let wait = self.changed.wait_timeout_while(self.lock(), ENDS_WITHIN, runs);
+        let (state, waited) = wait.unwrap_or_else(PoisonError::into_inner);
+        drop(state);
+        if waited.timed_out() {
+            tracing::warn!(part = self.spec.name.name(), "a part does not end, so it is killed");
+            self.signal(Signal::KILL);
+            drop(self.changed.wait_while(self.lock(), runs));
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.lock().pid {
+            // It may be ending.
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+/// Copies until all who write have ended. What cannot be written is lost, and the part goes on.
+fn copy(mut from: impl Read, to: &Path) {
+    let mut log = LogFile::open(to);
+    let mut bytes = [0; 8192];
+    let mut line_is_whole = true;
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        let Some(said) = bytes.get(..count) else { return };
+        if let Ok(file) = &mut log {
+            let _ = file.write_all(said);
+            line_is_whole = said.ends_with(b"\n");
+            if line_is_whole {
+                let _ = file.flush();
+            }
+        }
+    }
+    if let Ok(file) = &mut log
+        && !line_is_whole
+    {
+        let _ = file.write_all(b"\n");
+    }
+}
+
+/// For the parts, which inherit it. Where it cannot be raised it stays.
+fn raise_limit_of_open_files() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(OPEN_FILES, |maximum| maximum.min(OPEN_FILES));
+    if current.is_some_and(|current| current < wanted) {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum });
+    }
+}

@@ -1,0 +1,139 @@
+//! Starts the process that supervises the parts of a run folder, and asks it ([`super::supervise`]).
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use procfs::process::Process;
+use rustix::process::Pid;
+
+use super::parts::Parts;
+use super::settings::Part;
+use super::supervise::{PartState, Request, States};
+
+/// Each part gets 15 s to end, and they stop in two groups.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(40);
+
+/// The supervisor of one run folder.
+#[derive(Clone, Debug)]
+pub struct Supervisor {
+    run_dir: PathBuf,
+}
+
+impl Supervisor {
+    /// The supervisor of this run folder, whether it runs or not.
+    pub fn new(run_dir: PathBuf) -> Self {
+        Supervisor { run_dir }
+    }
+
+    /// Starts it in the background by `carve`, this program's file.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(&self, carve: &Path) -> anyhow::Result<()> {
+        self.spawn(Command::new(carve)).map(drop)
+    }
+
+    /// Starts it so that it ends with this process, however that ends. The parent-death signal fires
+    /// when the *thread* that started the process ends, so a thread is kept for it.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start_bound(&self, carve: &Path) -> anyhow::Result<JoinHandle<()>> {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM", "--"]).arg(carve);
+        let (sender, spawned) = mpsc::channel();
+        let supervisor = self.clone();
+        let keeper = thread::spawn(move || match supervisor.spawn(command) {
+            Ok(mut child) => {
+                // Fails only if the caller is gone, and then the stack ends anyway.
+                let _ = sender.send(Ok(()));
+                let _ = child.wait();
+            }
+            Err(error) => drop(sender.send(Err(error))),
+        });
+        spawned.recv().unwrap_or_else(|_| bail!("the thread has ended"))?;
+        Ok(keeper)
+    }
+
+    fn spawn(&self, mut command: Command) -> anyhow::Result<Child> {
+        let log = self.run_dir.join("log/carve.log");
+        let file = OpenOptions::new().append(true).create(true).open(&log);
+        let file = file.with_context(|| log.display().to_string())?;
+        command.arg("supervise").arg("--run-dir").arg(&self.run_dir).stdin(Stdio::null());
+        command.stdout(file.try_clone()?).stderr(file).spawn().context("carve supervise")
+    }
+
+    /// Its process id, if it runs.
+    pub fn pid(&self) -> Option<Pid> {
+        self.ask(Request::States).ok().and_then(|states| Pid::from_raw(states.pid))
+    }
+
+    /// What every part does.
+    ///
+    /// # Errors
+    /// If the supervisor does not answer.
+    pub fn states(&self) -> anyhow::Result<Vec<PartState>> {
+        Ok(self.ask(Request::States)?.parts)
+    }
+
+    /// A part's process id.
+    ///
+    /// # Errors
+    /// If the part does not run.
+    pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
+        let states = self.states()?;
+        let pid = states.iter().find(|state| state.part == part).and_then(|state| state.pid);
+        pid.and_then(Pid::from_raw).with_context(|| format!("{} is not running", part.name()))
+    }
+
+    /// Starts a part. It runs on return, but may not be ready yet.
+    ///
+    /// # Errors
+    /// If the supervisor does not answer.
+    pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
+        self.ask(Request::Start(part)).map(drop)
+    }
+
+    /// Stops a part. It has ended on return.
+    ///
+    /// # Errors
+    /// If the supervisor does not answer.
+    pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
+        self.ask(Request::Stop(part)).map(drop)
+    }
+
+    /// Stops every part and the supervisor, if it runs. All have ended on return.
+    ///
+    /// # Errors
+    /// If they do not end.
+    pub fn shutdown(&self) -> anyhow::Result<()> {
+        if self.pid().is_some() { self.ask(Request::End).map(drop) } else { Ok(()) }
+    }
+
+    fn ask(&self, request: Request) -> anyhow::Result<States> {
+        let nothing = || format!("nothing runs in {}", self.run_dir.display());
+        let socket = Parts::read(&self.run_dir).with_context(nothing)?.socket;
+        let mut stream = UnixStream::connect(&socket).with_context(nothing)?;
+        let mut ask = || -> io::Result<States> {
+            stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
+            stream.write_all((serde_json::to_string(&request)? + "\n").as_bytes())?;
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line)?;
+            Ok(serde_json::from_str(&line)?)
+        };
+        ask().with_context(|| format!("{}: the supervisor does not answer", socket.display()))
+    }
+}
+
+/// Whether a process runs; a zombie does not.
+pub fn is_alive(pid: Pid) -> bool {
+    let stat = Process::new(pid.as_raw_nonzero().get()).and_then(|process| process.stat());
+    stat.is_ok_and(|stat| stat.state != 'Z')
+}

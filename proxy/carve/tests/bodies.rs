@@ -1,0 +1,395 @@
+//! Requests with a body: nginx, both sides, the shadow and the fallback get the same bytes.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use carve::local::{Options, Share, Stack};
+use support::{eventually, get, start};
+
+/// `client_body_buffer_size` of nginx.conf; nginx writes a longer body to a file.
+const BUFFER_BYTES: usize = 16 << 10;
+/// `max_body` of the routes here.
+const MAX_BODY_BYTES: usize = 64 << 10;
+const TYPE: &str = "application/x-test; part=1";
+
+/// What a side does with a request.
+#[derive(Clone, Copy, PartialEq)]
+enum Mood {
+    Answers,
+    /// Answers 503.
+    Refuses,
+    /// Closes the connection when it has half the body.
+    DropsInTheMiddle,
+}
+
+/// A request that a side got.
+#[derive(Clone)]
+struct Got {
+    line: String,
+    /// The names in small letters.
+    headers: Vec<String>,
+    body: Vec<u8>,
+}
+
+impl Got {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    fn is_shadows(&self) -> bool {
+        self.header("x-route-shadow").is_some()
+    }
+}
+
+/// A side that writes down what it gets. Both sides answer the same but for their name.
+#[derive(Clone)]
+struct Side {
+    addr: SocketAddr,
+    got: Arc<Mutex<Vec<Got>>>,
+    mood: Arc<Mutex<Mood>>,
+}
+
+impl Side {
+    fn start(name: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let side = Side {
+            addr: listener.local_addr().unwrap(),
+            got: Arc::default(),
+            mood: Arc::new(Mutex::new(Mood::Answers)),
+        };
+        let shared = side.clone();
+        // Ends with the test.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let side = shared.clone();
+                // A connection that nginx closes is no failure.
+                thread::spawn(move || side.talk(&stream, name));
+            }
+        });
+        side
+    }
+
+    fn talk(&self, mut stream: &TcpStream, name: &str) -> std::io::Result<()> {
+        let mut reader = BufReader::new(stream);
+        loop {
+            let mut lines = Vec::new();
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line)? == 0 {
+                    return Ok(());
+                }
+                match line.trim_end() {
+                    "" => break,
+                    line => lines.push(line.to_owned()),
+                }
+            }
+            let line = lines.remove(0);
+            for line in &mut lines {
+                let name = line.find(':').unwrap_or(0);
+                line[..name].make_ascii_lowercase();
+            }
+            let mut got = Got { line, headers: lines, body: Vec::new() };
+            let length = got.header("content-length").map_or(0, |length| length.parse().unwrap());
+            let mood = *self.mood.lock().unwrap();
+            if mood == Mood::DropsInTheMiddle {
+                reader.read_exact(&mut vec![0; length / 2])?;
+                return Ok(());
+            }
+            got.body.resize(length, 0);
+            reader.read_exact(&mut got.body)?;
+            self.got.lock().unwrap().push(got);
+            let status = if mood == Mood::Refuses { 503 } else { 200 };
+            let answer = format!("{length} bytes");
+            write!(
+                stream,
+                "HTTP/1.1 {status} X\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\
+                 X-Served-By: {name}\r\n\r\n{answer}",
+                answer.len()
+            )?;
+        }
+    }
+
+    /// All that it got with this request id, by clients or by the shadow.
+    fn got(&self, id: &str, by_shadow: bool) -> Vec<Got> {
+        let got = self.got.lock().unwrap();
+        let wanted =
+            |got: &&Got| got.header("x-request-id") == Some(id) && got.is_shadows() == by_shadow;
+        got.iter().filter(wanted).cloned().collect()
+    }
+}
+
+/// How a client sends a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sent {
+    /// With its length.
+    Whole,
+    /// In chunks of a thousand bytes.
+    Chunked,
+    /// With neither: no body.
+    Without,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn served_by(&self) -> &str {
+        let of = |line: &'_ str| line.starts_with("X-Served-By: ");
+        self.head.lines().find(|line| of(line)).map_or("", |line| &line["X-Served-By: ".len()..])
+    }
+}
+
+/// A body of bytes that are no text.
+fn body_of(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 7 + at / 251) as u8).collect()
+}
+
+/// Sends a request with this id and body through nginx, byte for byte.
+fn send(stack: &Stack, what: &str, arm: &str, id: &str, body: &[u8], sent: Sent) -> Answer {
+    let mut request = format!(
+        "{what} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: {TYPE}\r\n\
+         X-Request-Id: {id}\r\nX-Route-Arm: {arm}\r\nCookie: private=1\r\n"
+    )
+    .into_bytes();
+    match sent {
+        Sent::Whole => {
+            write!(request, "Content-Length: {}\r\n\r\n", body.len()).unwrap();
+            request.extend_from_slice(body);
+        }
+        Sent::Chunked => {
+            request.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
+            for chunk in body.chunks(1000) {
+                write!(request, "{:x}\r\n", chunk.len()).unwrap();
+                request.extend_from_slice(chunk);
+                request.extend_from_slice(b"\r\n");
+            }
+            request.extend_from_slice(b"0\r\n\r\n");
+        }
+        Sent::Without => request.extend_from_slice(b"\r\n"),
+    }
+    let mut stream = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    // nginx may refuse a body that is too long before it has read all of it.
+    let _ = stream.write_all(&request);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{id}: {answer}"));
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { status, head: head.to_owned(), body: body.to_owned() }
+}
+
+/// Every kind of body, with a name.
+fn bodies() -> Vec<(&'static str, Vec<u8>, Sent)> {
+    let in_a_file = BUFFER_BYTES * 5 / 2;
+    vec![
+        ("small", body_of(20), Sent::Whole),
+        ("in-a-file", body_of(in_a_file), Sent::Whole),
+        ("longest", body_of(MAX_BODY_BYTES), Sent::Whole),
+        ("chunked", body_of(2500), Sent::Chunked),
+        ("chunked-in-a-file", body_of(in_a_file), Sent::Chunked),
+        ("chunked-longest", body_of(MAX_BODY_BYTES), Sent::Chunked),
+        ("empty", Vec::new(), Sent::Whole),
+        ("empty-chunked", Vec::new(), Sent::Chunked),
+        ("none", Vec::new(), Sent::Without),
+    ]
+}
+
+/// A stack around two sides that write down what they get, all of it mirrored.
+struct Place {
+    stack: Stack,
+    new: Side,
+    old: Side,
+    _routes: tempfile::TempDir,
+}
+
+impl Place {
+    fn start() -> Self {
+        let (new, old) = (Side::start("new"), Side::start("old"));
+        let gone = service_kit::free_address().unwrap();
+        let routes = tempfile::tempdir().unwrap();
+        let write = |name: &str, more: &str| {
+            let text = format!("path = \"/{name}\"\nmax_body = \"64k\"\n{more}");
+            fs::write(routes.path().join(format!("{name}.toml")), text).unwrap();
+        };
+        let post = "methods = [\"POST\"]\n";
+        let both = format!("{post}fallback = \"both\"\n");
+        write("once", &format!("{post}shadow.methods = [\"POST\"]\n"));
+        write("again", &both);
+        write("new-gone", &format!("{both}new.url = \"http://{gone}\"\n"));
+        write("old-gone", &format!("{both}old.url = \"http://{gone}\"\n"));
+        write("read", "");
+        let url = |side: &Side| Some(format!("http://{}", side.addr).parse().unwrap());
+        let options = Options {
+            routes: Some(routes.path().to_owned()),
+            old_url: url(&old),
+            new_url: url(&new),
+            mirror: Share::ALL,
+            ..Options::default()
+        };
+        Place { stack: start(&options), new, old, _routes: routes }
+    }
+
+    fn side(&self, name: &str) -> &Side {
+        if name == "new" { &self.new } else { &self.old }
+    }
+
+    fn conf(&self, name: &str) -> std::path::PathBuf {
+        self.stack.settings().nginx_dir().join(name)
+    }
+}
+
+fn assert_is_whole(got: &Got, line: &str, body: &[u8]) {
+    let length = got.body.len();
+    assert!(got.body == body, "{line}: {length} of {} bytes", body.len());
+    assert_eq!(got.line, format!("{line} HTTP/1.1"));
+    assert_eq!(got.header("content-type"), Some(TYPE), "{line}");
+    assert_eq!(got.header("transfer-encoding"), None, "{line}");
+}
+
+#[test]
+fn a_body_reaches_the_side_and_the_shadow_as_it_was_sent() {
+    let place = Place::start();
+    let stack = &place.stack;
+    let conf = fs::read_to_string(place.conf("nginx.conf")).unwrap();
+    assert!(conf.contains("client_body_buffer_size 16k;"), "BUFFER_BYTES here");
+    let mut sent = Vec::new();
+    for arm in ["new", "old"] {
+        for (name, body, how) in bodies() {
+            let id = format!("{arm}-{name}");
+            let what = format!("POST /once?id={id}");
+            let answer = send(stack, &what, arm, &id, &body, how);
+            assert_eq!((answer.status, answer.served_by()), (200, arm), "{id}: {}", answer.body);
+            let got = place.side(arm).got(&id, false);
+            assert_eq!(got.len(), 1, "{id}");
+            assert_is_whole(&got[0], &what, &body);
+            sent.push((id, what, body));
+        }
+    }
+    // Both sides get each request again, once, and agree.
+    let metrics = format!("http://{}/metrics", stack.settings().addresses.shadow_admin);
+    let matched =
+        format!("shadow_comparisons_total{{route=\"once\",result=\"match\"}} {}", sent.len());
+    let all = || get(&metrics, &[]).text().lines().any(|line| line == matched);
+    assert!(eventually(Duration::from_secs(30), all), "{}", get(&metrics, &[]).text());
+    for (id, what, body) in &sent {
+        for side in [&place.new, &place.old] {
+            let got = side.got(id, true);
+            assert_eq!(got.len(), 1, "{id} by the shadow");
+            assert_is_whole(&got[0], what, body);
+            assert_eq!(got[0].header("cookie"), None, "no other header of the client");
+        }
+    }
+    a_body_that_is_too_long_reaches_nobody(&place);
+    other_methods_and_routes_without_bodies(&place);
+    assert_eq!(files_below(&place.conf("client_body_temp")), 0, "nginx keeps no body");
+}
+
+fn a_body_that_is_too_long_reaches_nobody(place: &Place) {
+    let too_long = body_of(MAX_BODY_BYTES + 1);
+    for arm in ["new", "old"] {
+        for (name, how) in [("whole", Sent::Whole), ("chunked", Sent::Chunked)] {
+            for route in ["once", "again"] {
+                let id = format!("too-long-{route}-{name}-{arm}");
+                let what = format!("POST /{route}");
+                let answer = send(&place.stack, &what, arm, &id, &too_long, how);
+                assert_eq!(answer.status, 413, "{id}");
+                assert!(answer.body.contains("413 Request Entity Too Large"), "{}", answer.body);
+                assert!(answer.head.contains(&format!("X-Request-Id: {id}")), "{}", answer.head);
+                for side in [&place.new, &place.old] {
+                    assert!(side.got(&id, false).is_empty(), "{id}");
+                    assert!(side.got(&id, true).is_empty(), "{id}");
+                }
+            }
+        }
+    }
+}
+
+fn other_methods_and_routes_without_bodies(place: &Place) {
+    let body = body_of(2500);
+    for how in [Sent::Whole, Sent::Chunked] {
+        // The old side answers methods that are not carved out.
+        let id = format!("put-{how:?}");
+        let answer = send(&place.stack, "PUT /once", "new", &id, &body, how);
+        assert_eq!((answer.status, answer.served_by()), (200, "old"));
+        assert_is_whole(&place.old.got(&id, false)[0], "PUT /once", &body);
+        // A route that only reads drops a body, for the shadow too.
+        let id = format!("get-{how:?}");
+        let answer = send(&place.stack, "GET /read", "new", &id, &body, how);
+        assert_eq!((answer.status, answer.served_by()), (200, "new"));
+        let bare = |side: &Side, by_shadow| {
+            let got = side.got(&id, by_shadow);
+            got.first().map(|got| (got.line.clone(), got.body.len()))
+        };
+        let expected = Some(("GET /read HTTP/1.1".to_owned(), 0));
+        assert_eq!(bare(&place.new, false), expected);
+        let compared = || bare(&place.new, true) == expected && bare(&place.old, true) == expected;
+        assert!(eventually(Duration::from_secs(20), compared), "{id} by the shadow");
+    }
+}
+
+fn files_below(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { files_below(&path) } else { 1 }).sum()
+}
+
+#[test]
+fn the_other_side_gets_the_same_body_only_if_the_file_allows_a_fallback() {
+    let place = Place::start();
+    let stack = &place.stack;
+    for (way, mood) in [("refuses", Mood::Refuses), ("drops", Mood::DropsInTheMiddle)] {
+        *place.new.mood.lock().unwrap() = mood;
+        for (name, body, how) in bodies() {
+            let id = format!("{way}-{name}");
+            let answer = send(stack, "POST /again?a=b", "new", &id, &body, how);
+            assert_eq!((answer.status, answer.served_by()), (200, "old"), "{id}");
+            let got = place.old.got(&id, false);
+            assert_eq!(got.len(), 1, "{id}");
+            assert_is_whole(&got[0], "POST /again?a=b", &body);
+            assert_eq!(got[0].header("x-route-fallback"), Some("1"), "{id}");
+
+            // Without a fallback, nobody does it a second time.
+            let id = format!("{way}-{name}-once");
+            let answer = send(stack, "POST /once", "new", &id, &body, how);
+            assert!(matches!(answer.status, 502 | 503), "{id}: {}", answer.status);
+            assert!(place.old.got(&id, false).is_empty(), "{id}");
+        }
+    }
+    *place.new.mood.lock().unwrap() = Mood::Answers;
+    for (route, arm, other) in [("new-gone", "new", "old"), ("old-gone", "old", "new")] {
+        for (name, body, how) in bodies() {
+            let id = format!("{route}-{name}");
+            let what = format!("POST /{route}");
+            let answer = send(stack, &what, arm, &id, &body, how);
+            assert_eq!((answer.status, answer.served_by()), (200, other), "{id}");
+            let got = place.side(other).got(&id, false);
+            assert_eq!(got.len(), 1, "{id}");
+            assert_is_whole(&got[0], &what, &body);
+        }
+    }
+    let shadows =
+        |side: &Side| side.got.lock().unwrap().iter().filter(|got| got.is_shadows()).count();
+    let of_once = |side: &Side| {
+        let got = side.got.lock().unwrap();
+        got.iter().filter(|got| got.is_shadows() && got.line.starts_with("POST /once ")).count()
+    };
+    for side in [&place.new, &place.old] {
+        assert_eq!(
+            shadows(side),
+            of_once(side),
+            "only the route whose file says so is asked twice"
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! The contract suite against a real stack: each side alone, and the proxy at several splits.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use carve::local::{self, Share};
+use contract::{Options, Target, case, run};
+
+/// The answer must name one of these servers.
+fn by(names: &[&str]) -> Options {
+    let served_by = names.iter().map(|&name| name.to_owned()).collect();
+    Options { served_by, ..Options::default() }
+}
+
+fn check(base: &str, options: &Options) {
+    let cases = case::all().unwrap();
+    let report = run(&Target::new(base).unwrap(), &cases, options);
+    assert_eq!(report.counts(), (cases.len(), 0), "{report}");
+}
+
+#[test]
+fn the_contract_holds_at_half_and_a_stranger_is_noticed() {
+    let split = Share::percent(50).unwrap();
+    let stack = support::start(&local::Options { split, ..local::Options::default() });
+    check(&stack.url(), &by(&["qr-service", "legacy-node"]));
+    // What serves is looked at in each case, so a few show it.
+    let cases = &case::all().unwrap()[..5];
+    for name in [None, Some("somebody-else")] {
+        let stranger = format!("http://{}", stranger(stack.settings().addresses.new, name));
+        let stranger = Target::new(&stranger).unwrap();
+        assert_eq!(run(&stranger, cases, &Options::default()).counts(), (cases.len(), 0));
+        let asked = run(&stranger, cases, &by(&["qr-service"]));
+        assert_eq!(asked.counts().1, cases.len(), "{name:?} is not qr-service: {asked}");
+    }
+}
+
+/// A server that answers as the one at `addr` does, byte for byte, but has another name or none.
+fn stranger(addr: SocketAddr, name: Option<&'static str>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = listener.local_addr().unwrap();
+    // Ends with the test.
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A client that went away is no failure.
+            thread::spawn(move || answer(stream, addr, name));
+        }
+    });
+    here
+}
+
+fn answer(mut client: TcpStream, addr: SocketAddr, name: Option<&str>) -> std::io::Result<()> {
+    let mut server = TcpStream::connect(addr)?;
+    let (mut asks, mut asked) = (client.try_clone()?, server.try_clone()?);
+    thread::spawn(move || std::io::copy(&mut asks, &mut asked));
+    let mut answer = Vec::new();
+    server.read_to_end(&mut answer)?;
+    let line = b"x-served-by: qr-service\r\n";
+    if let Some(at) = answer.windows(line.len()).position(|bytes| bytes.eq_ignore_ascii_case(line))
+    {
+        let renamed = name.map_or_else(String::new, |name| format!("X-Served-By: {name}\r\n"));
+        answer.splice(at..at + line.len(), renamed.into_bytes());
+    }
+    client.write_all(&answer)?;
+    client.shutdown(std::net::Shutdown::Both)
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn the_contract_holds_for_each_side_alone_and_behind_the_proxy() {
+        let stack = support::start(&local::Options::default());
+        let at = &stack.settings().addresses;
+        check(&format!("http://{}", at.new), &by(&["qr-service"]));
+        check(&format!("http://{}", at.old), &by(&["legacy-node"]));
+        check(&stack.url(), &by(&["qr-service"]));
+        stack.set_split("qrcode", Share::NONE).unwrap();
+        check(&stack.url(), &by(&["legacy-node"]));
+    }
+
+    #[test]
+    fn the_reference_engine_and_a_cluster_keep_the_contract() {
+        let stack = support::start(&local::Options {
+            engine: Some("reference".to_owned()),
+            old_workers: 2,
+            ..local::Options::default()
+        });
+        let options = Options { reference_engine: true, ..by(&["qr-service"]) };
+        check(&format!("http://{}", stack.settings().addresses.new), &options);
+        check(&format!("http://{}", stack.settings().addresses.old), &by(&["legacy-node"]));
+    }
+}

@@ -1,0 +1,162 @@
+//! Checks that the files, targets and alerts that documents name exist.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use carve::local::Part;
+use carve::local::settings::repository;
+use serde_yaml_ng::Value;
+
+/// Files whose names end with `end`: those under version control, and new ones.
+fn files(end: &str) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let output = git.current_dir(repository()).output().unwrap();
+    assert!(output.status.success());
+    let names = String::from_utf8(output.stdout).unwrap();
+    let names = names.lines().filter(|name| name.ends_with(end));
+    names.map(|name| repository().join(name)).filter(|file| file.exists()).collect()
+}
+
+#[test]
+fn every_make_target_that_a_document_names_exists() {
+    let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();
+    let targets: BTreeSet<&str> = makefile
+        .lines()
+        .filter(|line| !line.starts_with(['\t', '#', '.', ' ']))
+        .filter_map(|line| line.split_once(':'))
+        .flat_map(|(targets, _)| targets.split(' '))
+        .collect();
+    for file in files(".md") {
+        let text = fs::read_to_string(&file).unwrap();
+        for start in ["`make ", "\n    make ", "&& make "] {
+            for rest in text.split(start).skip(1) {
+                let is_part = |c: char| c.is_ascii_lowercase() || c == '-';
+                let target: &str = rest.split(|c| !is_part(c)).next().unwrap();
+                let named = targets.contains(target);
+                assert!(named, "{}: there is no `make {target}`", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_folder_at_the_top_has_a_readme_of_a_screen_or_so() {
+    let mut folders = BTreeSet::new();
+    for file in files("") {
+        let inside = file.strip_prefix(repository()).unwrap();
+        let mut parts = inside.components();
+        if let (Some(folder), Some(_)) = (parts.next(), parts.next()) {
+            folders.insert(Path::new(&folder).to_owned());
+        }
+    }
+    folders.retain(|folder| !folder.to_string_lossy().starts_with('.'));
+    for folder in &folders {
+        let readme = repository().join(folder).join("README.md");
+        let text = fs::read_to_string(&readme).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+        assert!(text.lines().count() <= 80, "{} is too long", readme.display());
+    }
+}
+
+#[test]
+fn every_alert_has_a_runbook_and_a_test_and_every_runbook_an_alert() {
+    let read = |file: &str| fs::read_to_string(repository().join(file)).unwrap();
+    let all = |folder: &str| -> String {
+        let mut all = files(".yml");
+        all.retain(|file| file.starts_with(repository().join(folder)));
+        all.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+    };
+    let rules = all("dashboards/prometheus/rules");
+    let values = |key: &str| -> BTreeSet<String> {
+        let lines = rules.lines().filter_map(|line| line.trim().strip_prefix(key));
+        lines.map(|value| value.trim().to_owned()).collect()
+    };
+    let (alerts, runbooks) = (values("- alert:"), values("runbook:"));
+    assert!(alerts.len() >= 10, "{alerts:?}");
+    assert_eq!(rules.matches("- alert:").count(), rules.matches("runbook:").count());
+    let tests = all("dashboards/prometheus/tests");
+    let index = read("docs/runbooks/README.md");
+    for alert in &alerts {
+        assert!(
+            tests.contains(&format!("alertname: {alert}\n")),
+            "{alert} has no test in which it fires"
+        );
+        assert!(
+            tests.contains(&format!("alertname: {alert}, ")),
+            "{alert} has no test in which it does not fire"
+        );
+        assert!(index.contains(alert), "docs/runbooks/README.md has no {alert}");
+    }
+    let mut written = files(".md");
+    written.retain(|file| file.starts_with(repository().join("docs/runbooks")));
+    written.retain(|file| !file.ends_with("README.md"));
+    let names = written.iter().map(|file| file.strip_prefix(repository()).unwrap());
+    let names: BTreeSet<String> = names.map(|name| name.display().to_string()).collect();
+    assert_eq!(names, runbooks);
+}
+
+/// The names of all objects of a kind that kustomize renders; it adds no prefix.
+fn objects(kind: &str) -> BTreeSet<String> {
+    let mut manifests = files(".yaml");
+    let folder = repository().join("deploy/k8s");
+    manifests.retain(|file| file.starts_with(&folder));
+    manifests.retain(|file| !file.starts_with(folder.join("components")));
+    let mut names = BTreeSet::new();
+    for file in manifests {
+        let text = fs::read_to_string(&file).unwrap();
+        for object in text.split("\n---\n") {
+            let object: Value = serde_yaml_ng::from_str(object).unwrap();
+            if object["kind"] == *kind {
+                names.insert(object["metadata"]["name"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// The word after `start`; nothing for a place to fill in, such as NAME.
+fn words_after<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let words = text.split(start).skip(1).map(|rest| rest.split(|c| !is_part(c)).next().unwrap());
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+#[test]
+fn every_object_and_part_that_a_document_names_exists() {
+    let mut seen = BTreeSet::new();
+    for (kind, names) in ["Deployment", "StatefulSet", "Service"].map(|kind| (kind, objects(kind)))
+    {
+        // With the space: `qr-service/` is a folder.
+        let start = format!(" {}/", kind.to_ascii_lowercase());
+        for file in files(".md") {
+            let text = fs::read_to_string(&file).unwrap();
+            for word in words_after(&text, &start) {
+                assert!(names.contains(word), "{}: there is no{start}{word}", file.display());
+                seen.insert(format!("{}{word}", start.trim_start()));
+            }
+        }
+    }
+    // Else the words that are looked for are no longer the ones that documents have.
+    assert!(seen.contains("deployment/proxy") && seen.contains("deployment/ramp"), "{seen:?}");
+
+    // Of the stack, by `make logs`, or of `make test-all`.
+    let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();
+    let mut parts = words_after(&makefile, "\nall-");
+    parts.extend(Part::ALL.map(Part::name));
+    let runbooks = repository().join("docs/runbooks");
+    for file in files(".md") {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut named = words_after(&text, "PART=");
+        if file.starts_with(&runbooks) {
+            named.extend(words_after(&text, "backends:"));
+            named.extend(words_after(&text, "edge:"));
+        }
+        for part in named {
+            assert!(parts.contains(&part), "{}: there is no part {part}", file.display());
+        }
+    }
+}

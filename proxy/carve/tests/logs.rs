@@ -1,0 +1,133 @@
+//! Follows one request through all logs and compares each line with docs/logs.md.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use carve::local::settings::repository;
+use carve::local::{Options, Part, Share, Stack};
+use serde_json::{Map, Value};
+use support::{get, log_lines, start};
+
+type Line = Map<String, Value>;
+/// Name to type.
+type Fields = BTreeMap<String, String>;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+#[test]
+fn a_request_is_followed_through_all_logs_by_its_id() {
+    let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
+    a_compared_one_is_in_the_logs_of_all_three(&stack);
+    a_fallback_is_named_in_both_logs_that_have_it(&stack);
+}
+
+fn a_compared_one_is_in_the_logs_of_all_three(stack: &Stack) {
+    ask(stack, "followed-1");
+    let of_nginx = lines_of(stack, Part::Nginx, "followed-1", 1);
+    // One of the client, one of the shadow.
+    let of_new = lines_of(stack, Part::QrService, "followed-1", 2);
+    let of_node = lines_of(stack, Part::LegacyNode, "followed-1", 1);
+    for (lines, side) in [(&of_nginx, "new"), (&of_new, "new"), (&of_node, "old")] {
+        for line in lines {
+            assert_eq!((&line["side"], &line["level"]), (&side.into(), &"info".into()));
+        }
+    }
+    assert_eq!(of_nginx[0]["trace_id"], TRACE);
+    // The shadow's has none. On a busy machine it may come first.
+    let traced = of_new.iter().filter(|line| line.get("trace_id").is_some_and(|id| id == TRACE));
+    assert_eq!(traced.count(), 1, "{of_new:?}");
+}
+
+fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
+    stack.stop_part(Part::QrService).unwrap();
+    ask(stack, "followed-2");
+    let of_nginx = lines_of(stack, Part::Nginx, "followed-2", 1).remove(0);
+    let of_node = log_lines(stack.settings(), Part::LegacyNode, "followed-2", 1);
+    assert_eq!(of_nginx["side"], "fallback");
+    assert_eq!(of_nginx["upstream_status"], "502 : 200");
+    let fallbacks = of_node.iter().filter(|line| line.contains(r#""side":"fallback""#));
+    assert_eq!(fallbacks.count(), 1, "{of_node:?}");
+}
+
+#[test]
+fn of_a_share_every_fallback_is_logged() {
+    let log_share = Share::percent(20).unwrap();
+    let stack = start(&Options { log_share, ..Options::default() });
+    let count = 200;
+    for number in 0..count {
+        ask(&stack, &format!("sampled-{number}-new"));
+    }
+    stack.stop_part(Part::QrService).unwrap();
+    for number in 0..count {
+        ask(&stack, &format!("sampled-{number}-old"));
+    }
+    // A line may come a second after its request, those of one buffer in their order.
+    log_lines(stack.settings(), Part::Nginx, "-old\"", count);
+    let of_new = log_lines(stack.settings(), Part::Nginx, "-new\"", 1).len();
+    assert!((count / 10..count * 3 / 10).contains(&of_new), "{of_new} of {count}");
+}
+
+fn ask(stack: &Stack, id: &str) {
+    let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    let headers = [("X-Request-Id", id), ("traceparent", parent.as_str())];
+    let answer = get(&format!("{}/qrcode?text={id}", stack.url()), &headers);
+    assert_eq!((answer.status, answer.header("x-request-id")), (200, id));
+}
+
+/// A part's request lines with that id, compared with the tables of docs/logs.md.
+fn lines_of(stack: &Stack, part: Part, id: &str, count: usize) -> Vec<Line> {
+    let lines = log_lines(stack.settings(), part, id, count);
+    let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &lines {
+        assert_eq!((&line["service"], &line["request_id"]), (&part.name().into(), &id.into()));
+        assert_eq!((&line["route"], &line["method"]), (&"/qrcode".into(), &"GET".into()));
+        check_fields(part, line);
+    }
+    lines
+}
+
+/// Checks that a line has every field of docs/logs.md, with its type, and no other.
+fn check_fields(part: Part, line: &Line) {
+    let [every, mut fields_of_nginx] = tables();
+    let mut fields = every;
+    if part == Part::Nginx {
+        fields.append(&mut fields_of_nginx);
+    }
+    for (name, kind) in &fields {
+        let optional = name == "trace_id" && part != Part::Nginx;
+        let right = match line.get(name) {
+            None => optional,
+            Some(value) if kind == "number" => value.is_number(),
+            Some(value) => value.is_string(),
+        };
+        assert!(right, "{}: {name} is not a {kind}: {line:?}", part.name());
+    }
+    let other = line.keys().find(|name| !fields.contains_key(*name));
+    assert_eq!(other, None, "{}: docs/logs.md does not have it", part.name());
+    let time = line["time"].as_str().unwrap();
+    assert!(
+        time.len() >= "2026-01-01T00:00:00.000Z".len() && time.as_bytes()[10] == b'T',
+        "{time}"
+    );
+}
+
+/// The tables of docs/logs.md: the fields of every request line, and those that nginx adds.
+fn tables() -> [Fields; 2] {
+    let text = fs::read_to_string(repository().join("docs/logs.md")).unwrap();
+    let table = |text: &str| -> Fields {
+        let rows = text.lines().filter(|line| line.starts_with("| `"));
+        rows.map(|row| {
+            let mut cells = row.split('|').skip(1).map(|cell| cell.trim().trim_matches('`'));
+            (cells.next().unwrap().to_owned(), cells.next().unwrap().to_owned())
+        })
+        .collect()
+    };
+    let (every, of_nginx) = text.split_once("nginx adds").unwrap();
+    let tables = [table(every), table(of_nginx)];
+    assert!(tables.iter().all(|table| table.len() > 5), "{tables:?}");
+    tables
+}

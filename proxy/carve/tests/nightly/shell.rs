@@ -1,0 +1,162 @@
+//! A person's shell with job control: runs the commands of documents and waits for what they print.
+//!
+//! What differs from a person's:
+//!
+//! - Ports and folders are free ones, so that a test disturbs nobody.
+//! - `cargo build` does nothing and `cargo run` starts a binary that `cargo test` has built: a build in the
+//!   profile of `make up` takes minutes. [`Shell::in_clone`] builds all.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::built;
+use carve::local::Addresses;
+use carve::local::settings::repository;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A shell, with all that it starts.
+pub(crate) struct Shell {
+    /// Where the stack writes.
+    pub(crate) folder: TempDir,
+    /// Where the stack listens.
+    pub(crate) addresses: Addresses,
+    shell: Child,
+    lines: Receiver<String>,
+    /// All that was printed since the last commands began.
+    printed: Vec<String>,
+    patience: Duration,
+}
+
+impl Shell {
+    /// In the repository, with the programs of this build.
+    pub(crate) fn new() -> Self {
+        let folder = temporary_folder();
+        let cargo = folder.path().join("cargo");
+        let binaries = built("carve").parent().unwrap().to_owned();
+        let script = format!(
+            "#!/usr/bin/env bash\nset -e\n[ \"$1\" = run ] || exit 0\n\
+             name=; while [ \"$1\" != -- ]; do\n\
+             case $1 in --bin) name=$2 ;; -p) name=${{name:-$2}} ;; esac; shift; done\n\
+             shift\nexec '{}'/\"$name\" \"$@\"\n",
+            binaries.display()
+        );
+        fs::write(&cargo, script).unwrap();
+        fs::set_permissions(&cargo, Permissions::from_mode(0o755)).unwrap();
+        let mut command = Command::new("bash");
+        command.env("CARGO", &cargo).current_dir(repository());
+        // As on make's command line, but for every make.
+        let ours = ["CARVE", "LOAD"]
+            .map(|name| format!("{name}={}", built(&name.to_ascii_lowercase()).display()));
+        command.env("MAKEFLAGS", format!("-- {}", ours.join(" ")));
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", binaries.display()));
+        Shell::start(command, folder, Duration::from_secs(300))
+    }
+
+    /// In a fresh clone of the last commit, in which everything has to be built.
+    pub(crate) fn in_clone() -> Self {
+        let folder = temporary_folder();
+        let clone = folder.path().join("clone");
+        let mut git = Command::new("git");
+        git.args(["clone", "--quiet"]).arg(repository()).arg(&clone);
+        assert!(git.status().unwrap().success());
+        let mut command = Command::new("bash");
+        command.env_remove("CARGO").env_remove("MAKEFLAGS").env_remove("CARGO_TARGET_DIR");
+        command.current_dir(clone);
+        Shell::start(command, folder, Duration::from_secs(45 * 60))
+    }
+
+    fn start(mut command: Command, folder: TempDir, patience: Duration) -> Self {
+        let addresses = Addresses::free().unwrap();
+        let (reader, writer) = std::io::pipe().unwrap();
+        command.args(["--noprofile", "--norc"]).env_remove("MAKELEVEL");
+        command.env("STACK_RUN_DIR", folder.path().join("run"));
+        for (variable, address, _) in addresses.listeners() {
+            command.env(variable, address.to_string());
+        }
+        for name in ["RAMP_NGINX_DIR", "RAMP_PROXY_ADMIN_ADDR", "RAMP_PROMETHEUS_URL"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::piped()).stdout(writer.try_clone().unwrap()).stderr(writer);
+        command.process_group(0);
+        let mut shell = command.spawn().unwrap();
+        // Whatever becomes of this test, its standard input ends, and then all that it started.
+        let stdin = shell.stdin.as_mut().unwrap();
+        let at_end = "trap 'trap \"\" TERM; kill -- $(jobs -p | sed s/^/-/); make down' EXIT";
+        writeln!(stdin, "set -m; {at_end}").unwrap();
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(reader).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Shell { folder, addresses, shell, lines, printed: Vec::new(), patience }
+    }
+
+    /// Runs commands until they have ended with this exit code, and until a line was printed for each one that
+    /// `is_wanted` looks for: it gets a wanted line and a printed one.
+    pub(crate) fn run(
+        &mut self,
+        commands: &str,
+        exit_code: u8,
+        wanted: &[&str],
+        is_wanted: fn(&str, &str) -> bool,
+    ) {
+        const END: &str = "@@ exit code ";
+        self.printed.clear();
+        let stdin = self.shell.stdin.as_mut().unwrap();
+        writeln!(stdin, "{{\n{commands}\n}} </dev/null; code=$?; echo; echo '{END}'$code").unwrap();
+        let mut missing = wanted.to_vec();
+        let mut ended = false;
+        let deadline = Instant::now() + self.patience;
+        while !ended || !missing.is_empty() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(line) = self.lines.recv_timeout(left) else {
+                let printed = self.printed.join("\n");
+                panic!("{commands}\ndid not print {missing:#?}\nin time:\n{printed}");
+            };
+            missing.retain(|wanted| !is_wanted(wanted, &line));
+            if let Some(code) = line.strip_prefix(END) {
+                let printed = self.printed.join("\n");
+                assert_eq!(code, exit_code.to_string(), "{commands}\n{printed}");
+                ended = true;
+            }
+            self.printed.push(line);
+        }
+    }
+}
+
+/// One that nginx' workers may enter, which are not root.
+fn temporary_folder() -> TempDir {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("shell-").permissions(Permissions::from_mode(0o755)).tempdir().unwrap()
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let pid = Pid::from_child(&self.shell);
+        // It may wait for a command, and a signal ends that too. Both would end it twice.
+        let stdin = self.shell.stdin.take().filter(|_| thread::panicking());
+        if stdin.is_some() {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while matches!(self.shell.try_wait(), Ok(None)) {
+            if Instant::now() > deadline {
+                eprintln!("the shell {pid:?} does not end");
+                let _ = self.shell.kill();
+                let _ = self.shell.wait();
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Runs the commands of `docs/your-own-route.md` as written, and checks that they print what the guide
+//! says: the start, the answers of `carve compare`, the walk to 100 %, and each refusal.
+//!
+//! What differs from a person's shell: what [`Shell`] says, and steps are held for 5 s and wait up to three minutes for
+//! data. In so short a time one stall of the machine is the 99th percentile, so that gate has a margin.
+
+use std::fs;
+
+use carve::local::settings::repository;
+
+use crate::guide::{blocks, follow};
+use crate::shell::Shell;
+
+/// The guide's commands with the ports and folders of this shell, and short steps. The two servers get the ports
+/// of the sides that `make up` does not start here.
+fn here(shell: &Shell, commands: &str) -> String {
+    let at = &shell.addresses;
+    let routes = shell.folder.path().join("routes");
+    let mut commands = commands.replace("/tmp/report-routes", &routes.display().to_string());
+    for (port, address) in
+        [("4000", at.old), ("4001", at.new), ("8080", at.proxy), ("42081", at.shadow_admin)]
+    {
+        commands = commands.replace(port, &address.port().to_string());
+    }
+    let timeout = "new.timeout = \"3s\"\n";
+    commands.replace("--hold 30s", "--hold 5s --patience 180s").replace(
+        timeout,
+        &format!("{timeout}gates.failures.proof = 0.05\ngates.pair-failures.proof = 0.2\n"),
+    )
+}
+
+#[test]
+fn the_guide_does_and_prints_what_it_says() {
+    let text = fs::read_to_string(repository().join("docs/your-own-route.md")).unwrap();
+    let blocks = blocks(&text);
+    let commands: String = blocks.iter().map(|block| block.commands.as_str()).collect();
+    let mut shell = Shell::new();
+    for replaced in ["/tmp/report-routes", "--hold 30s", "new.timeout = \"3s\"\n", "4000", "42081"]
+    {
+        assert!(commands.contains(replaced), "the guide has no {replaced} to replace");
+    }
+    follow(&mut shell, &blocks, here);
+}

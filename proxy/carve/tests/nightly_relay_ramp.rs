@@ -1,0 +1,169 @@
+//! `carve ramp` moves the relay on a real stack, with real pairs and Prometheus.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/pairs.rs"]
+mod pairs;
+mod support;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use carve::local::settings::repository;
+use carve::local::{Options, Share, Stack};
+use pairs::{Leaver, Pair};
+use support::{EndsLoad, built, qr_service};
+
+/// What an answer may have before a faulty side cuts it.
+const CUT_AFTER: usize = 20_000;
+
+/// Stands before the new side, and cuts the answer of every third connection.
+struct Cutter {
+    addr: SocketAddr,
+    behind: Arc<Mutex<Option<SocketAddr>>>,
+}
+
+impl Cutter {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let behind: Arc<Mutex<Option<SocketAddr>>> = Arc::default();
+        let to = Arc::clone(&behind);
+        thread::spawn(move || {
+            for (number, client) in listener.incoming().map_while(Result::ok).enumerate() {
+                let server = to.lock().unwrap().map(TcpStream::connect);
+                let Some(Ok(server)) = server else { continue };
+                let most = if number % 3 == 2 { CUT_AFTER } else { usize::MAX };
+                let (from, into) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                thread::spawn(move || pass(client, server, usize::MAX));
+                thread::spawn(move || pass(into, from, most));
+            }
+        });
+        Cutter { addr, behind }
+    }
+}
+
+/// Passes bytes on until the end, or closes both after so many.
+fn pass(mut from: TcpStream, mut into: TcpStream, most: usize) {
+    let (mut bytes, mut passed) = ([0; 4096], 0);
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        passed += count;
+        if passed > most || into.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    for stream in [from, into] {
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+}
+
+/// The project's routes, with gates for steps of seconds, and the new side of the relay at another address.
+fn routes(folder: &Path, new: Option<SocketAddr>) {
+    for name in ["qrcode.toml", "relay.toml"] {
+        let text = std::fs::read_to_string(repository().join("proxy/routes").join(name)).unwrap();
+        let mut text = text.replace("\nproof = 0.05\n", "\nproof = 0.2\n");
+        if name == "relay.toml" {
+            text = text.replace("limit = 50\n", "limit = 20\n");
+            text += "\n[gates.failures]\nproof = 0.2\n[gates.requests]\nlimit = 20\n";
+            if let Some(new) = new {
+                let url = "url = \"http://127.0.0.1:42090\"";
+                assert!(text.contains(url));
+                text = text.replace(url, &format!("url = \"http://{new}\""));
+            }
+        }
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+/// Runs `carve ramp` under ten pairs a second; also returns how many went wrong.
+fn run_under_load(stack: &Stack) -> (Output, usize) {
+    let (over, wrong) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let proxy = stack.settings().addresses.proxy;
+    let output = thread::scope(|scope| {
+        let (over, wrong) = (&over, &wrong);
+        scope.spawn(move || {
+            for number in 0.. {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                scope.spawn(move || {
+                    if pair(number).play(proxy).is_err() {
+                        wrong.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+                thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let _ends_load = EndsLoad(over);
+        let mut ramp = Command::new(built("carve"));
+        ramp.args(["ramp", "relay", "--steps", "50,100", "--every", "500ms"]);
+        ramp.args(["--hold", "15s", "--patience", "90s"]);
+        ramp.envs(stack.environment()).output().unwrap()
+    });
+    (output, wrong.into_inner())
+}
+
+/// One in ten is left by its sender, one by its receiver.
+fn pair(number: u32) -> Pair {
+    let leaver = match number % 10 {
+        0 => Leaver::Sender,
+        5 => Leaver::Receiver,
+        _ => Leaver::Nobody,
+    };
+    Pair {
+        key: format!("ramp-{number}-{:08x}", fastrand::u32(..)),
+        bytes: fastrand::u64(1_000..200_000),
+        is_chunked: fastrand::bool(),
+        sender_first: fastrand::bool(),
+        gap: Duration::from_millis(fastrand::u64(..300)),
+        pause: Duration::ZERO,
+        leaver,
+    }
+}
+
+fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    routes(folder.path(), new);
+    let routes = Some(folder.path().to_owned());
+    let options = Options { split: Share::NONE, routes, ..Options::default() };
+    (Stack::start(&qr_service(), &options).unwrap(), folder)
+}
+
+/// What ramp said.
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
+}
+
+fn share(stack: &Stack) -> String {
+    rollout::current(&stack.settings().nginx("relay").route_dir())
+        .unwrap()
+        .share_percent
+        .to_string()
+}
+
+#[test]
+fn an_equal_side_reaches_100_percent() {
+    let (stack, _routes) = start(None);
+    let (output, wrong) = run_under_load(&stack);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!((share(&stack).as_str(), wrong), ("100", 0));
+}
+
+#[test]
+fn a_side_that_cuts_streams_is_rolled_back() {
+    let cutter = Cutter::start();
+    let (stack, _routes) = start(Some(cutter.addr));
+    *cutter.behind.lock().unwrap() = Some(stack.settings().addresses.relay);
+    let (output, wrong) = run_under_load(&stack);
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("broken-pairs ("), "{said}");
+    assert_eq!(share(&stack), "0");
+    assert!(wrong > 0);
+}

@@ -1,0 +1,107 @@
+//! The tests that are not in Rust: of the legacy app, the pages in Chromium, and the bindings. `make bindings
+//! PROFILE=dev` builds what the last of them load.
+
+#![allow(clippy::print_stdout, reason = "a failure shows what the other runner said")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::process::Command;
+
+use carve::local::settings::repository;
+use carve::local::{Options, Share};
+
+type Environment = Vec<(&'static str, String)>;
+
+/// Runs a command in the repository's root; it has to succeed.
+fn pass(program: &str, arguments: &[&str], environment: Environment) {
+    let mut command = Command::new(program);
+    command.args(arguments).envs(environment).current_dir(repository());
+    let output = command.output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {}: {said}", arguments.join(" "));
+}
+
+/// Runs a file of Node's tests beside a stack.
+fn pass_on_a_stack(file: &str, options: &Options, more: Environment) {
+    let stack = support::start(options);
+    let environment = stack.environment().into_iter().chain(more).collect();
+    pass("node", &["--test", file], environment);
+}
+
+fn live_page(more: Environment) {
+    let (split, mirror) = (Share::percent(50).unwrap(), Share::percent(25).unwrap());
+    let options = Options { split, mirror, ..Options::default() };
+    pass_on_a_stack("dashboards/live/test/browser.test.js", &options, more);
+}
+
+#[test]
+fn the_legacy_app() {
+    pass("npm", &["--prefix", "legacy-node", "test"], vec![]);
+}
+
+#[test]
+fn the_live_pages_modules() {
+    pass("npm", &["--prefix", "dashboards/live", "test"], vec![]);
+}
+
+#[test]
+fn the_live_page_in_a_browser() {
+    live_page(vec![]);
+}
+
+#[test]
+fn the_playground_in_a_browser() {
+    pass_on_a_stack("qr-service/api/page/browser.test.js", &Options::default(), vec![]);
+}
+
+#[test]
+fn the_addon() {
+    pass("npm", &["--prefix", "qr-service/bindings/node", "test"], vec![]);
+}
+
+#[test]
+fn the_wasm_modules() {
+    pass("sh", &["-c", "node --test qr-service/bindings/wasm/test/*.test.mjs"], vec![]);
+}
+
+#[test]
+fn the_python_module() {
+    let tests = "qr-service/bindings/python/test";
+    let module = repository().join("target/python").display().to_string();
+    pass(
+        "target/tools/wheel/bin/pytest",
+        &["--quiet", "-p", "no:cacheprovider", tests],
+        vec![("PYTHONPATH", module)],
+    );
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn the_live_page_in_a_browser_through_restarts_and_stops() {
+        live_page(vec![("NIGHTLY", "1".to_owned())]);
+    }
+
+    #[test]
+    fn files_dropped_on_the_apps_page() {
+        let whole = vec![("NIGHTLY", "1".to_owned())];
+        pass("node", &["--test", "legacy-node/test/files.test.js"], whole);
+    }
+
+    #[test]
+    fn the_apps_page_in_a_browser_behind_the_proxy() {
+        pass_on_a_stack("legacy-node/test/browser.test.js", &Options::default(), vec![]);
+    }
+
+    /// Published clients of other QR services.
+    #[test]
+    fn clients_of_other_services_are_answered() {
+        let carve = support::built("carve").display().to_string();
+        let clients = ["with", "--", "node", "--test", "qr-service/api/clients/clients.test.js"];
+        pass(&carve, &clients, vec![("QR_COMPAT", "goqr,quickchart,google".to_owned())]);
+    }
+}

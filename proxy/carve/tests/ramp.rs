@@ -1,0 +1,118 @@
+//! `carve ramp` on a real stack, with real traffic, shadow and Prometheus.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use carve::local::{Options, Part, Share, Stack};
+use rustix::process::Signal;
+use support::{EndsLoad, built, eventually, get, qr_service};
+
+/// A stack whose old side serves everything and which mirrors everything.
+fn start(qr_service: &std::path::Path) -> Stack {
+    let options = Options { split: Share::NONE, mirror: Share::ALL, ..Options::default() };
+    Stack::start(qr_service, &options).unwrap()
+}
+
+/// Runs `carve ramp` under load and panics if a request fails. `patience` is how long a step waits for
+/// data after `hold`; on a busy machine it comes late.
+fn run_under_load(stack: &Stack, hold: &str, patience: &str) -> Output {
+    let gates = stack.gates_for_short_steps().unwrap();
+    // The shadow compares ten answers per second, so a hundred would take ten seconds per step.
+    let text = std::fs::read_to_string(&gates).unwrap();
+    std::fs::write(&gates, text.replace("limit = 100", "limit = 20")).unwrap();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0.. {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                // nginx closes idle connections as it reloads, so each request has a new one.
+                let url = format!("{}/qrcode?text=ramp-{number}", stack.url());
+                assert_eq!(get(&url, &[]).status, 200);
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let mut ramp = Command::new(built("carve"));
+        ramp.args(["ramp", "--steps", "50,100", "--every", "500ms", "--hold", hold]);
+        ramp.args(["--patience", patience, "--gates"]);
+        let _ends_load = EndsLoad(&over);
+        ramp.arg(gates).envs(stack.environment()).output().unwrap()
+    })
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
+}
+
+fn share(stack: &Stack) -> String {
+    rollout::current(&stack.settings().nginx("qrcode").route_dir())
+        .unwrap()
+        .share_percent
+        .to_string()
+}
+
+#[test]
+fn the_real_services_pass_every_gate() {
+    let stack = start(&qr_service());
+    let output = run_under_load(&stack, "8s", "60s");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(share(&stack), "100");
+    assert_eq!(get(&format!("{}/qrcode?text=a", stack.url()), &[]).served_by(), "qr-service");
+}
+
+#[test]
+fn wrong_pictures_are_rolled_back() {
+    let stack = start(&built("examples/wrong_pictures"));
+    let output = run_under_load(&stack, "60s", "60s");
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("rolled back: mismatches ("), "{}", said(&output));
+    assert_eq!(share(&stack), "0");
+    let answer = || get(&format!("{}/qrcode?text=a", stack.url()), &[]);
+    assert!(eventually(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
+}
+
+/// Only `make test-all` runs these.
+mod nightly {
+    use super::*;
+
+    #[test]
+    fn without_the_shadow_it_stays_at_its_step() {
+        let stack = start(&qr_service());
+        stack.stop_part(Part::Shadow).unwrap();
+        let output = run_under_load(&stack, "3s", "3s");
+        assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+        assert_eq!(share(&stack), "50");
+    }
+
+    #[test]
+    fn a_stop_needs_neither_the_new_side_nor_shadow_nor_prometheus() {
+        let options = Options { mirror: Share::ALL, ..Options::default() };
+        let stack = Stack::start(&qr_service(), &options).unwrap();
+        let served_by = |number: u32| {
+            let answer = get(&format!("{}/qrcode?text=stop-{number}", stack.url()), &[]);
+            (answer.status, answer.served_by().to_owned())
+        };
+        assert_eq!(served_by(0), (200, "qr-service".to_owned()));
+        let hung = [Part::QrService, Part::Shadow, Part::Prometheus];
+        for part in hung {
+            stack.signal_part(part, Signal::STOP).unwrap();
+        }
+        let mut stop = Command::new(built("carve"));
+        let output =
+            stop.args(["rollback", "--reason", "it hangs"]).envs(stack.environment()).output();
+        assert!(output.as_ref().unwrap().status.success(), "{}", said(&output.unwrap()));
+        for number in 1..50 {
+            assert_eq!(served_by(number), (200, "legacy-node".to_owned()));
+        }
+        for part in hung {
+            stack.signal_part(part, Signal::CONT).unwrap();
+        }
+    }
+}

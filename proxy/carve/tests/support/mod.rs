@@ -1,0 +1,98 @@
+//! Shared by the tests of a running stack.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use carve::local::http::{self, Answer};
+use carve::local::{Options, Part, Settings, Stack};
+pub(crate) use service_kit::testing::built;
+use ureq::Agent;
+
+/// qr-service's binary.
+pub(crate) fn qr_service() -> PathBuf {
+    built("qr-service")
+}
+
+/// Starts a stack that ends with the test.
+pub(crate) fn start(options: &Options) -> Stack {
+    Stack::start(&qr_service(), options).unwrap()
+}
+
+/// Ends a test's load when it is dropped, also by a panic of the test.
+pub(crate) struct EndsLoad<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for EndsLoad<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Raises the split to 50 % by the first step of a run, so that ramp has a verdict to show. The step is
+/// too short to pass.
+pub(crate) fn ramp_once(stack: &Stack) {
+    let mut command = Command::new(built("carve"));
+    command.args(["ramp", "--steps", "50,100", "--hold", "2s", "--patience", "2s"]);
+    let output = command.envs(stack.environment()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3 | 4)), "{}: {said}", output.status);
+}
+
+/// The URLs of the parts' metrics, by the job that scrapes them.
+pub(crate) fn sources(stack: &Stack) -> [(&'static str, String); 5] {
+    let at = &stack.settings().addresses;
+    [
+        ("qr-service", format!("http://{}/metrics", at.new_admin)),
+        ("legacy-node", format!("http://{}/metrics", at.old_admin)),
+        ("shadow", format!("http://{}/metrics", at.shadow_admin)),
+        ("edge", format!("http://{}/metrics", at.edge)),
+        ("ramp", format!("http://{}/ramp/metrics", at.proxy_admin)),
+    ]
+}
+
+/// A client like a browser.
+pub(crate) fn client() -> Agent {
+    http::client(Duration::from_secs(20))
+}
+
+/// GET over a new connection.
+pub(crate) fn get(url: &str, headers: &[(&str, &str)]) -> Answer {
+    http::get(&client(), url, headers).unwrap()
+}
+
+/// POST of JSON.
+pub(crate) fn post_json(url: &str, json: &str) -> Answer {
+    let request = client().post(url).content_type("application/json");
+    http::read(request.send(json).unwrap()).unwrap()
+}
+
+/// Waits until `count` lines of a part's log contain `what`, and returns them. Those of nginx are its requests.
+pub(crate) fn log_lines(settings: &Settings, part: Part, what: &str, count: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let file = if part == Part::Nginx { settings.requests_log() } else { settings.log_of(part) };
+    let came = eventually(Duration::from_secs(10), || {
+        let log = std::fs::read_to_string(&file).unwrap_or_default();
+        found = log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect();
+        found.len() >= count
+    });
+    assert!(came, "{} has {} lines with {what}, not {count}", part.name(), found.len());
+    found
+}
+
+/// Waits until `holds`; false if it does not in time.
+pub(crate) fn eventually(within: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + within;
+    loop {
+        if holds() {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
