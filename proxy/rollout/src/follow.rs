@@ -131,11 +131,11 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
 /// Makes or removes the file that stops a route, as the cluster says. Returns whether that has changed.
 pub(crate) fn follow_stop(dir: &Path, route: &str, object: &Value) -> anyhow::Result<bool> {
     let stop = Said::of(route, object).stop;
-    if stop_file::is_here(dir, route) == stop.is_some() {
+    if !stop_file::follow(dir, route, stop.as_ref())? {
         return Ok(false);
     }
-    stop_file::put(dir, route, stop.is_some())?;
     match stop {
+        Some(stop) if stop.is_brake => eprintln!("{route} goes back: {}.", stop.reason),
         Some(stop) => eprintln!("{route} is stopped: {}.", stop.reason),
         None => eprintln!("{route} is no longer stopped."),
     }

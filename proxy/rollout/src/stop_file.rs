@@ -150,15 +150,32 @@ pub(crate) fn reserve(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
 
 /// Puts the file down that nginx looks for, or takes it away.
 pub(crate) fn put(nginx_dir: &Path, route: &str, is_stopped: bool) -> anyhow::Result<()> {
-    let file = file(nginx_dir, route);
-    let done = match is_stopped {
-        true => place(nginx_dir, route).and_then(|()| {
-            let stop = || fs::set_permissions(&file, Permissions::from_mode(STOP));
+    put_as(nginx_dir, route, is_stopped.then_some(STOP))
+}
+
+/// Makes the file what the cluster says of the route. Returns whether that has changed.
+pub(crate) fn follow(nginx_dir: &Path, route: &str, stop: Option<&Stop>) -> anyhow::Result<bool> {
+    let wanted = stop.map(|stop| if stop.is_brake { BRAKE } else { STOP });
+    if mode(&file(nginx_dir, route)) == wanted {
+        return Ok(false);
+    }
+    put_as(nginx_dir, route, wanted)?;
+    Ok(true)
+}
+
+fn put_as(nginx_dir: &Path, route: &str, wanted: Option<u32>) -> anyhow::Result<()> {
+    let (file, spare) = (file(nginx_dir, route), spare(nginx_dir, route));
+    let done = match wanted {
+        Some(mode) => {
+            let set = |file: &Path| fs::set_permissions(file, Permissions::from_mode(mode));
+            // Before it is there: nobody sees a brake as a stop.
+            let _ = set(&spare);
             // It is gone if it was a brake that was released just now.
-            stop().or_else(|_| place(nginx_dir, route).and_then(|()| stop()))
-        }),
-        false if file.exists() => fs::rename(&file, spare(nginx_dir, route)),
-        false => Ok(()),
+            let put = || place(nginx_dir, route).and_then(|()| set(&file));
+            put().or_else(|_| put())
+        }
+        None if file.exists() => fs::rename(&file, spare),
+        None => Ok(()),
     };
     done.with_context(|| file.display().to_string())
 }
