@@ -22,7 +22,7 @@ use crate::split::{self, Split};
 use crate::state::{Phase, State};
 use crate::stop_file::{self, Stop};
 use crate::store::Store;
-use crate::watch::Watcher;
+use crate::watch::{WATCH, Watcher};
 use crate::{change, files, pulse, traffic};
 
 /// How often a signal is looked for.
@@ -152,7 +152,7 @@ fn stop_lost(store: &OnCluster, why: &str) {
         }
         let told = store.told()?.filter(|told| told.state.phase.is_unfinished());
         let Some(told) = told else { return Ok(()) };
-        store.put_stop(&Stop::now(why))?;
+        store.put_stop(&Stop::now(WATCH, why))?;
         store.overrule(&State { phase: Phase::Lost, reason: why.to_owned(), ..told.state })?;
         eprintln!("carve: {}: {why}; it is stopped", store.route);
         Ok(())
