@@ -12,9 +12,8 @@ export class Board {
    * Replaces what the page showed before.
    * @param {object} queries the content of `queries.json`
    * @param {import('./routes.js').Route} route
-   * @param {boolean} isOnly whether nginx has no other route
    */
-  constructor(queries, route, isOnly) {
+  constructor(queries, route) {
     const specs = filled(queries, route);
     const { detailed, scraped, share } = specs;
     this.exprs = { detailed: detailed.expr, scraped: scraped.expr, share: share.expr };
@@ -25,7 +24,7 @@ export class Board {
       .map((spec) => new Ratio(spec, filled('$old', route), filled('$new', route)));
     this.charts = specs.charts.filter(belongs).map((spec) => new Chart(spec));
     const [oldSide, newSide] = ['$old', '$new'].map((side) => filled(side, route));
-    this.state = new State(specs.ramp.expr, { name: route.name, oldSide, newSide, isOnly });
+    this.state = new State(specs.ramp.expr, { name: route.name, oldSide, newSide });
     say(document.getElementById('path'), route.path);
     say(document.getElementById('sides'), titleOf(route));
     document.title = `${route.path}: ${titleOf(route)}`;

@@ -43,7 +43,7 @@ function loadAll(...files) {
 }
 
 function boardOf(chosen) {
-  return new Board(queries, chosen, routes.length === 1);
+  return new Board(queries, chosen);
 }
 
 /** Aborts the running refresh and starts over. */

@@ -31,17 +31,13 @@ const PHASES = {
   superseded: ['Ended: someone set the split by hand', '', [BEGIN_AGAIN]],
   done: ['Done: every step has passed', '', []],
 };
+const ASKS_OTHERWISE =
+  'the old side answers clients otherwise than the shadow, so its matches prove nothing. Name the request headers that it needs in shadow.send_headers of the route file.';
 const HAVE_A_PROCESS = new Set(['holding', 'paused', 'going_back']);
 
-/**
- * The command for a route.
- * @param {{ name: string, isOnly: boolean }} route whether nginx has no other route
- * @param {string} command of make
- * @param {string} [settings] what follows it
- */
-export function commandFor({ name, isOnly }, command, settings = '') {
-  const words = [`make ${command}`, isOnly ? '' : `ROUTE=${name}`, settings];
-  return words.filter((word) => word !== '').join(' ');
+/** The command for a route, and what follows it. */
+export function commandFor({ name }, command, ...settings) {
+  return ['carve', command, name, ...settings].join(' ');
 }
 
 /**
@@ -95,12 +91,30 @@ export function stepSays(step, steps, verdict, next) {
  */
 export function gateSays({ gate, verdict, value, limit, lower = null, upper = null }) {
   const judged = `${gate} ${VERDICTS[verdict] ?? verdict}`;
+  if (gate === 'shadow-answers' && verdict === 'inconclusive')
+    return `${judged}: ${ASKS_OTHERWISE}`;
   if (value === null) return judged;
   if (limit === null) return `${judged}: ${digits(value)}`;
   if (lower === null && upper === null)
     return `${judged}: ${digits(value)} (limit ${digits(limit)})`;
   const between = `between ${points(lower)} and ${points(upper)}`;
   return `${judged}: new ${points(value)} points, ${between} (limit ${points(limit)})`;
+}
+
+/**
+ * Where a test's band, its estimate and its limit lie on a strip from -2 to +2 limits, in percent; null for a gate. An end
+ * that is not known yet lies at the strip's.
+ * @returns {{ from: number, to: number, estimate: number, limit: number } | null}
+ */
+export function bandOf({ value, limit, lower = null, upper = null }) {
+  if (value === null || !(limit > 0) || (lower === null && upper === null)) return null;
+  const at = (ratio) => 50 + 50 * Math.max(-1, Math.min(1, ratio / (2 * limit)));
+  return {
+    from: at(lower ?? -Infinity),
+    to: at(upper ?? Infinity),
+    estimate: at(value),
+    limit: at(limit),
+  };
 }
 
 /** A difference of two ratios in percentage points. */

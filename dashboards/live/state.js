@@ -1,7 +1,7 @@
 /** The state of the route: a stop in force, and the cards of the split, of the ramp that moves it, and of the alerts. */
 import { make, partsOf, say } from './parts.js';
 import { alerts, samples } from './prometheus.js';
-import { byVerdict, commandFor, gateSays, runSays, stepSays } from './run.js';
+import { bandOf, byVerdict, commandFor, gateSays, runSays, stepSays } from './run.js';
 import { ageOf, digits, timeOf } from './units.js';
 
 /** ramp and its watcher write their metrics every few seconds. */
@@ -11,8 +11,7 @@ export class State {
   /**
    * Clears what the cards said of another route.
    * @param {string} expr the query of all metrics of ramp
-   * @param {{ name: string, oldSide: string, newSide: string, isOnly: boolean }} route its name, what the
-   * page calls its sides, and whether nginx has no other route
+   * @param {{ name: string, oldSide: string, newSide: string }} route its name, and what the page calls its sides
    */
   constructor(expr, route) {
     this.expr = expr;
@@ -49,7 +48,7 @@ export class State {
     const age = since === 0 ? '' : ` since ${timeOf(since)} (${ageOf(Math.max(now - since, 0))})`;
     write(this.stop, [
       `${this.route.name} is stopped${age}: every new request goes to ${this.route.oldSide}, and no run and no share is accepted. To end that: `,
-      make('code', {}, commandFor(this.route, 'clear', 'REASON=WHY')),
+      make('code', {}, commandFor(this.route, 'clear', '--reason WHY')),
     ]);
   }
 
@@ -57,10 +56,12 @@ export class State {
     const { split } = this;
     const set = figures.number('ramp_share_percent');
     const isStopped = isStoppedBy(figures);
-    const words = isStopped ? 'Stopped' : `${digits(set ?? 0)}% to ${this.route.newSide}`;
+    // While a run goes back, nginx asks the old side whatever the share still says.
+    const share = isStopped || figures.is('ramp_braked') ? 0 : (set ?? 0);
+    const words = isStopped ? 'Stopped' : `${digits(share)}% to ${this.route.newSide}`;
     say(split.asked, set === null ? 'No data yet' : words);
     split.asked.classList.toggle('bad', isStopped);
-    split.bar.style.width = `${isStopped ? 0 : (set ?? 0)}%`;
+    split.bar.style.width = `${share}%`;
     const mirrored = figures.number('ramp_mirror_share_percent');
     const compared = mirrored === null ? '' : ` Mirrored: ${digits(mirrored)}%.`;
     const real =
@@ -103,7 +104,7 @@ export class State {
     write(ramp.next, [text, ...all.flat(), all.length === 0 ? '' : '.']);
     ramp.gates.replaceChildren(
       ...byVerdict(gatesOf(figures)).map((gate) =>
-        make('li', { className: gate.verdict }, gateSays(gate)),
+        make('li', { className: gate.verdict }, gateSays(gate), ...strip(bandOf(gate))),
       ),
     );
   }
@@ -120,7 +121,7 @@ export class State {
 }
 
 /** The samples of `ramp_*`, by name. */
-class Figures {
+export class Figures {
   constructor(found) {
     this.found = found;
   }
@@ -133,6 +134,11 @@ class Figures {
     return this.of(name)[0]?.value ?? null;
   }
 
+  /** Whether it is 1, at any nginx. */
+  is(name) {
+    return this.of(name).some(({ value }) => value === 1);
+  }
+
   /** The label of the one sample that is 1. */
   chosen(name, label) {
     return this.of(name).find(({ value }) => value === 1)?.metric[label] ?? null;
@@ -141,7 +147,7 @@ class Figures {
 
 /** Whether any nginx stops the route. */
 function isStoppedBy(figures) {
-  return figures.of('ramp_stopped').some(({ value }) => value === 1);
+  return figures.is('ramp_stopped');
 }
 
 /** The share of the next step and the time until then; null from a ramp that does not say. */
@@ -164,6 +170,22 @@ function gatesOf(figures) {
     lower: figure('ramp_gate_lower', gate),
     upper: figure('ramp_gate_upper', gate),
   }));
+}
+
+/** A drawing of what the sentence beside it says: the band narrows as requests come. */
+function strip(band) {
+  if (band === null) return [];
+  const mark = (className, from, to = from) => {
+    const element = make('span', { className });
+    element.style.left = `${from}%`;
+    element.style.width = `${to - from}%`;
+    return element;
+  };
+  const { from, to, estimate, limit } = band;
+  const marks = [mark('zero', 50), mark('range', from, to), mark('estimate', estimate)];
+  const drawing = make('div', { className: 'band' }, ...marks, mark('limit', limit));
+  drawing.ariaHidden = 'true';
+  return [drawing];
 }
 
 /** Writes texts and elements only if the text changed, because screen readers read out every write. */

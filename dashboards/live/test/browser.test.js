@@ -169,7 +169,7 @@ describe('the live page', () => {
         'too-high fails: 7 (limit 5)',
         'low passes: 3 (limit 5)',
       ]);
-      await state.getByText('make status ROUTE=qrcode', { exact: true }).waitFor();
+      await state.getByText('carve status qrcode', { exact: true }).waitFor();
       const alerts = page.locator('#alerts');
       const rolledBack = alerts.getByText(/^RampRolledBack for \d+ s\. qrcode: a gate failed/);
       await rolledBack.waitFor(PATIENCE);
@@ -193,11 +193,7 @@ describe('the live page', () => {
       await state.getByText('Ended: too little data to judge').waitFor(PATIENCE);
       await state.getByText('data is undecided: 7 (limit 5)').waitFor();
       const orders = await state.locator('code').allTextContents();
-      assert.deepEqual(orders, [
-        'make status ROUTE=qrcode',
-        'make ramp ROUTE=qrcode',
-        'make abort ROUTE=qrcode',
-      ]);
+      assert.deepEqual(orders, ['carve status qrcode', 'carve ramp qrcode', 'carve abort qrcode']);
       await picture(page, 'inconclusive');
       await state.getByText('Lost: its process fell silent').waitFor(PATIENCE);
       await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
@@ -215,7 +211,7 @@ describe('the live page', () => {
       await stop
         .getByText(/^qrcode is stopped since \d.+: every new request goes to Node/)
         .waitFor(PATIENCE);
-      await stop.getByText('make clear ROUTE=qrcode REASON=WHY', { exact: true }).waitFor();
+      await stop.getByText('carve clear qrcode --reason WHY', { exact: true }).waitFor();
       await page.locator('#split').getByText('Stopped', { exact: true }).waitFor();
       await page
         .locator('#alerts')

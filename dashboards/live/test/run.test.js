@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { load } from '../load.js';
 import { idleSide, insteadOf, Ratio } from '../ratio.js';
-import { byVerdict, commandFor, gateSays, runSays, stepSays } from '../run.js';
+import { bandOf, byVerdict, commandFor, gateSays, runSays, stepSays } from '../run.js';
+import { Figures, State } from '../state.js';
 
 const says = (phase, { silent = 1, isStopped = false } = {}) => runSays(phase, silent, isStopped);
 const ordersOf = (phase, given) => says(phase, given).orders.map(([command]) => command);
@@ -49,11 +50,27 @@ describe('a run', () => {
     assert.deepEqual(ordersOf('stopped'), ['status', 'ramp']);
   });
 
-  it('is moved by commands that name the route only where there are several', () => {
-    const [alone, one] = [true, false].map((isOnly) => ({ name: 'prices', isOnly }));
-    assert.equal(commandFor(alone, 'ramp'), 'make ramp');
-    assert.equal(commandFor(one, 'status'), 'make status ROUTE=prices');
-    assert.equal(commandFor(alone, 'clear', 'REASON=WHY'), 'make clear REASON=WHY');
+  it('is moved by commands that name the route', () => {
+    const route = { name: 'prices' };
+    assert.equal(commandFor(route, 'status'), 'carve status prices');
+    assert.equal(commandFor(route, 'clear', '--reason WHY'), 'carve clear prices --reason WHY');
+  });
+
+  it('that goes back sends everything to the old side, and asks nobody to clear a stop', () => {
+    const metric = (__name__, value) => ({ metric: { __name__ }, value });
+    const shown = (...figures) => {
+      const split = { asked: { classList: { toggle() {} } }, bar: { style: {} }, real: {} };
+      const stop = { textContent: '', replaceChildren() {} };
+      const state = Object.assign(Object.create(State.prototype), { split, stop });
+      Object.assign(state, { route: { name: 'prices', oldSide: 'Node', newSide: 'Rust' } });
+      const all = new Figures([metric('ramp_share_percent', 25), ...figures]);
+      state.showStop(all, 0);
+      state.showSplit(all, null);
+      return [split.asked.textContent, split.bar.style.width, stop.hidden];
+    };
+    assert.deepEqual(shown(metric('ramp_braked', 0)), ['25% to Rust', '25%', true]);
+    const goesBack = [metric('ramp_braked', 1), metric('ramp_stopped', 0)];
+    assert.deepEqual(shown(...goesBack), ['0% to Rust', '0%', true]);
   });
 
   it('says how its step is judged', () => {
@@ -87,6 +104,20 @@ describe('a gate', () => {
     const known = 'failures passes: new +0.02 points, between −0.10 and +0.21 (limit +0.50)';
     assert.equal(says(-0.001, 0.0021), known);
     assert.equal(says(null, 0.0021), known.replace('−0.10', '?'));
+  });
+
+  it('says what to do if the shadow does not ask as clients do', () => {
+    const of = (verdict) => gateSays({ gate: 'shadow-answers', verdict, value: 0.98, limit: 0.5 });
+    assert.match(of('inconclusive'), /^shadow-answers is undecided: .+ shadow\.send_headers/);
+    assert.equal(of('pass'), 'shadow-answers passes: 0.98 (limit 0.5)');
+  });
+
+  it('that is a test has a band, within two limits of 0', () => {
+    const of = (lower, upper) => bandOf({ value: 0, limit: 0.01, lower, upper });
+    assert.deepEqual(of(-0.01, 0.005), { from: 25, to: 62.5, estimate: 50, limit: 75 });
+    assert.deepEqual(of(null, 0.5), { from: 0, to: 100, estimate: 50, limit: 75 });
+    assert.equal(of(null, null), null);
+    assert.equal(bandOf({ value: 3, limit: 0 }), null);
   });
 
   it('comes first if it fails, and last if it passes', () => {

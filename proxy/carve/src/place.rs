@@ -10,7 +10,8 @@ use anyhow::{Context, ensure};
 use carve::local::Settings;
 use clap::{Args, ValueEnum};
 use rollout::cluster::{Cluster, ConfigMap};
-use rollout::{Nginx, Prometheus};
+use rollout::state::By;
+use rollout::{Nginx, Prometheus, Webhook, Webhooks};
 use tempfile::TempDir;
 
 /// What `carve up` has started, or is to start.
@@ -74,9 +75,30 @@ pub(crate) struct Place {
         value_name = "NAMESPACE/NAME"
     )]
     split_config_map: ConfigMap,
+    /// Who does this, for the log [default: the user's name]
+    #[arg(long, env = "RAMP_ACTOR", value_name = "NAME")]
+    actor: Option<String>,
+    /// Post to these URLs how a run goes: its begin, each step, waits, rollbacks and its end, as JSON; slack:URL gets
+    /// Slack's form
+    #[arg(
+        long = "webhook",
+        env = "RAMP_WEBHOOKS",
+        hide_env_values = true,
+        value_delimiter = ',',
+        value_name = "URL"
+    )]
+    webhooks: Vec<Webhook>,
     /// The admin listeners of all proxies: a name that resolves to each of them
     #[arg(long, env = "RAMP_PROXIES", default_value = "proxy-pods:8081", value_name = "HOST:PORT")]
     proxies: String,
+}
+
+/// Who changes something, and why.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Why {
+    /// Why, for the log and for who is told
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "WHY")]
+    reason: String,
 }
 
 /// The route of a command, and where it is.
@@ -93,17 +115,23 @@ impl OnRoute {
         self.place.nginx(self.route.as_deref())
     }
 
+    /// To change something.
+    pub(crate) fn nginx_because(&self, why: &Why) -> anyhow::Result<Located> {
+        self.place.nginx_because(self.route.as_deref(), why)
+    }
+
     /// For a rollback: on a cluster nothing is copied, and nobody is asked whether there is a route of this name.
     pub(crate) fn nginx_to_stop(&self) -> anyhow::Result<Located> {
         if !self.place.is_cluster() {
-            return self.nginx();
+            return Ok(self.place.acting(self.nginx()?, ""));
         }
         let cluster = self.place.cluster()?;
         let route = match &self.route {
             Some(route) => route.clone(),
             None => rollout::choose(cluster.routes()?, None)?,
         };
-        Ok(Located { nginx: cluster.nginx(&self.place.dir()?, &route), _copy: None })
+        let nginx = Located { nginx: cluster.nginx(&self.place.dir()?, &route), _copy: None };
+        Ok(self.place.acting(nginx, ""))
     }
 }
 
@@ -117,6 +145,13 @@ enum Target {
 pub(crate) struct Located {
     nginx: Nginx,
     _copy: Option<TempDir>,
+}
+
+impl Drop for Located {
+    /// Who is told of what the command did may take a moment.
+    fn drop(&mut self) {
+        self.nginx.webhooks().finish();
+    }
 }
 
 impl Deref for Located {
@@ -142,6 +177,33 @@ impl Place {
         self.check_is_here()?;
         let route = rollout::choose_here(&dir, route)?;
         Ok(Located { nginx: Nginx::here(dir, route, self.admin()?), _copy: None })
+    }
+
+    /// To change something.
+    pub(crate) fn nginx_because(&self, route: Option<&str>, why: &Why) -> anyhow::Result<Located> {
+        Ok(self.acting(self.nginx(route)?, &why.reason))
+    }
+
+    /// On behalf of who typed the command.
+    pub(crate) fn acting(&self, mut located: Located, reason: &str) -> Located {
+        let by = By { actor: self.actor(), reason: reason.to_owned() };
+        located.nginx = located.nginx.clone().acting(by, self.webhooks());
+        located
+    }
+
+    /// In a pod, all that is known is its name.
+    fn actor(&self) -> String {
+        let named = |variable| env::var(variable).ok().filter(|name| !name.is_empty());
+        let user = || ["SUDO_USER", "USER", "LOGNAME"].into_iter().find_map(named);
+        let number = || format!("user {}", rustix::process::getuid().as_raw());
+        let at = named("HOSTNAME").filter(|_| self.is_cluster());
+        let actor = self.actor.clone().or_else(user).unwrap_or_else(number);
+        at.filter(|_| self.actor.is_none()).map_or(actor.clone(), |pod| format!("{actor} in {pod}"))
+    }
+
+    /// Starts a thread for each.
+    pub(crate) fn webhooks(&self) -> Webhooks {
+        Webhooks::start(&self.webhooks)
     }
 
     /// The names of all routes.

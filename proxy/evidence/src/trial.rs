@@ -10,205 +10,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bets::{Band, Block, Counts, Unit, Wealth, log_mean};
+use crate::answers::Answers;
+use crate::bets::{Band, Block, Counts, Wealth, log_mean};
 use crate::gates::{Counted, Gates, Test};
+use crate::interval::{Assigned, CLASSES, Interval, SLOWER};
 use crate::{Difference, Reading, Verdict};
 
 /// The probability with which a proof may err.
 const PROOF_ALPHA: f64 = 0.05;
-/// The thresholds of the shadow, in the order of `Interval::slower`.
-pub const SLOWER: [&str; 5] = ["p50", "p90", "p95", "p99", "twice_p99"];
-/// The classes of `Arm::statuses`. Failures have a test of their own.
-pub const CLASSES: [&str; 3] = ["2xx", "3xx", "4xx"];
-/// An outage of a second shows where so many requests come in it. With fewer on one side, only the other's would.
-const SHOWS_OUTAGES: f64 = 5.0;
 /// How far apart the sides may be by chance in what depends on the key, where the split goes by it: the most popular
 /// of 10,000 keys has a tenth of the requests (Zipf).
 const EXCESS_OF_KEYS: f64 = 0.25;
-
-/// What clients of one side saw in an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Arm {
-    /// Requests that were assigned to it.
-    pub requests: f64,
-    /// Those that nginx did not send to it, since it is paused after failures: no attempts.
-    pub refused: f64,
-    /// Attempts that it failed, though the other side may have answered then.
-    pub failures: f64,
-    /// Those of them that the other side did answer, and not with a failure of its own.
-    pub helped: f64,
-    /// Requests whose answer took longer than the test allows.
-    pub slow: f64,
-    /// Its own answers that are no failure, by the status's class: 2xx, 3xx, 4xx.
-    pub statuses: [f64; CLASSES.len()],
-    /// Answers of 2xx without a body.
-    pub empty: f64,
-    /// Times that attempts failed five in a row.
-    pub outages: f64,
-    /// Seconds from the first of them until one went well.
-    pub out_seconds: f64,
-}
-
-impl Arm {
-    fn of_attempts(self, events: f64) -> Counts {
-        Counts { requests: self.requests - self.refused, events }
-    }
-
-    fn of_requests(self, events: f64) -> Counts {
-        Counts { requests: self.requests, events }
-    }
-
-    fn add(&mut self, other: Arm) {
-        self.requests += other.requests;
-        self.refused += other.refused;
-        self.failures += other.failures;
-        self.helped += other.helped;
-        self.slow += other.slow;
-        self.empty += other.empty;
-        self.outages += other.outages;
-        self.out_seconds += other.out_seconds;
-        self.statuses.iter_mut().zip(other.statuses).for_each(|(sum, more)| *sum += more);
-    }
-}
-
-/// Pairs in which one side alone was bad.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Alone {
-    /// The new side.
-    pub new: f64,
-    /// The old side.
-    pub old: f64,
-}
-
-/// The counts between two scrapes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Interval {
-    /// When it ended, in seconds of any clock.
-    pub end: f64,
-    /// How long it was. Scrapes of several proxies at once are several intervals.
-    pub seconds: f64,
-    /// The new side's share in percent, for whoever judges counts of the past.
-    pub share: f64,
-    /// Requests assigned to the new side.
-    pub new: Arm,
-    /// Requests assigned to the old side.
-    pub old: Arm,
-    /// Requests that the shadow sent to both sides.
-    pub pairs: f64,
-    /// Of these, with a failure.
-    pub failed: Alone,
-    /// Of these, slower than each threshold.
-    pub slower: [Alone; SLOWER.len()],
-    /// Pairs of both sides that were judged, and those that differ.
-    pub compared: Counts,
-    /// Pairs of the old side with itself that were judged, and those that differ.
-    pub noise: Counts,
-    /// What the new side counted itself.
-    pub own_new: Counts,
-    /// What the old side counted itself.
-    pub own_old: Counts,
-}
-
-impl Interval {
-    fn add(&mut self, other: &Interval) {
-        // The shadow's scrapes are no time of the sides.
-        if other.new.requests + other.old.requests > 0.0 {
-            self.seconds += other.seconds;
-        }
-        self.new.add(other.new);
-        self.old.add(other.old);
-        self.pairs += other.pairs;
-        let alone = self.slower.iter_mut().zip(other.slower);
-        for (sum, more) in alone.chain([(&mut self.failed, other.failed)]) {
-            sum.new += more.new;
-            sum.old += more.old;
-        }
-        self.compared.add(other.compared);
-        self.noise.add(other.noise);
-        self.own_new.add(other.own_new);
-        self.own_old.add(other.own_old);
-    }
-
-    /// The blocks of a test, one for each question that it asks.
-    fn blocks(&self, counted: Counted, assigned: Assigned) -> Vec<Block> {
-        let events = |new, old| Block::new(Unit::Events, new, old);
-        let of_pairs = |alone: Alone| {
-            let of = |events| Counts { requests: self.pairs, events };
-            events(of(alone.new), of(alone.old))
-        };
-        let Interval { new, old, .. } = self;
-        match counted {
-            Counted::Failures => {
-                let failed = if assigned == Assigned::ByKey { new.helped } else { new.failures };
-                let attempted =
-                    1.0 - (new.refused + old.refused) / (new.requests + old.requests).max(1.0);
-                let block = events(new.of_attempts(failed), old.of_attempts(old.failures));
-                vec![Block { attempted, ..block }]
-            }
-            Counted::Slow if assigned == Assigned::ByKey => {
-                vec![events(Counts::default(), Counts::default())]
-            }
-            Counted::Slow => vec![events(new.of_requests(new.slow), old.of_requests(old.slow))],
-            Counted::Statuses => {
-                let of = |class: usize| {
-                    let [new, old] = [new, old].map(|arm| Counts {
-                        requests: arm.statuses.iter().sum(),
-                        events: arm.statuses[class],
-                    });
-                    events(new, old)
-                };
-                (0..CLASSES.len()).map(of).collect()
-            }
-            Counted::Empty => {
-                let of = |arm: &Arm| Counts { requests: arm.statuses[0], events: arm.empty };
-                vec![events(of(new), of(old))]
-            }
-            Counted::Outages => {
-                let shows = |arm: &Arm| arm.requests >= SHOWS_OUTAGES * self.seconds;
-                let seconds = if shows(new) && shows(old) { self.seconds } else { 0.0 };
-                let of = |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds };
-                vec![Block::new(Unit::Time, of(new), of(old))]
-            }
-            Counted::PairFailures => vec![of_pairs(self.failed)],
-            Counted::PairLatency => self.slower.map(of_pairs).to_vec(),
-            // The shadow draws lots for which pair a request becomes, whatever the split goes by.
-            Counted::Differences => vec![events(self.compared, self.noise)],
-            Counted::Own => vec![events(self.own_new, self.own_old)],
-        }
-    }
-
-    /// The block of the absolute limit. While the old side fails as often, it is no fault of the new one. A share
-    /// of few keys may have one that always fails, on either side.
-    fn above(&self, limit: f64, assigned: Assigned) -> Option<Block> {
-        let Interval { new, old, .. } = self;
-        let is_excused = old.of_attempts(old.failures).rate() > limit
-            || assigned == Assigned::ByKey && new.requests < old.requests;
-        let new = new.of_attempts(new.failures);
-        (!is_excused).then_some(Block::new(Unit::Limit, new, Counts::default()))
-    }
-
-    /// All requests that the sides were asked, by clients and by the shadow.
-    fn asked(&self, assigned: Assigned) -> Block {
-        let mut block = self.blocks(Counted::Failures, assigned)[0];
-        block.new.add(Counts { requests: self.pairs, events: self.failed.new });
-        block.old.add(Counts { requests: self.pairs, events: self.failed.old });
-        block
-    }
-}
-
-/// How requests are assigned to sides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Assigned {
-    /// Each request by itself: two groups of requests can be compared.
-    #[default]
-    ByRequest,
-    /// By a key that comes again. A key that always fails would count as its side's fault, so of the new
-    /// side only those failures count that the old side then helped with, and times only in pairs.
-    ByKey,
-}
 
 /// The bets on one question, on the whole run and on the step, and what was counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -295,6 +107,7 @@ pub struct Trial {
     open: Option<(f64, Interval)>,
     moved: Option<f64>,
     asked: f64,
+    answers: Answers,
     /// How long it has been collecting, in seconds.
     seconds: f64,
     steps: usize,
@@ -305,7 +118,8 @@ impl Trial {
     /// Nothing seen yet. `steps` is how many steps the run has.
     pub fn new(gates: &Gates, steps: usize) -> Self {
         let of = |test: &Test| (test.name.clone(), Evidence::new(test));
-        Trial { evidence: gates.tests.iter().map(of).collect(), steps, ..Trial::default() }
+        let bets = gates.tests.iter().filter(|test| test.counts != Counted::ShadowAnswers);
+        Trial { evidence: bets.map(of).collect(), steps, ..Trial::default() }
     }
 
     /// Without the bands, which only people need.
@@ -341,6 +155,7 @@ impl Trial {
         }
         self.assigned = assigned;
         self.asked += interval.new.requests + interval.pairs;
+        self.answers.add(&interval);
         let (since, open) = self.open.get_or_insert((began, Interval::default()));
         open.add(&interval);
         // Scrapes are not apart to the millisecond.
@@ -434,6 +249,9 @@ impl Trial {
     }
 
     fn reading(&self, test: &Test, gates: &Gates) -> Reading {
+        if test.counts == Counted::ShadowAnswers {
+            return self.answers.reading(test);
+        }
         let Some(evidence) = self.evidence.get(&test.name) else {
             return Reading::without(&test.name, "a test that is new since the run began");
         };
@@ -476,7 +294,11 @@ impl Trial {
             Counted::PairFailures => format!("new alone {new}, old alone {old}"),
             Counted::Differences => format!("both sides {new}, the old one and itself {old}"),
             Counted::Outages => format!("new {new} s, old {old} s"),
-            Counted::Failures | Counted::Slow | Counted::Empty | Counted::Own => {
+            Counted::Failures
+            | Counted::Slow
+            | Counted::Empty
+            | Counted::Own
+            | Counted::ShadowAnswers => {
                 format!("new {new}, old {old}")
             }
         }
@@ -517,66 +339,4 @@ fn excess(test: &Test, assigned: Assigned) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use route::Route;
-
-    use super::*;
-
-    fn gates() -> Gates {
-        Gates::of(&Route::parse("report", "path = \"/report\"\n").expect("a route")).expect("valid")
-    }
-
-    /// The test that fails after ten minutes of these intervals.
-    fn worse(new: Arm, old: Arm, assigned: Assigned) -> Option<String> {
-        let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
-        for block in 1..=120 {
-            let end = f64::from(block) * 5.0;
-            trial.add(
-                &Interval { end, seconds: 5.0, new, old, ..Interval::default() },
-                &gates,
-                assigned,
-            );
-        }
-        trial.worse(&gates).map(|test| test.name.clone())
-    }
-
-    #[test]
-    fn a_worse_side_fails_the_test_of_what_is_worse() {
-        let fine = Arm { requests: 100.0, statuses: [100.0, 0.0, 0.0], ..Arm::default() };
-        for (bad, test) in [
-            (Arm { failures: 1.0, helped: 1.0, ..fine }, "failures"),
-            (Arm { slow: 4.0, ..fine }, "slow"),
-            (Arm { out_seconds: 1.0, ..fine }, "outages"),
-            (Arm { statuses: [0.0, 0.0, 100.0], ..fine }, "statuses"),
-            (Arm { statuses: [95.0, 5.0, 0.0], ..fine }, "statuses"),
-            (Arm { empty: 50.0, ..fine }, "empty"),
-        ] {
-            assert_eq!(worse(bad, fine, Assigned::ByRequest).as_deref(), Some(test));
-            assert_eq!(
-                worse(fine, bad, Assigned::ByRequest).filter(|test| test != "statuses"),
-                None,
-                "{test}"
-            );
-            assert_eq!(worse(bad, bad, Assigned::ByRequest), None, "{test}");
-        }
-        // Whoever has a slow key may ask for it often, and one with few redirects.
-        assert_eq!(worse(Arm { slow: 20.0, ..fine }, fine, Assigned::ByKey), None);
-        assert_eq!(worse(Arm { statuses: [95.0, 5.0, 0.0], ..fine }, fine, Assigned::ByKey), None);
-        let refused = Arm { statuses: [0.0, 0.0, 100.0], ..fine };
-        assert_eq!(worse(refused, fine, Assigned::ByKey).as_deref(), Some("statuses"));
-    }
-
-    #[test]
-    fn what_spans_a_move_is_left_out() {
-        let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
-        trial.moved(10.0);
-        let failing = Arm { requests: 100.0, failures: 100.0, ..Arm::default() };
-        let interval = |end| Interval { end, seconds: 5.0, new: failing, ..Interval::default() };
-        for end in [8.0, 12.0, 17.0] {
-            trial.add(&interval(end), &gates, Assigned::ByRequest);
-            assert_eq!(trial.asked(), 0.0);
-        }
-        trial.add(&interval(20.0), &gates, Assigned::ByRequest);
-        assert_eq!(trial.asked(), 100.0);
-    }
-}
+mod tests;

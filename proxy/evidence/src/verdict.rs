@@ -49,7 +49,7 @@ pub struct Reading {
     /// For a test: the difference of the sides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
-    /// For a test: what was counted, and what is missing.
+    /// What was counted, and what is missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
@@ -106,7 +106,11 @@ impl fmt::Display for Reading {
         if let Some(difference) = &self.difference {
             return write!(f, "{difference} ({})", self.detail);
         }
-        write!(f, "{}, must be {} {}", number(self.value), self.compare, number(self.limit))
+        if self.compare.is_empty() {
+            return f.write_str(&self.detail);
+        }
+        write!(f, "{}, must be {} {}", number(self.value), self.compare, number(self.limit))?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, "; {}", self.detail) }
     }
 }
 

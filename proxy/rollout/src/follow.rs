@@ -22,7 +22,7 @@ use crate::split::{self, Split};
 use crate::state::{Phase, State};
 use crate::stop_file::{self, Stop};
 use crate::store::Store;
-use crate::watch::Watcher;
+use crate::watch::{WATCH, Watcher};
 use crate::{change, files, pulse, traffic};
 
 /// How often a signal is looked for.
@@ -131,11 +131,11 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
 /// Makes or removes the file that stops a route, as the cluster says. Returns whether that has changed.
 pub(crate) fn follow_stop(dir: &Path, route: &str, object: &Value) -> anyhow::Result<bool> {
     let stop = Said::of(route, object).stop;
-    if stop_file::is_here(dir, route) == stop.is_some() {
+    if !stop_file::follow(dir, route, stop.as_ref())? {
         return Ok(false);
     }
-    stop_file::put(dir, route, stop.is_some())?;
     match stop {
+        Some(stop) if stop.is_brake => eprintln!("{route} goes back: {}.", stop.reason),
         Some(stop) => eprintln!("{route} is stopped: {}.", stop.reason),
         None => eprintln!("{route} is no longer stopped."),
     }
@@ -152,7 +152,7 @@ fn stop_lost(store: &OnCluster, why: &str) {
         }
         let told = store.told()?.filter(|told| told.state.phase.is_unfinished());
         let Some(told) = told else { return Ok(()) };
-        store.put_stop(&Stop::now(why))?;
+        store.put_stop(&Stop::now(WATCH, why))?;
         store.overrule(&State { phase: Phase::Lost, reason: why.to_owned(), ..told.state })?;
         eprintln!("carve: {}: {why}; it is stopped", store.route);
         Ok(())

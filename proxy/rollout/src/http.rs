@@ -1,4 +1,4 @@
-//! HTTP GET.
+//! HTTP GET, and POST of JSON.
 
 use std::time::Duration;
 
@@ -26,6 +26,17 @@ pub(crate) fn is_refused(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(ureq::Error::Io(error)) if is(error))
 }
 
+/// Sends JSON over a new connection and returns the answer's status.
+pub(crate) fn post(url: &str, json: &str, timeout: Duration) -> anyhow::Result<u16> {
+    let request = agent(timeout).post(url).header("Content-Type", "application/json");
+    Ok(request.send(json)?.status().as_u16())
+}
+
+fn agent(timeout: Duration) -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    config.timeout_global(Some(timeout)).build().into()
+}
+
 /// Sends a GET like [`get`], with a query.
 ///
 /// # Errors
@@ -35,11 +46,6 @@ pub fn get_with(
     query: &[(&str, &str)],
     timeout: Duration,
 ) -> anyhow::Result<(u16, String)> {
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(timeout))
-        .build()
-        .into();
-    let mut answer = agent.get(url).query_pairs(query.iter().copied()).call()?;
+    let mut answer = agent(timeout).get(url).query_pairs(query.iter().copied()).call()?;
     Ok((answer.status().as_u16(), answer.body_mut().read_to_string()?))
 }

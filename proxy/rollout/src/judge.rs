@@ -8,7 +8,8 @@ use crate::samples::Sampler;
 use crate::split::Split;
 use anyhow::Context;
 use evidence::gates::{Gate, Gates, Judge, Limit, Otherwise, Test, Window};
-use evidence::trial::{Assigned, Trial};
+use evidence::interval::Assigned;
+use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
 use route::{Key, Route};
 

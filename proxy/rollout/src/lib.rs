@@ -11,7 +11,7 @@
 //! 2. `split`, `prometheus`
 //! 3. `folder`, `state`, `judge`, `samples`, `own`
 //! 4. `log`, `stop_file`
-//! 5. `store`, `traffic`
+//! 5. `store`, `traffic`, `webhooks`
 //! 6. `nginx`
 //! 7. `cluster`, `pulse`
 //! 8. `metrics`, `display`
@@ -47,6 +47,7 @@ mod stop_file;
 mod store;
 mod traffic;
 mod watch;
+mod webhooks;
 
 pub use change::{pending, prepare, take};
 pub use display::lines;
@@ -61,4 +62,5 @@ pub use set::{Changed, set};
 pub use split::{Known, Split, Wanted, current, read as read_split};
 pub use stop::{clear, in_force, stop};
 pub use stop_file::{Stop, keep as keep_stop, prepare as prepare_stops};
-pub use watch::watch;
+pub use watch::{WATCH, watch};
+pub use webhooks::{Webhook, Webhooks};

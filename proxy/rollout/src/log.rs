@@ -26,6 +26,9 @@ pub(crate) struct Decision<'a> {
     pub(crate) step: Option<usize>,
     /// The share after the event.
     pub(crate) share_percent: Share,
+    /// Who did it, or began the run.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) actor: &'a str,
     /// The reason, in words.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(crate) reason: &'a str,
@@ -36,14 +39,20 @@ pub(crate) struct Decision<'a> {
 
 impl<'a> Decision<'a> {
     /// A change by hand.
-    pub(crate) fn by_hand(event: &'a str, share_percent: Share, reason: &'a str) -> Self {
-        Decision { event, run: None, step: None, share_percent, reason, gates: &[] }
+    pub(crate) fn by_hand(
+        event: &'a str,
+        share_percent: Share,
+        actor: &'a str,
+        reason: &'a str,
+    ) -> Self {
+        Decision { event, run: None, step: None, share_percent, actor, reason, gates: &[] }
     }
 
     /// An event of a run.
     pub(crate) fn of_run(event: &'a str, share_percent: Share, state: &'a State) -> Self {
-        let (run, step) = (Some(&*state.run), Some(state.step + 1));
-        Decision { event, run, step, share_percent, reason: &state.reason, gates: &[] }
+        let (run, step, actor) = (Some(&*state.run), Some(state.step + 1), state.actor());
+        let why = if event == "started" { &state.by.reason } else { &state.reason };
+        Decision { event, run, step, share_percent, actor, reason: why, gates: &[] }
     }
 }
 

@@ -61,6 +61,7 @@ struct Metrics {
     hold_ends: Family<OfRoute, Number>,
     active: Family<OfRoute, Gauge>,
     heartbeat: Family<OfRoute, Number>,
+    braked: Family<OfRoute, Gauge>,
     stopped: Family<OfRoute, Gauge>,
     stopped_since: Family<OfRoute, Number>,
     phase: Family<OfPhase, Gauge>,
@@ -99,8 +100,12 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
         let Ok(split) = current(&dir) else { continue }; // another process writes it right now
         metrics.add_split(&route, &split);
         let of = OfRoute { route: route.clone() };
-        metrics.stopped.get_or_create(&of).set(stop_file::is_here(nginx_dir, &route).into());
-        let since = stop_file::since(nginx_dir, &route).map_or(0.0, since_1970);
+        let is_braked = stop_file::is_brake(nginx_dir, &route);
+        let is_stopped = !is_braked && stop_file::is_here(nginx_dir, &route);
+        metrics.braked.get_or_create(&of).set(is_braked.into());
+        metrics.stopped.get_or_create(&of).set(is_stopped.into());
+        let since = stop_file::since(nginx_dir, &route).filter(|_| is_stopped);
+        let since = since.map_or(0.0, since_1970);
         metrics.stopped_since.get_or_create(&of).set(since);
         metrics.active.get_or_create(&of).set(0);
         if let Some(beat) = pulse::last(&dir) {
@@ -142,6 +147,8 @@ impl Metrics {
         registry.register("ramp_run_active", help, self.active);
         let help = "The last heartbeat of a run's process";
         registry.register("ramp_heartbeat_timestamp_seconds", help, self.heartbeat);
+        let help = "1 while the old side answers everything because a run goes back";
+        registry.register("ramp_braked", help, self.braked);
         let help = "1 while the route is stopped";
         registry.register("ramp_stopped", help, self.stopped);
         let help = "Since when the route has been stopped; 0 if it is not";

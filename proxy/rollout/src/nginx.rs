@@ -11,15 +11,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use procfs::process::Process;
-use route::Route;
+use route::{Route, Share};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::folder::{self, prepared, route_dir};
 use crate::lock::Lock;
 use crate::split::{self, Known, Split};
-use crate::state::State;
+use crate::state::{By, State};
 use crate::store::{Files, Store};
 use crate::traffic::{self, Homes, Reloading, Traffic, title};
+use crate::webhooks::{Event, Webhooks};
 
 /// Generous, as a check takes milliseconds: but it looks names up.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -38,6 +39,10 @@ pub struct Nginx {
     pub route: String,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) traffic: Arc<dyn Traffic>,
+    /// On whose behalf this acts.
+    pub(crate) by: By,
+    /// Who is told of it.
+    webhooks: Webhooks,
 }
 
 impl Nginx {
@@ -59,7 +64,39 @@ impl Nginx {
             true => Arc::new(Homes { route_dir, nginx }),
             false => nginx,
         };
-        Nginx { dir, route, store, traffic }
+        let (by, webhooks) = (By::default(), Webhooks::default());
+        Nginx { dir, route, store, traffic, by, webhooks }
+    }
+
+    /// Acts on somebody's behalf, and tells others of it.
+    #[must_use]
+    pub fn acting(self, by: By, webhooks: Webhooks) -> Self {
+        Nginx { by, webhooks, ..self }
+    }
+
+    /// Who is told of what happens.
+    pub fn webhooks(&self) -> &Webhooks {
+        &self.webhooks
+    }
+
+    /// Tells others what has happened, in a run or by hand; waits for nothing.
+    pub(crate) fn tell(
+        &self,
+        event: &'static str,
+        run: Option<&State>,
+        share: Share,
+        reason: &str,
+    ) {
+        let actor = run.map_or(&*self.by.actor, State::actor);
+        self.webhooks.tell(&Event {
+            event,
+            route: self.route.clone(),
+            run: run.map(|run| run.run.clone()).unwrap_or_default(),
+            phase: run.map_or("", |run| run.phase.as_str()),
+            share_percent: share,
+            actor: actor.to_owned(),
+            reason: reason.to_owned(),
+        });
     }
 
     /// The folder of the route's `split.conf` and of ramp's own files about it.

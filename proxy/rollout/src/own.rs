@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evidence::bets::Counts;
 use evidence::gates::Own;
-use evidence::trial::Interval;
+use evidence::interval::Interval;
 
 use crate::prometheus::{NoNumber, Prometheus, Series};
 

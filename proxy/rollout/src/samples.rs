@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evidence::bets::Counts;
 use evidence::gates::Gates;
-use evidence::trial::{CLASSES, Interval, SLOWER};
+use evidence::interval::{CLASSES, Interval, SLOWER};
 
 use crate::own::OwnSampler;
 use crate::prometheus::{NoNumber, Prometheus, Series};
@@ -37,7 +37,7 @@ struct Bounds {
 impl Sampler {
     pub(crate) fn new(route: &str, gates: &Gates) -> Self {
         let names = "edge_(requests|no_live_upstreams|timeouts|empty_answers|outages|outage_seconds)_total|\
-                     edge_request_seconds_(bucket|count)|shadow_(pairs|discordant|comparisons|noise)_total";
+                     edge_request_seconds_(bucket|count)|shadow_(pairs|discordant|comparisons|noise|answers)_total";
         let fast = gates.tests.iter().find_map(|test| test.above).unwrap_or(Duration::MAX);
         let own = gates.tests.iter().find_map(|test| test.own.clone());
         Sampler {
@@ -187,6 +187,10 @@ fn add(interval: &mut Interval, series: &Series, more: f64, bounds: Bounds) {
         }
         "shadow_pairs_total" => interval.pairs += more,
         "shadow_comparisons_total" => differing(&mut interval.compared, series, more),
+        "shadow_answers_total" if series.label("side") == "old" => {
+            let class = CLASSES.iter().position(|class| *class == series.label("class"));
+            interval.shadow_statuses[class.unwrap_or(CLASSES.len())] += more;
+        }
         "shadow_noise_total" => differing(&mut interval.noise, series, more),
         "shadow_discordant_total" => {
             let event = series.label("event");

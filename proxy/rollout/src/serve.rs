@@ -24,7 +24,8 @@ use crate::prometheus::Prometheus;
 use crate::pulse;
 use crate::run::{Surroundings, carry_on};
 use crate::split::{self, Split};
-use crate::state::{Phase, State, Told};
+use crate::state::{By, Phase, State, Told};
+use crate::webhooks::Webhooks;
 
 /// How soon a run that could not go on is tried again.
 const RETRY: Duration = Duration::from_secs(2);
@@ -44,6 +45,8 @@ pub struct Desk<'a> {
     pub every: Duration,
     /// Set by a signal to end.
     pub interrupted: &'a AtomicBool,
+    /// Who is told of the runs.
+    pub webhooks: Webhooks,
 }
 
 /// Carries out runs until `interrupted`; each then stays where it is, for the next process. Calls `ready` once the
@@ -123,7 +126,10 @@ impl<'a> Walk<'a> {
         Walk {
             desk,
             me: me.to_owned(),
-            nginx: desk.cluster.around(&store),
+            nginx: desk
+                .cluster
+                .around(&store)
+                .acting(By::itself("carve serve"), desk.webhooks.clone()),
             store,
             told: None,
             since: Instant::now(),

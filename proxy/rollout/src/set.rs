@@ -14,7 +14,7 @@ use crate::log::{Decision, record};
 use crate::metrics;
 use crate::nginx::Nginx;
 use crate::split::{Split, Wanted, current};
-use crate::state::{Phase, State};
+use crate::state::{By, Phase, State};
 use crate::stop;
 use route::Share;
 
@@ -82,9 +82,11 @@ fn changed(
     interrupted: &AtomicBool,
 ) -> anyhow::Result<Changed> {
     let split = change(nginx, lock, wanted, interrupted)?;
-    let reason = format!("{}, {}% mirrored", split.key, split.mirror_percent);
+    let By { actor, reason } = &nginx.by;
+    let why = if reason.is_empty() { String::new() } else { format!("; {reason}") };
+    let reason = format!("{}, {}% mirrored{why}", split.key, split.mirror_percent);
     let share_percent = split.share_percent;
-    record(&nginx.route_dir(), &Decision::by_hand("set", share_percent, &reason))?;
+    record(&nginx.route_dir(), &Decision::by_hand("set", share_percent, actor, &reason))?;
     let mut superseded = None;
     if wanted.share.is_some()
         && let Some(mut state) = State::load(&nginx.route_dir())?
@@ -92,6 +94,7 @@ fn changed(
         if state.phase.is_unfinished() {
             superseded = Some(state.clone());
             state.phase = Phase::Superseded;
+            state.asked = nginx.by.clone();
             state.reason = format!("{share_percent}% was set by hand");
         }
         state.is_past = true;

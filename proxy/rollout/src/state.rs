@@ -115,11 +115,48 @@ pub enum Request {
     Abort(Back),
 }
 
+/// Who wants something, and why; as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct By {
+    /// Who: a name of a person, or of a process that acts by itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub actor: String,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+impl By {
+    /// A process that acts by itself.
+    pub fn itself(actor: &str) -> Self {
+        By { actor: actor.to_owned(), reason: String::new() }
+    }
+
+    /// What was done, and why, for people.
+    pub(crate) fn said(&self, what: &str) -> String {
+        if self.reason.is_empty() { what.to_owned() } else { format!("{what}: {}", self.reason) }
+    }
+}
+
+/// A request, and who has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) request: Request,
+    #[serde(flatten)]
+    pub(crate) by: By,
+}
+
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// The name in the log: the time at which the run started.
     pub run: String,
+    /// Who began it, and why.
+    #[serde(default)]
+    pub by: By,
+    /// Who last asked for something: to resume, to pause, to end.
+    #[serde(default)]
+    pub asked: By,
     /// The settings.
     pub plan: Plan,
     /// The share that a rollback returns to.
@@ -198,6 +235,11 @@ impl State {
         if back == Back::Old {
             self.start_share = Share::NONE;
         }
+    }
+
+    /// On whose behalf the run goes on.
+    pub(crate) fn actor(&self) -> &str {
+        if self.asked.actor.is_empty() { &self.by.actor } else { &self.asked.actor }
     }
 
     /// The share of the current step.

@@ -42,7 +42,7 @@ pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
 /// Stops a route until [`release`]. A way back does this before anything else, since nothing that the rest of it waits
 /// for holds this up: no lock, no room on a disk, no check and no reload.
 pub(crate) fn brake(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
-    nginx.store.put_stop(&Stop { is_brake: true, ..Stop::now(why) })
+    nginx.store.put_stop(&Stop { is_brake: true, ..Stop::now(&nginx.by.actor, why) })
 }
 
 /// Ends what [`brake`] began, and no stop.
@@ -57,7 +57,7 @@ pub(crate) fn release(nginx: &Nginx) -> anyhow::Result<()> {
 /// # Errors
 /// If nginx does not say that the route is stopped.
 pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
-    let stop = Stop::now(reason);
+    let stop = Stop::now(&nginx.by.actor, reason);
     nginx.store.put_stop(&stop)?;
     // Nobody may have asked before whether there is such a route: a stop waits for no proxy.
     if nginx.traffic.routes().is_ok_and(|all| all.iter().all(|known| known.name != nginx.route)) {
@@ -72,6 +72,7 @@ pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
         ensure!(Instant::now() < deadline, "nginx does not stop the route");
         thread::sleep(POLL);
     }
+    nginx.tell("rollback", None, Share::NONE, reason);
     Ok(nginx.store.kept_stop().and_then(|file| keep_over_restart(nginx, file, stop)))
 }
 
@@ -85,7 +86,7 @@ fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String>
         let kept = files::replace(&file, &stop.text());
         let _ = sender.send(kept.map_err(|error| format!("{error:#}")));
         let share_percent = current(&dir).map_or(Share::NONE, |split| split.share_percent);
-        let decision = Decision::by_hand("stopped", share_percent, &stop.reason);
+        let decision = Decision::by_hand("stopped", share_percent, &stop.actor, &stop.reason);
         let _ = record(&dir, &decision).and_then(|()| metrics::write(&nginx.dir));
         let _ = sender.send(Ok(()));
     });
@@ -119,6 +120,6 @@ pub(crate) fn lift(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<(
         change(nginx, lock, &Wanted::share(Share::NONE), &uninterrupted)?;
     }
     nginx.store.lift_stop(false)?;
-    record(&dir, &Decision::by_hand("cleared", Share::NONE, reason))?;
+    record(&dir, &Decision::by_hand("cleared", Share::NONE, &nginx.by.actor, reason))?;
     metrics::write(&nginx.dir)
 }

@@ -30,6 +30,9 @@ pub struct Stop {
     pub time: String,
     /// Why, in words.
     pub reason: String,
+    /// Who, as far as that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub actor: String,
     /// Whether it only lasts until the share is back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_brake: bool,
@@ -40,9 +43,9 @@ const BRAKE: u32 = 0o600;
 const STOP: u32 = 0o644;
 
 impl Stop {
-    pub(crate) fn now(reason: &str) -> Self {
+    pub(crate) fn now(actor: &str, reason: &str) -> Self {
         let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        Stop { time, reason: reason.to_owned(), is_brake: false }
+        Stop { time, reason: reason.to_owned(), actor: actor.to_owned(), is_brake: false }
     }
 
     /// The stop that [`Stop::text`] described. Any other text is a reason: somebody may have written it
@@ -50,7 +53,7 @@ impl Stop {
     pub(crate) fn read(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_else(|_| {
             let reason = text.trim().to_owned();
-            Stop { time: String::new(), reason, is_brake: false }
+            Stop { time: String::new(), reason, actor: String::new(), is_brake: false }
         })
     }
 
@@ -58,9 +61,10 @@ impl Stop {
     pub fn said(&self) -> String {
         let reason =
             if self.reason.is_empty() { "no reason is written down" } else { &self.reason };
+        let by = if self.actor.is_empty() { String::new() } else { format!(" by {}", self.actor) };
         match &*self.time {
-            "" => format!("stopped: {reason}"),
-            time => format!("stopped since {time}: {reason}"),
+            "" => format!("stopped{by}: {reason}"),
+            time => format!("stopped since {time}{by}: {reason}"),
         }
     }
 
@@ -150,15 +154,32 @@ pub(crate) fn reserve(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
 
 /// Puts the file down that nginx looks for, or takes it away.
 pub(crate) fn put(nginx_dir: &Path, route: &str, is_stopped: bool) -> anyhow::Result<()> {
-    let file = file(nginx_dir, route);
-    let done = match is_stopped {
-        true => place(nginx_dir, route).and_then(|()| {
-            let stop = || fs::set_permissions(&file, Permissions::from_mode(STOP));
+    put_as(nginx_dir, route, is_stopped.then_some(STOP))
+}
+
+/// Makes the file what the cluster says of the route. Returns whether that has changed.
+pub(crate) fn follow(nginx_dir: &Path, route: &str, stop: Option<&Stop>) -> anyhow::Result<bool> {
+    let wanted = stop.map(|stop| if stop.is_brake { BRAKE } else { STOP });
+    if mode(&file(nginx_dir, route)) == wanted {
+        return Ok(false);
+    }
+    put_as(nginx_dir, route, wanted)?;
+    Ok(true)
+}
+
+fn put_as(nginx_dir: &Path, route: &str, wanted: Option<u32>) -> anyhow::Result<()> {
+    let (file, spare) = (file(nginx_dir, route), spare(nginx_dir, route));
+    let done = match wanted {
+        Some(mode) => {
+            let set = |file: &Path| fs::set_permissions(file, Permissions::from_mode(mode));
+            // Before it is there: nobody sees a brake as a stop.
+            let _ = set(&spare);
             // It is gone if it was a brake that was released just now.
-            stop().or_else(|_| place(nginx_dir, route).and_then(|()| stop()))
-        }),
-        false if file.exists() => fs::rename(&file, spare(nginx_dir, route)),
-        false => Ok(()),
+            let put = || place(nginx_dir, route).and_then(|()| set(&file));
+            put().or_else(|_| put())
+        }
+        None if file.exists() => fs::rename(&file, spare),
+        None => Ok(()),
     };
     done.with_context(|| file.display().to_string())
 }

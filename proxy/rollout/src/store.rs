@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use crate::folder::route_dir;
 use crate::split::{Split, current};
-use crate::state::{Request, State};
+use crate::state::{Asked, State};
 use crate::stop_file::{self, Stop};
 use crate::{files, lock};
 
@@ -43,7 +43,7 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// Whether another process carries on a run whose process ends.
     fn is_carried_on(&self) -> bool;
     /// Leaves a request for the run, or with `None` takes it back.
-    fn ask(&self, request: Option<Request>) -> anyhow::Result<()>;
+    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()>;
     /// Whether the run has not taken the request yet.
     fn is_asked(&self) -> anyhow::Result<bool>;
     /// Tells others that this process is alive, and the run's state.
@@ -51,7 +51,7 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// What this process has last heard, at a heartbeat or now.
     fn heard(&self) -> Heard;
     /// Takes the request that has come for the run.
-    fn take_request(&self) -> Option<Request>;
+    fn take_request(&self) -> Option<Asked>;
 }
 
 /// The files of one machine: those below nginx' prefix.
@@ -128,9 +128,9 @@ impl Store for Files {
         false
     }
 
-    fn ask(&self, request: Option<Request>) -> anyhow::Result<()> {
+    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()> {
         match request {
-            Some(request) => files::replace(&self.request(), &serde_json::to_string(&request)?),
+            Some(request) => files::replace(&self.request(), &serde_json::to_string(request)?),
             None => Ok(fs::remove_file(self.request())?),
         }
     }
@@ -148,7 +148,7 @@ impl Store for Files {
         Heard { is_stopped, is_taken: false }
     }
 
-    fn take_request(&self) -> Option<Request> {
+    fn take_request(&self) -> Option<Asked> {
         // Renamed before it is read, so that one which comes meanwhile is left for the next look.
         let taken = self.dir().join("ramp.request.taken");
         fs::rename(self.request(), &taken).ok()?;

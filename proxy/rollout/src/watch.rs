@@ -22,6 +22,8 @@ use crate::state::{Phase, State};
 use crate::{pulse, stop};
 
 const LOOK: Duration = Duration::from_millis(500);
+/// Who sends silent runs back.
+pub const WATCH: &str = "carve watch";
 
 /// Watches every route below nginx' prefix until `interrupted`, and reports on stderr. `nginx` gives the nginx of a route.
 ///
@@ -117,6 +119,8 @@ fn back(nginx: &Nginx, why: &str) -> anyhow::Result<()> {
 fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     let dir = nginx.route_dir();
     stop::brake(nginx, why)?;
+    let run = State::load_unfinished(&dir)?;
+    nginx.tell("rollback", run.as_ref(), Share::NONE, why);
     let lock = take(nginx)?;
     let mut state = State::load_unfinished(&dir)?.context("the run has ended")?;
     let share = state.start_share;
@@ -127,8 +131,10 @@ fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     stop::release(nginx)?;
     state.phase = Phase::Lost;
     why.clone_into(&mut state.reason);
+    state.asked = nginx.by.clone();
     state.save(&dir)?;
     record(&dir, &Decision::of_run("lost", share, &state))?;
     metrics::write(&nginx.dir)?;
+    nginx.tell("end", Some(&state), share, why);
     Ok(share)
 }

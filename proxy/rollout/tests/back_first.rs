@@ -245,8 +245,14 @@ fn a_stop_by_hand_outlasts_the_way_back_of_a_run() {
     let run = start_run(&place);
     let fault = Fault::begin(&place, Kind::ReloadHangs, &run);
     measured.set(Traffic { mismatches: 1000.0, ..Traffic::FINE });
-    assert!(eventually(|| place.nginx().dir.join("stop/qrcode").exists()));
+    let metrics = |line: &str| place.read("ramp.prom").contains(line);
+    // Which is no stop that anybody has to clear.
+    assert!(eventually(|| metrics("ramp_braked{route=\"qrcode\"} 1")));
+    assert!(metrics("ramp_stopped{route=\"qrcode\"} 0"), "{}", place.read("ramp.prom"));
     place.succeeds(&["rollback", "--reason", "by hand"]);
+    assert!(
+        metrics("ramp_braked{route=\"qrcode\"} 0") && metrics("ramp_stopped{route=\"qrcode\"} 1")
+    );
     drop(fault);
     assert_eq!(run.wait(), Some(3));
     thread::sleep(Duration::from_millis(100));

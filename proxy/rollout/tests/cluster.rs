@@ -119,6 +119,20 @@ fn a_cluster_stops_a_route_by_hand() {
     assert!(eventually(stopped));
     assert!(said(&["status"]).contains("by kubectl"));
     said(&["clear", "--reason", "even"]);
+
+    // A run that goes back is no stop, until somebody stops the route as well.
+    let metrics = |braked: u32, stopped: u32| {
+        let (text, label) = (place.read("ramp.prom"), "{route=\"qrcode\"}");
+        text.contains(&format!("ramp_braked{label} {braked}\n"))
+            && text.contains(&format!("ramp_stopped{label} {stopped}\n"))
+    };
+    assert!(eventually(|| metrics(0, 0)));
+    set(&json!({ "time": "", "reason": "mismatches", "is_brake": true }).to_string());
+    assert!(eventually(|| stopped() && metrics(1, 0)));
+    set("by kubectl");
+    assert!(eventually(|| metrics(0, 1)) && stopped());
+    said(&["clear", "--reason", "even"]);
+    assert!(eventually(|| metrics(0, 0)));
 }
 
 #[test]

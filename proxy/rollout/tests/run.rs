@@ -156,6 +156,25 @@ fn differences_beyond_the_old_sides_own_roll_back() {
     assert_eq!(place.share(), "0");
 }
 
+/// Behind a login, a shadow without credentials gets 401 from both sides, whatever clients get.
+#[test]
+fn a_run_waits_while_the_shadow_gets_other_answers_than_clients() {
+    let place = Place::new();
+    let measured = measured(&place);
+    measured.set(Traffic { shadow_gets: "4xx", ..Traffic::FINE });
+    let process = start(&place, "1s");
+    says(&place, "inconclusive  shadow-answers");
+    thread::sleep(Duration::from_secs(4));
+    // As long as requests come it waits, and says what to do.
+    says(&place, "clients get 100 % 2xx, the shadow 100 % 4xx; it does not ask as they do");
+    assert!(place.succeeds(&["status"]).contains("step 1 of 3, 5%\n"), "it waits");
+    assert!(place.succeeds(&["status"]).contains("shadow.send_headers of the route file"));
+    measured.set(Traffic::FINE);
+    let (code, said) = code(&output(process));
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("pass          shadow-answers"), "{said}");
+}
+
 #[test]
 fn a_run_that_is_rolled_back_leaves_the_other_route_alone() {
     let place = Place::with(&routes());

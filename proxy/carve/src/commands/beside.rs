@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rollout::{Nginx, Share, Split, Wanted};
+use rollout::state::By;
+use rollout::{Nginx, Share, Split, WATCH, Wanted};
 
 use crate::place::Place;
 use crate::signals::Signals;
@@ -113,7 +114,11 @@ impl Watch {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let signals = Signals::watch()?;
         let (dir, admin) = (self.place.dir()?, self.place.admin()?);
-        let nginx = |route: &str| Nginx::here(dir.clone(), route.to_owned(), admin);
+        let (by, webhooks) = (By::itself(WATCH), self.place.webhooks());
+        let nginx = |route: &str| {
+            let nginx = Nginx::here(dir.clone(), route.to_owned(), admin);
+            nginx.acting(by.clone(), webhooks.clone())
+        };
         rollout::watch(&dir, nginx, &signals.received)
     }
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use anstream::{print, println};
 use anyhow::{Context, ensure};
 use clap::Args;
-use evidence::trial::{Assigned, Interval, Trial};
+use evidence::interval::{Assigned, Interval};
+use evidence::trial::Trial;
 use evidence::{Judgement, Verdict};
 use rollout::{Route, lines};
 use route::Key;
@@ -24,9 +25,10 @@ Each line of FILE is an interval as JSON, in the order of time. What is left out
            \"statuses\": [249, 0, 0], \"empty\": 0, \"outages\": 0, \"out_seconds\": 0},
    \"old\": {...}, \"pairs\": 50, \"failed\": {\"new\": 0, \"old\": 0},
    \"slower\": [{\"new\": 1, \"old\": 2}, ...], \"compared\": {\"requests\": 40, \"events\": 0},
-   \"noise\": {...}, \"own_new\": {...}, \"own_old\": {...}}
+   \"shadow_statuses\": [50, 0, 0, 0], \"noise\": {...}, \"own_new\": {...}, \"own_old\": {...}}
 end: when it ended, in seconds since 1970. share: the new side's, in percent; a new one is a step.
-failures: attempts that failed; what nginx refused is none. statuses: 2xx, 3xx, 4xx of the side itself.
+failures: attempts that failed; what nginx refused is none. statuses: 2xx, 3xx, 4xx of the side itself;
+shadow_statuses: those and 5xx that the shadow got from the old side.
 docs/gates.md explains the rest.
 
 Exit codes: 0 every test passes; 3 one fails; 4 a proof is missing

@@ -13,7 +13,7 @@ use rollout::run::request::{self, Request};
 use rollout::state::{Back, Phase, Plan, State};
 use rollout::{Nginx, Share, judge};
 
-use crate::place::{OnRoute, Place};
+use crate::place::{OnRoute, Place, Why};
 use crate::signals::Signals;
 
 const ROLLED_BACK: u8 = 3;
@@ -58,6 +58,8 @@ pub(crate) struct Ramp {
     #[command(flatten)]
     pace: Pace,
     #[command(flatten)]
+    why: Why,
+    #[command(flatten)]
     on: OnRoute,
 }
 
@@ -81,7 +83,7 @@ fn parse_steps(text: &str) -> anyhow::Result<Steps> {
 impl Ramp {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let place = self.on.place.clone();
-        let nginx = &*self.on.nginx()?;
+        let nginx = &*self.on.nginx_because(&self.why)?;
         let unfinished = State::load_unfinished(&nginx.route_dir())?.map(|state| state.plan);
         let every = *self.pace.every;
         let (dry_run, detach) = (self.dry_run, self.detach);
@@ -210,12 +212,14 @@ fn unfinished(nginx: &Nginx) -> anyhow::Result<(State, bool)> {
 #[command(after_help = "Example:\n  carve pause qrcode")]
 pub(crate) struct Pause {
     #[command(flatten)]
+    why: Why,
+    #[command(flatten)]
     on: OnRoute,
 }
 
 impl Pause {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let nginx = &*self.on.nginx()?;
+        let nginx = &*self.on.nginx_because(&self.why)?;
         let (state, alive) = unfinished(nginx)?;
         if !alive {
             bail!("the run has no process, so its share stays anyway ({state})");
@@ -232,12 +236,14 @@ pub(crate) struct Resume {
     #[command(flatten)]
     pace: Pace,
     #[command(flatten)]
+    why: Why,
+    #[command(flatten)]
     on: OnRoute,
 }
 
 impl Resume {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let nginx = &*self.on.nginx()?;
+        let nginx = &*self.on.nginx_because(&self.why)?;
         let (state, alive) = unfinished(nginx)?;
         if !alive {
             return walk(&self.on.place, nginx, state.plan, *self.pace.every, false);
@@ -255,12 +261,14 @@ pub(crate) struct Abort {
     #[arg(long)]
     to_old: bool,
     #[command(flatten)]
+    why: Why,
+    #[command(flatten)]
     on: OnRoute,
 }
 
 impl Abort {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let nginx = &*self.on.nginx()?;
+        let nginx = &*self.on.nginx_because(&self.why)?;
         let back = if self.to_old { Back::Old } else { Back::Start };
         let (state, alive) = unfinished(nginx)?;
         if !alive {

@@ -63,6 +63,7 @@ impl Serve {
             prometheus: &prometheus,
             every: *self.every,
             interrupted: &signals.received,
+            webhooks: place.webhooks(),
         };
         let outcome = rollout::serve(&desk, || readiness.store(true, Ordering::Relaxed));
         drop(end);

@@ -6,7 +6,7 @@ use anstream::{eprintln, println};
 use clap::Args;
 use rollout::{Changed, Key, Share, Wanted};
 
-use crate::place::Place;
+use crate::place::{Place, Why};
 use crate::signals::Signals;
 use crate::usage::Usage;
 
@@ -31,6 +31,8 @@ pub(crate) struct Split {
     #[arg(long, value_name = "PERCENT")]
     mirror: Option<Share>,
     #[command(flatten)]
+    why: Why,
+    #[command(flatten)]
     place: Place,
 }
 
@@ -40,7 +42,7 @@ impl Split {
         if share.is_none() && self.key.is_none() && self.mirror.is_none() {
             return Err(Usage("<PERCENT>, --key or --mirror is missing".to_owned()).into());
         }
-        let nginx = self.place.nginx(route.as_deref())?;
+        let nginx = self.place.nginx_because(route.as_deref(), &self.why)?;
         let signals = Signals::watch()?;
         let wanted = Wanted { share, key: self.key, mirror: self.mirror, held: None };
         match rollout::set(&nginx, &wanted, &signals.received) {

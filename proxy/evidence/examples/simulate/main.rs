@@ -15,7 +15,7 @@ use std::io::{Write as _, stderr, stdout};
 
 use anyhow::Context;
 use evidence::Gates;
-use evidence::trial::Assigned;
+use evidence::interval::Assigned;
 use ramp::{Behaviour, End, NOTHING, Ramp, Scenario};
 use route::Route;
 

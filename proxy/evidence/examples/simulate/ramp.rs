@@ -2,7 +2,8 @@
 
 use evidence::Gates;
 use evidence::bets::Counts;
-use evidence::trial::{Alone, Arm, Assigned, Interval, SLOWER, Trial};
+use evidence::interval::{Alone, Arm, Assigned, Interval, SLOWER};
+use evidence::trial::Trial;
 use fastrand::Rng;
 
 use crate::upstream::{Upstream, poisson};

@@ -7,7 +7,7 @@
 
 use fastrand::Rng;
 
-use evidence::trial::Arm;
+use evidence::interval::Arm;
 
 const MAX_FAILS: u32 = 3;
 const FAIL_TIMEOUT: f64 = 5.0;

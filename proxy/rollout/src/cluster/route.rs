@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{Cluster, Said, copy_to, key};
 use crate::folder::{route_dir, write};
 use crate::split::{Split, current};
-use crate::state::{Request, State, Told};
+use crate::state::{Asked, State, Told};
 use crate::stop_file::Stop;
 use crate::store::{Heard, Store};
 use crate::traffic::used_by;
@@ -44,7 +44,7 @@ pub(super) struct Seen {
     /// The process that holds the route's run.
     holder: Option<String>,
     heard: Heard,
-    request: Option<Request>,
+    request: Option<Asked>,
 }
 
 impl OnCluster {
@@ -235,8 +235,8 @@ impl Store for OnCluster {
         true
     }
 
-    fn ask(&self, request: Option<Request>) -> anyhow::Result<()> {
-        let text = request.as_ref().map(serde_json::to_string).transpose()?;
+    fn ask(&self, request: Option<&Asked>) -> anyhow::Result<()> {
+        let text = request.map(serde_json::to_string).transpose()?;
         self.cluster.put(&self.route, "request", text)
     }
 
@@ -267,7 +267,9 @@ impl Store for OnCluster {
         })?;
         let mut seen = self.seen();
         seen.heard = heard;
-        seen.request = request.or(seen.request);
+        if request.is_some() {
+            seen.request = request;
+        }
         Ok(())
     }
 
@@ -275,7 +277,7 @@ impl Store for OnCluster {
         self.seen().heard
     }
 
-    fn take_request(&self) -> Option<Request> {
+    fn take_request(&self) -> Option<Asked> {
         self.seen().request.take()
     }
 }

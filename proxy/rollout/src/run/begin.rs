@@ -9,7 +9,7 @@ use evidence::gates::Gates;
 use crate::judge::ask;
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::split::current;
-use crate::state::{Phase, Plan, State};
+use crate::state::{By, Phase, Plan, State};
 
 /// Refuses gates with an invalid query, which would make every step inconclusive.
 pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::Result<()> {
@@ -27,7 +27,7 @@ pub(super) fn check_queries(gates: &Gates, prometheus: &Prometheus) -> anyhow::R
 }
 
 /// The state of a new run, from the current share.
-pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
+pub(super) fn started(dir: &Path, plan: Plan, by: &By) -> anyhow::Result<State> {
     let start_share = current(dir)?.share_percent;
     let first = plan.steps.first().context("no steps")?;
     ensure!(
@@ -37,6 +37,8 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
     );
     Ok(State {
         run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        by: by.clone(),
+        asked: By::default(),
         plan,
         start_share,
         step: 0,
@@ -52,12 +54,13 @@ pub(super) fn started(dir: &Path, plan: Plan) -> anyhow::Result<State> {
 }
 
 /// The state in which an unfinished run resumes. It has held its step already for as long as somebody judged it; if
-/// nobody has for the time of `lease`, the step begins anew.
+/// nobody has for the time of `lease`, the step begins anew. `by` is who resumes it; `None` for a process that takes over.
 pub(super) fn resumed(
     dir: &Path,
     mut state: State,
     plan: &Plan,
     lease: Duration,
+    by: Option<&By>,
 ) -> anyhow::Result<State> {
     ensure!(
         state.plan == *plan,
@@ -81,5 +84,8 @@ pub(super) fn resumed(
         state.reason = String::new();
     }
     state.judgement = None;
+    if let Some(by) = by {
+        state.asked = by.clone();
+    }
     Ok(state)
 }

@@ -23,7 +23,7 @@ use crate::prometheus::{NoNumber, Prometheus};
 use crate::pulse::Pulse;
 use crate::samples::Sampler;
 use crate::split::{Wanted, current};
-use crate::state::{Back, Phase, Plan, State};
+use crate::state::{Asked, Back, Phase, Plan, State};
 use crate::{stop, stop_file};
 pub use order::{attend, order};
 use report::Report;
@@ -66,9 +66,10 @@ pub fn run(around: &Surroundings<'_>, plan: Plan) -> anyhow::Result<Phase> {
     let route = around.nginx.route_file()?;
     let gates = gates(plan.gates.as_deref(), &route)?;
     begin::check_queries(&gates, around.prometheus)?;
+    let (by, lease) = (&around.nginx.by, route.file.ramp.lease.0);
     let (event, state) = match unfinished {
-        Some(state) => ("resumed", begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?),
-        None => ("started", begin::started(dir, plan)?),
+        Some(state) => ("resumed", begin::resumed(dir, state, &plan, lease, Some(by))?),
+        None => ("started", begin::started(dir, plan, by)?),
     };
     let _ = around.nginx.store.ask(None); // it was for an earlier run
     let mut run = Run::new(around, gates, state);
@@ -90,9 +91,9 @@ pub fn carry_on(around: &Surroundings<'_>) -> anyhow::Result<Phase> {
     }
     let gates = gates(state.plan.gates.as_deref(), &route)?;
     let plan = state.plan.clone();
-    let mut state = begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?;
+    let mut state = begin::resumed(dir, state, &plan, route.file.ramp.lease.0, None)?;
     if phase == Phase::Paused {
-        (state.phase, state.reason) = (Phase::Paused, ON_REQUEST.to_owned());
+        (state.phase, state.reason) = (Phase::Paused, state.asked.said(ON_REQUEST));
     }
     let is_new = phase == Phase::Ordered && state.trial.is_none();
     let mut run = Run::new(around, gates, state);
@@ -109,9 +110,8 @@ pub fn abort(around: &Surroundings<'_>, back: Back) -> anyhow::Result<Phase> {
     let state = State::load_unfinished(dir)?.context("there is no unfinished run")?;
     // A rollback needs no gates, so their file is not even read.
     let mut run = Run::new(around, Gates::none(), state);
-    run.state.reason = ON_REQUEST.to_owned();
-    run.state.go_back_to(back);
-    run.go_back(Phase::Aborted, None)
+    run.state.asked = around.nginx.by.clone();
+    run.abort(back)
 }
 
 /// Asks the process of an unfinished run to go back to its start share and end, and waits until it has.
@@ -198,17 +198,14 @@ impl<'a> Run<'a> {
                     return self.go_back(Phase::RolledBack, Some(&judgement));
                 }
                 Step::Inconclusive(why) => return Ok(self.stay(Phase::Inconclusive, &why)),
-                Step::Aborted(back) => {
-                    self.state.reason = ON_REQUEST.to_owned();
-                    self.state.go_back_to(back);
-                    return self.go_back(Phase::Aborted, None);
-                }
+                Step::Aborted(back) => return self.abort(back),
                 Step::Stopped => return Ok(self.stopped()),
                 Step::Interrupted => {
                     let is_paused = self.state.phase == Phase::Paused;
                     // Whoever carries it on keeps it paused; on one machine that is a person, who wants it to go on.
                     if is_paused && self.around.nginx.store.is_carried_on() {
-                        return Ok(self.stay(Phase::Paused, ON_REQUEST));
+                        let why = self.state.reason.clone();
+                        return Ok(self.stay(Phase::Paused, &why));
                     }
                     let why = "ended by a signal; `carve ramp` resumes it";
                     return Ok(self.stay(Phase::Interrupted, why));
@@ -324,15 +321,19 @@ impl<'a> Run<'a> {
                 return Ok(Wait::End(Step::Stopped));
             }
             ensure!(!heard.is_taken, "another process has taken the run over");
-            match self.around.nginx.store.take_request() {
-                None => thread::sleep(LOOK),
-                Some(Request::Abort(back)) => return Ok(Wait::End(Step::Aborted(back))),
-                Some(Request::Pause) => {
+            let Some(Asked { request, by }) = self.around.nginx.store.take_request() else {
+                thread::sleep(LOOK);
+                continue;
+            };
+            self.state.asked = by;
+            match request {
+                Request::Abort(back) => return Ok(Wait::End(Step::Aborted(back))),
+                Request::Pause => {
                     self.state.phase = Phase::Paused;
-                    self.state.reason = ON_REQUEST.to_owned();
+                    self.state.reason = self.state.asked.said(ON_REQUEST);
                     self.report.event(&self.state, "paused", None);
                 }
-                Some(Request::Resume) => {
+                Request::Resume => {
                     self.state.phase = Phase::Holding;
                     self.state.reason = String::new();
                     self.report.event(&self.state, "went_on", None);
@@ -371,12 +372,19 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn abort(&mut self, back: Back) -> anyhow::Result<Phase> {
+        self.state.reason = self.state.asked.said(ON_REQUEST);
+        self.state.go_back_to(back);
+        self.go_back(Phase::Aborted, None)
+    }
+
     /// Goes back to where the run began, and ends in this phase. `failed` is what it goes back for.
     fn go_back(&mut self, phase: Phase, failed: Option<&Judgement>) -> anyhow::Result<Phase> {
         let Surroundings { nginx, lock, .. } = self.around;
         if let Err(problem) = stop::brake(nginx, &self.state.reason) {
             eprintln!("carve: {problem:#}");
         }
+        nginx.tell("rollback", Some(&self.state), Share::NONE, &self.state.reason);
         if failed.is_some() {
             self.report.event(&self.state, "failed", failed);
         }

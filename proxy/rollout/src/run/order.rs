@@ -34,8 +34,8 @@ pub fn order(nginx: &Nginx, prometheus: &Prometheus, plan: Plan) -> anyhow::Resu
     }
     let _lock = take(nginx)?;
     let mut state = match State::load_unfinished(dir)? {
-        Some(state) => begin::resumed(dir, state, &plan, route.file.ramp.lease.0)?,
-        None => begin::started(dir, plan)?,
+        Some(state) => begin::resumed(dir, state, &plan, route.file.ramp.lease.0, Some(&nginx.by))?,
+        None => begin::started(dir, plan, &nginx.by)?,
     };
     if state.phase != Phase::GoingBack {
         state.phase = Phase::Ordered;

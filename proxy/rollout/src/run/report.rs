@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evidence::Judgement;
+use evidence::{Judgement, Verdict};
 
 use crate::display::Display;
 use crate::log::{Decision, Problem, record};
@@ -19,12 +19,14 @@ pub(super) struct Report<'a> {
     display: Display,
     /// What cannot be written down ends no run: a gate may still send everything back.
     problem: Problem,
+    /// The step that others were last told to wait.
+    waited: Option<usize>,
 }
 
 impl<'a> Report<'a> {
     pub(super) fn new(nginx: &'a Nginx) -> Self {
         let (dir, display, problem) = (nginx.route_dir(), Display::new(), Problem::default());
-        Report { nginx, dir, display, problem }
+        Report { nginx, dir, display, problem, waited: None }
     }
 
     /// Reports the end of the run's process.
@@ -32,6 +34,7 @@ impl<'a> Report<'a> {
         let kept = self.nginx.keep(state).and_then(|()| metrics::write(&self.nginx.dir));
         self.problem.report(kept);
         self.log(state, state.phase.as_str(), share, None);
+        self.nginx.tell("end", Some(state), share, &state.reason);
         let reason = match state.reason.as_str() {
             "" => String::new(),
             reason => format!(": {reason}"),
@@ -48,6 +51,11 @@ impl<'a> Report<'a> {
         self.save(state);
         let share = current(&self.dir).map_or(state.share(), |split| split.share_percent);
         self.log(state, event, share, judgement);
+        match event {
+            "started" => self.nginx.tell("begin", Some(state), share, &state.by.reason),
+            "moved" => self.nginx.tell("step", Some(state), share, ""),
+            _ => {}
+        }
         let (step, steps) = (state.step + 1, state.plan.steps.len());
         self.display.say(&format!("{}: step {step} of {steps}, {share}%", event.replace('_', " ")));
     }
@@ -56,6 +64,12 @@ impl<'a> Report<'a> {
     pub(super) fn judgement(&mut self, state: &State, left: Duration) {
         if let Some(judgement) = &state.judgement {
             self.display.step(state, left, judgement);
+            let waits = left.is_zero() && judgement.verdict == Verdict::Inconclusive;
+            if waits && self.waited != Some(state.step) {
+                self.waited = Some(state.step);
+                let why = judgement.named(Verdict::Inconclusive);
+                self.nginx.tell("waiting", Some(state), state.share(), &why);
+            }
         }
         self.save(state);
     }

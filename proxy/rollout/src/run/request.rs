@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::nginx::Nginx;
+use crate::state::Asked;
 pub use crate::state::Request;
 
 const POLL: Duration = Duration::from_millis(100);
@@ -16,7 +17,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// # Errors
 /// If the run does not take it in time.
 pub fn send(nginx: &Nginx, request: Request, patience: Duration) -> anyhow::Result<()> {
-    nginx.store.ask(Some(request))?;
+    nginx.store.ask(Some(&Asked { request, by: nginx.by.clone() }))?;
     let deadline = Instant::now() + patience;
     while nginx.store.is_asked().unwrap_or(true) {
         if Instant::now() > deadline {

@@ -35,6 +35,8 @@ pub(crate) struct Traffic {
     pub(crate) slower: f64,
     pub(crate) new_seconds: f64,
     pub(crate) old_seconds: f64,
+    /// What the old side answers the shadow.
+    pub(crate) shadow_gets: &'static str,
     /// The job that fails its scrapes.
     pub(crate) down: &'static str,
 }
@@ -54,6 +56,7 @@ impl Traffic {
         slower: 0.0,
         new_seconds: 0.0003,
         old_seconds: 0.004,
+        shadow_gets: "2xx",
         down: "",
     };
     /// No requests.
@@ -95,6 +98,13 @@ impl Counters {
             self.add(format!("shadow shadow_noise_total{{{labels}}}"), rate * seconds);
         }
         self.add("shadow shadow_pairs_total{route=\"qrcode\"}".to_owned(), compared * seconds);
+        for class in ["2xx", "3xx", "4xx", "5xx"] {
+            let rate = if class == t.shadow_gets { compared } else { 0.0 };
+            for side in ["old", "new"] {
+                let labels = format!("route=\"qrcode\",side=\"{side}\",class=\"{class}\"");
+                self.add(format!("shadow shadow_answers_total{{{labels}}}"), rate * seconds);
+            }
+        }
         for (event, rate) in [("failure", t.new_alone), ("p99", t.slower)] {
             for (worse, rate) in [("new", rate), ("old", 0.0)] {
                 let labels = format!("route=\"qrcode\",event=\"{event}\",worse=\"{worse}\"");

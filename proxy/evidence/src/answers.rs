@@ -1,0 +1,84 @@
+//! Whether the shadow asks as clients do: else its pairs match and prove nothing. Behind a login, a shadow without
+//! cookies gets 401 from both sides, whatever clients get.
+
+use serde::{Deserialize, Serialize};
+
+use crate::gates::Test;
+use crate::interval::{CLASSES, Interval};
+use crate::{Reading, Verdict};
+
+/// As many answers must be known of clients and of the shadow before they are compared.
+const LEAST: f64 = 20.0;
+/// How many are remembered at most, so that a shadow that asks properly is soon believed.
+const REMEMBERED: f64 = 1000.0;
+
+/// What the shadow got from the old side, and what clients got from the old and from the new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Answers {
+    shadow: Classes,
+    clients: [Classes; 2],
+}
+
+impl Answers {
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        self.shadow.add(&interval.shadow_statuses);
+        for (classes, arm) in self.clients.iter_mut().zip([interval.old, interval.new]) {
+            classes.add(&arm.statuses);
+        }
+    }
+
+    /// Compares the two; with clients of the new side where the old one has none.
+    pub(crate) fn reading(&self, test: &Test) -> Reading {
+        let clients = self.clients.iter().find(|classes| classes.all() >= LEAST);
+        let Some(clients) = clients.filter(|_| self.shadow.all() >= LEAST) else {
+            let detail = "too few answers to tell whether the shadow asks as clients do".to_owned();
+            return Reading { verdict: Verdict::Pass, detail, ..Reading::without(&test.name, "") };
+        };
+        let (class, share) = clients.most();
+        let rarer = share - self.shadow.like(class);
+        let said = format!("clients get {}, the shadow {}", clients.said(), self.shadow.said());
+        let then = "it does not ask as they do, so its matches prove nothing: name the request headers that it \
+                    needs in shadow.send_headers of the route file";
+        let (verdict, detail) = match rarer > test.excess {
+            true => (Verdict::Inconclusive, format!("{said}; {then}")),
+            false => (Verdict::Pass, said),
+        };
+        let (value, limit) = (Some(rarer), Some(test.excess));
+        Reading { verdict, value, limit, detail, ..Reading::without(&test.name, "") }
+    }
+}
+
+/// Answers by the status's class: those of [`CLASSES`], and 5xx.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Classes([f64; CLASSES.len() + 1]);
+
+impl Classes {
+    fn add(&mut self, answers: &[f64]) {
+        self.0.iter_mut().zip(answers).for_each(|(sum, more)| *sum += more);
+        if self.all() > REMEMBERED {
+            self.0 = self.0.map(|of_class| of_class / 2.0);
+        }
+    }
+
+    fn all(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    /// The most frequent class, and its share.
+    fn most(&self) -> (usize, f64) {
+        let class = (0..self.0.len()).max_by(|a, b| self.0[*a].total_cmp(&self.0[*b]));
+        let class = class.unwrap_or_default();
+        (class, self.0[class] / self.all())
+    }
+
+    /// The share of answers like those of a class: a whole one proves more than a 304.
+    fn like(&self, class: usize) -> f64 {
+        let whole = if CLASSES.get(class) == Some(&"3xx") { self.0[0] } else { 0.0 };
+        (self.0[class] + whole) / self.all()
+    }
+
+    fn said(&self) -> String {
+        let (class, share) = self.most();
+        format!("{:.0} % {}", 100.0 * share, CLASSES.get(class).unwrap_or(&"5xx"))
+    }
+}

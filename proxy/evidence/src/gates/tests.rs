@@ -1,0 +1,90 @@
+use super::*;
+
+#[test]
+fn the_default_gates_are_valid() {
+    let gates = Gates::of(&route("")).expect("valid");
+    assert!(gates.all.len() >= 5 && gates.tests.len() == 8);
+    assert!(gates.all.iter().all(|gate| !gate.query.contains("$route")));
+}
+
+#[test]
+fn sessions_have_gates_of_their_own_which_need_no_shadow() {
+    let text = include_str!("../../../routes/relay.toml");
+    let gates = Gates::of(&Route::parse("relay", text).expect("valid"));
+    let gates = gates.expect("valid");
+    let counted: Vec<Counted> = gates.tests.iter().map(|test| test.counts).collect();
+    let expected = [Counted::Failures, Counted::Outages, Counted::Statuses, Counted::Own];
+    assert_eq!(counted, expected);
+    assert!(gates.all.iter().any(|gate| gate.query.contains("route=\"relay\"")));
+    assert!(gates.all.iter().all(|gate| !gate.query.contains("shadow")));
+}
+
+#[test]
+fn where_noise_is_measured_a_difference_alone_fails_nothing() {
+    let has = |text: &str| {
+        let gates = Gates::of(&route(text)).expect("valid");
+        let differences = gates.tests.iter().any(|test| test.name == "differences");
+        (differences, gates.all.iter().any(|gate| gate.name == "mismatches"))
+    };
+    assert_eq!(has(""), (false, true));
+    assert_eq!(has("[shadow]\nnoise = 20\n"), (true, false));
+    let both = "[shadow]\nnoise = 20\n[gates.mismatches]\nlimit = 100\n";
+    assert_eq!(has(both), (true, true));
+}
+
+fn route(gates: &str) -> Route {
+    Route::parse("report", &format!("path = \"/report\"\n{gates}")).expect("a route")
+}
+
+#[test]
+fn a_route_file_changes_adds_and_leaves_out_gates() {
+    let gates = route(
+        "[gates.failures]\nexcess = 0.5\n[gates.comparisons]\nlimit = 7\n\
+         [gates.mismatches]\noff = true\n[gates.slow]\noff = true\n\
+         [gates.mine]\nquery = \"a{route='$route'}\"\ncompare = \"<\"\nlimit = 1\n",
+    );
+    let gates = Gates::of(&gates).expect("valid");
+    let named = |name: &str| gates.all.iter().find(|gate| gate.name == name);
+    assert!(named("comparisons").is_some_and(|gate| matches!(gate.limit, Limit::Number(7.0))));
+    assert!(named("mismatches").is_none() && named("mine").is_some());
+    let test = |name: &str| gates.tests.iter().find(|test| test.name == name);
+    assert!(test("failures").is_some_and(|test| test.excess == 0.5) && test("slow").is_none());
+    for (text, problem) in [
+        ("[gates.mine]\nlimit = 1\n", "report.toml: gates.mine: missing field `query`"),
+        ("[gates.failures]\nmargin = 1\n", "gates.failures: unknown field `margin`"),
+        ("[gates.comparisons]\nlimits = 1\n", "gates.comparisons: unknown field `limits`"),
+        ("[gates.failures]\nproof = 2.0\n", "test \"failures\": proof is a ratio"),
+        ("[gates.slow]\nabove = \"200ms\"\n", "above: 0.2 is no bound of the edge's histogram"),
+        ("[gates.pair-latency]\nabsolute = 0.1\n", "`absolute` belongs to the counts"),
+        (
+            "[gates.mine]\ncounts = \"own\"\nexcess = 0.1\n",
+            "test \"mine\": the counts \"own\" and the table `own` belong together",
+        ),
+        ("[gates.mine]\noff = true\n", "gates.mine: the standard gates are failures, outages,"),
+    ] {
+        let error = format!("{:#}", Gates::of(&route(text)).expect_err(text));
+        assert!(error.contains(problem) && error.lines().count() == 1, "{error}");
+    }
+}
+
+#[test]
+fn an_error_in_a_file_names_the_line() {
+    let head = "overlap = \"10s\"\n";
+    let gate = "[[gate]]\nname = \"a\"\nquery = \"1\"\ncompare = \"==\"\n";
+    let with = |rest: &str| format!("{head}{gate}{rest}");
+    for (text, problem) in [
+        (String::new(), "missing field `overlap`"),
+        ("overlap = \"10 parsecs\"\n".to_owned(), "line 1: \"10 parsecs\""),
+        (format!("{head}gate = []\n"), "no gates"),
+        (with(""), "missing field `limit`"),
+        (with("limit = 0\nwindow = \"stop\"\n"), "line 7: \"stop\""),
+        (with("limit = 0\notherwise = \"panic\"\n"), "line 7: unknown variant"),
+        (with("limit = 0\n").replace("==", "="), "line 5: \"=\": must be ==, <, <=, > or >="),
+        (with("limit = 0\nlimits = 0\n"), "line 7: unknown field `limits`"),
+        (with("limit = 0\n").replace("\"a\"", "\"A\""), "gate \"A\""),
+        (with(&format!("limit = 0\n{gate}limit = 1\n")), "gate \"a\" is defined twice"),
+    ] {
+        let error = format!("{:#}", Gates::parse(&text).expect_err(&text));
+        assert!(error.contains(problem) && error.lines().count() == 1, "{error}");
+    }
+}

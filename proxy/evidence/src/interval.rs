@@ -1,0 +1,204 @@
+//! What was counted between two scrapes, and the blocks that tests bet on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bets::{Block, Counts, Unit};
+use crate::gates::Counted;
+
+/// The thresholds of the shadow, in the order of `Interval::slower`.
+pub const SLOWER: [&str; 5] = ["p50", "p90", "p95", "p99", "twice_p99"];
+/// The classes of `Arm::statuses`. Failures have a test of their own.
+pub const CLASSES: [&str; 3] = ["2xx", "3xx", "4xx"];
+/// An outage of a second shows where so many requests come in it. With fewer on one side, only the other's would.
+const SHOWS_OUTAGES: f64 = 5.0;
+
+/// What clients of one side saw in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Arm {
+    /// Requests that were assigned to it.
+    pub requests: f64,
+    /// Those that nginx did not send to it, since it is paused after failures: no attempts.
+    pub refused: f64,
+    /// Attempts that it failed, though the other side may have answered then.
+    pub failures: f64,
+    /// Those of them that the other side did answer, and not with a failure of its own.
+    pub helped: f64,
+    /// Requests whose answer took longer than the test allows.
+    pub slow: f64,
+    /// Its own answers that are no failure, by the status's class: 2xx, 3xx, 4xx.
+    pub statuses: [f64; CLASSES.len()],
+    /// Answers of 2xx without a body.
+    pub empty: f64,
+    /// Times that attempts failed five in a row.
+    pub outages: f64,
+    /// Seconds from the first of them until one went well.
+    pub out_seconds: f64,
+}
+
+impl Arm {
+    fn of_attempts(self, events: f64) -> Counts {
+        Counts { requests: self.requests - self.refused, events }
+    }
+
+    fn of_requests(self, events: f64) -> Counts {
+        Counts { requests: self.requests, events }
+    }
+
+    fn add(&mut self, other: Arm) {
+        self.requests += other.requests;
+        self.refused += other.refused;
+        self.failures += other.failures;
+        self.helped += other.helped;
+        self.slow += other.slow;
+        self.empty += other.empty;
+        self.outages += other.outages;
+        self.out_seconds += other.out_seconds;
+        self.statuses.iter_mut().zip(other.statuses).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+/// Pairs in which one side alone was bad.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alone {
+    /// The new side.
+    pub new: f64,
+    /// The old side.
+    pub old: f64,
+}
+
+/// The counts between two scrapes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Interval {
+    /// When it ended, in seconds of any clock.
+    pub end: f64,
+    /// How long it was. Scrapes of several proxies at once are several intervals.
+    pub seconds: f64,
+    /// The new side's share in percent, for whoever judges counts of the past.
+    pub share: f64,
+    /// Requests assigned to the new side.
+    pub new: Arm,
+    /// Requests assigned to the old side.
+    pub old: Arm,
+    /// Requests that the shadow sent to both sides.
+    pub pairs: f64,
+    /// Of these, with a failure.
+    pub failed: Alone,
+    /// Of these, slower than each threshold.
+    pub slower: [Alone; SLOWER.len()],
+    /// What the old side answered the shadow, by the status's class: those of `CLASSES`, and 5xx.
+    pub shadow_statuses: [f64; CLASSES.len() + 1],
+    /// Pairs of both sides that were judged, and those that differ.
+    pub compared: Counts,
+    /// Pairs of the old side with itself that were judged, and those that differ.
+    pub noise: Counts,
+    /// What the new side counted itself.
+    pub own_new: Counts,
+    /// What the old side counted itself.
+    pub own_old: Counts,
+}
+
+impl Interval {
+    pub(crate) fn add(&mut self, other: &Interval) {
+        // The shadow's scrapes are no time of the sides.
+        if other.new.requests + other.old.requests > 0.0 {
+            self.seconds += other.seconds;
+        }
+        self.new.add(other.new);
+        self.old.add(other.old);
+        self.pairs += other.pairs;
+        let alone = self.slower.iter_mut().zip(other.slower);
+        for (sum, more) in alone.chain([(&mut self.failed, other.failed)]) {
+            sum.new += more.new;
+            sum.old += more.old;
+        }
+        self.shadow_statuses
+            .iter_mut()
+            .zip(other.shadow_statuses)
+            .for_each(|(sum, more)| *sum += more);
+        self.compared.add(other.compared);
+        self.noise.add(other.noise);
+        self.own_new.add(other.own_new);
+        self.own_old.add(other.own_old);
+    }
+
+    /// The blocks of a test, one for each question that it asks.
+    pub(crate) fn blocks(&self, counted: Counted, assigned: Assigned) -> Vec<Block> {
+        let events = |new, old| Block::new(Unit::Events, new, old);
+        let of_pairs = |alone: Alone| {
+            let of = |events| Counts { requests: self.pairs, events };
+            events(of(alone.new), of(alone.old))
+        };
+        let Interval { new, old, .. } = self;
+        match counted {
+            Counted::Failures => {
+                let failed = if assigned == Assigned::ByKey { new.helped } else { new.failures };
+                let attempted =
+                    1.0 - (new.refused + old.refused) / (new.requests + old.requests).max(1.0);
+                let block = events(new.of_attempts(failed), old.of_attempts(old.failures));
+                vec![Block { attempted, ..block }]
+            }
+            Counted::Slow if assigned == Assigned::ByKey => {
+                vec![events(Counts::default(), Counts::default())]
+            }
+            Counted::Slow => vec![events(new.of_requests(new.slow), old.of_requests(old.slow))],
+            Counted::Statuses => {
+                let of = |class: usize| {
+                    let [new, old] = [new, old].map(|arm| Counts {
+                        requests: arm.statuses.iter().sum(),
+                        events: arm.statuses[class],
+                    });
+                    events(new, old)
+                };
+                (0..CLASSES.len()).map(of).collect()
+            }
+            Counted::Empty => {
+                let of = |arm: &Arm| Counts { requests: arm.statuses[0], events: arm.empty };
+                vec![events(of(new), of(old))]
+            }
+            Counted::Outages => {
+                let shows = |arm: &Arm| arm.requests >= SHOWS_OUTAGES * self.seconds;
+                let seconds = if shows(new) && shows(old) { self.seconds } else { 0.0 };
+                let of = |arm: &Arm| Counts { requests: seconds, events: arm.out_seconds };
+                vec![Block::new(Unit::Time, of(new), of(old))]
+            }
+            Counted::PairFailures => vec![of_pairs(self.failed)],
+            Counted::PairLatency => self.slower.map(of_pairs).to_vec(),
+            // The shadow draws lots for which pair a request becomes, whatever the split goes by.
+            Counted::Differences => vec![events(self.compared, self.noise)],
+            Counted::Own => vec![events(self.own_new, self.own_old)],
+            Counted::ShadowAnswers => Vec::new(), // no bet: nothing about the new side
+        }
+    }
+
+    /// The block of the absolute limit. While the old side fails as often, it is no fault of the new one. A share
+    /// of few keys may have one that always fails, on either side.
+    pub(crate) fn above(&self, limit: f64, assigned: Assigned) -> Option<Block> {
+        let Interval { new, old, .. } = self;
+        let is_excused = old.of_attempts(old.failures).rate() > limit
+            || assigned == Assigned::ByKey && new.requests < old.requests;
+        let new = new.of_attempts(new.failures);
+        (!is_excused).then_some(Block::new(Unit::Limit, new, Counts::default()))
+    }
+
+    /// All requests that the sides were asked, by clients and by the shadow.
+    pub(crate) fn asked(&self, assigned: Assigned) -> Block {
+        let mut block = self.blocks(Counted::Failures, assigned)[0];
+        block.new.add(Counts { requests: self.pairs, events: self.failed.new });
+        block.old.add(Counts { requests: self.pairs, events: self.failed.old });
+        block
+    }
+}
+
+/// How requests are assigned to sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Assigned {
+    /// Each request by itself: two groups of requests can be compared.
+    #[default]
+    ByRequest,
+    /// By a key that comes again. A key that always fails would count as its side's fault, so of the new
+    /// side only those failures count that the old side then helped with, and times only in pairs.
+    ByKey,
+}

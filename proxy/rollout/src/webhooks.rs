@@ -1,0 +1,186 @@
+//! Tells others how a run goes: a POST of JSON to each webhook.
+//!
+//! Each webhook has a thread and a bounded queue, so whoever goes back waits for none of them. What finds the queue
+//! full, or is refused for a minute, is given up and said on stderr.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use anstream::eprintln;
+use anyhow::{Context, anyhow, ensure};
+use route::Share;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::http;
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The seconds before each further try.
+const RETRIES: [u64; 5] = [1, 2, 4, 8, 16];
+const WAITING: usize = 64;
+/// How long a command that ends waits for what it has said.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(10);
+
+/// Where to post, and in which form: `URL`, or `slack:URL`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhook {
+    url: String,
+    is_slack: bool,
+}
+
+impl FromStr for Webhook {
+    type Err = anyhow::Error;
+
+    /// The URL of a webhook is often its only secret, so no error names it.
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let (url, is_slack) = match text.strip_prefix("slack:") {
+            Some(url) => (url, true),
+            None => (text, false),
+        };
+        let is_https = url.starts_with("https://");
+        ensure!(
+            is_https || url.starts_with("http://"),
+            "a webhook is http:// or https://, or slack: before that"
+        );
+        ensure!(
+            !is_https || cfg!(feature = "tls"),
+            "a webhook is https://, which this program is built without"
+        );
+        Ok(Webhook { url: url.to_owned(), is_slack })
+    }
+}
+
+/// What has happened.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Event {
+    /// `begin`, `step`, `waiting`, `rollback` or `end`.
+    pub(crate) event: &'static str,
+    pub(crate) route: String,
+    /// The run; empty for a rollback by hand.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) run: String,
+    /// The run's phase.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(crate) phase: &'static str,
+    /// The new side's share now.
+    pub(crate) share_percent: Share,
+    /// Who began it, or asked for it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) actor: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) reason: String,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    time: &'a str,
+    #[serde(flatten)]
+    event: &'a Event,
+    text: &'a str,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (route, share) = (&self.route, self.share_percent);
+        let what = match self.event {
+            "begin" => "a run begins",
+            "step" => "the next step",
+            "waiting" => "the step waits for more data",
+            "rollback" => "every request goes to the old side",
+            _ => self.phase,
+        };
+        write!(f, "{route}: {}, {share}% on the new side", what.replace('_', " "))?;
+        let more = [(&self.actor, "by"), (&self.reason, "because:")];
+        for (said, word) in more.into_iter().filter(|(said, _)| !said.is_empty()) {
+            write!(f, "; {word} {said}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The webhooks of a process.
+#[derive(Clone, Debug, Default)]
+pub struct Webhooks {
+    /// And whether it takes Slack's form.
+    queues: Vec<(SyncSender<String>, bool)>,
+    /// What is not delivered yet.
+    pending: Arc<AtomicUsize>,
+}
+
+impl Webhooks {
+    /// Starts a thread for each.
+    pub fn start(all: &[Webhook]) -> Self {
+        let mut webhooks = Webhooks::default();
+        for webhook in all {
+            let (sender, receiver) = sync_channel(WAITING);
+            let (url, pending) = (webhook.url.clone(), Arc::clone(&webhooks.pending));
+            // Never joined: it may wait for its server. It ends with the process.
+            thread::spawn(move || deliver(&url, &receiver, &pending));
+            webhooks.queues.push((sender, webhook.is_slack));
+        }
+        webhooks
+    }
+
+    /// Says what has happened, and waits for nothing.
+    pub(crate) fn tell(&self, event: &Event) {
+        let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let text = event.to_string();
+        for (queue, is_slack) in &self.queues {
+            let body = match is_slack {
+                true => json!({ "text": text }).to_string(),
+                false => serde_json::to_string(&Body { time: &time, text: &text, event })
+                    .unwrap_or_default(),
+            };
+            self.pending.fetch_add(1, Ordering::Relaxed);
+            if queue.try_send(body).is_err() {
+                self.pending.fetch_sub(1, Ordering::Relaxed);
+                eprintln!("carve: a webhook is too slow: it is not told of: {event}");
+            }
+        }
+    }
+
+    /// Waits until all is delivered, for a few seconds.
+    pub fn finish(&self) {
+        let deadline = Instant::now() + LAST_WORDS;
+        while self.pending.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
+            thread::sleep(POLL);
+        }
+    }
+}
+
+fn deliver(url: &str, bodies: &Receiver<String>, pending: &AtomicUsize) {
+    for body in bodies {
+        let mut outcome = post(url, &body);
+        for wait in RETRIES {
+            if !matches!(outcome, Err(Refused::ForNow(_))) {
+                break;
+            }
+            thread::sleep(Duration::from_secs(wait));
+            outcome = post(url, &body);
+        }
+        if let Err(Refused::ForNow(problem) | Refused::ForGood(problem)) = outcome {
+            eprintln!("carve: a webhook was not told: {problem:#}");
+        }
+        pending.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+enum Refused {
+    ForNow(anyhow::Error),
+    ForGood(anyhow::Error),
+}
+
+fn post(url: &str, body: &str) -> Result<(), Refused> {
+    match http::post(url, body, TIMEOUT).context("it does not answer") {
+        Ok(200..300) => Ok(()),
+        Ok(status @ (408 | 429 | 500..)) => Err(Refused::ForNow(anyhow!("it answers {status}"))),
+        Ok(status) => Err(Refused::ForGood(anyhow!("it answers {status}"))),
+        Err(problem) => Err(Refused::ForNow(problem)),
+    }
+}
