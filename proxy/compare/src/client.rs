@@ -80,6 +80,8 @@ pub(crate) struct Failure {
     pub(crate) reason: Reason,
     /// The error's message, for people.
     pub(crate) detail: String,
+    /// The status, if the side got that far.
+    pub(crate) status: Option<StatusCode>,
 }
 
 /// The outcome of one request to one side.
@@ -88,6 +90,16 @@ pub(crate) struct Reply {
     /// From before a connection is taken to the last byte of the body.
     pub(crate) elapsed: Duration,
     pub(crate) outcome: Result<Answer, Failure>,
+}
+
+impl Reply {
+    /// The status, also of an answer that cannot be compared.
+    pub(crate) fn status(&self) -> Option<StatusCode> {
+        match &self.outcome {
+            Ok(answer) => Some(answer.status),
+            Err(failure) => failure.status,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -116,7 +128,7 @@ impl Client {
         let outcome = timeout(self.request_timeout, self.exchange(base, asked)).await;
         let outcome = outcome.unwrap_or_else(|_| {
             let detail = format!("no complete answer within {:?}", self.request_timeout);
-            Err(Failure { reason: Reason::Timeout, detail })
+            Err(Failure { reason: Reason::Timeout, detail, status: None })
         });
         Reply { elapsed: start.elapsed(), outcome }
     }
@@ -134,16 +146,16 @@ impl Client {
         let (status, headers) = (response.status(), response.headers().clone());
         // A body that announces too many bytes is not read at all.
         if response.body().size_hint().lower() > MAX_BODY_BYTES as u64 {
-            return Err(too_large());
+            return Err(too_large(status));
         }
         let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
         let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => too_large(),
+            true => too_large(status),
             false => failure(Reason::Broken, error.as_ref()),
         })?;
         if matches!(status.as_u16(), 502..=504) {
             let detail = format!("status {}", status.as_u16());
-            return Err(Failure { reason: Reason::Unavailable, detail });
+            return Err(Failure { reason: Reason::Unavailable, detail, status: Some(status) });
         }
         Ok(Answer { status, headers, body: body.to_bytes() })
     }
@@ -179,9 +191,9 @@ fn request_to(base: &SideUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, htt
     request.body(Full::new(asked.body.clone()))
 }
 
-fn too_large() -> Failure {
+fn too_large(status: StatusCode) -> Failure {
     let detail = format!("the body has more than {MAX_BODY_BYTES} bytes");
-    Failure { reason: Reason::TooLarge, detail }
+    Failure { reason: Reason::TooLarge, detail, status: Some(status) }
 }
 
 /// A failure whose detail is the error's message, followed by the messages of its causes.
@@ -189,5 +201,5 @@ fn failure(reason: Reason, error: &(dyn Error + 'static)) -> Failure {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let mut messages: Vec<String> = causes.map(ToString::to_string).collect();
     messages.dedup(); // some errors repeat their cause's message
-    Failure { reason, detail: messages.join(": ") }
+    Failure { reason, detail: messages.join(": "), status: None }
 }

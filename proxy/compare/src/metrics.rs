@@ -8,6 +8,7 @@
 //! | `shadow_discordant_total` | route, event; worse: the side that had it alone |
 //! | `shadow_mismatches_total` | route, kind |
 //! | `shadow_failures_total` | route, side, reason |
+//! | `shadow_answers_total` | route, side, class: 2xx, 3xx, 4xx, 5xx |
 //! | `shadow_response_seconds`, `shadow_response_bytes` | route, side |
 //! | `shadow_dropped_total` | route |
 //! | `shadow_judge_failures_total`, `shadow_judge_starts_total` | route; reason: a judge of `exec` |
@@ -41,6 +42,9 @@ use crate::verdict::Outcome;
 
 type Name = Arc<str>;
 
+/// The classes of statuses, by their first digit.
+const CLASSES: [(u16, &str); 4] = [(2, "2xx"), (3, "3xx"), (4, "4xx"), (5, "5xx")];
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfRoute {
     route: Name,
@@ -65,6 +69,13 @@ struct OfSide {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfClass {
+    route: Name,
+    side: Side,
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfEvent {
     route: Name,
     event: Event,
@@ -86,6 +97,7 @@ pub(crate) struct Metrics {
     failures: Family<OfFailure, Counter>,
     pairs: Family<OfRoute, Counter>,
     discordant: Family<OfEvent, Counter>,
+    answers: Family<OfClass, Counter>,
     thresholds: Mutex<HashMap<Name, Thresholds>>,
     seconds: Family<OfSide, Histogram>,
     bytes: Family<OfSide, Histogram>,
@@ -104,6 +116,7 @@ impl Metrics {
             failures: Family::default(),
             pairs: Family::default(),
             discordant: Family::default(),
+            answers: Family::default(),
             thresholds: Mutex::default(),
             seconds: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             bytes: Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS)),
@@ -153,6 +166,11 @@ impl Metrics {
             "Pairs in which one side alone failed, or was slower than a quantile of the old side's times, the new one by a margin",
             self.discordant.clone(),
         );
+        registry.register(
+            "answers",
+            "Answers of a side in pairs, by class of the status, outages included",
+            self.answers.clone(),
+        );
         registry.register_with_unit(
             "response",
             "Time from sending a request to the last byte of its answer",
@@ -198,6 +216,9 @@ impl Metrics {
         for side in Side::ALL {
             drop(self.seconds.get_or_create(&OfSide { route: route(), side }));
             drop(self.bytes.get_or_create(&OfSide { route: route(), side }));
+            for (_, class) in CLASSES {
+                drop(self.answers.get_or_create(&OfClass { route: route(), side, class }));
+            }
             for reason in Reason::ALL {
                 drop(self.failures.get_or_create(&OfFailure { route: route(), side, reason }));
             }
@@ -231,6 +252,10 @@ impl Metrics {
         }
         for side in Side::ALL {
             let reply = comparison.reply(side);
+            let status = reply.status().map_or(0, |status| status.as_u16());
+            if let Some((_, class)) = CLASSES.iter().find(|(digit, _)| *digit == status / 100) {
+                self.answers.get_or_create(&OfClass { route: route(), side, class }).inc();
+            }
             match &reply.outcome {
                 Ok(answer) => {
                     let label = OfSide { route: route(), side };

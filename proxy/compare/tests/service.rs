@@ -296,6 +296,8 @@ fn every_metric_exists_from_the_start() {
         "shadow_response_seconds_bucket{le=\"2.5\",route=\"qrcode\",side=\"old\"} 0",
         "shadow_response_bytes_count{route=\"qrcode\",side=\"old\"} 0",
         "shadow_dropped_total{route=\"qrcode\"} 0",
+        "shadow_answers_total{route=\"qrcode\",side=\"new\",class=\"2xx\"} 0",
+        "shadow_answers_total{route=\"qrcode\",side=\"old\",class=\"5xx\"} 0",
         "shadow_unknown_total 0",
         "shadow_queue_depth 0",
     ] {

@@ -181,19 +181,58 @@ pub(crate) fn metric(shadow: &Service, name: &str) -> f64 {
 pub(crate) fn compared(shadow: &Service) -> f64 {
     ["match", "mismatch", "new_error", "old_error", "timeout", "unjudged", "skipped"]
         .iter()
-        .map(|result| {
-            metric(
-                shadow,
-                &format!("shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}"),
-            )
-        })
+        .map(|result| result_of(shadow, "qrcode", result))
         .sum()
+}
+
+/// The comparisons of a route with this result.
+pub(crate) fn result_of(shadow: &Service, route: &str, result: &str) -> f64 {
+    let labels = format!("{{route=\"{route}\",result=\"{result}\"}}");
+    metric(shadow, &format!("shadow_comparisons_total{labels}"))
 }
 
 /// The answer of `/mismatches`.
 pub(crate) fn kept(shadow: &Service) -> Value {
     let answer = get(shadow.admin_addr, "/mismatches");
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+/// A request to the shadow, as the proxy mirrors it: `head` has its lines, without those that nginx adds.
+pub(crate) fn mirror_to(shadow: &Service, route: &str, head: &str, body: &str) {
+    let request = format!(
+        "{head}\r\nX-Request-Id: id\r\nX-Route-Name: {route}\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = exchange(shadow.addr, &request);
+    assert!(answer.starts_with("HTTP/1.1 204 "), "{head}: {answer}");
+}
+
+/// The app of `sides/` in Node, as one side.
+pub(crate) fn in_node(role: &str) -> Service {
+    side(Command::new("node").arg(sides("app.mjs")), role)
+}
+
+/// The same app in Python.
+pub(crate) fn in_python(role: &str) -> Service {
+    side(Command::new("python3").arg(sides("app.py")), role)
+}
+
+fn side(command: &mut Command, role: &str) -> Service {
+    Service::start(command.env("ROLE", role).stdin(Stdio::null()))
+}
+
+fn sides(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/sides").join(file)
+}
+
+/// A folder of route files.
+pub(crate) fn routes(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
+    }
+    folder
 }
 
 /// The real qr-service.
