@@ -1,7 +1,7 @@
-//! Keeps one nginx, or the homes of sessions, at the cluster's split: `carve follow`. nginx' container has no token, so
+//! Keeps one nginx, or the homes of sessions, at the cluster's split, or at another machine's: `carve follow`. nginx' container has no token, so
 //! there it reads a copy of the ConfigMap that another container keeps: `carve copy`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -95,6 +95,8 @@ pub fn copy(
 fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &AtomicBool) {
     let routes = prepared(dir);
     let mut heard: BTreeMap<&str, String> = BTreeMap::new();
+    // The routes that this machine has stopped by itself, until their runs are heard again.
+    let mut lost: BTreeSet<String> = BTreeSet::new();
     let (mut watcher, mut written) = (Watcher::default(), Written::default());
     cluster.watch(interrupted, |object| {
         let mut has_changed = false;
@@ -104,7 +106,14 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
             }
             // Every stop comes before any run, whose text may be no run.
             for route in &routes {
-                has_changed |= follow_stop(dir, route, object)?;
+                let said = Said::of(route, object);
+                let is_heard = said.run != heard.get(&**route).map(String::as_str);
+                if said.stop.is_some() || is_heard {
+                    lost.remove(route);
+                }
+                if !lost.contains(route) {
+                    has_changed |= follow_stop(dir, route, object)?;
+                }
             }
             for route in &routes {
                 let run = Said::of(route, object).run.map(str::to_owned);
@@ -117,6 +126,12 @@ fn hear(dir: &Path, cluster: &Cluster, copy: Option<&Path>, interrupted: &Atomic
         // Whoever keeps the copy watches the runs too.
         if !cluster.is_copy() {
             watcher.look(dir, |route, why| {
+                if cluster.is_of_a_machine() {
+                    stop_file::put(dir, route, true)?;
+                    eprintln!("{route} is stopped here: {why}.");
+                    lost.insert(route.to_owned());
+                    return Ok(());
+                }
                 let (store, why) = (cluster.store(dir, route), why.to_owned());
                 // It may wait for the API, which stops must not.
                 thread::spawn(move || stop_lost(&store, &why));

@@ -14,16 +14,18 @@
 //! 5. `store`, `traffic`, `webhooks`
 //! 6. `nginx`
 //! 7. `cluster`, `pulse`
-//! 8. `metrics`, `display`
-//! 9. `change`
-//! 10. `stop`
-//! 11. `set`, `watch`, `run`
-//! 12. `follow`
-//! 13. `serve`
+//! 8. `export`, `display`
+//! 9. `metrics`
+//! 10. `change`
+//! 11. `stop`
+//! 12. `set`, `watch`, `run`
+//! 13. `follow`
+//! 14. `serve`
 
 mod change;
 pub mod cluster;
 mod display;
+mod export;
 mod files;
 mod folder;
 mod follow;

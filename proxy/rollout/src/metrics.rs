@@ -16,7 +16,7 @@ use evidence::{Judgement, Verdict};
 use crate::folder::{prepared, route_dir};
 use crate::split::{Split, current};
 use crate::state::{Phase, State};
-use crate::{files, pulse, stop_file};
+use crate::{export, files, pulse, stop_file};
 
 type Number = Gauge<f64, AtomicU64>;
 
@@ -118,7 +118,8 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
     }
     let mut text = String::new();
     encode(&mut text, &metrics.registry())?;
-    files::replace(&nginx_dir.join("ramp.prom"), &text)
+    files::replace(&nginx_dir.join("ramp.prom"), &text)?;
+    export::write(nginx_dir)
 }
 
 fn since_1970(time: SystemTime) -> f64 {

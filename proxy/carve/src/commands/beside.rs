@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rollout::cluster::Cluster;
 use rollout::state::By;
 use rollout::{Nginx, Share, Split, WATCH, Wanted};
+use route::BaseUrl;
 
 use crate::place::Place;
 use crate::signals::Signals;
@@ -68,8 +70,12 @@ impl Prepare {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example:\n  carve follow --target kubernetes --nginx-dir /run/proxy")]
+#[command(after_help = "Examples:\n  carve follow --target kubernetes --nginx-dir /run/proxy\n  \
+    carve follow --from http://10.0.0.1:8081")]
 pub(crate) struct Follow {
+    /// Follow another machine instead: the admin listener of its proxy, which may be reached from here
+    #[arg(long, env = "RAMP_FROM", value_name = "URL")]
+    from: Option<BaseUrl>,
     #[command(flatten)]
     place: Place,
 }
@@ -77,7 +83,11 @@ pub(crate) struct Follow {
 impl Follow {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let signals = Signals::watch()?;
-        let (dir, cluster) = (self.place.dir()?, self.place.cluster()?);
+        let dir = self.place.dir()?;
+        let cluster = match &self.from {
+            Some(url) => Cluster::of_a_machine(&url.to_string(), &dir)?,
+            None => self.place.cluster()?,
+        };
         rollout::follow(&dir, self.place.admin()?, &cluster, &signals.received)
     }
 }

@@ -3,6 +3,7 @@
 mod beside;
 mod compare;
 mod contract;
+mod doctor;
 mod judge;
 mod ramp;
 mod render;
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Judge(judge::Judge),
     /// Ask both sides each path and query of a file, and say what differs
     Compare(compare::Compare),
+    /// Ask an app directly and through the proxy, and say what differs
+    Doctor(doctor::Doctor),
     /// Check a server against the contract of GET /qrcode, or against the cases of another route
     Contract(contract::Contract),
     /// Write what nginx includes for the route files
@@ -97,10 +100,10 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The exit code if the command fails: 1 of `compare` and `contract` means a difference.
+    /// The exit code if the command fails: 1 of `compare`, `contract` and `doctor` means a difference.
     pub(crate) fn failure(&self) -> u8 {
         match self {
-            Command::Compare(_) | Command::Contract(_) => 2,
+            Command::Compare(_) | Command::Contract(_) | Command::Doctor(_) => 2,
             _ => 1,
         }
     }
@@ -123,6 +126,7 @@ impl Command {
             Command::Clear(command) => command.run(),
             Command::Judge(command) => command.run(),
             Command::Compare(command) => command.run(),
+            Command::Doctor(command) => command.run(),
             Command::Contract(command) => command.run(),
             Command::Render(command) => command.run().map(done),
             Command::Check(command) => command.run().map(done),

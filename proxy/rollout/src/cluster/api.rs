@@ -1,4 +1,4 @@
-//! A client for one object of the Kubernetes API.
+//! A client for one object of the Kubernetes API, or for what has the form of it: a copy, or another machine's state.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,19 @@ use serde_json::Value;
 use ureq::{Agent, Body, RequestBuilder};
 
 use super::ConfigMap;
-use crate::files;
+use crate::{files, http};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Another machine is on the same network, and a rollback there must not wait for a lost packet here.
+const OF_A_MACHINE: Duration = Duration::from_secs(2);
+/// How often a copy, and another machine's state, is looked at.
+const LOOK_AT_COPY: Duration = Duration::from_millis(50);
+const LOOK_AT_MACHINE: Duration = Duration::from_millis(200);
 /// How long a watch lasts. Whoever watches finds out by its end that a connection is dead.
 const WATCH: Duration = Duration::from_secs(10);
+
+/// Where the admin listener of nginx has the state of its machine.
+pub(super) const STATE: &str = "/state";
 
 /// Why there is no object.
 #[derive(Debug)]
@@ -69,10 +77,27 @@ impl Api {
         self.url.strip_prefix("file:").map(Path::new)
     }
 
+    /// Whether this is another machine's state.
+    pub(super) fn is_of_a_machine(&self) -> bool {
+        self.url.ends_with(STATE)
+    }
+
+    /// How often to look, where nothing tells that the object has changed.
+    pub(super) fn look(&self) -> Option<Duration> {
+        match self.copy() {
+            Some(_) => Some(LOOK_AT_COPY),
+            None => self.is_of_a_machine().then_some(LOOK_AT_MACHINE),
+        }
+    }
+
     pub(super) fn get(&self, of: &ConfigMap) -> Result<Value, Refused> {
         if let Some(file) = self.copy() {
             let object = serde_json::from_str(&files::read(file)?);
             return Ok(object.with_context(|| file.display().to_string())?);
+        }
+        if self.is_of_a_machine() {
+            let object = serde_json::from_str(&http::body("the proxy", &self.url, OF_A_MACHINE)?);
+            return Ok(object.with_context(|| self.url.clone())?);
         }
         let path = of.path();
         let request = self.with_bearer(self.agent.get(format!("{}{path}", self.url)))?;

@@ -30,7 +30,7 @@ use crate::stop_file::Stop;
 use crate::store::Store;
 use crate::traffic::{ask, routes};
 
-use api::{Api, Refused};
+use api::{Api, Refused, STATE};
 use proxies::{Proxies, ProxiesOf};
 pub(crate) use route::{OnCluster, SILENT};
 
@@ -46,8 +46,6 @@ const LET_IN_POLL: Duration = Duration::from_millis(250);
 const LOOK: Duration = Duration::from_millis(100);
 /// How soon who watches looks again although nothing has changed, and how soon a watch that failed begins anew.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often a copy of the ConfigMap is looked at.
-const LOOK_AT_COPY: Duration = Duration::from_millis(50);
 
 /// A ConfigMap, written NAMESPACE/NAME.
 #[derive(Clone, Debug)]
@@ -101,7 +99,7 @@ impl<'a> Said<'a> {
 }
 
 /// A key of a route in the ConfigMap.
-fn key(route: &str, what: &str) -> String {
+pub(crate) fn key(route: &str, what: &str) -> String {
     format!("{route}.{what}")
 }
 
@@ -130,6 +128,18 @@ impl Cluster {
     ) -> anyhow::Result<Self> {
         let api = Arc::new(Api::new(url, credentials)?);
         Ok(Cluster { api, map, proxies: Proxies::new(proxies, folder.to_owned()) })
+    }
+
+    /// The proxy of another machine, whose admin listener is at `url`, to follow. `folder` as for a cluster.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn of_a_machine(url: &str, folder: &Path) -> anyhow::Result<Self> {
+        let (url, map) =
+            (format!("{}{STATE}", url.trim_end_matches('/')), "machine/state".parse()?);
+        let admin = url.trim_end_matches(STATE).rsplit('/').next().unwrap_or_default().to_owned();
+        let api = Arc::new(Api::new(&url, Path::new(""))?);
+        Ok(Cluster { api, map, proxies: Proxies::new(admin, folder.to_owned()) })
     }
 
     /// A route of the cluster. `dir` is for a copy of its split.
@@ -252,18 +262,18 @@ impl Cluster {
             let mut last = String::new();
             let mut is_wanted = true;
             while is_wanted {
-                let outcome = match api.copy() {
+                let outcome = match api.look() {
                     None => api.watch(&map, |object| {
                         is_wanted = sender.send(Ok(object)).is_ok();
                         is_wanted
                     }),
-                    Some(_) => api.get(&map).map_err(Into::into).map(|object| {
+                    Some(every) => api.get(&map).map_err(Into::into).map(|object| {
                         let now = object.to_string();
                         if now != last {
                             last = now;
                             is_wanted = sender.send(Ok(object)).is_ok();
                         }
-                        sleep(LOOK_AT_COPY);
+                        sleep(every);
                     }),
                 };
                 if let Err(problem) = outcome {
@@ -276,8 +286,13 @@ impl Cluster {
         receiver
     }
 
-    /// Whether this is a copy of the ConfigMap in a file, which nobody writes to.
+    /// Whether this is a copy of the ConfigMap in a file, whose keeper watches the runs.
     pub(crate) fn is_copy(&self) -> bool {
         self.api.copy().is_some()
+    }
+
+    /// Whether this is the state of another machine, where nobody can be told of a lost run.
+    pub(crate) fn is_of_a_machine(&self) -> bool {
+        self.api.is_of_a_machine()
     }
 }

@@ -1,0 +1,278 @@
+//! Asks the app and the proxy the same.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use ureq::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, COOKIE, EXPECT, HOST};
+use ureq::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
+use ureq::{Agent, Body, SendBody};
+
+use super::answers::{Answer, differences, outcomes};
+
+/// Longest wait for a whole answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How much of a body is compared.
+const MAX_BODY: u64 = 16 << 20;
+/// Later than the app's by this is a stream that somebody has buffered.
+const LATE: Duration = Duration::from_secs(1);
+const LONG_COOKIE: usize = 9000;
+
+pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
+
+/// How the length of an upload is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transfer {
+    Length,
+    Chunked,
+    Expect,
+}
+
+impl Transfer {
+    pub(super) const ALL: [Transfer; 3] = [Transfer::Length, Transfer::Chunked, Transfer::Expect];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Transfer::Length => "with its length",
+            Transfer::Chunked => "chunked",
+            Transfer::Expect => "with Expect: 100-continue",
+        }
+    }
+}
+
+/// The app and the proxy before it.
+pub(super) struct Sides {
+    agent: Agent,
+    pub(super) app: Uri,
+    pub(super) proxy: Uri,
+    pub(super) headers: Headers,
+    #[cfg_attr(not(feature = "tls"), expect(dead_code, reason = "for wss:// alone"))]
+    pub(super) ca: Vec<u8>,
+}
+
+impl Sides {
+    pub(super) fn new(
+        app: Uri,
+        proxy: Uri,
+        headers: Headers,
+        ca: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(concat!("carve-doctor/", env!("CARGO_PKG_VERSION")))
+            // An answer to one request must not hang on the connection of another.
+            .max_idle_connections(0)
+            .proxy(None);
+        let ca = ca.map(|file| std::fs::read(file).with_context(|| file.display().to_string()));
+        let ca = ca.transpose()?.unwrap_or_default();
+        #[cfg(feature = "tls")]
+        let config = match ca.is_empty() {
+            true => config,
+            false => config.tls_config(trusting(&ca)?),
+        };
+        Ok(Sides { agent: config.build().into(), app, proxy, headers, ca })
+    }
+
+    /// # Errors
+    /// If the app itself does not answer: then there is nothing to compare with.
+    pub(super) fn app_answers(&self, path: &str) -> anyhow::Result<()> {
+        match self.get(&self.app, Method::GET, path, &Vec::new()) {
+            Answer::None(why) => bail!("{} does not answer: {why}", self.app),
+            Answer::Whole { .. } => Ok(()),
+        }
+    }
+
+    /// What differs for a path, by the way it is asked.
+    pub(super) fn page(&self, path: &str) -> Vec<(&'static str, Vec<String>)> {
+        let long = HeaderValue::from_str(&format!("carve_doctor={}", "x".repeat(LONG_COOKIE)));
+        let proxy = self.proxy.authority().map_or("", |it| it.host());
+        let ways = [
+            ("GET", Method::GET, Vec::new()),
+            ("HEAD", Method::HEAD, Vec::new()),
+            (
+                "GET, compressed,",
+                Method::GET,
+                vec![(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))],
+            ),
+            (
+                "GET with a cookie of 9 kB",
+                Method::GET,
+                long.map(|it| vec![(COOKIE, it)]).unwrap_or_default(),
+            ),
+            (
+                "GET from a load balancer with TLS",
+                Method::GET,
+                [
+                    ("x-forwarded-proto", "https"),
+                    ("x-forwarded-port", "443"),
+                    ("x-forwarded-host", proxy),
+                ]
+                .iter()
+                .filter_map(|(name, value)| {
+                    Some((HeaderName::from_static(name), value.parse().ok()?))
+                })
+                .collect(),
+            ),
+        ];
+        ways.into_iter()
+            .map(|(name, method, headers)| {
+                let ask = |side| self.get(side, method.clone(), path, &headers);
+                // The proxy between the two: what changes by itself with time changes between them.
+                let first = ask(&self.app);
+                let proxied = ask(&self.proxy);
+                (name, differences(&[first, ask(&self.app)], &proxied))
+            })
+            .collect()
+    }
+
+    /// What differs for a large POST.
+    pub(super) fn upload(&self, path: &str, size: u64, transfer: Transfer) -> Vec<String> {
+        let send = |side: &Uri| {
+            let mut headers = Vec::new();
+            if matches!(transfer, Transfer::Length | Transfer::Expect) {
+                headers.push((CONTENT_LENGTH, HeaderValue::from(size)));
+            }
+            if matches!(transfer, Transfer::Expect) {
+                headers.push((EXPECT, HeaderValue::from_static("100-continue")));
+            }
+            let mut body = io::repeat(b'x').take(size);
+            let answer = self.request(
+                side,
+                Method::POST,
+                path,
+                &headers,
+                TIMEOUT * 4,
+                SendBody::from_reader(&mut body),
+            );
+            whole(answer)
+        };
+        outcomes(&send(&self.app), &send(&self.proxy))
+    }
+
+    /// What differs for an answer that lasts.
+    pub(super) fn stream(&self, path: &str, lasting: Duration) -> Vec<String> {
+        let (app, proxied) = std::thread::scope(|scope| {
+            let app = scope.spawn(|| self.lasts(&self.app, path, lasting));
+            (app.join(), self.lasts(&self.proxy, path, lasting))
+        });
+        // Both at once would be faster, and a server with one thread would answer only one.
+        let Ok(app) = app else { return vec!["a thread has failed".to_owned()] };
+        let (app, proxied) = match (app, proxied) {
+            (Ok(app), Ok(proxied)) => (app, proxied),
+            (app, proxied) => {
+                let [app, proxied] =
+                    [app, proxied].map(|it| it.map_or_else(Answer::None, |it| it.answer()));
+                return outcomes(&app, &proxied);
+            }
+        };
+        let mut lines = outcomes(&app.answer(), &proxied.answer());
+        if proxied.first > app.first + LATE {
+            let (app, proxied) = (app.first.as_secs_f32(), proxied.first.as_secs_f32());
+            lines.push(format!(
+                "its first byte comes after {app:.1} s, through the proxy after {proxied:.1} s"
+            ));
+        }
+        if let (None, Some(end)) = (app.end, proxied.end) {
+            let (lasting, end) = (lasting.as_secs(), end.as_secs_f32());
+            lines.push(format!(
+                "it lasts longer than {lasting} s, through the proxy it ends after {end:.1} s"
+            ));
+        }
+        lines
+    }
+
+    fn lasts(&self, side: &Uri, path: &str, lasting: Duration) -> Result<Lasted, String> {
+        let begin = Instant::now();
+        let answer = self.request(side, Method::GET, path, &Vec::new(), lasting, SendBody::none());
+        let mut answer = answer.map_err(|error| error.to_string())?;
+        let status = answer.status().as_u16();
+        let mut lasted = Lasted { status, first: lasting, end: None };
+        let (mut reader, mut buffer) = (answer.body_mut().as_reader(), [0; 4096]);
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(1..) => lasted.first = lasted.first.min(begin.elapsed()),
+                // At its time limit it still lasted.
+                Err(_) if begin.elapsed() >= lasting => return Ok(lasted),
+                Ok(0) | Err(_) => {
+                    lasted.end = Some(begin.elapsed());
+                    return Ok(lasted);
+                }
+            }
+        }
+    }
+
+    fn get(&self, side: &Uri, method: Method, path: &str, headers: &Headers) -> Answer {
+        whole(self.request(side, method, path, headers, TIMEOUT, SendBody::none()))
+    }
+
+    fn request(
+        &self,
+        side: &Uri,
+        method: Method,
+        path: &str,
+        headers: &Headers,
+        timeout: Duration,
+        body: SendBody<'_>,
+    ) -> Result<Response<Body>, ureq::Error> {
+        let url = format!("{}{path}", side.to_string().trim_end_matches('/'));
+        let mut request = Request::builder().method(method).uri(url);
+        // The app sees the host that clients name, as it does behind the proxy.
+        if let Some(host) = self.proxy.authority() {
+            request = request.header(HOST, host.as_str());
+        }
+        let own = self
+            .headers
+            .iter()
+            .filter(|(name, _)| *name != COOKIE || !headers.iter().any(|it| it.0 == COOKIE));
+        for (name, value) in own.chain(headers) {
+            request = request.header(name, value);
+        }
+        let request =
+            self.agent.configure_request(request.body(body)?).timeout_global(Some(timeout)).build();
+        self.agent.run(request)
+    }
+}
+
+/// An answer that was read for a time.
+struct Lasted {
+    status: u16,
+    /// When its first byte came.
+    first: Duration,
+    /// When it ended, if it did.
+    end: Option<Duration>,
+}
+
+impl Lasted {
+    fn answer(&self) -> Answer {
+        Answer::whole(self.status, &Default::default(), Vec::new())
+    }
+}
+
+fn whole(answer: Result<Response<Body>, ureq::Error>) -> Answer {
+    let mut answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => return Answer::None(error.to_string()),
+    };
+    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+    let mut body = Vec::new();
+    match answer.body_mut().as_reader().take(MAX_BODY).read_to_end(&mut body) {
+        Ok(_) => Answer::whole(status, &headers, body),
+        Err(error) => Answer::None(format!("{status}, and then {error}")),
+    }
+}
+
+#[cfg(feature = "tls")]
+fn trusting(ca: &[u8]) -> anyhow::Result<ureq::tls::TlsConfig> {
+    use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+    let certificates: Result<Vec<_>, _> = parse_pem(ca).collect();
+    let certificates = certificates.context("--ca")?.into_iter().filter_map(|item| match item {
+        PemItem::Certificate(certificate) => Some(certificate),
+        _ => None,
+    });
+    let certificates: Vec<_> = certificates.collect();
+    anyhow::ensure!(!certificates.is_empty(), "--ca has no certificate");
+    Ok(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&certificates)).build())
+}

@@ -1,0 +1,160 @@
+//! Opens a WebSocket at the app and through the proxy, and keeps both for a time.
+
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tungstenite::client::IntoClientRequest;
+use tungstenite::error::Error;
+use tungstenite::handshake::HandshakeError;
+use tungstenite::http::header::{HOST, ORIGIN};
+use tungstenite::{Bytes, Message, WebSocket, stream::MaybeTlsStream};
+use ureq::http::Uri;
+
+use super::ask::Sides;
+
+/// Longest wait for the handshake, and for the answer to a ping.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The payload of the ping in the end.
+const PING: Bytes = Bytes::from_static(b"carve doctor");
+
+/// How a WebSocket went.
+#[derive(Debug)]
+enum Went {
+    /// It was not opened, for this reason.
+    Refused(String),
+    /// It was open for less time than it should have been.
+    Ended(Duration, String),
+    Lasted,
+}
+
+impl Sides {
+    /// What differs for a WebSocket that is open for a time, without messages of ours, and answers a ping then.
+    pub(super) fn websocket(&self, path: &str, lasting: Duration) -> Vec<String> {
+        let (app, proxied) = thread::scope(|scope| {
+            let app = scope.spawn(|| self.talk(&self.app, path, lasting));
+            (app.join(), self.talk(&self.proxy, path, lasting))
+        });
+        let Ok(app) = app else { return vec!["a thread has failed".to_owned()] };
+        let words = |went: &Went| match went {
+            Went::Refused(why) => format!("is not opened: {why}"),
+            Went::Ended(after, why) => format!("ends after {:.1} s: {why}", after.as_secs_f32()),
+            Went::Lasted => "is open and answers".to_owned(),
+        };
+        match (&app, &proxied) {
+            (Went::Refused(_), Went::Refused(_))
+            | (Went::Ended(..), Went::Ended(..))
+            | (Went::Lasted, Went::Lasted) => Vec::new(),
+            _ => vec![format!(
+                "at the app it {}, through the proxy it {}",
+                words(&app),
+                words(&proxied)
+            )],
+        }
+    }
+
+    fn talk(&self, side: &Uri, path: &str, lasting: Duration) -> Went {
+        let mut socket = match self.open(side, path) {
+            Ok(socket) => socket,
+            Err(Error::Http(answer)) => return Went::Refused(answer.status().to_string()),
+            Err(error) => return Went::Refused(error.to_string()),
+        };
+        let begin = Instant::now();
+        let mut pinged = None;
+        loop {
+            if pinged.is_none() && begin.elapsed() >= lasting {
+                if let Err(error) = socket.send(Message::Ping(PING)) {
+                    return Went::Ended(begin.elapsed(), error.to_string());
+                }
+                pinged = Some(Instant::now());
+            }
+            match socket.read() {
+                Ok(Message::Pong(payload)) if payload == PING => return Went::Lasted,
+                Ok(Message::Close(_)) => {
+                    return Went::Ended(begin.elapsed(), "it is closed".to_owned());
+                }
+                Ok(_) => {}
+                Err(Error::Io(error)) if is_timeout(&error) => {
+                    if pinged.is_some_and(|when| when.elapsed() >= TIMEOUT) {
+                        return Went::Ended(begin.elapsed(), "no answer to a ping".to_owned());
+                    }
+                }
+                Err(error) => return Went::Ended(begin.elapsed(), error.to_string()),
+            }
+        }
+    }
+
+    fn open(&self, side: &Uri, path: &str) -> Result<WebSocket<MaybeTlsStream<TcpStream>>, Error> {
+        let is_tls = side.scheme_str() == Some("https");
+        let authority = side.authority().map_or("", |it| it.as_str());
+        let scheme = if is_tls { "wss" } else { "ws" };
+        let mut request = format!("{scheme}://{authority}{path}").into_client_request()?;
+        let headers = request.headers_mut();
+        // As the page of a browser asks, whose address is the proxy's.
+        let host = self.proxy.authority().map_or("", |it| it.as_str());
+        let origin = format!("{}://{host}", self.proxy.scheme_str().unwrap_or("http"));
+        headers.insert(HOST, host.parse()?);
+        headers.insert(ORIGIN, origin.parse()?);
+        headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let port = side.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+        let name = side.host().unwrap_or_default().trim_matches(['[', ']']);
+        let stream = connect(name, port)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        let opened = tungstenite::client_tls_with_config(request, stream, None, self.connector()?);
+        let (mut socket, _) = opened.map_err(|error| match error {
+            HandshakeError::Failure(error) => error,
+            HandshakeError::Interrupted(_) => Error::Io(io::ErrorKind::TimedOut.into()),
+        })?;
+        // To look at the clock meanwhile.
+        let stream = match socket.get_mut() {
+            MaybeTlsStream::Plain(stream) => stream,
+            #[cfg(feature = "tls")]
+            MaybeTlsStream::Rustls(stream) => &mut stream.sock,
+            _ => return Ok(socket),
+        };
+        stream.set_read_timeout(Some(Duration::from_millis(500)))?;
+        Ok(socket)
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn connector(&self) -> Result<Option<tungstenite::Connector>, Error> {
+        Ok(None)
+    }
+
+    /// What trusts the certificates of `--ca`; the usual ones without.
+    #[cfg(feature = "tls")]
+    fn connector(&self) -> Result<Option<tungstenite::Connector>, Error> {
+        use rustls::pki_types::{CertificateDer, pem::PemObject};
+        if self.ca.is_empty() {
+            return Ok(None);
+        }
+        let mut roots = rustls::RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(&self.ca).flatten() {
+            roots.add(certificate).map_err(io::Error::other)?;
+        }
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(io::Error::other)?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Some(tungstenite::Connector::Rustls(std::sync::Arc::new(config))))
+    }
+}
+
+/// The first of the name's addresses that takes a connection.
+fn connect(name: &str, port: u16) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{name} has no address"));
+    for address in (name, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, TIMEOUT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}

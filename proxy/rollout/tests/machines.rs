@@ -1,0 +1,122 @@
+//! Three machines without Kubernetes: two proxies follow the state of the first one, over HTTP.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use support::prometheus::{Measured, Traffic};
+use support::{Place, Process, eventually};
+
+/// How soon a rollback must be in force everywhere.
+const SOON: Duration = Duration::from_secs(1);
+
+fn started(place: &Place, args: &[&str]) -> Process {
+    let mut command = place.ramp(args);
+    Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+fn is_stopped(place: &Place) -> bool {
+    let url = format!("http://{}/stop/qrcode", place.at.admin);
+    rollout::http::get(&url, Duration::from_secs(2)).is_ok_and(|(_, body)| body == "stopped\n")
+}
+
+/// The first machine with what watches its runs, and two that follow it.
+struct Machines {
+    first: Place,
+    watcher: Option<Process>,
+    others: [Place; 2],
+    followers: Vec<Process>,
+}
+
+impl Machines {
+    /// The run of the first one is lost after four seconds of silence.
+    fn start() -> Self {
+        let text =
+            format!("{}\n[ramp]\nlease = \"4s\"\n", include_str!("../../routes/qrcode.toml"));
+        let route = rollout::Route::parse("qrcode", &text).unwrap();
+        let [first, second, third] = [0; 3].map(|_| Place::with(std::slice::from_ref(&route)));
+        let watcher = Some(started(&first, &["watch"]));
+        let from = format!("http://{}", first.at.admin);
+        let others = [second, third];
+        let followers =
+            others.iter().map(|place| started(place, &["follow", "--from", &from])).collect();
+        let machines = Machines { first, watcher, others, followers };
+        assert!(eventually(|| machines.first.file("state.json").exists()));
+        machines
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Place> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    fn serve(&self, percent: &str) -> bool {
+        eventually(|| self.all().all(|it| it.served().share_percent.to_string() == percent))
+    }
+}
+
+#[test]
+fn a_share_and_a_rollback_hold_on_all_machines() {
+    let machines = Machines::start();
+    for percent in ["25", "100", "5"] {
+        machines.first.succeeds(&["split", percent]);
+        assert!(machines.serve(percent), "{percent}");
+    }
+    let keys: Vec<String> = (0..400).map(|key| key.to_string()).collect();
+    let served: Vec<_> = machines.all().map(|place| place.served_by_new(&keys)).collect();
+    assert!(served.iter().all(|it| *it == served[0]), "each sends a key to the same side");
+
+    let since = Instant::now();
+    machines.first.succeeds(&["rollback", "--reason", "odd"]);
+    assert!(eventually(|| machines.all().all(is_stopped)));
+    assert!(since.elapsed() < SOON + Duration::from_secs(1), "{:?}", since.elapsed());
+    // The first machine being away changes nothing.
+    let Machines { mut first, watcher, others, mut followers } = machines;
+    first.stop_nginx();
+    thread::sleep(Duration::from_secs(2));
+    assert!(others.iter().all(is_stopped));
+    first.start_nginx();
+    first.succeeds(&["clear", "--reason", "even"]);
+    assert!(eventually(|| !others.iter().any(is_stopped)));
+    for follower in followers.drain(..) {
+        follower.signal(Signal::TERM);
+        assert_eq!(follower.wait(), Some(0));
+    }
+    drop(watcher);
+}
+
+#[test]
+fn a_machine_that_hears_no_run_any_more_sends_its_requests_back() {
+    let mut machines = Machines::start();
+    let measured = Measured::start(&machines.first);
+    measured.set(Traffic::FINE);
+    measured.wait_until_scraped(&machines.first);
+    let args = ["ramp", "--steps", "25", "--hold", "10m", "--patience", "10m"];
+    let run = started(&machines.first, &args);
+    assert!(machines.serve("25"));
+    let holds = || {
+        fs::read_to_string(machines.others[0].file("ramp.json"))
+            .is_ok_and(|it| it.contains("holding"))
+    };
+    assert!(eventually(holds), "it hears the run");
+    thread::sleep(Duration::from_secs(5));
+    assert!(!machines.others.iter().any(is_stopped), "as long as it is heard");
+    // The whole first machine: nobody is left to say anything.
+    machines.watcher.take().unwrap().signal(Signal::KILL);
+    run.signal(Signal::KILL);
+    machines.first.stop_nginx();
+    assert!(eventually(|| machines.others.iter().all(is_stopped)), "after the lease");
+
+    // It comes back, and somebody ends the run.
+    machines.first.start_nginx();
+    thread::sleep(Duration::from_secs(2));
+    assert!(machines.others.iter().all(is_stopped), "the run is silent still");
+    machines.first.succeeds(&["abort"]);
+    assert!(machines.serve("0"));
+    assert!(eventually(|| !machines.others.iter().any(is_stopped)));
+}
