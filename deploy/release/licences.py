@@ -16,7 +16,8 @@ NAMES = ("LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE")
 
 def main():
     folder, crates = Path(sys.argv[1]), sys.argv[2:]
-    command = ["cargo", "metadata", "--locked", "--format-version=1", "--filter-platform=x86_64-unknown-linux-musl"]
+    command = ["cargo", "metadata", "--locked", "--all-features", "--format-version=1"]
+    command += ["--filter-platform=x86_64-unknown-linux-musl"]
     metadata = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -40,8 +41,8 @@ def notices(packages):
 
 
 def reachable(nodes, root):
-    """Returns the ids of the crates that `root` links, directly or not. Features of other programs count too,
-    so it can be a few too many."""
+    """Returns the ids of the crates that `root` links, directly or not. All features count, so it can be a few
+    too many."""
     found, waiting = set(), [root]
     while waiting:
         key = waiting.pop()

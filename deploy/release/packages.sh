@@ -13,7 +13,7 @@ packages() {
     version=$(workspace_version)
     arch=$(own_arch)
     mkdir -p "$files" "$work/licences" "$work/drawn"
-    deploy/release/licences.py "$work/licences" qr-c qr-node qr-wasm qr-python
+    deploy/release/licences.py "$work/licences" qr-c qr-javascript qr-python
     c_package "libqr-$version-linux-$arch"
     python_packages
     node_package "qr-node-$version-linux-$arch.tgz" "$version"
@@ -95,7 +95,7 @@ for form in "png", "svg":
 npm_pack() {
     local used packed
     cp LICENSE* "$1"
-    cp "$work/licences/$(basename "$1").txt" "$1/THIRD-PARTY.txt"
+    cp "$work/licences/qr-javascript.txt" "$1/THIRD-PARTY.txt"
     packed=$(npm pack --silent --pack-destination "$files" "$1")
     [ "$packed" = "$2" ] || mv "$files/$packed" "$files/$2"
     used=$(mktemp -d)

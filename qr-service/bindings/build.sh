@@ -26,14 +26,14 @@ others() {
         # where it builds an example.
         cargo build --quiet --workspace --all-features --example bindgen --example core_pictures --lib
         replace target/debug/examples/core_pictures target/core_pictures
-        replace target/debug/libqr_node.so qr-service/bindings/node/qr.node
+        replace target/debug/libqr_javascript.so qr-service/bindings/node/qr.node
         mkdir -p target/python
         replace target/debug/libqr_fast.so target/python/qr_fast.abi3.so
         BUILT=target/debug qr-service/bindings/c/install.sh "$PWD/target/c"
     else
         cargo build --quiet --release -p qr-cli
-        cargo build --quiet --release -p qr-node --example core_pictures
-        replace target/release/examples/core_pictures target/core_pictures
+        cargo build --quiet --workspace --all-features --example core_pictures
+        replace target/debug/examples/core_pictures target/core_pictures
         qr-service/bindings/node/build.sh --quiet
         qr-service/bindings/c/install.sh "$PWD/target/c"
         rm -f target/wheels/qr_fast-*

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
-use qr_bench::quartiles;
+use qr_bench::turns::quartiles;
 use serde::{Deserialize, Serialize};
 
 use crate::servers::check::CHECKED;

@@ -1,48 +1,13 @@
-//! The functions to compare ([`makers`]) and the texts to run them on ([`inputs`]).
+//! The functions to compare ([`makers`]), the texts to run them on ([`inputs`]), and the [`turns`] in which they run.
+//!
+//! Without the feature `peers` there is the [`reference`] alone, which qr-service can serve.
 
+#[cfg(feature = "peers")]
 pub mod inputs;
+#[cfg(feature = "peers")]
+mod libqrencode;
+#[cfg(feature = "peers")]
 pub mod makers;
-
-use statrs::statistics::{Data, Median, OrderStatistics};
-
-/// First quartile, median, third quartile of at least one value.
-pub fn quartiles(values: Vec<f64>) -> [f64; 3] {
-    let mut values = Data::new(values);
-    [values.lower_quartile(), values.median(), values.upper_quartile()]
-}
-
-/// Gives each of the things a turn to warm up, and then one in each round, so that a machine that drifts drifts
-/// for all of them. Returns the quartiles of what their turns returned.
-///
-/// # Errors
-/// The first of a turn.
-pub fn take_turns<T>(
-    things: &mut [T],
-    rounds: usize,
-    mut turn: impl FnMut(&mut T) -> anyhow::Result<f64>,
-) -> anyhow::Result<Vec<[f64; 3]>> {
-    let mut times = vec![Vec::new(); things.len()];
-    for round in 0..=rounds {
-        for (thing, times) in things.iter_mut().zip(&mut times) {
-            let time = turn(thing)?;
-            if round > 0 {
-                times.push(time);
-            }
-        }
-    }
-    Ok(times.into_iter().map(quartiles).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quartiles;
-
-    #[test]
-    fn quartiles_are_as_far_from_the_median_as_the_values_say() {
-        assert_eq!(quartiles(vec![5.0]), [5.0, 5.0, 5.0]);
-        assert_eq!(quartiles(vec![3.0, 1.0]), [1.0, 2.0, 3.0]);
-        let [low, median, high] = quartiles(vec![30.0, 10.0, 20.0]);
-        assert_eq!(median, 20.0);
-        assert!((10.0..15.0).contains(&low) && (25.0..30.0).contains(&high), "{low} {high}");
-    }
-}
+pub mod reference;
+#[cfg(feature = "peers")]
+pub mod turns;

@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::Parser;
 use qr_bench::inputs::INPUTS;
 use qr_bench::makers::{self, Maker};
-use qr_bench::take_turns;
+use qr_bench::turns::take_turns;
 use serde::Serialize;
 
 /// Measures text to PNG by qr-core and by other libraries.

@@ -4,6 +4,8 @@ use fast_qr::qr::QRBuilder;
 use qr_core::{Level, Raster};
 use qrcodegen::{QrCode, QrCodeEcc};
 
+use crate::{libqrencode, reference};
+
 /// A function to measure.
 pub struct Maker {
     /// Its name in tables and files.
@@ -20,7 +22,7 @@ pub fn makers() -> Vec<Maker> {
         Maker { name: "fast_qr+png", make: fast_qr_png },
         Maker { name: "qrcodegen+png", make: qrcodegen_png },
     ];
-    if qr_libqrencode::PNG.is_some() {
+    if libqrencode::PNG.is_some() {
         makers.push(Maker { name: "libqrencode+libpng", make: libqrencode_and_libpng });
     }
     makers.extend([
@@ -36,7 +38,7 @@ fn qr_core_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
 }
 
 fn article(text: &str, out: &mut Vec<u8>) -> Option<usize> {
-    qr_reference::generate(text, out).expect("texts of the bench fit");
+    reference::generate(text, out).expect("texts of the bench fit");
     Some(out.len())
 }
 
@@ -61,7 +63,7 @@ fn fast_qr_png(text: &str, out: &mut Vec<u8>) -> Option<usize> {
 }
 
 fn libqrencode_and_libpng(text: &str, out: &mut Vec<u8>) -> Option<usize> {
-    qr_libqrencode::PNG?(text, out);
+    libqrencode::PNG?(text, out);
     Some(out.len())
 }
 

@@ -1,7 +1,7 @@
 // Draws QR codes. Every function may be called from any thread at any time and keeps no state
 // between calls. The caller frees nothing.
 //
-// cbindgen makes this file from src/lib.rs; README.md says how.
+// cbindgen makes this file from src/c/mod.rs; README.md says how.
 
 #ifndef QR_H
 #define QR_H

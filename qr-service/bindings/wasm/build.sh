@@ -30,10 +30,10 @@ module() {
     cp "$target/wasm32-unknown-unknown/$profile/$library.wasm" "$new/built/$name.wasm"
 }
 # Not stripped here: bindgen reads the sections first and removes them itself.
-module qr_wasm qr_wasm wasm-module qr-wasm
-module qr_raw qr_raw wasm-module qr-wasm-raw -- -C link-arg=--strip-all
+module qr_wasm qr_javascript wasm-module qr-javascript --features wasm
+module qr_raw qr wasm-module qr-c --crate-type cdylib -- -C link-arg=--strip-all
 # A profile is a folder, so that one build does not replace the other and each is only made anew if it changed.
-module qr_wasm_draw qr_wasm wasm-draw qr-wasm --features draw
+module qr_wasm_draw qr_javascript wasm-draw qr-javascript --features draw
 # With the features that tests have, so that they need not compile it again.
 cargo build --quiet --workspace --all-features --example bindgen
 

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 "$here/../node/build.sh" --quiet
 node --test "$here"/test/*.test.mjs
 
-target=$(cargo metadata --manifest-path "$here/raw/Cargo.toml" --format-version 1 --no-deps |
+target=$(cargo metadata --manifest-path "$here/../javascript/Cargo.toml" --format-version 1 --no-deps |
     node -p 'JSON.parse(require("node:fs").readFileSync(0, "utf8")).target_directory')
 # A grown module is a slower page, so everyone sees it.
 for module in qr_raw.wasm nodejs/qr_wasm_bg.wasm nodejs/qr_wasm_draw_bg.wasm; do

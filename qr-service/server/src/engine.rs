@@ -11,7 +11,7 @@ pub(crate) enum Engine {
     /// `qr-core`.
     #[default]
     Default,
-    /// The published article's function, `qr-reference`. Its picture is not exactly 200 px wide, and
+    /// The published article's function, `qr_bench::reference`. Its picture is not exactly 200 px wide, and
     /// it may choose Kanji mode.
     #[cfg(feature = "reference")]
     Reference,
@@ -26,7 +26,7 @@ impl Engine {
         match self {
             Engine::Default => Ok(qr_core::generate(text, Level::L, &Raster::SERVICE, out)?),
             #[cfg(feature = "reference")]
-            Engine::Reference => Ok(qr_reference::generate(text, out)?),
+            Engine::Reference => qr_bench::reference::generate(text, out),
         }
     }
 

@@ -16,7 +16,7 @@ use fast_qr::convert::svg::SvgBuilder;
 use fast_qr::qr::QRBuilder;
 use png::Compression;
 use qr_bench::inputs::{INPUTS, Input};
-use qr_bench::{quartiles, take_turns};
+use qr_bench::turns::{quartiles, take_turns};
 use qr_core::{
     Color, Level, Palette, Print, Raster, Svg, encode, write_eps, write_palette_png, write_pdf,
     write_smallest_png, write_svg,

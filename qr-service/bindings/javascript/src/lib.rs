@@ -1,10 +1,11 @@
-//! Shared by the native addon and the Wasm module for JavaScript: a [`Request`] with its defaults
-//! and ranges, and the [`Mistake`]s in it. Reading values from JavaScript and throwing errors there
-//! differs between the two.
+//! `qr-core` for JavaScript: a native addon of Node.js with the feature `node`, a Wasm module with `wasm`.
+//!
+//! Both have a [`request::Request`] with its defaults and ranges, and the [`mistake::Mistake`]s in it. Reading
+//! values from JavaScript and throwing errors there differs between the two.
 
-mod mistake;
-mod request;
-
-pub use mistake::{Class, Mistake};
-pub use qr_core::MAX_TEXT_BYTES;
-pub use request::Request;
+pub mod mistake;
+#[cfg(feature = "node")]
+pub mod node;
+pub mod request;
+#[cfg(feature = "wasm")]
+pub mod wasm;

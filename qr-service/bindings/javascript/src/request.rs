@@ -2,7 +2,7 @@
 
 use qr_core::{Level, Raster, generate};
 
-use crate::Mistake;
+use crate::mistake::Mistake;
 
 /// The widest margin at which the 21 modules of the smallest symbol still have a pixel each.
 const MAX_MARGIN_MODULES: u32 = (Raster::MAX_SIZE_PX - 21) / 2;

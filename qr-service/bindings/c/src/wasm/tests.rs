@@ -1,4 +1,4 @@
-//! Calls the interface from Rust, with proptest and `qr-core`; `../test/` calls it from hosts.
+//! Calls the interface from Rust, with proptest and `qr-core`; `../../../wasm/test/` calls it from hosts.
 
 use proptest::prelude::*;
 use qr_core::{Level, encode};

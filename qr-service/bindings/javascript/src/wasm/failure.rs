@@ -1,8 +1,9 @@
 //! Turns errors into JavaScript's.
 
 use js_sys::{Error, RangeError, Reflect, TypeError};
-use qr_javascript::{Class, Mistake};
 use wasm_bindgen::JsValue;
+
+use crate::mistake::{Class, Mistake};
 
 /// Why there is no picture.
 pub(crate) enum Failure {

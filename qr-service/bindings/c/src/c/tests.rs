@@ -55,7 +55,7 @@ fn draw_query(query: &[u8], capacity: usize) -> (i32, &'static CStr, Vec<u8>) {
 /// The cases of `qr-options`, which the service's tests and those of all bindings have in common.
 #[test]
 fn queries_have_the_pictures_and_the_faults_of_the_service() {
-    let cases = include_str!("../../../options/cases.json");
+    let cases = include_str!("../../../../options/cases.json");
     let cases: Vec<Value> = serde_json::from_str(cases).unwrap();
     assert!(cases.len() > 30);
     for case in cases {

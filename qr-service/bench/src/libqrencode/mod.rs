@@ -1,19 +1,19 @@
 //! libqrencode and libpng as one function, to compare qr-core with.
 
 /// Text to PNG; `None` if the machine lacks one of the libraries.
-pub const PNG: Option<fn(&str, &mut Vec<u8>)> = available();
+pub(crate) const PNG: Option<fn(&str, &mut Vec<u8>)> = available();
 
-#[cfg(not(present))]
+#[cfg(not(has_libqrencode))]
 const fn available() -> Option<fn(&str, &mut Vec<u8>)> {
     None
 }
 
-#[cfg(present)]
+#[cfg(has_libqrencode)]
 const fn available() -> Option<fn(&str, &mut Vec<u8>)> {
     Some(png)
 }
 
-#[cfg(present)]
+#[cfg(has_libqrencode)]
 fn png(text: &str, out: &mut Vec<u8>) {
     use std::ffi::c_int;
 

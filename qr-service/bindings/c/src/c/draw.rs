@@ -6,7 +6,7 @@ use qr_core::{GenerateError, Level, Raster, RasterError, encode, write_png};
 use qr_options::options::Format;
 use qr_options::{Drawn, draw_query};
 
-use crate::{Options, Status};
+use super::{Options, Status};
 
 /// Room for most pictures of 200 px, so that the vector grows at most once or twice.
 const USUAL_BYTES: usize = 1024;

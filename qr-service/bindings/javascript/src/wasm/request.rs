@@ -4,11 +4,13 @@
 //! so the picture would show something other than the caller asked for.
 
 use js_sys::JsString;
-use qr_javascript::{MAX_TEXT_BYTES, Mistake, Request};
+use qr_core::MAX_TEXT_BYTES;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::failure::Failure;
+use super::failure::Failure;
+use crate::mistake::Mistake;
+use crate::request::Request;
 
 #[wasm_bindgen]
 extern "C" {

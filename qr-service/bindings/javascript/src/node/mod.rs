@@ -10,10 +10,11 @@ use std::panic::catch_unwind;
 use napi::bindgen_prelude::{AsyncTask, BufferSlice, JsObjectValue, Object, Unknown};
 use napi::{Env, ScopedTask};
 use napi_derive::napi;
-use qr_javascript::{Mistake, Request};
 use qr_options::{draw_json, draw_query};
 
-use crate::failure::Failure;
+use crate::mistake::Mistake;
+use crate::request::Request;
+use failure::Failure;
 
 /// Draws the PNG of `text` on the calling thread.
 ///

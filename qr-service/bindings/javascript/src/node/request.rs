@@ -5,9 +5,11 @@
 
 use napi::bindgen_prelude::{FromNapiValue, JsObjectValue, Object, Unknown};
 use napi::{JsString, JsValue, ValueType};
-use qr_javascript::{MAX_TEXT_BYTES, Mistake, Request};
+use qr_core::MAX_TEXT_BYTES;
 
-use crate::failure::Failure;
+use super::failure::Failure;
+use crate::mistake::Mistake;
+use crate::request::Request;
 
 /// Reads both arguments.
 pub(crate) fn read(text: &Unknown<'_>, options: &Unknown<'_>) -> Result<Request, Failure> {

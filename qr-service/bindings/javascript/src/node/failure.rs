@@ -1,7 +1,8 @@
 //! Turns errors into JavaScript's.
 
 use napi::{Env, Error, JsError, JsRangeError, JsTypeError};
-use qr_javascript::{Class, Mistake};
+
+use crate::mistake::{Class, Mistake};
 
 /// Why there is no picture.
 #[derive(Debug)]

@@ -1,13 +1,13 @@
 //! Pictures with every option, for the module with the feature `draw`.
 
 use js_sys::{Error, JSON, JsString, Object, Reflect, Uint8Array};
-use qr_javascript::Mistake;
 use qr_options::fault::Fault;
 use qr_options::{Drawn, draw_json, draw_query};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
-use crate::failure::Failure;
+use super::failure::Failure;
+use crate::mistake::Mistake;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("draw.ts");
@@ -21,7 +21,7 @@ const MAX_UNITS: u32 = 1 << 20;
 /// Draws what `options` ask for, an object or a query: an object of `bytes` and `mediaType`.
 ///
 /// # Errors
-/// See [`crate::draw()`].
+/// See [`super::draw()`].
 pub(crate) fn draw(options: &JsValue) -> Result<JsValue, JsValue> {
     let (options, is_query) = read(options).map_err(Failure::into_error)?;
     let drawn = if is_query { draw_query(&options) } else { draw_json(&options) };

@@ -1,0 +1,34 @@
+//! Measures several things in turns, and sums up the figures.
+
+use statrs::statistics::{Data, Median, OrderStatistics};
+
+/// First quartile, median, third quartile of at least one value.
+pub fn quartiles(values: Vec<f64>) -> [f64; 3] {
+    let mut values = Data::new(values);
+    [values.lower_quartile(), values.median(), values.upper_quartile()]
+}
+
+/// Gives each of the things a turn to warm up, and then one in each round, so that a machine that drifts drifts
+/// for all of them. Returns the quartiles of what their turns returned.
+///
+/// # Errors
+/// The first of a turn.
+pub fn take_turns<T>(
+    things: &mut [T],
+    rounds: usize,
+    mut turn: impl FnMut(&mut T) -> anyhow::Result<f64>,
+) -> anyhow::Result<Vec<[f64; 3]>> {
+    let mut times = vec![Vec::new(); things.len()];
+    for round in 0..=rounds {
+        for (thing, times) in things.iter_mut().zip(&mut times) {
+            let time = turn(thing)?;
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    Ok(times.into_iter().map(quartiles).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! `qr-core` behind a C interface. cbindgen makes `qr.h` from this file, doc comments included.
+
+mod draw;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{CStr, c_char};
+use std::panic::{UnwindSafe, catch_unwind};
+use std::{ptr, slice};
+
+use draw::{draw, draw_options};
+use qr_core::MAX_TEXT_BYTES;
+
+/// A buffer of this many bytes holds every picture of 200 px whose text has up to 512 bytes, at any
+/// level and margin.
+// A symbol of 512 bytes has at most 117 modules a side (version 25, level H), so at most 117 lines
+// of the picture differ. Such a line takes 26 literals of at most 15 bits each, and one match of 48
+// bits for the equal lines that follow: 6,500 bytes in all. The code lengths and the chunks add a
+// few hundred. Usual pictures have 300 to 1,500 bytes.
+pub const QR_MAX_SERVICE_PNG: usize = 8192;
+
+/// The result of qr_png and qr_draw.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The picture is in the buffer.
+    Ok = 0,
+    /// A required pointer is null.
+    NullPointer = 1,
+    /// The text is not UTF-8.
+    NotUtf8 = 2,
+    /// The text does not fit a QR code at this level.
+    TextTooLong = 3,
+    /// Modules would be smaller than a pixel: use a larger size_px or a smaller margin.
+    SizeTooSmall = 4,
+    /// size_px is above 16384.
+    SizeTooLarge = 5,
+    /// The level is not in enum qr_level.
+    UnknownLevel = 6,
+    /// The picture does not fit the buffer; *out_len is the number of bytes it needs.
+    BufferTooSmall = 7,
+    /// The library panicked, which is a bug. The program may continue.
+    Panic = 8,
+    /// The options are wrong, or there is no such picture. The buffer has the faults.
+    Faults = 9,
+}
+
+/// Error correction level: the share of the symbol's codewords that can be restored.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// About 7 %.
+    L = 0,
+    /// About 15 %.
+    M = 1,
+    /// About 25 %.
+    Q = 2,
+    /// About 30 %.
+    H = 3,
+}
+
+/// How the picture looks. No field has a default: set all of them, or pass null for the options.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Width and height in pixels, up to 16384. Spare pixels widen the margin.
+    pub size_px: u32,
+    /// Least width of the quiet zone in modules; the standard asks for 4.
+    pub margin_modules: u32,
+    /// A value of enum qr_level.
+    // An integer, because an enum with an unknown value is undefined behaviour in Rust.
+    pub level: i32,
+}
+
+/// Writes the PNG of a text's QR code to `out` and its length to `*out_len`.
+///
+/// `text` is `text_len` bytes of UTF-8. It needs no terminator and may contain NUL. If it is empty,
+/// it has a picture too, and the pointer may be null.
+/// `options` may be null, for 200 px, margin 4 and level L.
+/// `out` is a buffer of `out_capacity` bytes. It may be null if `out_capacity` is 0.
+/// `out_len` must not be null.
+///
+/// Returns a value of enum qr_status. With QR_STATUS_BUFFER_TOO_SMALL, `*out_len` is the capacity
+/// needed; with every other error it is 0. An error leaves `out` unchanged. QR_STATUS_OK leaves the
+/// bytes behind the picture unchanged.
+///
+/// # Safety
+/// Every pointer that is not null must be valid for the number of bytes given above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qr_png(
+    text: *const u8,
+    text_len: usize,
+    options: *const Options,
+    out: *mut u8,
+    out_capacity: usize,
+    out_len: *mut usize,
+) -> i32 {
+    if out_len.is_null() {
+        return Status::NullPointer as i32;
+    }
+    // SAFETY: it is not null, and the caller lets this function write to it.
+    unsafe { out_len.write(0) };
+    if (text.is_null() && text_len > 0) || (out.is_null() && out_capacity > 0) {
+        return Status::NullPointer as i32;
+    }
+    // Checked before the slice is made: one of more than `isize::MAX` bytes, for example from a
+    // length of -1, is undefined behaviour.
+    if text_len > MAX_TEXT_BYTES {
+        return Status::TextTooLong as i32;
+    }
+    let text = match text_len {
+        0 => &[],
+        // SAFETY: it is not null, and the caller guarantees `text_len` bytes.
+        _ => unsafe { slice::from_raw_parts(text, text_len) },
+    };
+    // SAFETY: it is null or points to the caller's options.
+    let options = unsafe { options.as_ref() }.copied();
+    let png = match stop_panics(move || draw(text, options)) {
+        Ok(png) => png,
+        Err(status) => return status as i32,
+    };
+    // SAFETY: the caller guarantees what `give` asks for.
+    unsafe { give(&png, Status::Ok, out, out_capacity, out_len) }
+}
+
+/// The longest query, in bytes. Every text of the largest symbol fits, percent-encoded.
+const MAX_QUERY: usize = 1 << 20;
+
+/// Writes the picture that a query asks for to `out`, its length to `*out_len`, and its media type to
+/// `*media_type`.
+///
+/// `query` is `query_len` bytes of UTF-8: the options of qr-service's `/v1/qr`, percent-encoded as there,
+/// for example `text=hello&format=svg&dark=036`. The bytes are the service's.
+/// `out`, `out_capacity` and `out_len` are as in qr_png.
+/// `media_type` may be null. Otherwise it gets a string that stays valid for ever and must not be
+/// freed, such as "image/svg+xml".
+///
+/// Returns a value of enum qr_status. With QR_STATUS_FAULTS, `out` has the faults as a JSON array of
+/// objects with "parameter", "code", "detail" and what would work. With QR_STATUS_BUFFER_TOO_SMALL,
+/// `*out_len` is the capacity needed, for the picture or the faults. With every other error it is 0 and
+/// `out` is unchanged.
+///
+/// # Safety
+/// Every pointer that is not null must be valid for the number of bytes given above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qr_draw(
+    query: *const u8,
+    query_len: usize,
+    out: *mut u8,
+    out_capacity: usize,
+    out_len: *mut usize,
+    media_type: *mut *const c_char,
+) -> i32 {
+    if out_len.is_null() {
+        return Status::NullPointer as i32;
+    }
+    // SAFETY: it is not null, and the caller lets this function write to it.
+    unsafe { out_len.write(0) };
+    if (query.is_null() && query_len > 0) || (out.is_null() && out_capacity > 0) {
+        return Status::NullPointer as i32;
+    }
+    // Before the slice is made, as in `qr_png`.
+    if query_len > MAX_QUERY {
+        return Status::TextTooLong as i32;
+    }
+    let query = match query_len {
+        0 => &[],
+        // SAFETY: it is not null, and the caller guarantees `query_len` bytes.
+        _ => unsafe { slice::from_raw_parts(query, query_len) },
+    };
+    let (made, of_type, status) = match stop_panics(move || draw_options(query)) {
+        Ok(made) => made,
+        Err(status) => return status as i32,
+    };
+    if !media_type.is_null() {
+        // SAFETY: it is not null, and the caller lets this function write to it.
+        unsafe { media_type.write(of_type.as_ptr()) };
+    }
+    // SAFETY: the caller guarantees what `give` asks for.
+    unsafe { give(&made, status, out, out_capacity, out_len) }
+}
+
+/// Copies what was made to the caller's buffer and returns the status, or that the buffer is too small.
+///
+/// # Safety
+/// `out` has `out_capacity` bytes, or is null if those are 0; `out_len` is valid.
+unsafe fn give(
+    made: &[u8],
+    status: Status,
+    out: *mut u8,
+    out_capacity: usize,
+    out_len: *mut usize,
+) -> i32 {
+    // SAFETY: the caller guarantees it.
+    unsafe { out_len.write(made.len()) };
+    if made.len() > out_capacity {
+        return Status::BufferTooSmall as i32;
+    }
+    // SAFETY: nothing that is made is empty, so `out_capacity` is above 0 and `out` is not null. This
+    // library owns what it made, so the two do not overlap.
+    unsafe { ptr::copy_nonoverlapping(made.as_ptr(), out, made.len()) };
+    status as i32
+}
+
+/// Describes a status in English. The string is never null, stays valid for ever and must not be
+/// freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn qr_error_message(status: i32) -> *const c_char {
+    draw::message(status).as_ptr()
+}
+
+/// Returns the library's version, such as "0.1.0". The string is never null, stays valid for ever
+/// and must not be freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn qr_version() -> *const c_char {
+    const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
+    match CStr::from_bytes_with_nul(VERSION.as_bytes()) {
+        Ok(version) => version.as_ptr(),
+        Err(_) => c"".as_ptr(),
+    }
+}
+
+/// Turns a panic into a status. A panic that left an `extern "C"` function would abort the process.
+fn stop_panics<T>(run: impl FnOnce() -> Result<T, Status> + UnwindSafe) -> Result<T, Status> {
+    catch_unwind(run).unwrap_or(Err(Status::Panic))
+}
