@@ -1,4 +1,4 @@
-// What ../../rust/bridge offers and asks for. Texts are valid during the call that has them.
+// What ../../rust/examples/bridge.rs offers and asks for. Texts are valid during the call that has them.
 #include <stddef.h>
 #include <stdint.h>
 

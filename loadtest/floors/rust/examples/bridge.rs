@@ -2,6 +2,8 @@
 //!
 //! `bridge.h` beside the program in Go declares the same functions.
 
+#![allow(unsafe_code, reason = "it takes pointers from the other language")]
+
 use std::convert::Infallible;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
