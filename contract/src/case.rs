@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// A request and its expected answer.
 #[derive(Clone, Debug, Deserialize)]
@@ -154,12 +155,16 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
 /// # Errors
 /// Names the file that is invalid, and the line.
 pub fn all() -> anyhow::Result<Vec<Case>> {
-    let mut cases = Vec::new();
-    for (name, file) in FILES {
-        cases.extend(
-            serde_json::from_str::<Vec<Case>>(file)
-                .with_context(|| format!("cases/qrcode/{name}"))?,
-        );
-    }
-    Ok(cases)
+    parse(&FILES, "cases/qrcode")
+}
+
+/// What is in files of lists.
+pub(crate) fn parse<T: DeserializeOwned>(
+    files: &[(&str, &str)],
+    folder: &str,
+) -> anyhow::Result<Vec<T>> {
+    let lists = files.iter().map(|(name, file)| {
+        serde_json::from_str::<Vec<T>>(file).with_context(|| format!("{folder}/{name}"))
+    });
+    Ok(lists.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

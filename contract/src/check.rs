@@ -1,10 +1,26 @@
 //! Runs one case.
 
-use crate::Options;
 use crate::case::{Case, RequestId};
 use crate::image::{self, Maker};
 use crate::report::{Outcome, shorten};
 use crate::wire::{Answer, Target};
+
+/// How to run the cases.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The service runs with `QR_ENGINE=reference`: do not check size and modules.
+    pub reference_engine: bool,
+    /// The names that `X-Served-By` may have; if there are none, the header is not checked.
+    pub served_by: Vec<String>,
+    /// Cases under way at once, at least 1.
+    pub concurrency: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { reference_engine: false, served_by: Vec::new(), concurrency: 8 }
+    }
+}
 
 /// Sends the request of `case` and checks everything that the contract says about the answer.
 pub(crate) fn check(target: &Target, case: &Case, options: &Options) -> Outcome {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
 use serde::Deserialize;
 
-use crate::case::Text;
+use crate::case::{Text, parse};
 
 /// Several connections, and what happens on them, step by step.
 #[derive(Clone, Debug, Deserialize)]
@@ -137,12 +136,5 @@ pub const FILES: [(&str, &str); 4] = [
 /// # Errors
 /// Names the file that is invalid, and the line.
 pub fn all() -> anyhow::Result<Vec<Scenario>> {
-    let mut scenarios = Vec::new();
-    for (name, file) in FILES {
-        scenarios.extend(
-            serde_json::from_str::<Vec<Scenario>>(file)
-                .with_context(|| format!("cases/relay/{name}"))?,
-        );
-    }
-    Ok(scenarios)
+    parse(&FILES, "cases/relay")
 }

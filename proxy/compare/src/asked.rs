@@ -64,7 +64,7 @@ impl Asked {
     }
 
     /// The request as judges see it.
-    pub(crate) fn for_judge(&self) -> judge::Asked<'_> {
-        judge::Asked { method: self.method.as_str(), target: self.target.as_str() }
+    pub(crate) fn for_judge(&self) -> crate::judge::Asked<'_> {
+        crate::judge::Asked { method: self.method.as_str(), target: self.target.as_str() }
     }
 }

@@ -70,8 +70,12 @@ pub(crate) struct Answer {
 
 impl Answer {
     /// The answer as judges see it.
-    pub(crate) fn for_judge(&self) -> judge::Answer<'_> {
-        judge::Answer { status: self.status.as_u16(), headers: &self.headers, body: &self.body }
+    pub(crate) fn for_judge(&self) -> crate::judge::Answer<'_> {
+        crate::judge::Answer {
+            status: self.status.as_u16(),
+            headers: &self.headers,
+            body: &self.body,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `service` takes the requests that the proxy mirrors, answers 204 at once and compares later,
 //! within its limits. `offline` compares the answers to each line of a file. `verdict` has the
-//! rules of a comparison and the names of its results.
+//! rules of a comparison and the names of its results, [`judge`] says whether two answers are the same.
 
 mod app;
 mod asked;
@@ -10,6 +10,7 @@ mod budget;
 mod client;
 mod comparison;
 mod config;
+pub mod judge;
 mod metrics;
 mod offline;
 mod pairs;

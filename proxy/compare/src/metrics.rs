@@ -299,8 +299,8 @@ impl Collector for Judges {
             let Some(stats) = watched.judge.stats() else { continue };
             let route: Name = Arc::from(watched.name());
             starts.get_or_create(&OfRoute { route: Arc::clone(&route) }).inc_by(stats.starts);
-            let failed =
-                judge::Failure::ALL.map(|failure| (failure.as_str(), stats.failures(failure)));
+            let failed = crate::judge::Failure::ALL
+                .map(|failure| (failure.as_str(), stats.failures(failure)));
             let others = [("waiting", stats.waiting), ("busy", stats.busy)];
             for (reason, count) in failed.into_iter().chain(others) {
                 let labels = OfJudgeFailure { route: Arc::clone(&route), reason };

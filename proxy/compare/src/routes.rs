@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use http::{HeaderName, Request};
-use judge::Judge;
 use route::{Route, SideUrl};
+
+use crate::judge::Judge;
 
 /// Set by nginx on a mirrored request.
 const ROUTE_NAME: &str = "x-route-name";

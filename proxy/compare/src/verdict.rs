@@ -5,12 +5,12 @@
 //! 2. The route's [`Judge`] says whether the answers are the same: `match`, or `mismatch` and its kind.
 //!    Where the judge itself failed the result is `unjudged`, which is never a match.
 
-use judge::Judge;
 use serde::{Serialize, Serializer};
 use service_kit::label_value;
 
 use crate::asked::Asked;
 use crate::client::{Failure, Reason, Reply};
+use crate::judge::{self, Judge};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

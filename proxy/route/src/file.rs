@@ -8,10 +8,10 @@ use std::path::Path as FilePath;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use judge::JudgeSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::judge::JudgeSettings;
 use crate::key::Key;
 use crate::path::{Methods, Path};
 use crate::share::Share;

@@ -5,6 +5,7 @@
 
 mod file;
 mod folder;
+mod judge;
 mod key;
 mod path;
 pub mod render;
@@ -14,6 +15,7 @@ mod units;
 
 pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, schema};
 pub use folder::load;
+pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};
 pub use key::Key;
 pub use path::{Methods, Path};
 pub use share::Share;

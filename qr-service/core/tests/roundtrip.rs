@@ -4,7 +4,7 @@
 
 mod support;
 
-use judge::decode::Decoded;
+use contract::decode::Decoded;
 use proptest::prelude::*;
 use qr_core::{Level, Raster, encode, generate, write_png};
 use support::decode_by_both;

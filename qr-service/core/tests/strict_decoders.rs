@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use judge::decode::Pixels;
+use contract::decode::Pixels;
 use proptest::test_runner::{Config, TestRng, TestRunner};
 use qr_core::{Level, Raster, encode, write_png};
 use tempfile::TempDir;

@@ -5,9 +5,9 @@
 //! they never echo the text.
 
 use axum::response::{IntoResponse, Response};
+use contract::query::QueryError;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
-use qr_query::QueryError;
 
 /// Why a request gets no picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

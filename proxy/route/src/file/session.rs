@@ -4,11 +4,11 @@
 //! the other side. So a home tells nginx the side of each request, and keys that say otherwise are refused.
 
 use anyhow::ensure;
-use judge::JudgeSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::{Route, RouteFile};
+use crate::judge::JudgeSettings;
 use crate::units::{BaseUrl, Size};
 
 /// A service that tells nginx the side of a request.

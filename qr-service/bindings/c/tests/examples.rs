@@ -12,7 +12,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use judge::decode::decode_png;
+use contract::decode::decode_png;
 use qr_core::{Level, Raster, generate};
 use support::{C99, Linking, compile, folder, output, pkg_config, succeed, tool};
 use tempfile::TempDir;

@@ -4,7 +4,7 @@
 
 mod support;
 
-use judge::decode::Pixels;
+use contract::decode::Pixels;
 use qr_core::{Ink, Level, RmqrEncoder, TextStyle, encode, write_ascii, write_half_blocks};
 use support::{decode, pixels_of_svg, qr, qr_reading, refused, written};
 

@@ -58,7 +58,7 @@ fn input_that_is_not_utf8_is_refused() {
 fn bytes_are_encoded_as_they_are() {
     for args in [&["--bytes"][..], &["-", "--bytes"]] {
         let png = written(qr_reading(b"\xff\0\n", args));
-        let pixels = judge::decode::Pixels::from_png(&png).expect("a picture");
+        let pixels = contract::decode::Pixels::from_png(&png).expect("a picture");
         assert_eq!(support::decode(&pixels).bytes, b"\xff\0\n");
     }
     assert_eq!(refused(qr_reading(b"", &["--bytes"]), 1), "standard input is empty");

@@ -4,7 +4,7 @@
 
 mod support;
 
-use judge::decode::Pixels;
+use contract::decode::Pixels;
 use qr_core::{
     Color, Level, Palette, Raster, encode, generate, write_palette_png, write_smallest_png,
 };

@@ -4,7 +4,7 @@
 
 mod support;
 
-use judge::decode::Pixels;
+use contract::decode::Pixels;
 use qr_core::{
     Encoder, Ink, Level, MicroEncoder, Modes, Print, RmqrEncoder, Svg, TextStyle, encode,
     write_ascii, write_eps, write_pbm, write_pdf, write_svg,

@@ -3,7 +3,7 @@
 //! Percent-encoding is that of application/x-www-form-urlencoded (WHATWG URL, section 5.1), except that a `%`
 //! without two hexadecimal digits is an error.
 
-use qr_query::{MAX_TEXT_BYTES, QueryError, parse_text};
+use contract::query::{MAX_TEXT_BYTES, QueryError, parse_text};
 
 /// Panics unless that holds.
 pub(crate) fn check(query: &[u8]) {

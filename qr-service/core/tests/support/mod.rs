@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use judge::decode::{Decoded, Pixels, decode_pixels_by_rqrr};
+use contract::decode::{Decoded, Pixels, decode_pixels_by_rqrr};
 use zxingcpp::{BarcodeFormat, ImageFormat, ImageView};
 
 /// Decodes a PNG by both decoders.

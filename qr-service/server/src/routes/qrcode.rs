@@ -9,10 +9,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use contract::query::{MAX_TEXT_BYTES, parse_text};
 use headers::{ETag, HeaderMapExt, IfNoneMatch};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use qr_query::{MAX_TEXT_BYTES, parse_text};
 
 use crate::app::App;
 use crate::error::Error;

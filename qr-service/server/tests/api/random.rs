@@ -9,7 +9,7 @@ use std::net::TcpStream;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use judge::decode::{Pixels, decode_pixels_by_rqrr};
+use contract::decode::{Pixels, decode_pixels_by_rqrr};
 use resvg::usvg::roxmltree::Document;
 use service_kit::testing::connect;
 

@@ -6,7 +6,7 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use judge::decode::{Decoded, Pixels, decode_pixels};
+use contract::decode::{Decoded, Pixels, decode_pixels};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 

@@ -6,9 +6,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use compare::judge::{Answer, Asked, Failure, Judge, Verdict};
 use http::HeaderMap;
 use http::header::{CONTENT_TYPE, SET_COOKIE};
-use judge::{Answer, Asked, ExecSettings, Failure, Judge, JudgeSettings, Verdict};
+use route::{ExecSettings, JudgeSettings};
 
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// How much longer a pair may take on a busy machine.

@@ -1,6 +1,6 @@
 //! The judge `bytes`: bodies are equal byte by byte.
 
-use crate::verdict::{Kind, Verdict};
+use super::verdict::{Kind, Verdict};
 
 pub(crate) const KINDS: [Kind; 1] = [Kind::Body];
 

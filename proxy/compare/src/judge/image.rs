@@ -11,8 +11,8 @@ use std::panic::catch_unwind;
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::settings::ImageSettings;
-use crate::verdict::{Kind, Verdict};
+use super::verdict::{Kind, Verdict};
+use route::ImageSettings;
 
 pub(crate) const KINDS: [Kind; 3] = [Kind::Undecodable, Kind::Size, Kind::Pixels];
 

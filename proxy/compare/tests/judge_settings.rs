@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use judge::{ExecSettings, ImageSettings, JsonSettings, Judge, JudgeSettings};
+use compare::judge::Judge;
+use route::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]

@@ -10,9 +10,9 @@ use std::panic::catch_unwind;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::decode::{Decoded, Pixels, decode_pixels};
-use crate::verdict::{Kind, Verdict};
-use crate::{Answer, Asked, bytes};
+use super::verdict::{Kind, Verdict};
+use super::{Answer, Asked, bytes};
+use contract::decode::{Decoded, Pixels, decode_pixels};
 
 pub(crate) const KINDS: [Kind; 5] =
     [Kind::Body, Kind::Undecodable, Kind::Text, Kind::Level, Kind::Size];
@@ -55,8 +55,8 @@ fn is_picture(asked: &Asked<'_>, status: u16) -> bool {
 /// The text to encode; `None` if the contract refuses the query.
 fn text_of(target: &str) -> Option<String> {
     let query = target.split_once('?').map_or("", |(_, query)| query);
-    let mut buffer = [0; qr_query::MAX_TEXT_BYTES];
-    qr_query::parse_text(query.as_bytes(), &mut buffer).ok().map(str::to_owned)
+    let mut buffer = [0; contract::query::MAX_TEXT_BYTES];
+    contract::query::parse_text(query.as_bytes(), &mut buffer).ok().map(str::to_owned)
 }
 
 /// Compares two answers with the same status.

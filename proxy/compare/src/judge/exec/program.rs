@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::stats::{Failure, Trouble};
 use super::stderr::Log;
-use crate::settings::ExecSettings;
+use route::ExecSettings;
 
 /// Longest line of the program.
 const MAX_LINE_BYTES: usize = 64 * 1024;

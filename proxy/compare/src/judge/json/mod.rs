@@ -17,10 +17,10 @@ use std::collections::BTreeSet;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::settings::JsonSettings;
-use crate::shorten::shortened;
-use crate::verdict::{Kind, Verdict};
+use crate::judge::shorten::shortened;
+use crate::judge::verdict::{Kind, Verdict};
 use pointer::{Ignored, Pointer, escaped};
+use route::JsonSettings;
 use tree::{Node, Tree};
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Undecodable, Kind::Json];

@@ -8,8 +8,8 @@
 //!
 //! Nothing else is: neither a byte order mark, nor other Unicode whitespace, nor letter case.
 
-use crate::shorten::shortened;
-use crate::verdict::{Kind, Verdict};
+use super::shorten::shortened;
+use super::verdict::{Kind, Verdict};
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Undecodable, Kind::Text];
 

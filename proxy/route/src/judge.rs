@@ -7,7 +7,7 @@
 //! judge = { kind = "json", ignore = ["/generated_at", "/items/*/id"], tolerance = 1e-9 }
 //! ```
 //!
-//! Reading checks names and types. [`Judge::new`](crate::Judge::new) checks the values.
+//! Reading checks names and types. The crate `compare` has the judges, and checks the values.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,5 +1,5 @@
 //! Decides whether two answers to the same request are the same. A route chooses its judge by name:
-//! [`JudgeSettings`].
+//! [`JudgeSettings`](route::JudgeSettings).
 //!
 //! The first rule that applies gives the [`Verdict`]:
 //!
@@ -12,25 +12,22 @@
 //!    bodies too.
 //! 5. The judge compares the bodies.
 
-pub mod decode;
-
 mod bytes;
 mod exec;
 mod headers;
 mod image;
 mod json;
 mod qr;
-mod settings;
 mod shorten;
 mod text;
 mod verdict;
 
 use http::{HeaderMap, HeaderName};
+use route::JudgeSettings;
 use serde_json::Value;
 
 pub use exec::{Failure, Stats};
 pub use headers::compared_headers;
-pub use settings::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};
 pub use verdict::{Kind, Verdict};
 
 /// The request that both sides answered.

@@ -1,8 +1,9 @@
 //! Judges, verdicts and pictures for tests.
 
+use compare::judge::{Judge, Verdict, compared_headers};
 use http::HeaderName;
-use judge::{Judge, JudgeSettings, Verdict, compared_headers};
 use qr_core::{Level, Raster, encode, write_png};
+use route::JudgeSettings;
 use serde::Deserialize;
 
 /// The judge of a route file. `settings` is a name or a table in TOML.

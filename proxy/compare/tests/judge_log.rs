@@ -7,8 +7,9 @@
 
 use std::sync::Mutex;
 
+use compare::judge::{Answer, Asked, Judge, Verdict};
 use http::HeaderMap;
-use judge::{Answer, Asked, ExecSettings, Judge, JudgeSettings, Verdict};
+use route::{ExecSettings, JudgeSettings};
 
 /// Collects what is logged.
 #[derive(Clone, Copy)]

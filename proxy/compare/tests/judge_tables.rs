@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+mod judge_support;
 
+use compare::judge::{Answer, Asked, Verdict, compared_headers};
 use http::header::HeaderName;
 use http::{HeaderMap, HeaderValue};
-use judge::{Answer, Asked, Verdict, compared_headers};
+use judge_support::{judge, picture, png_of, shown};
 use qr_core::Level;
-use support::{judge, picture, png_of, shown};
 
 const GET: Asked<'_> = Asked { method: "GET", target: "/items" };
 
@@ -129,7 +129,8 @@ fn headers() {
 #[test]
 fn lines_of_a_header_are_one_value_except_cookies() {
     let names = ["vary".to_owned(), "set-cookie".to_owned()];
-    let judge = support::judge_comparing("bytes", compared_headers(Some(&names), &[]).unwrap());
+    let judge =
+        judge_support::judge_comparing("bytes", compared_headers(Some(&names), &[]).unwrap());
     let headers = |lines: &[(&'static str, &str)]| -> HeaderMap {
         lines
             .iter()
@@ -388,7 +389,7 @@ fn qr_pictures() {
     let shows = |text, level, size_px| picture(text, level, size_px);
     let right = shows("hello", Level::L, 200);
     // Eight bits per pixel: other bytes, the same picture.
-    let pixels = judge::decode::Pixels::from_png(&right).unwrap();
+    let pixels = contract::decode::Pixels::from_png(&right).unwrap();
     let in_grey = png_of(png::ColorType::Grayscale, &pixels.grey, 200);
     assert_ne!(right, in_grey);
     let white = png_of(png::ColorType::Grayscale, &[255; 200 * 200], 200);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](crate::Judge::kinds).
+/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](super::Judge::kinds).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The status.

@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 
-use crate::settings::ExecSettings;
-use crate::verdict::{Kind, Verdict};
-use crate::{Answer, Asked};
+use crate::judge::verdict::{Kind, Verdict};
+use crate::judge::{Answer, Asked};
 use program::Program;
+use route::ExecSettings;
 use stats::{Counters, Trouble, add_one};
 pub use stats::{Failure, Stats};
 

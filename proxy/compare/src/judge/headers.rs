@@ -4,8 +4,8 @@ use anyhow::{Context, ensure};
 use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::shorten::shortened;
-use crate::verdict::{Kind, Verdict};
+use super::shorten::shortened;
+use super::verdict::{Kind, Verdict};
 
 /// The headers to compare, from a route file's `headers` and `ignore_headers`. Without `headers`,
 /// these are Content-Type and Location.

@@ -14,9 +14,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::shorten::cut;
-use crate::verdict::{Kind, Verdict};
-use crate::{Answer, Asked, headers};
+use crate::judge::shorten::cut;
+use crate::judge::verdict::{Kind, Verdict};
+use crate::judge::{Answer, Asked, headers};
 
 /// The version of the protocol.
 const VERSION: u32 = 1;
