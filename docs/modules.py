@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints which modules of each crate use which, the lowest first, and fails if they use each other in a circle.
 
-A module is a file or folder directly below src/: what is in a folder may use its neighbours and its parent. Cargo itself
-refuses circles of crates.
+A module is a file or folder; those of one folder are drawn together. A file may use what stands in its parent's own file.
+Cargo itself refuses circles of crates.
 
     docs/modules.py            every crate of the workspace
     docs/modules.py rollout    only this one
@@ -24,26 +24,31 @@ def text_of(file):
     return re.split(r"#\[cfg\(test\)\]\s*(?:#\[[^\n]*\]\s*)*mod tests \{", code)[0]
 
 
-def used_in(code, root):
-    """The names after `crate::`, those in braces too, each with the module that the crate's root has it from."""
-    names = set(re.findall(r"\bcrate::(\w+)", code))
-    for group in re.findall(r"\bcrate::\{(.*?)\};", code, re.S):
+def used_in(code, path, root):
+    """The names after a path, those in braces too, each with the module that the folder's root has it from."""
+    names = set(re.findall(rf"\b{path}(\w+)", code))
+    for group in re.findall(rf"\b{path}\{{(.*?)\}};", code, re.S):
         names |= set(re.findall(r"(?:^|,)\s*(\w+)", re.sub(r"\{[^{}]*\}", "", group)))
-    for module, exported in re.findall(r"pub(?:\(crate\))? use (?:crate::|self::)?(\w+)::(.*?);", root, re.S):
+    for module, exported in re.findall(r"pub(?:\(\w+\))? use (?:crate::|self::)?(\w+)::(.*?);", root, re.S):
         if names & set(re.findall(r"\w+", exported)):
             names.add(module)
     return names
 
 
-def graph_of(src):
-    """Each module of a crate with those that it uses."""
-    root = "".join(text_of(src / name) for name in ("lib.rs", "main.rs") if (src / name).exists())
+def graphs_of(folder, path="crate::"):
+    """Each folder's modules with those of the same folder that each uses."""
+    root = "".join(text_of(folder / name) for name in ("lib.rs", "main.rs", "mod.rs") if (folder / name).exists())
     graph = {}
-    for file in src.rglob("*.rs"):
-        module = file.relative_to(src).with_suffix("").parts[0]
-        if module not in ("lib", "main", "bin"):
-            graph.setdefault(module, set()).update(used_in(text_of(file), root))
-    return {module: (used & graph.keys()) - {module} for module, used in graph.items()}
+    for file in folder.rglob("*.rs"):
+        module = file.relative_to(folder).with_suffix("").parts
+        if module[0] not in ("lib", "main", "mod", "bin") and "tests" not in module:
+            depth = len(module) - (module[-1] == "mod")
+            above = rf"(?:{path}|(?<!super::)(?:super::){{{depth}}})(?!super::)"
+            graph.setdefault(module[0], set()).update(used_in(text_of(file), above, root))
+    yield path, {module: (used & graph.keys()) - {module} for module, used in graph.items()}
+    for module in graph:
+        if (folder / module).is_dir():
+            yield from graphs_of(folder / module, f"{path}{module}::")
 
 
 def main():
@@ -52,13 +57,14 @@ def main():
     for package in packages:
         if sys.argv[1:] and package["name"] not in sys.argv[1:]:
             continue
-        graph = graph_of(pathlib.Path(package["manifest_path"]).parent / "src")
-        try:
-            for module in graphlib.TopologicalSorter(graph).static_order():
-                print(f"{package['name']}: {module} -> {' '.join(sorted(graph[module]))}".rstrip("-> "))
-        except graphlib.CycleError as circle:
-            print(f"{package['name']}: a circle: {' -> '.join(reversed(circle.args[1]))}", file=sys.stderr)
-            failed = True
+        for path, graph in graphs_of(pathlib.Path(package["manifest_path"]).parent / "src"):
+            name = package["name"] + path.removeprefix("crate").removesuffix("::")
+            try:
+                for module in graphlib.TopologicalSorter(graph).static_order():
+                    print(f"{name}: {module} -> {' '.join(sorted(graph[module]))}".rstrip("-> "))
+            except graphlib.CycleError as circle:
+                print(f"{name}: a circle: {' -> '.join(reversed(circle.args[1]))}", file=sys.stderr)
+                failed = True
     sys.exit(failed)
 
 

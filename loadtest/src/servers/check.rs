@@ -7,11 +7,9 @@ use carve::local::http;
 use contract::decode;
 
 use crate::servers::rows::{Answers, Row};
-use crate::servers::server::Server;
+use crate::servers::server::{BODY, Server};
 use crate::texts;
 
-/// What the servers answer that always answer the same.
-pub const BODY: [u8; 420] = [b'Z'; 420];
 /// How many of the first texts are decoded before and after the load; a hundred have the whole mix.
 pub const CHECKED: usize = 100;
 

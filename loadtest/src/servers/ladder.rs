@@ -1,6 +1,5 @@
 //! The rounds: in each, one row's server after the other runs alone under load.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -9,59 +8,12 @@ use anyhow::{Context, ensure};
 
 use crate::client::{Flow, measure as send};
 use crate::servers::check::check;
-use crate::servers::cores::Cores;
+use crate::servers::plan::{Figures, Plan};
 use crate::servers::rows::{Answers, Group, Row};
 use crate::servers::sampling::{Sampler, cpu_seconds};
 use crate::servers::server::Server;
 use crate::servers::{nginx, relay, wrk};
 use crate::texts;
-
-/// How long and with what load each row is measured.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    pub(crate) group: Group,
-    /// Over all rows.
-    pub(crate) rounds: usize,
-    pub(crate) warm_up_seconds: u64,
-    /// As fast as the server answers; of a relay, each transfer.
-    pub(crate) closed_seconds: u64,
-    /// At each of the two fixed rates.
-    pub(crate) open_seconds: u64,
-    /// Requests whose instructions are counted.
-    pub(crate) counted: u64,
-    pub(crate) connections: usize,
-    pub(crate) server_cores: Cores,
-    /// Cores of the clients.
-    pub(crate) load_cores: Cores,
-}
-
-impl Plan {
-    /// A plan with so many concurrent connections, servers on the first cores and clients on the second. Without
-    /// `rounds` it has three, and one if it is quick or of instructions, which repeat.
-    pub fn new(
-        group: Group,
-        is_quick: bool,
-        rounds: Option<usize>,
-        connections: usize,
-        [server_cores, load_cores]: [Cores; 2],
-    ) -> Self {
-        let seconds = |full, short| if is_quick { short } else { full };
-        Plan {
-            group,
-            rounds: rounds.unwrap_or(if is_quick || group == Group::Nginx { 1 } else { 3 }).max(1),
-            warm_up_seconds: seconds(2, 1),
-            closed_seconds: if group == Group::Relay { seconds(2, 1) } else { seconds(6, 2) },
-            open_seconds: seconds(8, 2),
-            counted: seconds(2000, 320),
-            connections: connections.max(1),
-            server_cores,
-            load_cores,
-        }
-    }
-}
-
-/// What a row gave in a round, by the name of the figure.
-pub type Figures = BTreeMap<&'static str, f64>;
 
 /// What all rounds gave.
 #[derive(Debug, Default)]

@@ -12,6 +12,7 @@ pub mod check;
 pub mod cores;
 pub mod ladder;
 mod nginx;
+pub mod plan;
 mod relay;
 pub mod report;
 pub mod rows;

@@ -14,55 +14,10 @@ use carve::local::{Options, Share, Stack};
 
 use crate::client::{self, Flow};
 use crate::servers::cores::Cores;
-use crate::servers::ladder::{Figures, Plan};
-use crate::servers::rows::{Row, Way};
+use crate::servers::plan::{Figures, Plan};
+use crate::servers::rows::{Counted, Cut, Row, Way};
 use crate::servers::server::{Process, built};
 use crate::texts::QRCODE;
-
-/// What is counted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Counted {
-    /// nginx with `proxy_pass` to a group with kept connections, and nothing else.
-    Barest,
-    /// nginx with its files on `make up`, without these lines.
-    Without(&'static [Cut]),
-    /// A program of the build, by itself, asked for targets that begin so.
-    Program(&'static str, &'static str),
-}
-
-/// In this file, the lines that begin so after their spaces, and with a block all to its `}`.
-type Cut = (&'static str, &'static str);
-const STOP_FILE: &[Cut] = &[("locations.conf", "if (-f $document_root/qrcode)")];
-const MIRROR: &[Cut] =
-    &[("locations.conf", "mirror /"), ("locations.conf", "if ($qrcode_mirrored")];
-const TO_THE_SIDE: &[Cut] = &[
-    ("nginx.conf", "proxy_set_header X-"),
-    ("nginx.conf", "proxy_set_header Forwarded"),
-    ("nginx.conf", "proxy_set_header Host"),
-];
-const TO_THE_CLIENT: &[Cut] =
-    &[("nginx.conf", "proxy_hide_header"), ("nginx.conf", "add_header X-Request-Id")];
-const LOG: &[Cut] = &[("nginx.conf", "access_log edge/access.log")];
-
-/// The rows; parts in the order of a request.
-pub(crate) static COUNTED: [Row; 11] = [
-    row("barest", Counted::Barest, "nginx with the least that proxies over kept connections"),
-    row("ours", Counted::Without(&[]), "nginx as on `make up`"),
-    row("without stop files", Counted::Without(STOP_FILE), "nginx looks for no file"),
-    row("without the mirror", Counted::Without(MIRROR), "the shadow gets nothing"),
-    row("without headers to a side", Counted::Without(TO_THE_SIDE), "no Forwarded, Host, X-"),
-    row("without headers to clients", Counted::Without(TO_THE_CLIENT), "none added or hidden"),
-    row("without the log", Counted::Without(LOG), "nothing counts what clients got"),
-    row("static", Counted::Program("examples/static_answer", QRCODE), "service-kit alone"),
-    row("/qrcode", Counted::Program("qr-service", QRCODE), "qr-service, without nginx"),
-    row("/v1/qr, alike", Counted::Program("qr-service", ALIKE), "the same picture by options"),
-    row("/v1/qr", Counted::Program("qr-service", "/v1/qr?text="), "8 pixels a module, level M"),
-];
-const ALIKE: &str = "/v1/qr?size=200&level=L&text=";
-
-const fn row(name: &'static str, counted: Counted, about: &'static str) -> Row {
-    Row::new(name, Way::Counted(counted), about)
-}
 
 /// Connections of the clients: as many events as a busy worker finds at a time.
 const CONNECTIONS: usize = 16;

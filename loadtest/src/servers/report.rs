@@ -9,7 +9,8 @@ use qr_bench::turns::quartiles;
 use serde::{Deserialize, Serialize};
 
 use crate::servers::check::CHECKED;
-use crate::servers::ladder::{Climbed, Figures, Plan};
+use crate::servers::ladder::Climbed;
+use crate::servers::plan::{Figures, Plan};
 use crate::servers::rows::{Group, Row};
 use crate::texts;
 

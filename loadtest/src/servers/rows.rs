@@ -5,8 +5,12 @@ use carve::local::Share;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::servers::nginx::{COUNTED, Counted};
 use crate::texts;
+
+mod counted;
+
+use counted::COUNTED;
+pub(crate) use counted::{Counted, Cut};
 
 /// Rows that are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

@@ -14,10 +14,11 @@ use carve::local::{Options, Part, Stack};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::servers::check::BODY;
 use crate::servers::cores::Cores;
 use crate::servers::rows::{Row, Way};
 
+/// What the servers answer that always answer the same.
+pub const BODY: [u8; 420] = [b'Z'; 420];
 /// Valgrind is slow to start on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// A cluster's primary waits for its workers.

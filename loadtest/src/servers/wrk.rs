@@ -8,7 +8,7 @@ use carve::local::preflight::is_on_path;
 use carve::local::settings::repository;
 use serde::Deserialize;
 
-use crate::servers::ladder::Plan;
+use crate::servers::plan::Plan;
 
 /// The JSON line of `wrk.lua`.
 #[derive(Clone, Copy, Debug, Deserialize)]

@@ -16,7 +16,8 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Serving;
-use super::connection::{self, Activity};
+use super::activity::Activity;
+use super::connection;
 use super::listener::Listener;
 use super::metrics::Connections;
 use super::socket::{Socket, Stream};

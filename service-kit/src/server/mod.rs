@@ -1,6 +1,7 @@
 //! What a service needs besides its routes; see the README.
 
 mod accept;
+mod activity;
 pub mod admin;
 mod client_end;
 mod connection;

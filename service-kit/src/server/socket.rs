@@ -12,8 +12,8 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::either::Either;
 
+use super::activity::Activity;
 use super::client_end::ClientEnd;
-use super::connection::Activity;
 
 /// A stream of either kind.
 pub(super) type Stream = Either<TcpStream, UnixStream>;

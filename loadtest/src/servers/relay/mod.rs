@@ -4,7 +4,7 @@ mod clients;
 
 use anyhow::Context;
 
-use crate::servers::ladder::{Figures, Plan};
+use crate::servers::plan::{Figures, Plan};
 use crate::servers::rows::Row;
 use crate::servers::sampling::{Sampler, cpu_seconds};
 use crate::servers::server::Server;

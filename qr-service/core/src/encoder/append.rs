@@ -1,23 +1,10 @@
 //! Structured append: one message in up to 16 symbols (ISO/IEC 18004 section 8).
 
+use super::header::{Header, Part};
 use super::segments::Segments;
-use super::stream::{Header, Part};
 use super::units::{Unit, units};
-use super::{Data, Encoder, EncoderError};
+use super::{Data, Encoder, EncoderError, MAX_SYMBOLS};
 use crate::symbol::Symbol;
-
-/// The most symbols that structured append links.
-///
-/// ```
-/// use qr_core::{Encoder, EncoderError, Level, MAX_SYMBOLS};
-///
-/// // 15 bytes a symbol.
-/// let encoder = Encoder::new(Level::L).versions(1..=1);
-/// let symbols = encoder.encode_append(&"a".repeat(15 * MAX_SYMBOLS))?;
-/// assert_eq!(symbols.len(), MAX_SYMBOLS);
-/// # Ok::<(), qr_core::EncoderError>(())
-/// ```
-pub const MAX_SYMBOLS: usize = 16;
 
 impl Encoder {
     /// Encodes `data` in as few symbols as hold it, all of the same version: the smallest allowed

@@ -2,6 +2,7 @@
 
 mod append;
 mod error;
+mod header;
 #[cfg(feature = "kanji")]
 mod kanji;
 #[cfg(feature = "micro")]
@@ -12,7 +13,6 @@ mod segments;
 mod stream;
 mod units;
 
-pub use append::MAX_SYMBOLS;
 pub use error::EncoderError;
 #[cfg(feature = "micro")]
 pub use micro::MicroEncoder;
@@ -25,8 +25,8 @@ use crate::encode::{DataCodewords, encode};
 use crate::level::Level;
 use crate::symbol::Symbol;
 use crate::version::data_codewords;
+use header::Header;
 use segments::Segments;
-use stream::Header;
 use units::{Unit, units};
 
 /// The assignment number of UTF-8 for [`Encoder::eci`].
@@ -39,6 +39,19 @@ use units::{Unit, units};
 /// # Ok::<(), qr_core::EncoderError>(())
 /// ```
 pub const ECI_UTF_8: u32 = 26;
+
+/// The most symbols that structured append links.
+///
+/// ```
+/// use qr_core::{Encoder, EncoderError, Level, MAX_SYMBOLS};
+///
+/// // 15 bytes a symbol.
+/// let encoder = Encoder::new(Level::L).versions(1..=1);
+/// let symbols = encoder.encode_append(&"a".repeat(15 * MAX_SYMBOLS))?;
+/// assert_eq!(symbols.len(), MAX_SYMBOLS);
+/// # Ok::<(), qr_core::EncoderError>(())
+/// ```
+pub const MAX_SYMBOLS: usize = 16;
 
 /// What to encode: text, which is encoded as UTF-8, or bytes, which are encoded as they are.
 ///

@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::stream::Header;
+use super::header::Header;
 use super::units::Unit;
 use super::{Encoder, Modes};
 #[cfg(any(feature = "micro", feature = "rmqr"))]

@@ -1,0 +1,75 @@
+//! What a connection does: its requests under way, and since when it waits for its client.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::client_end::ClientEnd;
+use super::metrics::Connections;
+
+/// What a connection does, shared by its task, its requests and the accept loop.
+#[derive(Debug)]
+pub(super) struct Activity {
+    pub(super) connected: Instant,
+    /// Requests whose answers are not over.
+    in_flight: AtomicUsize,
+    /// When it began to wait for its client, in milliseconds after it connected.
+    idle_since_ms: AtomicU64,
+    pub(super) has_had_request: AtomicBool,
+    /// An answer's body failed, so the client must not take what it has for the whole.
+    pub(super) is_cut: AtomicBool,
+    /// For requests to hold, unless half-closed clients get their answers in any case.
+    pub(super) end: Option<ClientEnd>,
+    pub(super) stop: Notify,
+    pub(super) metrics: Connections,
+}
+
+impl Activity {
+    pub(super) fn new(metrics: Connections, half_close: bool) -> Arc<Self> {
+        Arc::new(Activity {
+            connected: Instant::now(),
+            in_flight: AtomicUsize::new(0),
+            idle_since_ms: AtomicU64::new(0),
+            has_had_request: AtomicBool::new(false),
+            is_cut: AtomicBool::new(false),
+            end: (!half_close).then(ClientEnd::default),
+            stop: Notify::new(),
+            metrics,
+        })
+    }
+
+    /// Ends the connection after the requests that it has, or after its first one.
+    pub(super) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Since when it has waited for its client; `None` while a request is answered.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let since = || Duration::from_millis(self.idle_since_ms.load(Ordering::Relaxed));
+        (self.in_flight.load(Ordering::Acquire) == 0).then(|| self.connected + since())
+    }
+}
+
+/// A request under way, until its answer is over or given up.
+pub(super) struct InFlight(pub(super) Arc<Activity>);
+
+impl InFlight {
+    pub(super) fn begin(activity: &Arc<Activity>) -> Self {
+        activity.in_flight.fetch_add(1, Ordering::Relaxed);
+        activity.has_had_request.store(true, Ordering::Relaxed);
+        activity.metrics.in_flight.inc();
+        InFlight(Arc::clone(activity))
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let since = self.0.connected.elapsed().as_millis();
+        self.0.idle_since_ms.store(since.try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.in_flight.fetch_sub(1, Ordering::Release);
+        self.0.metrics.in_flight.dec();
+    }
+}
