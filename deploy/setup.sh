@@ -278,7 +278,7 @@ unpack_from_debian() {
     work=$(mktemp -d)
     mkdir -p "$work/sources" "$work/lists/partial" "$work/cache"
     # The mirror that this machine uses anyway, without that of security updates.
-    sed -e 's/^Suites:.*/Suites: '"$1"'/' -e '/..d' "$sources" >"$work/sources/newer.sources"
+    sed -e 's/^Suites:.*/Suites: '"$1"'/' -e '/^$/,$d' "$sources" >"$work/sources/newer.sources"
     # A suite under development is signed for a week. A mirror that has stood still for longer serves old packages, which
     # are signed as ever: one that works is enough here.
     options=(-qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/sources"
@@ -306,12 +306,12 @@ install_helm() {
     local tools=$PWD/target/tools
     if command -v helm >/dev/null || [ -x "$tools/bin/helm" ]; then return; fi
     echo "setup: building helm, for some minutes"
-    GOBIN=$tools/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' helm.sh/helm/..d/helm@v4.3.1
+    GOBIN=$tools/bin CGO_ENABLED=0 "$(newer_go)" install -ldflags='-s -w' helm.sh/helm/v4/cmd/helm@v4.3.1
 }
 
 packages_of_node() {
     if wants run; then install_node_packages legacy-node; fi
-    # The viewer of /..cs, which qr-api's build script puts into the program.
+    # The viewer of /v1/docs, which qr-api's build script puts into the program.
     if wants run || wants release; then install_node_packages qr-service/api/page swagger-ui-dist; fi
     if wants around; then install_node_packages dashboards/live; fi
     if wants test; then install_node_packages qr-service/bindings/node .bin/tsc; fi
