@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::ops::Deref;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -23,11 +24,25 @@ pub struct Target {
     port: u16,
 }
 
+/// An answer's head.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Head {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    head: Head,
     pub(crate) body: Vec<u8>,
+}
+
+impl Deref for Answer {
+    type Target = Head;
+
+    fn deref(&self) -> &Head {
+        &self.head
+    }
 }
 
 impl Target {
@@ -113,7 +128,19 @@ impl fmt::Display for Target {
     }
 }
 
-impl Answer {
+impl Head {
+    /// Reads it, with its length in bytes; `None` if it is not complete yet.
+    pub(crate) fn parse(bytes: &[u8]) -> anyhow::Result<Option<(Self, usize)>> {
+        let mut headers = [httparse::EMPTY_HEADER; 64];
+        let mut response = httparse::Response::new(&mut headers);
+        let parsed = response.parse(bytes).context("the answer is not HTTP/1.1")?;
+        let httparse::Status::Complete(length) = parsed else { return Ok(None) };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let headers =
+            response.headers.iter().map(|h| (h.name.to_ascii_lowercase(), text(h.value))).collect();
+        Ok(Some((Head { status: response.code.unwrap_or_default(), headers }, length)))
+    }
+
     /// The header's values, joined by commas. `name` must be in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let values: Vec<&str> = self
@@ -133,36 +160,26 @@ impl Answer {
     }
 }
 
-fn parse(raw: &[u8], head: bool) -> anyhow::Result<Answer> {
-    let mut headers = [httparse::EMPTY_HEADER; 64];
-    let mut response = httparse::Response::new(&mut headers);
-    let start = match response.parse(raw).context("the answer is not HTTP/1.1")? {
-        httparse::Status::Complete(start) => start,
-        httparse::Status::Partial if raw.is_empty() => {
-            bail!("the connection was closed without an answer")
-        }
-        httparse::Status::Partial => bail!("the answer ends before its head is complete"),
+fn parse(raw: &[u8], is_to_head: bool) -> anyhow::Result<Answer> {
+    let Some((head, start)) = Head::parse(raw)? else {
+        ensure!(!raw.is_empty(), "the connection was closed without an answer");
+        bail!("the answer ends before its head is complete");
     };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let headers: Vec<_> =
-        response.headers.iter().map(|h| (h.name.to_ascii_lowercase(), text(h.value))).collect();
-    let mut answer =
-        Answer { status: response.code.unwrap_or_default(), headers, body: raw[start..].to_vec() };
-    if answer
-        .header("transfer-encoding")
-        .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
-    {
-        answer.body = join_chunks(&answer.body)?;
-    }
-    if let Some(length) = answer.header("content-length").filter(|_| !head && answer.status != 304)
+    let coding = head.header("transfer-encoding");
+    let body = match coding.is_some_and(|coding| coding.eq_ignore_ascii_case("chunked")) {
+        true => join_chunks(&raw[start..])?,
+        false => raw[start..].to_vec(),
+    };
+    if let Some(length) =
+        head.header("content-length").filter(|_| !is_to_head && head.status != 304)
     {
         ensure!(
-            length.parse() == Ok(answer.body.len()),
+            length.parse() == Ok(body.len()),
             "Content-Length is {length}, but the body has {} bytes",
-            answer.body.len()
+            body.len()
         );
     }
-    Ok(answer)
+    Ok(Answer { head, body })
 }
 
 /// Decodes a chunked body (RFC 9112 section 7.1).

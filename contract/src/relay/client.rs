@@ -11,6 +11,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::flood::Flood;
 use super::scenario::{End, Framing};
+use crate::wire::Head;
 
 /// Bytes that a flood sends at once.
 const PIECE: usize = 64 * 1024;
@@ -40,12 +41,6 @@ enum Body {
     UntilClose,
     Whole,
     Cut,
-}
-
-/// An answer's head.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
 }
 
 impl Client {
@@ -150,15 +145,15 @@ impl Client {
     }
 
     /// Reads the answer's head.
-    pub(super) fn head(&mut self, is_head_request: bool) -> anyhow::Result<Answer> {
+    pub(super) fn head(&mut self, is_head_request: bool) -> anyhow::Result<Head> {
         ensure!(self.body == Body::Head, "the head has been read already");
         loop {
-            if let Some((answer, length)) = parse_head(&self.received)? {
+            if let Some((answer, length)) = Head::parse(&self.received)? {
                 self.received.drain(..length);
                 if answer.status / 100 == 1 {
                     continue; // 100 Continue
                 }
-                self.body = answer.body(is_head_request)?;
+                self.body = body_of(&answer, is_head_request)?;
                 return Ok(answer);
             }
             match self.receive() {
@@ -262,7 +257,7 @@ impl Client {
     pub(super) fn end_of_all(&mut self) -> anyhow::Result<End> {
         while self.body == Body::Head {
             match self.receive() {
-                Ok(true) if parse_head(&self.received)?.is_some() => {
+                Ok(true) if Head::parse(&self.received)?.is_some() => {
                     if self.head(false)?.status >= 500 {
                         return Ok(End::Cut);
                     }
@@ -301,41 +296,20 @@ impl Client {
     }
 }
 
-impl Answer {
-    /// The header's values, joined by commas. `name` must be in lower case.
-    pub(super) fn header(&self, name: &str) -> Option<String> {
-        let values =
-            self.headers.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str());
-        let values: Vec<&str> = values.collect();
-        (!values.is_empty()).then(|| values.join(", "))
+/// What comes after a head.
+fn body_of(head: &Head, is_head_request: bool) -> anyhow::Result<Body> {
+    if is_head_request || head.status == 204 || head.status == 304 {
+        return Ok(Body::Whole);
     }
-
-    fn body(&self, is_head_request: bool) -> anyhow::Result<Body> {
-        if is_head_request || self.status == 204 || self.status == 304 {
-            return Ok(Body::Whole);
-        }
-        if self.header("transfer-encoding").is_some() {
-            ensure!(self.header("content-length").is_none(), "both framings at once");
-            return Ok(Body::ChunkHead);
-        }
-        Ok(match self.header("content-length") {
-            Some(length) if length == "0" => Body::Whole,
-            Some(length) => Body::Length(length.parse().context("Content-Length")?),
-            None => Body::UntilClose,
-        })
+    if head.header("transfer-encoding").is_some() {
+        ensure!(head.header("content-length").is_none(), "both framings at once");
+        return Ok(Body::ChunkHead);
     }
-}
-
-fn parse_head(bytes: &[u8]) -> anyhow::Result<Option<(Answer, usize)>> {
-    let mut headers = [httparse::EMPTY_HEADER; 64];
-    let mut response = httparse::Response::new(&mut headers);
-    let httparse::Status::Complete(length) = response.parse(bytes).context("not HTTP")? else {
-        return Ok(None);
-    };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let headers =
-        response.headers.iter().map(|h| (h.name.to_ascii_lowercase(), text(h.value))).collect();
-    Ok(Some((Answer { status: response.code.unwrap_or_default(), headers }, length)))
+    Ok(match head.header("content-length") {
+        Some(length) if length == "0" => Body::Whole,
+        Some(length) => Body::Length(length.parse().context("Content-Length")?),
+        None => Body::UntilClose,
+    })
 }
 
 fn framed(framing: Option<Framing>, bytes: &[u8]) -> Vec<u8> {
