@@ -143,37 +143,4 @@ fn parse(body: &str) -> Option<(u64, Connections)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_counters_are_read_from_the_answer() {
-        let body = "Active connections: 291 \nserver accepts handled requests\n 18 16 31070465 \n\
-                    Reading: 6 Writing: 179 Waiting: 106 \n";
-        let connections = Connections { refused: 2, reading: 6, writing: 179, waiting: 106 };
-        assert_eq!(parse(body), Some((31_070_465, connections)));
-        for other in [
-            "",
-            "<html>",
-            "Active connections: 1\n",
-            &body.replace("31070465", ""),
-            &body.replace("31070465", "many"),
-            &body.replace("Writing", "Riding"),
-            &body.replace("Waiting: 106", ""),
-        ] {
-            assert_eq!(parse(other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn a_status_url_has_scheme_host_and_path() {
-        let url: StatusUrl = "http://127.0.0.1:8081/stub_status".parse().unwrap();
-        assert_eq!((&*url.address, &*url.target), ("127.0.0.1:8081", "/stub_status"));
-        let url: StatusUrl = "http://nginx".parse().unwrap();
-        assert_eq!((&*url.address, &*url.host, &*url.target), ("nginx:80", "nginx", "/"));
-        for url in ["", "127.0.0.1:8081/x", "https://x/y", "http://me@x/", "http://x:99999/", "/x"]
-        {
-            assert!(url.parse::<StatusUrl>().is_err(), "{url}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,23 @@
+use clap::Command;
+use service_kit::testing::help_explains_settings;
+
+use super::*;
+
+#[test]
+fn help_explains_every_setting() {
+    let command = Arguments::augment_args(Command::new("edge"));
+    help_explains_settings(&command, "EDGE_");
+}
+
+#[test]
+fn routes_are_a_list_of_labels() {
+    let routes = |names: &str| names.parse::<Routes>().map(|routes| routes.0);
+    assert_eq!(routes(""), Ok(vec![]));
+    assert_eq!(routes("qrcode, prices,qrcode,"), Ok(vec!["qrcode".into(), "prices".into()]));
+    for names in ["a b", "a\"", "ä", "none", "_overflow", &"x".repeat(65)] {
+        assert!(routes(names).is_err(), "{names}");
+    }
+    let many: Vec<String> = (0..65).map(|i| i.to_string()).collect();
+    assert!(routes(&many[1..].join(",")).is_ok());
+    assert_eq!(routes(&many.join(",")), Err("has 65 routes, the limit is 64".into()));
+}

@@ -1,0 +1,113 @@
+use super::*;
+
+const LINE: &str = "1732250000.123\tqrcode\tnew\tnew\t200\t0.003\t10\t10.0.0.1:80\tGET\n";
+
+fn counts() -> Counts {
+    Counts::new(&["qrcode".to_owned()])
+}
+
+fn take(counts: &mut Counts, bytes: impl AsRef<[u8]>) -> usize {
+    counts.take(bytes.as_ref(), &mut false)
+}
+
+#[test]
+fn a_line_counts_once_its_newline_is_there() {
+    for cut in 0..LINE.len() {
+        let mut counts = counts();
+        assert_eq!(take(&mut counts, &LINE[..cut]), 0);
+        assert_eq!(counts.lines, 0);
+        let whole = format!("{LINE}{}", &LINE[..cut]);
+        assert_eq!(take(&mut counts, whole), LINE.len());
+        assert_eq!((counts.lines, counts.malformed), (1, 0));
+    }
+}
+
+#[test]
+fn a_line_counts_for_its_route_arm_side_and_code() {
+    let mut counts = counts();
+    take(&mut counts, LINE.repeat(3));
+    let route = &counts.routes[0];
+    let place = (Arm::New as usize, Side::New as usize, Code::Success as usize);
+    assert_eq!(route.requests[place.0][place.1][place.2], 3);
+    assert_eq!(route.requests.as_flattened().as_flattened().iter().sum::<u64>(), 3);
+    assert_eq!((route.response_bytes[0], route.durations[0].sum_ms), (30, 9));
+    assert_eq!(counts.last_line_ms, Some(1_732_250_000_123));
+}
+
+#[test]
+fn indexes_are_in_the_order_of_all() {
+    assert!(Arm::ALL.iter().enumerate().all(|(i, &arm)| arm as usize == i));
+    assert!(Side::ALL.iter().enumerate().all(|(i, &side)| side as usize == i));
+    assert!(Code::ALL.iter().enumerate().all(|(i, &code)| code as usize == i));
+}
+
+#[test]
+fn a_duration_counts_in_the_first_bucket_that_is_not_below_it() {
+    for (duration_ms, bound) in [
+        (0, Some(0.00005)),
+        (1, Some(0.001)),
+        (2, Some(0.0025)),
+        (3, Some(0.005)),
+        (5, Some(0.005)),
+        (6, Some(0.01)),
+        (25, Some(0.025)),
+        (26, Some(0.05)),
+        (2500, Some(2.5)),
+        (2501, None),
+        (u64::MAX, None),
+    ] {
+        let mut durations = Durations::default();
+        durations.observe(duration_ms);
+        let bucket = durations.buckets.iter().position(|&count| count == 1).unwrap();
+        assert_eq!(DURATION_BUCKETS.get(bucket).copied(), bound, "{duration_ms}");
+    }
+}
+
+#[test]
+fn own_errors_are_those_of_no_side() {
+    let mut counts = counts();
+    let line = |side: &str, status: u16, upstream: &str| {
+        format!("1.000\tqrcode\told\t{side}\t{status}\t0.001\t10\t{upstream}\tGET\n")
+    };
+    take(&mut counts, line("", 503, "-"));
+    take(&mut counts, line("none", 429, "-"));
+    take(&mut counts, line("old", 504, "-"));
+    take(&mut counts, line("old", 502, "10.0.0.1:80"));
+    take(&mut counts, line("", 404, "-"));
+    assert_eq!(counts.routes[0].own_errors[Arm::Old as usize], [1, 0, 0, 1, 1]);
+}
+
+#[test]
+fn malformed_lines_count_and_are_skipped() {
+    let mut counts = counts();
+    let bytes = format!("garbage\n{LINE}\n\u{0}\u{0}\n{LINE}");
+    assert_eq!(take(&mut counts, &bytes), bytes.len());
+    assert_eq!((counts.lines, counts.malformed), (5, 3));
+}
+
+#[test]
+fn a_line_that_never_ends_counts_once_and_is_dropped() {
+    let (mut counts, mut is_in_long_line) = (counts(), false);
+    let part = vec![b'x'; 5000];
+    for _ in 0..10 {
+        assert_eq!(counts.take(&part, &mut is_in_long_line), part.len());
+    }
+    assert_eq!((counts.lines, counts.malformed), (1, 1));
+    let end = format!("rest\n{LINE}");
+    assert_eq!(counts.take(end.as_bytes(), &mut is_in_long_line), end.len());
+    assert_eq!((counts.lines, counts.malformed, is_in_long_line), (2, 1, false));
+}
+
+#[test]
+fn routes_beyond_the_bound_share_one_label() {
+    let mut counts = counts();
+    for i in 0..200 {
+        take(&mut counts, LINE.replace("qrcode", &format!("route-{i}")));
+    }
+    assert_eq!(counts.routes.len(), MAX_ROUTES + 1);
+    let overflow = counts.routes.last().unwrap();
+    assert_eq!(&*overflow.name, OVERFLOW);
+    assert_eq!(overflow.durations[0].buckets.iter().sum::<u64>(), 200 - 63);
+    take(&mut counts, LINE);
+    assert_eq!(counts.routes[0].response_bytes[0], 10);
+}
