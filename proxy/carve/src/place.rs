@@ -44,7 +44,7 @@ pub(crate) struct Place {
     #[arg(long, env = "RAMP_PROXY_ADMIN_ADDR", value_name = "IP:PORT")]
     proxy_admin_addr: Option<SocketAddr>,
     /// Prometheus, without /api/v1 [default: likewise, at first http://127.0.0.1:9090/prometheus]
-    #[arg(long, env = "RAMP_PROMETHEUS_URL", value_name = "URL")]
+    #[arg(long, visible_alias = "prometheus", env = "RAMP_PROMETHEUS_URL", value_name = "URL")]
     prometheus_url: Option<String>,
     /// Move the split of nginx on this machine (local) or of all proxies of a cluster (kubernetes)
     #[arg(

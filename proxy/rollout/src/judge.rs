@@ -1,14 +1,14 @@
 //! Judges a step: the value, limit and verdict of each gate.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::samples::Sampler;
 use crate::split::Split;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use evidence::gates::{Gate, Gates, Judge, Limit, Otherwise, Test, Window};
-use evidence::interval::Assigned;
+use evidence::interval::{Assigned, Interval};
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
 use route::{Key, Route};
@@ -52,6 +52,25 @@ pub fn judge_past(
         }
     };
     judgement.with(readings)
+}
+
+/// What Prometheus counted between two times, as a run would have been given it.
+///
+/// # Errors
+/// If Prometheus does not answer.
+pub fn counted(
+    gates: &Gates,
+    prometheus: &Prometheus,
+    route: &str,
+    between: (SystemTime, SystemTime),
+) -> anyhow::Result<Vec<Interval>> {
+    let seconds = |time: SystemTime| {
+        time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+    };
+    let (from, to) = (seconds(between.0), seconds(between.1));
+    Sampler::new(route, gates)
+        .between(prometheus, route, from, to)
+        .map_err(|problem| anyhow!("{problem}"))
 }
 
 /// The value and the limit of a gate.

@@ -37,6 +37,8 @@ pub(crate) struct Traffic {
     pub(crate) old_seconds: f64,
     /// What the old side answers the shadow.
     pub(crate) shadow_gets: &'static str,
+    /// What `ramp.prom` would say.
+    pub(crate) share: f64,
     /// The job that fails its scrapes.
     pub(crate) down: &'static str,
 }
@@ -57,6 +59,7 @@ impl Traffic {
         new_seconds: 0.0003,
         old_seconds: 0.004,
         shadow_gets: "2xx",
+        share: 0.0,
         down: "",
     };
     /// No requests.
@@ -133,6 +136,7 @@ impl Counters {
                 self.add(name, all * seconds);
             }
         }
+        self.totals.insert("edge ramp_share_percent{route=\"qrcode\"}".to_owned(), t.share);
         let all = t.new + t.new_errors + t.fallbacks + t.old + t.old_errors;
         self.add("edge edge_nginx_requests_total".to_owned(), all * seconds);
         self.add("edge edge_lost_total".to_owned(), 0.0);
