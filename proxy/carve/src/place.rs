@@ -101,6 +101,20 @@ pub(crate) struct Why {
     reason: String,
 }
 
+/// Where the report of a run goes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Reports {
+    /// Where a run that has ended leaves its report [default: reports/ in the route's folder]
+    #[arg(long, env = "RAMP_REPORT", value_name = "FOLDER")]
+    report: Option<PathBuf>,
+}
+
+impl Reports {
+    pub(crate) fn folder(&self) -> anyhow::Result<Option<PathBuf>> {
+        self.report.as_ref().map(std::path::absolute).transpose().context("RAMP_REPORT")
+    }
+}
+
 /// The route of a command, and where it is.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct OnRoute {

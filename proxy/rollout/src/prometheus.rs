@@ -99,6 +99,8 @@ fn as_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, f64)>, D::
 
 #[derive(Deserialize)]
 struct Sample {
+    #[serde(default)]
+    metric: BTreeMap<String, String>,
     value: (f64, String),
 }
 
@@ -109,6 +111,23 @@ impl Prometheus {
     /// The reason why there is no number.
     pub fn number(&self, query: &str) -> Result<f64, NoNumber> {
         self.data(query, None).and_then(number_of)
+    }
+
+    /// The numbers of a query that gives one for each value of a label.
+    ///
+    /// # Errors
+    /// The reason why there are none.
+    pub(crate) fn by_label(
+        &self,
+        query: &str,
+        label: &str,
+    ) -> Result<BTreeMap<String, f64>, NoNumber> {
+        let Data::Vector(samples) = self.data(query, None)? else {
+            return Err(NoNumber::Refused("gives no series".to_owned()));
+        };
+        let number =
+            |mut sample: Sample| Some((sample.metric.remove(label)?, sample.value.1.parse().ok()?));
+        Ok(samples.into_iter().filter_map(number).collect())
     }
 
     /// The samples of a selector, such as `up`.

@@ -96,6 +96,8 @@ impl Counters {
                 format!("shadow shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}");
             self.add(name, rate * seconds);
         }
+        let name = "shadow shadow_mismatches_total{route=\"qrcode\",kind=\"body\"}";
+        self.add(name.to_owned(), t.mismatches * seconds);
         for (result, rate) in [("match", t.noise.0 - t.noise.1), ("mismatch", t.noise.1)] {
             let labels = format!("route=\"qrcode\",result=\"{result}\"");
             self.add(format!("shadow shadow_noise_total{{{labels}}}"), rate * seconds);
