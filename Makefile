@@ -104,8 +104,8 @@ ramp: $(CARVE) ## move it step by step, with gates: ROUTE=name ARGS='--steps 1,5
 rollback: $(CARVE) ## all of a route to the old side at once, until make clear; ROUTE=name REASON=why
 	@$(CARVE) rollback $(ROUTE) $(if $(REASON),--reason '$(REASON)')
 
-# Of a run, from another shell; and the end of a rollback, at a share of 0.
-pause resume abort: $(CARVE)
+# How long its steps take; of a run, from another shell; and the end of a rollback, at a share of 0.
+plan pause resume abort: $(CARVE)
 	@$(CARVE) $@ $(ROUTE) $(ARGS)
 clear: $(CARVE)
 	@$(CARVE) clear $(ROUTE) $(if $(REASON),--reason '$(REASON)')

@@ -44,7 +44,7 @@ pub(crate) struct Place {
     #[arg(long, env = "RAMP_PROXY_ADMIN_ADDR", value_name = "IP:PORT")]
     proxy_admin_addr: Option<SocketAddr>,
     /// Prometheus, without /api/v1 [default: likewise, at first http://127.0.0.1:9090/prometheus]
-    #[arg(long, env = "RAMP_PROMETHEUS_URL", value_name = "URL")]
+    #[arg(long, visible_alias = "prometheus", env = "RAMP_PROMETHEUS_URL", value_name = "URL")]
     prometheus_url: Option<String>,
     /// Move the split of nginx on this machine (local) or of all proxies of a cluster (kubernetes)
     #[arg(
@@ -99,6 +99,20 @@ pub(crate) struct Why {
     /// Why, for the log and for who is told
     #[arg(long, default_value = "", hide_default_value = true, value_name = "WHY")]
     reason: String,
+}
+
+/// Where the report of a run goes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Reports {
+    /// Where a run that has ended leaves its report [default: reports/ in the route's folder]
+    #[arg(long, env = "RAMP_REPORT", value_name = "FOLDER")]
+    report: Option<PathBuf>,
+}
+
+impl Reports {
+    pub(crate) fn folder(&self) -> anyhow::Result<Option<PathBuf>> {
+        self.report.as_ref().map(std::path::absolute).transpose().context("RAMP_REPORT")
+    }
 }
 
 /// The route of a command, and where it is.

@@ -68,6 +68,10 @@ pub struct Alone {
     pub old: f64,
 }
 
+fn is_nothing<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// The counts between two scrapes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -79,24 +83,34 @@ pub struct Interval {
     /// The new side's share in percent, for whoever judges counts of the past.
     pub share: f64,
     /// Requests assigned to the new side.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub new: Arm,
     /// Requests assigned to the old side.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub old: Arm,
     /// Requests that the shadow sent to both sides.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub pairs: f64,
     /// Of these, with a failure.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub failed: Alone,
     /// Of these, slower than each threshold.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub slower: [Alone; SLOWER.len()],
     /// What the old side answered the shadow, by the status's class: those of `CLASSES`, and 5xx.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub shadow_statuses: [f64; CLASSES.len() + 1],
     /// Pairs of both sides that were judged, and those that differ.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub compared: Counts,
     /// Pairs of the old side with itself that were judged, and those that differ.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub noise: Counts,
     /// What the new side counted itself.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub own_new: Counts,
     /// What the old side counted itself.
+    #[serde(skip_serializing_if = "is_nothing")]
     pub own_old: Counts,
 }
 

@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Duration;
 
-use evidence::{Judgement, Reading, Verdict};
+use evidence::{Difference, Judgement, Reading, Verdict};
 
 use crate::state::State;
 
@@ -70,11 +70,45 @@ fn block(state: &State, left: Duration, judgement: &Judgement) -> String {
     )
 }
 
-/// One line per gate.
+/// One line per gate; of a test on a terminal, with its band.
 pub fn lines(judgement: &Judgement) -> String {
-    let longest = judgement.readings.iter().map(|reading| reading.gate.len()).max().unwrap_or(0);
-    let line = |reading: &Reading| {
-        format!("  {:<12}  {:<longest$}  {reading}\n", reading.verdict.as_str(), reading.gate)
-    };
-    judgement.readings.iter().map(line).collect()
+    drawn(judgement, stdout().is_terminal())
 }
+
+fn drawn(judgement: &Judgement, has_strips: bool) -> String {
+    let longest = judgement.readings.iter().map(|reading| reading.gate.len()).max().unwrap_or(0);
+    let difference = |one: &Reading| one.difference.filter(|_| has_strips);
+    let strips = judgement.readings.iter().map(|one| difference(one).as_ref().map(strip));
+    let strips: Vec<Option<String>> = strips.collect();
+    let wide = if strips.iter().any(Option::is_some) { STRIP + 2 } else { 0 };
+    let line = |(reading, strip): (&Reading, Option<String>)| {
+        let (verdict, strip) = (reading.verdict.as_str(), strip.unwrap_or_default());
+        format!("  {verdict:<12}  {:<longest$}  {strip:<wide$}{reading}\n", reading.gate)
+    };
+    judgement.readings.iter().zip(strips).map(line).collect()
+}
+
+/// The characters of a strip.
+const STRIP: usize = 21;
+
+/// Draws a difference from -2 to +2 limits: `=` what is possible, `o` what was counted, `:` no difference, `|` the limit.
+fn strip(difference: &Difference) -> String {
+    let Difference { lower, estimate, upper, limit } = *difference;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 20")]
+    let at = |ratio: f64| {
+        let limits = (ratio / limit.max(1e-4)).clamp(-2.0, 2.0);
+        (5.0 * (limits + 2.0)).round() as usize
+    };
+    let mut drawn = [b' '; STRIP];
+    if lower.or(upper).is_some() {
+        let (from, to) = (lower.unwrap_or(f64::NEG_INFINITY), upper.unwrap_or(f64::INFINITY));
+        drawn[at(from)..=at(to)].fill(b'=');
+    }
+    for (ratio, mark) in [(0.0, b':'), (limit, b'|'), (estimate, b'o')] {
+        drawn[at(ratio)] = mark;
+    }
+    drawn.into_iter().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,15 @@
 //! Judges a step: the value, limit and verdict of each gate.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::prometheus::{NoNumber, Prometheus};
 use crate::samples::Sampler;
 use crate::split::Split;
-use anyhow::Context;
+use anyhow::{Context, anyhow, ensure};
 use evidence::gates::{Gate, Gates, Judge, Limit, Otherwise, Test, Window};
-use evidence::interval::Assigned;
+use evidence::interval::{Assigned, Interval};
+use evidence::plan::Pace;
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
 use route::{Key, Route};
@@ -54,6 +55,61 @@ pub fn judge_past(
     judgement.with(readings)
 }
 
+/// What Prometheus counted between two times, as a run would have been given it.
+///
+/// # Errors
+/// If Prometheus does not answer.
+pub fn counted(
+    gates: &Gates,
+    prometheus: &Prometheus,
+    route: &str,
+    between: (SystemTime, SystemTime),
+) -> anyhow::Result<Vec<Interval>> {
+    let seconds = |time: SystemTime| {
+        time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+    };
+    let (from, to) = (seconds(between.0), seconds(between.1));
+    Sampler::new(route, gates)
+        .between(prometheus, route, from, to)
+        .map_err(|problem| anyhow!("{problem}"))
+}
+
+/// The traffic of a route in the time just past.
+///
+/// # Errors
+/// If Prometheus has counted none, or does not answer.
+pub fn pace(
+    prometheus: &Prometheus,
+    route: &str,
+    split: &Split,
+    past: Duration,
+) -> anyhow::Result<Pace> {
+    let reach = past.as_millis();
+    let number = |query: &str| match prometheus.number(query) {
+        Err(NoNumber::NoData(_)) => Ok(0.0),
+        outcome => outcome.map_err(|problem| anyhow!("{problem}")),
+    };
+    // A Prometheus that is younger has counted for less.
+    let scraped = format!("timestamp(up{{job=\"edge\"}})[{reach}ms:{}ms]", (reach / 200).max(1));
+    let seconds = number(&format!("time() - min(min_over_time({scraped}))"))?;
+    let seconds = seconds.min(past.as_secs_f64());
+    ensure!(seconds > 0.0, "Prometheus at {} has not asked the edge then", prometheus.url);
+    let count = |metric: &str, labels: &str| {
+        number(&format!("sum(increase({metric}{{route=\"{route}\"{labels}}}[{reach}ms]))"))
+    };
+    let requests = "edge_requests_total";
+    let of_old = count(requests, ",arm=\"old\"")?;
+    let failed = count(requests, ",arm=\"old\",code=\"5xx\"")?
+        + count(requests, ",arm=\"old\",side=\"rescue\",code!=\"5xx\"")?;
+    Ok(Pace {
+        requests: count(requests, "")? / seconds,
+        failures: if of_old > 0.0 { failed / of_old } else { 0.0 },
+        pairs: count("shadow_pairs_total", "")? / seconds,
+        compared: count("shadow_comparisons_total", ",result=~\"match|mismatch\"")? / seconds,
+        assigned: assigned(split),
+    })
+}
+
 /// The value and the limit of a gate.
 pub(crate) type Figures = Result<(f64, f64), NoNumber>;
 
@@ -77,7 +133,7 @@ pub fn judge(
         }
         figures.push(asked);
     }
-    decide(&gates.all, &figures, at_the_end)
+    decide(&gates.all, &figures, step + gates.overlap, at_the_end)
 }
 
 /// Asks Prometheus for a gate's value and limit.
@@ -96,7 +152,21 @@ pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -
     Ok((number(&gate.query)?, limit + gate.margin))
 }
 
-fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
+/// How much a gate still waits for, and how long that takes at the pace of the step so far.
+fn missing(gate: &Gate, (value, limit): (f64, f64), step: Duration) -> String {
+    let counts = gate.otherwise == Otherwise::Wait
+        && gate.window == Window::Step
+        && [">=", ">"].contains(&gate.compare.operator);
+    if !counts || value <= 0.0 || (gate.compare.holds)(&value, &limit) {
+        return String::new();
+    }
+    let more = (limit - value).ceil().max(1.0);
+    let seconds = (more * step.as_secs_f64() / value).ceil().clamp(1.0, 3e9);
+    let time = humantime::format_duration(Duration::from_secs_f64(seconds));
+    format!("needs {more:.0} more, about {time}")
+}
+
+fn decide(gates: &[Gate], figures: &[Figures], step: Duration, at_the_end: bool) -> Judgement {
     let holds = |gate: &Gate, figures: &Figures| matches!(figures, Ok((value, limit)) if (gate.compare.holds)(value, limit));
     let both = || gates.iter().zip(figures);
     let enough =
@@ -119,6 +189,7 @@ fn decide(gates: &[Gate], figures: &[Figures], at_the_end: bool) -> Judgement {
             value: figures.as_ref().ok().map(|(value, _)| *value),
             compare: gate.compare.operator.to_owned(),
             limit: figures.as_ref().ok().map(|(_, limit)| *limit),
+            detail: figures.as_ref().map_or_else(|_| String::new(), |it| missing(gate, *it, step)),
             ..Reading::without(
                 &gate.name,
                 figures.as_ref().err().map(ToString::to_string).unwrap_or_default(),

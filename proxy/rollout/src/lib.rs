@@ -13,7 +13,7 @@
 //! 4. `log`, `stop_file`
 //! 5. `store`, `traffic`, `webhooks`
 //! 6. `nginx`
-//! 7. `cluster`, `pulse`
+//! 7. `cluster`, `history`, `pulse`
 //! 8. `export`, `display`
 //! 9. `metrics`
 //! 10. `change`
@@ -29,6 +29,7 @@ mod export;
 mod files;
 mod folder;
 mod follow;
+mod history;
 pub mod http;
 pub mod judge;
 mod lock;

@@ -2,13 +2,12 @@
 //! from its own scrapes, joined into intervals.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use evidence::bets::Counts;
 use evidence::gates::Own;
 use evidence::interval::Interval;
 
-use crate::prometheus::{NoNumber, Prometheus, Series};
+use crate::prometheus::{NoNumber, Prometheus, Reach, Series};
 
 /// The sides are scraped at different times, so an interval ends once both were scraped this much later than
 /// where it began, in seconds. What happens to both within it counts for neither.
@@ -39,11 +38,10 @@ impl OwnSampler {
     pub(crate) fn take(
         &mut self,
         prometheus: &Prometheus,
-        reach: Duration,
+        reach: Reach,
         is_whole: bool,
     ) -> Result<Option<Interval>, NoNumber> {
-        let ask =
-            |selector: &str| prometheus.samples(&format!("{selector}[{}ms]", reach.as_millis()));
+        let ask = |selector: &str| prometheus.samples(selector, reach);
         let (new, old) = (ask(&self.own.new)?, ask(&self.own.old)?);
         Ok(self.count(&new, &old, is_whole))
     }
@@ -98,36 +96,4 @@ impl Followed {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn series(end: &str, samples: &[(f64, f64)]) -> Series {
-        let labels = BTreeMap::from([("end".to_owned(), end.to_owned())]);
-        Series { labels, samples: samples.to_vec() }
-    }
-
-    #[test]
-    fn an_interval_ends_when_both_sides_were_scraped_late_enough() {
-        let good = BTreeMap::from([("end".to_owned(), "whole".to_owned())]);
-        let own = Own { new: "a".to_owned(), old: "b".to_owned(), good, lasts: Duration::ZERO };
-        let mut sampler = OwnSampler::new(own);
-        let new = [
-            series("whole", &[(1.0, 100.0), (6.0, 130.0)]),
-            series("cut", &[(1.0, 5.0), (6.0, 7.0)]),
-        ];
-        assert_eq!(sampler.count(&new, &[series("whole", &[(3.0, 10.0)])], false), None);
-        // The old side has restarted.
-        let old = [series("whole", &[(3.0, 10.0), (8.0, 4.0)])];
-        let interval = sampler.count(&new, &old, false).unwrap();
-        let counts = |requests, events| Counts { requests, events };
-        assert_eq!((interval.own_new, interval.own_old), (counts(32.0, 2.0), counts(4.0, 0.0)));
-        assert_eq!((interval.end, interval.seconds), (8.0, 7.0));
-        assert_eq!(interval.new, Interval::default().new);
-        // The same samples again are no news.
-        assert_eq!(sampler.count(&new, &old, false), None);
-        let new = [series("whole", &[(11.0, 131.0)])];
-        let old = [series("whole", &[(13.0, 9.0)])];
-        let interval = sampler.count(&new, &old, false).unwrap();
-        assert_eq!((interval.own_new, interval.own_old), (counts(1.0, 0.0), counts(5.0, 0.0)));
-    }
-}
+mod tests;

@@ -54,6 +54,21 @@ enum Data {
     String(serde::de::IgnoredAny),
 }
 
+/// A range of time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    pub(crate) length: Duration,
+    /// In seconds since 1970; `None` for now.
+    pub(crate) end: Option<f64>,
+}
+
+impl Reach {
+    /// The time just past.
+    pub(crate) fn past(length: Duration) -> Self {
+        Reach { length, end: None }
+    }
+}
+
 /// The samples of a series, as (seconds since 1970, value).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Series {
@@ -84,6 +99,8 @@ fn as_numbers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, f64)>, D::
 
 #[derive(Deserialize)]
 struct Sample {
+    #[serde(default)]
+    metric: BTreeMap<String, String>,
     value: (f64, String),
 }
 
@@ -93,25 +110,46 @@ impl Prometheus {
     /// # Errors
     /// The reason why there is no number.
     pub fn number(&self, query: &str) -> Result<f64, NoNumber> {
-        self.data(query).and_then(number_of)
+        self.data(query, None).and_then(number_of)
     }
 
-    /// The samples of a range, such as `up[1m]`.
+    /// The numbers of a query that gives one for each value of a label.
     ///
     /// # Errors
     /// The reason why there are none.
-    pub(crate) fn samples(&self, query: &str) -> Result<Vec<Series>, NoNumber> {
-        match self.data(query)? {
+    pub(crate) fn by_label(
+        &self,
+        query: &str,
+        label: &str,
+    ) -> Result<BTreeMap<String, f64>, NoNumber> {
+        let Data::Vector(samples) = self.data(query, None)? else {
+            return Err(NoNumber::Refused("gives no series".to_owned()));
+        };
+        let number =
+            |mut sample: Sample| Some((sample.metric.remove(label)?, sample.value.1.parse().ok()?));
+        Ok(samples.into_iter().filter_map(number).collect())
+    }
+
+    /// The samples of a selector, such as `up`.
+    ///
+    /// # Errors
+    /// The reason why there are none.
+    pub(crate) fn samples(&self, selector: &str, reach: Reach) -> Result<Vec<Series>, NoNumber> {
+        let query = format!("{selector}[{}ms]", reach.length.as_millis());
+        match self.data(&query, reach.end)? {
             Data::Matrix(series) => Ok(series),
             _ => Err(NoNumber::Refused("gives no range of samples".to_owned())),
         }
     }
 
-    fn data(&self, query: &str) -> Result<Data, NoNumber> {
+    fn data(&self, query: &str, at: Option<f64>) -> Result<Data, NoNumber> {
         let url = format!("{}/api/v1/query", self.url.trim_end_matches('/'));
         let away = |problem: String| NoNumber::Away(format!("Prometheus at {url}: {problem}"));
-        let (status, body) = http::get_with(&url, &[("query", query)], TIMEOUT)
-            .map_err(|error| away(error.to_string()))?;
+        let at = at.map(|at| format!("{at:.3}"));
+        let time = at.iter().map(|at| ("time", &**at));
+        let pairs: Vec<(&str, &str)> = [("query", query)].into_iter().chain(time).collect();
+        let (status, body) =
+            http::get_with(&url, &pairs, TIMEOUT).map_err(|error| away(error.to_string()))?;
         // Prometheus explains a 400 or 422 in JSON; a proxy's 502 has another body.
         let answer: Answer =
             serde_json::from_str(&body).map_err(|_| away(format!("answers {status}")))?;

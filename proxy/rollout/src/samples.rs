@@ -9,10 +9,12 @@ use evidence::gates::Gates;
 use evidence::interval::{CLASSES, Interval, SLOWER};
 
 use crate::own::OwnSampler;
-use crate::prometheus::{NoNumber, Prometheus, Series};
+use crate::prometheus::{NoNumber, Prometheus, Reach, Series};
 
 /// How far back each question goes. A Prometheus that was away for longer loses what came before.
 const REACH: Duration = Duration::from_secs(120);
+/// How much of the past one question is about, in seconds.
+const PART: f64 = 600.0;
 
 /// Follows the counters of a route.
 #[derive(Debug)]
@@ -52,12 +54,13 @@ impl Sampler {
     /// The intervals since the last call; at the first, none: it remembers where the counters stand.
     pub(crate) fn take(&mut self, prometheus: &Prometheus) -> Result<Vec<Interval>, NoNumber> {
         let is_first = self.scraped.is_empty();
-        let series = self.ask(prometheus, REACH)?;
+        let reach = Reach::past(REACH);
+        let series = prometheus.samples(&self.query, reach)?;
         let mut intervals = self.count(&series);
         if is_first {
             intervals.clear();
         }
-        let own = self.own(prometheus, REACH, is_first)?;
+        let own = self.own(prometheus, reach, is_first)?;
         intervals.extend(own.filter(|_| !is_first));
         Ok(in_order(intervals))
     }
@@ -68,24 +71,46 @@ impl Sampler {
         prometheus: &Prometheus,
         window: Duration,
     ) -> Result<Vec<Interval>, NoNumber> {
-        let series = self.ask(prometheus, window)?;
+        let reach = Reach::past(window);
+        let series = prometheus.samples(&self.query, reach)?;
         let mut intervals = self.count(&series);
-        intervals.extend(self.own(prometheus, window, true)?);
+        intervals.extend(self.own(prometheus, reach, true)?);
         Ok(in_order(intervals))
+    }
+
+    /// The intervals between two times, in seconds since 1970, each with its share. Those in which the share moved are
+    /// left out.
+    pub(crate) fn between(
+        &mut self,
+        prometheus: &Prometheus,
+        route: &str,
+        from: f64,
+        to: f64,
+    ) -> Result<Vec<Interval>, NoNumber> {
+        let share = format!("ramp_share_percent{{route=\"{route}\"}}");
+        let (mut intervals, mut shares) = (Vec::new(), Vec::new());
+        let mut end = from;
+        while end < to {
+            let length = PART.min(to - end);
+            end += length;
+            let reach = Reach { length: Duration::from_secs_f64(length), end: Some(end) };
+            intervals.extend(self.count(&prometheus.samples(&self.query, reach)?));
+            intervals.extend(self.own(prometheus, reach, false)?);
+            let found = prometheus.samples(&share, reach)?;
+            shares.extend(found.into_iter().flat_map(|series| series.samples));
+        }
+        shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(with_shares(in_order(intervals), &shares))
     }
 
     fn own(
         &mut self,
         prometheus: &Prometheus,
-        reach: Duration,
+        reach: Reach,
         is_whole: bool,
     ) -> Result<Option<Interval>, NoNumber> {
         let Some(own) = &mut self.own else { return Ok(None) };
         own.take(prometheus, reach, is_whole)
-    }
-
-    fn ask(&self, prometheus: &Prometheus, reach: Duration) -> Result<Vec<Series>, NoNumber> {
-        prometheus.samples(&format!("{}[{}ms]", self.query, reach.as_millis()))
     }
 
     /// The differences between samples, one interval for each scrape of each instance. One in which a counter started
@@ -131,6 +156,23 @@ impl Sampler {
 fn in_order(mut intervals: Vec<Interval>) -> Vec<Interval> {
     intervals.sort_by(|a, b| a.end.total_cmp(&b.end));
     intervals
+}
+
+/// A share is known where it was scraped. Between two scrapes with different ones, it moved at some time.
+fn with_shares(intervals: Vec<Interval>, shares: &[(f64, f64)]) -> Vec<Interval> {
+    let of = |interval: Interval| {
+        let began = interval.end - interval.seconds;
+        let is_moving = |pair: &&[(f64, f64)]| {
+            pair[0].1 != pair[1].1 && began < pair[1].0 && interval.end > pair[0].0
+        };
+        if shares.windows(2).any(|pair| is_moving(&pair)) {
+            return None;
+        }
+        let after = shares.partition_point(|(time, _)| *time <= interval.end);
+        let share = shares.get(after.saturating_sub(1)).map_or(0.0, |(_, share)| *share);
+        Some(Interval { share, ..interval })
+    };
+    intervals.into_iter().filter_map(of).collect()
 }
 
 /// What nginx refused has a fallback or a 5xx too, and is no attempt.
@@ -218,88 +260,4 @@ fn differing(pairs: &mut Counts, series: &Series, more: f64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn series(labels: &[(&str, &str)], samples: &[(f64, f64)]) -> Series {
-        let all = labels.iter().chain(&[("job", "edge"), ("instance", "a")]);
-        let labels = all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Series { labels, samples: samples.to_vec() }
-    }
-
-    fn requests(arm: &str, side: &str, code: &str, samples: &[(f64, f64)]) -> Series {
-        let name = ("__name__", "edge_requests_total");
-        series(&[name, ("arm", arm), ("side", side), ("code", code)], samples)
-    }
-
-    #[test]
-    fn samples_become_counts_by_scrape() {
-        let mut sampler = Sampler {
-            query: String::new(),
-            bounds: Bounds { fast: 0.25, in_time: None },
-            last: BTreeMap::new(),
-            scraped: BTreeMap::new(),
-            own: None,
-        };
-        assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(1.0, 100.0)])]), []);
-        let bucket = |le: &str, samples: &[(f64, f64)]| {
-            let name = ("__name__", "edge_request_seconds_bucket");
-            series(&[name, ("arm", "old"), ("le", le)], samples)
-        };
-        let count = series(
-            &[("__name__", "edge_request_seconds_count"), ("arm", "old")],
-            &[(1.0, 5.0), (2.0, 9.0)],
-        );
-        let found = sampler.count(&[
-            // The service restarted between the fourth and the fifth scrape.
-            requests(
-                "new",
-                "new",
-                "2xx",
-                &[(1.0, 100.0), (2.0, 130.0), (3.0, 140.0), (4.0, 150.0), (5.0, 7.0)],
-            ),
-            // New series: it was 0 at the scrapes before.
-            requests("new", "fallback", "2xx", &[(3.0, 2.0), (4.0, 5.0)]),
-            // Of the second fallbacks, nginx had asked nobody for two.
-            series(
-                &[("__name__", "edge_no_live_upstreams_total"), ("arm", "new")],
-                &[(1.0, 0.0), (3.0, 0.0), (4.0, 2.0)],
-            ),
-            requests("old", "old", "5xx", &[(2.0, 1.0)]),
-            bucket("0.25", &[(2.0, 3.0)]),
-            bucket("+Inf", &[(2.0, 4.0)]),
-            count,
-        ]);
-        assert_eq!(found.len(), 3);
-        assert_eq!((found[0].new.requests, found[0].new.failures), (30.0, 0.0));
-        assert_eq!((found[0].old.requests, found[0].old.failures), (1.0, 1.0));
-        assert_eq!(found[0].old.slow, 9.0 - 3.0);
-        assert_eq!((found[0].end, found[0].seconds), (2.0, 1.0));
-        assert_eq!((found[0].new.statuses, found[0].old.statuses), ([30.0, 0.0, 0.0], [0.0; 3]));
-        let new = found[1].new;
-        assert_eq!((new.requests, new.failures, new.helped), (12.0, 2.0, 2.0));
-        let new = found[2].new;
-        assert_eq!((new.requests, new.refused, new.failures, new.helped), (13.0, 2.0, 1.0, 1.0));
-        // The same samples again are no news: a Prometheus that stands still proves nothing.
-        assert_eq!(sampler.count(&[requests("new", "new", "2xx", &[(5.0, 7.0)])]), []);
-    }
-
-    #[test]
-    fn with_different_timeouts_what_is_too_slow_for_one_side_fails_on_both() {
-        let bounds = Bounds { fast: 0.25, in_time: Some(1.0) };
-        let mut interval = Interval::default();
-        let mut count = |name: &str, arm: &str, le: &str, more: f64| {
-            let labels =
-                [("__name__", name), ("arm", arm), ("le", le), ("side", arm), ("code", "5xx")];
-            add(&mut interval, &series(&labels, &[]), more, bounds);
-        };
-        // Two of 100 take longer than a second: the new side has no more, the old one answers one of them.
-        for (arm, failed) in [("new", 2.0), ("old", 1.0)] {
-            count("edge_requests_total", arm, "", failed);
-            count("edge_timeouts_total", arm, "", failed);
-            count("edge_request_seconds_count", arm, "", 100.0);
-            count("edge_request_seconds_bucket", arm, "1", 98.0);
-        }
-        assert_eq!((interval.new.failures, interval.old.failures), (2.0, 2.0));
-    }
-}
+mod tests;

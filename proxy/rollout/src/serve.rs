@@ -4,7 +4,7 @@
 //! begins what was ordered and resumes what another process let go of, or has not beaten for, in the same way.
 //! Meanwhile it keeps copies of every route's split, stop and run, which its metrics are made of.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Scope};
@@ -47,6 +47,8 @@ pub struct Desk<'a> {
     pub interrupted: &'a AtomicBool,
     /// Who is told of the runs.
     pub webhooks: Webhooks,
+    /// The folder of their reports, if not the routes' own.
+    pub report: Option<PathBuf>,
 }
 
 /// Carries out runs until `interrupted`; each then stays where it is, for the next process. Calls `ready` once the
@@ -230,6 +232,7 @@ fn carry_out(
         state.save(&dir)?;
     }
     let Desk { prometheus, every, interrupted, .. } = *desk;
-    carry_on(&Surroundings { nginx, lock: &lock, prometheus, every, interrupted })?;
+    let report = desk.report.clone();
+    carry_on(&Surroundings { nginx, lock: &lock, prometheus, every, interrupted, report })?;
     Ok(())
 }

@@ -11,11 +11,11 @@ use anyhow::ensure;
 use crate::change::{change, take};
 use crate::lock::Lock;
 use crate::log::{Decision, record};
-use crate::metrics;
 use crate::nginx::Nginx;
 use crate::split::{Split, Wanted, current};
 use crate::state::{By, Phase, State};
 use crate::stop;
+use crate::{history, metrics};
 use route::Share;
 
 /// A run looks each second, or more often, whether its route is stopped.
@@ -99,6 +99,9 @@ fn changed(
         }
         state.is_past = true;
         nginx.keep(&state)?;
+        if superseded.is_some() {
+            history::leave(nginx, &state, share_percent, None);
+        }
     }
     metrics::write(&nginx.dir)?;
     Ok(Changed { split, superseded, stopped: None })

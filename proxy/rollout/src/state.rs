@@ -178,6 +178,9 @@ pub struct State {
     pub hold_ends: Option<SystemTime>,
     /// The last judgement of the step.
     pub judgement: Option<Judgement>,
+    /// The folder of its report; `None` for the route's own.
+    #[serde(default)]
+    pub report: Option<PathBuf>,
     /// The evidence of the run so far.
     #[serde(default, deserialize_with = "if_readable")]
     pub trial: Option<Trial>,

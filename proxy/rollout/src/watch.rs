@@ -19,7 +19,7 @@ use crate::metrics::{self, Written};
 use crate::nginx::Nginx;
 use crate::split::Wanted;
 use crate::state::{Phase, State};
-use crate::{export, pulse, stop};
+use crate::{export, history, pulse, stop};
 
 const LOOK: Duration = Duration::from_millis(500);
 /// Who sends silent runs back.
@@ -137,5 +137,6 @@ fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     record(&dir, &Decision::of_run("lost", share, &state))?;
     metrics::write(&nginx.dir)?;
     nginx.tell("end", Some(&state), share, why);
+    history::leave(nginx, &state, share, None);
     Ok(share)
 }

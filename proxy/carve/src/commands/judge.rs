@@ -1,17 +1,18 @@
 //! `carve judge`.
 
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anstream::{print, println};
 use anyhow::{Context, ensure};
 use clap::Args;
 use evidence::interval::{Assigned, Interval};
 use evidence::trial::Trial;
-use evidence::{Judgement, Verdict};
+use evidence::{Gates, Judgement, Verdict};
 use rollout::{Route, lines};
 use route::Key;
 
@@ -31,10 +32,13 @@ failures: attempts that failed; what nginx refused is none. statuses: 2xx, 3xx, 
 shadow_statuses: those and 5xx that the shadow got from the old side.
 docs/gates.md explains the rest.
 
+With --from, the counts come from Prometheus, and --counts keeps them.
+
 Exit codes: 0 every test passes; 3 one fails; 4 a proof is missing
 
-Example:
-  carve judge qrcode --counts last-month.jsonl";
+Examples:
+  carve judge qrcode --from 2026-01-01T00:00:00Z --to 2026-01-31T00:00:00Z --counts january.jsonl
+  carve judge qrcode --counts january.jsonl --gates stricter.toml";
 
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
@@ -42,8 +46,17 @@ pub(crate) struct Judge {
     /// The route whose tests judge, and whose key assigns requests [default: the standard tests, by request]
     route: Option<String>,
     /// What was counted, interval by interval
-    #[arg(long, value_name = "FILE")]
-    counts: PathBuf,
+    #[arg(long, required_unless_present = "from", value_name = "FILE")]
+    counts: Option<PathBuf>,
+    /// Judge what Prometheus has counted since then
+    #[arg(long, value_name = "TIME")]
+    from: Option<humantime::Timestamp>,
+    /// And until then [default: now]
+    #[arg(long, requires = "from", value_name = "TIME")]
+    to: Option<humantime::Timestamp>,
+    /// Print the verdicts as JSON
+    #[arg(long)]
+    json: bool,
     /// The tests [default: those of proxy/evidence/gates.toml, which are built in]
     #[arg(long, value_name = "FILE")]
     gates: Option<PathBuf>,
@@ -54,13 +67,16 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let route = match &self.route {
-            Some(name) => self.place.nginx(Some(name))?.route_file()?,
-            None => Route::parse("counts", "path = \"/counts\"\nkey = \"request\"\n")?,
+            None if self.from.is_none() => {
+                Route::parse("counts", "path = \"/counts\"\nkey = \"request\"\n")?
+            }
+            name => self.place.nginx(name.as_deref())?.route_file()?,
         };
         let assigned =
             if route.file.key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey };
         let gates = rollout::judge::gates(self.gates.as_deref(), &route)?;
-        let intervals = self.intervals()?;
+        let intervals = self.intervals(&gates, &route.name)?;
+        let mut said = String::new();
         let mut moves = intervals.windows(2).filter(|pair| pair[0].share != pair[1].share).count();
         let mut trial = Trial::new(&gates, moves + 1);
         let mut share = f64::NAN;
@@ -72,37 +88,62 @@ impl Judge {
                     moves -= 1;
                 }
                 share = interval.share;
-                println!("{}: {share}%, {moves} steps to come", time(interval));
+                let _ = writeln!(said, "{}: {share}%, {moves} steps to come", time(interval));
             }
             trial.add(interval, &gates, assigned);
             if trial.worse(&gates).is_some() {
-                println!("{}: a run would go back", time(interval));
+                let _ = writeln!(said, "{}: a run would go back", time(interval));
                 break;
             }
         }
         let judgement = Judgement::of(trial.readings(&gates));
-        print!("{}", lines(&judgement));
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&judgement)?);
+            return Ok(verdict_code(judgement.verdict));
+        }
+        print!("{said}{}", lines(&judgement));
         if judgement.verdict == Verdict::Pass {
             println!("pass: a run would be done");
         }
         Ok(verdict_code(judgement.verdict))
     }
 
-    fn intervals(&self) -> anyhow::Result<Vec<Interval>> {
-        let shown = self.counts.display();
-        let file = BufReader::new(File::open(&self.counts).with_context(|| shown.to_string())?);
-        let mut intervals: Vec<Interval> = Vec::new();
-        for (number, line) in (1..).zip(file.lines()) {
-            let interval: Interval =
-                serde_json::from_str(&line.with_context(|| shown.to_string())?)
-                    .with_context(|| format!("{shown}: line {number}"))?;
-            let is_later = intervals.last().is_none_or(|last| last.end <= interval.end);
-            ensure!(is_later, "{shown}: line {number} ended before the one above it");
-            intervals.push(interval);
+    fn intervals(&self, gates: &Gates, route: &str) -> anyhow::Result<Vec<Interval>> {
+        let Some(from) = self.from else {
+            return read(self.counts.as_deref().context("--counts")?);
+        };
+        let to = self.to.map_or_else(SystemTime::now, Into::into);
+        let prometheus = self.place.prometheus()?;
+        let intervals = rollout::judge::counted(gates, &prometheus, route, (from.into(), to))?;
+        ensure!(!intervals.is_empty(), "{} counted nothing of {route} then", prometheus.url);
+        if let Some(counts) = &self.counts {
+            write(counts, &intervals).with_context(|| counts.display().to_string())?;
         }
-        ensure!(!intervals.is_empty(), "{shown} has no lines");
         Ok(intervals)
     }
+}
+
+fn write(counts: &Path, intervals: &[Interval]) -> anyhow::Result<()> {
+    let mut file = BufWriter::new(File::create(counts)?);
+    for interval in intervals {
+        writeln!(file, "{}", serde_json::to_string(interval)?)?;
+    }
+    Ok(file.flush()?)
+}
+
+fn read(counts: &Path) -> anyhow::Result<Vec<Interval>> {
+    let shown = counts.display();
+    let file = BufReader::new(File::open(counts).with_context(|| shown.to_string())?);
+    let mut intervals: Vec<Interval> = Vec::new();
+    for (number, line) in (1..).zip(file.lines()) {
+        let interval: Interval = serde_json::from_str(&line.with_context(|| shown.to_string())?)
+            .with_context(|| format!("{shown}: line {number}"))?;
+        let is_later = intervals.last().is_none_or(|last| last.end <= interval.end);
+        ensure!(is_later, "{shown}: line {number} ended before the one above it");
+        intervals.push(interval);
+    }
+    ensure!(!intervals.is_empty(), "{shown} has no lines");
+    Ok(intervals)
 }
 
 fn time(interval: &Interval) -> humantime::Rfc3339Timestamp {

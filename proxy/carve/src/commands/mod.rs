@@ -5,6 +5,7 @@ mod compare;
 mod contract;
 mod doctor;
 mod judge;
+mod plan;
 mod ramp;
 mod render;
 mod rollback;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     With(Box<with::With>),
     /// Set the new side's share of a route; returns once nginx serves it
     Split(split::Split),
+    /// Say how long each step of a ramp takes with the traffic of the last day, and propose steps that end in time
+    Plan(plan::Plan),
     /// Raise the share of a route step by step, with gates; resumes an unfinished run
     Ramp(ramp::Ramp),
     /// Keep a run at its step; a gate may still roll it back
@@ -118,6 +121,7 @@ impl Command {
             Command::Logs(command) => command.run(),
             Command::With(command) => command.run(),
             Command::Split(command) => command.run(),
+            Command::Plan(command) => command.run(),
             Command::Ramp(command) => command.run(),
             Command::Pause(command) => command.run(),
             Command::Resume(command) => command.run(),

@@ -13,7 +13,7 @@ use rollout::run::request::{self, Request};
 use rollout::state::{Back, Phase, Plan, State};
 use rollout::{Nginx, Share, judge};
 
-use crate::place::{OnRoute, Place, Why};
+use crate::place::{OnRoute, Place, Reports, Why};
 use crate::signals::Signals;
 
 const ROLLED_BACK: u8 = 3;
@@ -52,6 +52,9 @@ pub(crate) struct Ramp {
     /// Judge the time just past as if a step ended now, and move nothing
     #[arg(long)]
     dry_run: bool,
+    /// With --dry-run: print the verdicts as JSON
+    #[arg(long, requires = "dry_run")]
+    json: bool,
     /// On a cluster: return once the run is ordered, without waiting for its end
     #[arg(long)]
     detach: bool,
@@ -63,17 +66,22 @@ pub(crate) struct Ramp {
     on: OnRoute,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 struct Pace {
     /// The time between two judgements
     #[arg(long, default_value = "2s", value_name = "TIME")]
     every: humantime::Duration,
+    #[command(flatten)]
+    reports: Reports,
 }
 
 #[derive(Clone, Debug)]
-struct Steps(Vec<Share>);
+pub(super) struct Steps(pub(super) Vec<Share>);
 
-fn parse_steps(text: &str) -> anyhow::Result<Steps> {
+/// What a run takes if nobody says otherwise.
+pub(super) const STEPS: &str = "1,5,25,50,100";
+
+pub(super) fn parse_steps(text: &str) -> anyhow::Result<Steps> {
     let steps: Vec<Share> = text.split(',').map(str::parse).collect::<anyhow::Result<_>>()?;
     let rises = steps.windows(2).all(|pair| pair[0] < pair[1]) && steps[0] > Share::NONE;
     anyhow::ensure!(rises, "steps must rise and begin above 0");
@@ -85,19 +93,19 @@ impl Ramp {
         let place = self.on.place.clone();
         let nginx = &*self.on.nginx_because(&self.why)?;
         let unfinished = State::load_unfinished(&nginx.route_dir())?.map(|state| state.plan);
-        let every = *self.pace.every;
-        let (dry_run, detach) = (self.dry_run, self.detach);
+        let pace = self.pace.clone();
+        let (dry_run, detach, json) = (self.dry_run, self.detach, self.json);
         let plan = self.plan(unfinished)?;
         if dry_run {
-            return judge_only(&place, nginx, &plan);
+            return judge_only(&place, nginx, &plan, json);
         }
-        walk(&place, nginx, plan, every, detach)
+        walk(&place, nginx, plan, &pace, detach)
     }
 
     /// Takes each value from the arguments, else from the unfinished run, else from the defaults.
     fn plan(self, unfinished: Option<Plan>) -> anyhow::Result<Plan> {
         let default = || -> anyhow::Result<Plan> {
-            let Steps(steps) = parse_steps("1,5,25,50,100")?;
+            let Steps(steps) = parse_steps(STEPS)?;
             let hold = Duration::from_secs(60);
             Ok(Plan { steps, hold, patience: hold, gates: None })
         };
@@ -119,13 +127,14 @@ fn walk(
     place: &Place,
     nginx: &Nginx,
     plan: Plan,
-    every: Duration,
+    pace: &Pace,
     detach: bool,
 ) -> anyhow::Result<ExitCode> {
     if place.is_cluster() {
         return order(place, nginx, plan, detach);
     }
-    with_surroundings(place, nginx, every, |around| rollout::run::run(around, plan))
+    let run = |around: &Surroundings<'_>| rollout::run::run(around, plan);
+    with_surroundings(place, nginx, *pace.every, &pace.reports, run)
 }
 
 fn order(place: &Place, nginx: &Nginx, plan: Plan, detach: bool) -> anyhow::Result<ExitCode> {
@@ -155,25 +164,31 @@ fn with_surroundings(
     place: &Place,
     nginx: &Nginx,
     every: Duration,
+    reports: &Reports,
     work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<Phase>,
 ) -> anyhow::Result<ExitCode> {
     let signals = Signals::watch()?;
     let lock = rollout::take(nginx)?;
     let prometheus = place.prometheus()?;
     let (lock, prometheus, interrupted) = (&lock, &prometheus, &*signals.received);
-    let phase = work(&Surroundings { nginx, lock, prometheus, every, interrupted })?;
+    let report = reports.folder()?;
+    let phase = work(&Surroundings { nginx, lock, prometheus, every, interrupted, report })?;
     Ok(match phase {
         Phase::Interrupted => signals.exit_code().unwrap_or(ExitCode::FAILURE),
         phase => exit_code(phase),
     })
 }
 
-fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan) -> anyhow::Result<ExitCode> {
+fn judge_only(place: &Place, nginx: &Nginx, plan: &Plan, json: bool) -> anyhow::Result<ExitCode> {
     let gates = judge::gates(plan.gates.as_deref(), &nginx.route_file()?)?;
     let split = rollout::current(&nginx.route_dir())?;
     let share = split.share_percent;
     let judgement =
         judge::judge_past(&gates, &place.prometheus()?, &nginx.route, &split, plan.hold);
+    if json {
+        println!("{}", serde_json::to_string_pretty(&judgement)?);
+        return Ok(verdict_code(judgement.verdict));
+    }
     let hold = humantime::format_duration(plan.hold);
     println!("dry run: {share}% on the new side, judged by the last {hold}; nothing moves");
     print!("{}", rollout::lines(&judgement));
@@ -246,7 +261,7 @@ impl Resume {
         let nginx = &*self.on.nginx_because(&self.why)?;
         let (state, alive) = unfinished(nginx)?;
         if !alive {
-            return walk(&self.on.place, nginx, state.plan, *self.pace.every, false);
+            return walk(&self.on.place, nginx, state.plan, &self.pace, false);
         }
         request::send(nginx, Request::Resume, TAKEN_WITHIN)?;
         println!("The run resumes at {}%.", state.share());
@@ -261,6 +276,8 @@ pub(crate) struct Abort {
     #[arg(long)]
     to_old: bool,
     #[command(flatten)]
+    reports: Reports,
+    #[command(flatten)]
     why: Why,
     #[command(flatten)]
     on: OnRoute,
@@ -273,7 +290,7 @@ impl Abort {
         let (state, alive) = unfinished(nginx)?;
         if !alive {
             let abort = |around: &Surroundings<'_>| rollout::run::abort(around, back);
-            with_surroundings(&self.on.place, nginx, Duration::ZERO, abort)?;
+            with_surroundings(&self.on.place, nginx, Duration::ZERO, &self.reports, abort)?;
             return Ok(ExitCode::SUCCESS);
         }
         let share = rollout::run::end(nginx, back, ENDS_WITHIN)?;

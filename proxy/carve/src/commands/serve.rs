@@ -12,7 +12,7 @@ use rollout::Desk;
 use service_kit::{Admin, Listener};
 use tokio::sync::oneshot;
 
-use crate::place::Place;
+use crate::place::{Place, Reports};
 use crate::signals::Signals;
 
 #[derive(Args, Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct Serve {
     /// The time between two judgements
     #[arg(long, default_value = "2s", value_name = "TIME")]
     every: humantime::Duration,
+    #[command(flatten)]
+    reports: Reports,
     #[command(flatten)]
     place: Place,
 }
@@ -64,6 +66,7 @@ impl Serve {
             every: *self.every,
             interrupted: &signals.received,
             webhooks: place.webhooks(),
+            report: self.reports.folder()?,
         };
         let outcome = rollout::serve(&desk, || readiness.store(true, Ordering::Relaxed));
         drop(end);

@@ -48,6 +48,7 @@ pub(super) fn started(dir: &Path, plan: Plan, by: &By) -> anyhow::Result<State> 
         judged: None,
         hold_ends: None,
         judgement: None,
+        report: None,
         trial: None,
         is_past: false,
     })

@@ -5,6 +5,8 @@ mod order;
 mod report;
 pub mod request;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -49,6 +51,8 @@ pub struct Surroundings<'a> {
     pub every: Duration,
     /// Set by a signal to end.
     pub interrupted: &'a AtomicBool,
+    /// The folder of the run's report, if not the route's own.
+    pub report: Option<PathBuf>,
 }
 
 /// Starts a run, or resumes the unfinished one. Returns the phase in which it ends or stops.
@@ -160,18 +164,22 @@ struct Run<'a> {
     sampler: Sampler,
     /// When the new side was last asked, as far as Prometheus has said.
     last_growth: Instant,
+    /// The values of gates that wait for more, and since when each is so.
+    waited: BTreeMap<String, (f64, Instant)>,
 }
 
 impl<'a> Run<'a> {
     fn new(around: &'a Surroundings<'a>, gates: Gates, state: State) -> Self {
+        let state = State { report: around.report.clone().or(state.report), ..state };
         Run {
             around,
-            report: Report::new(around.nginx),
+            report: Report::new(around.nginx, around.prometheus),
             pulse: Pulse::start(around.nginx),
             sampler: Sampler::new(&around.nginx.route, &gates),
             gates,
             state,
             last_growth: Instant::now(),
+            waited: BTreeMap::new(),
         }
     }
 
@@ -278,6 +286,7 @@ impl<'a> Run<'a> {
             self.state.hold_ends = Some(SystemTime::now() + hold.saturating_sub(elapsed));
             let judgement = self.judge(elapsed, elapsed >= hold)?;
             self.state.judgement = Some(judgement.clone());
+            self.note_growth(&judgement);
             self.report.judgement(&self.state, hold.saturating_sub(elapsed));
             match judgement.verdict {
                 Verdict::Fail => return Ok(Step::Failed(judgement)),
@@ -302,10 +311,29 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a gate waits for data, or a test has none; not only for more of it.
+    /// Remembers when more came of what gates wait for. Prometheus extrapolates, so less than 1 is nothing.
+    fn note_growth(&mut self, judgement: &Judgement) {
+        for reading in judgement.readings.iter().filter(|reading| reading.difference.is_none()) {
+            let Some(value) = reading.value else { continue };
+            let waited = self.waited.entry(reading.gate.clone());
+            let (before, since) = waited.or_insert((value, Instant::now()));
+            if (value - *before).abs() >= 1.0 {
+                (*before, *since) = (value, Instant::now());
+            }
+        }
+    }
+
+    /// Whether a gate waits for data that does not come, or a test has none; not only for more of it.
     fn is_missing_data(&self, judgement: &Judgement) -> bool {
+        let patience = self.state.plan.patience;
+        let is_stuck = |reading: &Reading| {
+            let waited = self.waited.get(&reading.gate);
+            !reading.compare.is_empty()
+                && waited.is_some_and(|(_, since)| since.elapsed() >= patience)
+        };
         let waits = |reading: &&Reading| reading.verdict == Verdict::Inconclusive;
-        judgement.readings.iter().filter(waits).any(|reading| reading.detail.is_empty())
+        let missing = |reading: &Reading| reading.detail.is_empty() || is_stuck(reading);
+        judgement.readings.iter().filter(waits).any(missing)
     }
 
     /// Waits until the next judgement, a request or a signal.

@@ -6,9 +6,11 @@ use std::time::Duration;
 use evidence::{Judgement, Verdict};
 
 use crate::display::Display;
+use crate::history::{self, History};
 use crate::log::{Decision, Problem, record};
 use crate::metrics;
 use crate::nginx::Nginx;
+use crate::prometheus::Prometheus;
 use crate::split::current;
 use crate::state::State;
 use route::Share;
@@ -21,12 +23,21 @@ pub(super) struct Report<'a> {
     problem: Problem,
     /// The step that others were last told to wait.
     waited: Option<usize>,
+    history: History,
+    prometheus: &'a Prometheus,
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(nginx: &'a Nginx) -> Self {
-        let (dir, display, problem) = (nginx.route_dir(), Display::new(), Problem::default());
-        Report { nginx, dir, display, problem, waited: None }
+    pub(super) fn new(nginx: &'a Nginx, prometheus: &'a Prometheus) -> Self {
+        Report {
+            nginx,
+            dir: nginx.route_dir(),
+            display: Display::new(),
+            problem: Problem::default(),
+            waited: None,
+            history: History::default(),
+            prometheus,
+        }
     }
 
     /// Reports the end of the run's process.
@@ -44,10 +55,19 @@ impl<'a> Report<'a> {
             state.phase.as_str().replace('_', " "),
             self.nginx.route
         ));
+        if state.phase.is_unfinished() {
+            return;
+        }
+        if let Some(file) = history::leave(self.nginx, state, share, Some(self.prometheus)) {
+            self.display.say(&format!("Its report is {}.", file.display()));
+        }
     }
 
     /// Reports an event at the current share.
     pub(super) fn event(&mut self, state: &State, event: &str, judgement: Option<&Judgement>) {
+        if event == "started" {
+            self.history.begin(&self.dir);
+        }
         self.save(state);
         let share = current(&self.dir).map_or(state.share(), |split| split.share_percent);
         self.log(state, event, share, judgement);
@@ -70,6 +90,8 @@ impl<'a> Report<'a> {
                 let why = judgement.named(Verdict::Inconclusive);
                 self.nginx.tell("waiting", Some(state), state.share(), &why);
             }
+            let kept = self.history.add(&self.dir, state);
+            self.problem.report(kept);
         }
         self.save(state);
     }

@@ -37,6 +37,8 @@ pub(crate) struct Traffic {
     pub(crate) old_seconds: f64,
     /// What the old side answers the shadow.
     pub(crate) shadow_gets: &'static str,
+    /// What `ramp.prom` would say.
+    pub(crate) share: f64,
     /// The job that fails its scrapes.
     pub(crate) down: &'static str,
 }
@@ -57,6 +59,7 @@ impl Traffic {
         new_seconds: 0.0003,
         old_seconds: 0.004,
         shadow_gets: "2xx",
+        share: 0.0,
         down: "",
     };
     /// No requests.
@@ -93,6 +96,8 @@ impl Counters {
                 format!("shadow shadow_comparisons_total{{route=\"qrcode\",result=\"{result}\"}}");
             self.add(name, rate * seconds);
         }
+        let name = "shadow shadow_mismatches_total{route=\"qrcode\",kind=\"body\"}";
+        self.add(name.to_owned(), t.mismatches * seconds);
         for (result, rate) in [("match", t.noise.0 - t.noise.1), ("mismatch", t.noise.1)] {
             let labels = format!("route=\"qrcode\",result=\"{result}\"");
             self.add(format!("shadow shadow_noise_total{{{labels}}}"), rate * seconds);
@@ -133,6 +138,7 @@ impl Counters {
                 self.add(name, all * seconds);
             }
         }
+        self.totals.insert("edge ramp_share_percent{route=\"qrcode\"}".to_owned(), t.share);
         let all = t.new + t.new_errors + t.fallbacks + t.old + t.old_errors;
         self.add("edge edge_nginx_requests_total".to_owned(), all * seconds);
         self.add("edge edge_lost_total".to_owned(), 0.0);

@@ -1,0 +1,83 @@
+//! `carve plan`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anstream::println;
+use clap::Args;
+use evidence::plan::{Pace, lengths, within};
+use rollout::{Share, judge};
+
+use super::ramp::{STEPS, Steps, parse_steps};
+use crate::place::OnRoute;
+
+const EXAMPLES: &str = "\
+Examples:
+  carve plan qrcode
+  carve plan qrcode --within 2h
+
+Exit codes: 0 the steps end; 4 one of them never does";
+const NEVER_ENDS: u8 = 4;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Plan {
+    /// The share of each step
+    #[arg(long, value_parser = parse_steps, default_value = STEPS, value_name = "PERCENT,PERCENT...")]
+    steps: Steps,
+    /// How long to hold each step at least
+    #[arg(long, default_value = "60s", value_name = "TIME")]
+    hold: humantime::Duration,
+    /// The time that all steps may take: proposes some that end by then
+    #[arg(long, value_name = "TIME")]
+    within: Option<humantime::Duration>,
+    /// The traffic to go by: that of so long until now
+    #[arg(long, default_value = "1d", value_name = "TIME")]
+    past: humantime::Duration,
+    /// The gates [default: those of proxy/evidence/gates.toml, which are built in]
+    #[arg(long, value_name = "FILE")]
+    gates: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    on: OnRoute,
+}
+
+impl Plan {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        let nginx = &*self.on.nginx()?;
+        let gates = judge::gates(self.gates.as_deref(), &nginx.route_file()?)?;
+        let split = rollout::current(&nginx.route_dir())?;
+        let prometheus = self.on.place.prometheus()?;
+        let pace = judge::pace(&prometheus, &nginx.route, &split, *self.past)?;
+        let Pace { requests, compared, .. } = pace;
+        println!(
+            "In the last {}, {} had {requests:.2} requests a second, and the shadow compared {compared:.2}.",
+            self.past, nginx.route
+        );
+        let steps = &self.steps.0;
+        let lengths = lengths(&gates, &pace, steps, *self.hold);
+        for (share, length) in steps.iter().zip(&lengths) {
+            println!(
+                "{:>6}  {}",
+                format!("{share}%"),
+                length.map_or("never ends".to_owned(), time)
+            );
+        }
+        let all: Option<Duration> = lengths.into_iter().sum();
+        println!("   all  {}", all.map_or("never ends".to_owned(), time));
+        let Some(limit) = self.within else {
+            return Ok(if all.is_some() { ExitCode::SUCCESS } else { ExitCode::from(NEVER_ENDS) });
+        };
+        let Some((steps, hold)) = within(&gates, &pace, steps, *self.hold, *limit) else {
+            println!("No steps end within {limit}: too little is asked or compared.");
+            return Ok(ExitCode::from(NEVER_ENDS));
+        };
+        let steps: Vec<String> = steps.iter().map(Share::to_string).collect();
+        let (route, steps, hold) = (&nginx.route, steps.join(","), time(hold));
+        println!("Within {limit}: carve ramp {route} --steps {steps} --hold '{hold}'");
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn time(length: Duration) -> String {
+    humantime::format_duration(Duration::from_secs(length.as_secs())).to_string()
+}
