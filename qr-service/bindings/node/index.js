@@ -22,6 +22,13 @@ function typeError(code, message) {
   return Object.assign(new TypeError(message), { code });
 }
 
+/** JSON would have null for NaN and infinity, and null is no option at all. */
+function finite(name, value) {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw typeError('ERR_INVALID_ARG_TYPE', `options.${name} must be a finite number`);
+  return value;
+}
+
 exports.QrError = QrError;
 exports.generate = native.generate;
 // An async function, so that invalid arguments reject the promise too.
@@ -33,7 +40,7 @@ exports.draw = (options) => {
   // Node-API would replace a lone surrogate; JSON.stringify escapes it, which is refused.
   if (isQuery && !options.isWellFormed())
     throw typeError('ERR_QR_LONE_SURROGATE', 'text has a lone surrogate, so it is not Unicode');
-  const answer = native.drawOptions(isQuery ? options : JSON.stringify(options), isQuery);
+  const answer = native.drawOptions(isQuery ? options : JSON.stringify(options, finite), isQuery);
   if (answer.faults) throw new QrError(answer.message, JSON.parse(answer.faults));
   return answer;
 };

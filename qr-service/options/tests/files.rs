@@ -82,10 +82,14 @@ fn definitions() -> Vec<(&'static Definition, Value)> {
 }
 
 /// The type in another language: of numbers, whole numbers, truth values, texts, and a list of names.
-fn type_in(schema: &Value, types: [&str; 4], names: fn(&[&str]) -> String) -> String {
-    let one_of = schema["oneOf"].as_array().into_iter().flatten();
-    if let Some(values) = one_of.filter_map(|it| it["enum"].as_array()).next() {
-        return names(&values.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+fn type_in(
+    definition: &Definition,
+    schema: &Value,
+    types: [&str; 4],
+    names: fn(&[&str]) -> String,
+) -> String {
+    if !definition.names().is_empty() {
+        return names(definition.names());
     }
     let of = schema["type"][0].as_str().unwrap();
     let at = ["number", "integer", "boolean", "string"].iter().position(|it| *it == of);
@@ -105,7 +109,7 @@ fn types_of_typescript_are_up_to_date() {
             [line] => writeln!(made, "  /** {line} */").unwrap(),
             lines => writeln!(made, "  /**\n   * {}\n   */", lines.join("\n   * ")).unwrap(),
         }
-        let of = type_in(&schema, ["number", "number", "boolean", "string"], |names| {
+        let of = type_in(definition, &schema, ["number", "number", "boolean", "string"], |names| {
             format!("'{}'", names.join("' | '"))
         });
         writeln!(made, "  {}?: {of} | null;", definition.name).unwrap();
@@ -137,7 +141,7 @@ fn types_of_python_are_up_to_date() {
         for line in definition.description {
             writeln!(made, "    # {}", line.trim()).unwrap();
         }
-        let of = type_in(schema, ["float", "int", "bool", "str"], |names| {
+        let of = type_in(definition, schema, ["float", "int", "bool", "str"], |names| {
             format!("Literal[\"{}\"]", names.join("\", \""))
         });
         writeln!(made, "    {}: {of} | None = None,", definition.name).unwrap();
