@@ -201,7 +201,7 @@ fn a_logo_of_more_pixels_than_are_kept_is_reduced() {
         let file = uri(&logo(width, height, [200, 0, 0, 255]));
         post_json(service.addr, "/v1/qr.png", &json!({"text": "a", "logo": file}))
     };
-    let (large, small) = (made(2400, 1600), made(600, 400));
+    let (large, small) = (made(1500, 1000), made(600, 400));
     assert_eq!((large.status, small.status), (200, 200), "{}", large.text());
     // All of it has one colour, so nothing but its shape counts.
     assert!(large.body == small.body);
