@@ -1,5 +1,6 @@
 # Made from the definition of the options: qr-service/options/tests/files.rs.
 
+from os import PathLike
 from typing import Any, Literal
 
 class QrError(ValueError):
@@ -71,3 +72,12 @@ def draw(
     title: str | None = None,
 ) -> bytes:
     """Draws a QR code: the picture that qr-service sends for the same options."""
+
+def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:
+    """Draws into a file, with the options of draw. Its extension is the format, unless that is given."""
+
+def matrix(text: str | bytes, /, **options: Any) -> list[list[bool]]:
+    """The modules row by row, without quiet zone: True is dark. Takes draw's options of the symbol."""
+
+def make_sequence(text: str | bytes, /, **options: Any) -> list[bytes]:
+    """Draws a text over as many codes of version_max as it takes, at most 16, linked by structured append."""

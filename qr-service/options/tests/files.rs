@@ -129,7 +129,7 @@ fn types_of_typescript_are_up_to_date() {
 fn types_of_python_are_up_to_date() {
     let mut made = String::from(
         "# Made from the definition of the options: qr-service/options/tests/files.rs.\n\n\
-         from typing import Any, Literal\n\n\
+         from os import PathLike\nfrom typing import Any, Literal\n\n\
          class QrError(ValueError):\n    \
          \"\"\"Options that are wrong, or ask for a picture that there is none of.\"\"\"\n\n    \
          faults: list[dict[str, Any]]\n    \
@@ -147,7 +147,13 @@ fn types_of_python_are_up_to_date() {
         writeln!(made, "    {}: {of} | None = None,", definition.name).unwrap();
     }
     made.push_str(
-        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\"\"\"\n",
+        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\"\"\"\n\n\
+         def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:\n    \
+         \"\"\"Draws into a file, with the options of draw. Its extension is the format, unless that is given.\"\"\"\n\n\
+         def matrix(text: str | bytes, /, **options: Any) -> list[list[bool]]:\n    \
+         \"\"\"The modules row by row, without quiet zone: True is dark. Takes draw's options of the symbol.\"\"\"\n\n\
+         def make_sequence(text: str | bytes, /, **options: Any) -> list[bytes]:\n    \
+         \"\"\"Draws a text over as many codes of version_max as it takes, at most 16, linked by structured append.\"\"\"\n",
     );
     is_up_to_date("../bindings/python/qr_fast.pyi", &made);
 }

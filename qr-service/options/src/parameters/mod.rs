@@ -247,6 +247,13 @@ pub fn read_entries(
 ) -> Map<String, Value> {
     let mut values = Map::new();
     for (name, value) in entries {
+        // JavaScript writes `width_mm` as `widthMm`.
+        let is_camel =
+            |ours: &&String| !name.contains('_') && ours.replace('_', "") == name.to_lowercase();
+        let names = || schemas.iter().flat_map(|schema| schema.parameters.keys());
+        let is_ours = schemas.iter().any(|schema| schema.has(&name));
+        let camel = if is_ours { None } else { names().find(is_camel) };
+        let name = camel.cloned().unwrap_or(name);
         let Some(schema) = schemas.iter().find(|schema| schema.has(&name)) else {
             faults.push(unknown(&name, schemas));
             continue;
