@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.negative import _strip_binary
 validator = strategy._validator
 strategy._validator = lambda schema: lambda value: validator(schema)(_strip_binary(value))
 
-SAYABLE = ('use a whole number', 'use a number', 'use true or false', 'use text')
+SAYABLE = ('use a whole number', 'use a number', 'use true or false', 'use text, in quotation marks')
 # Rows of text, of which the schema says nothing.
 TEXTS = ('text/csv', 'application/x-ndjson')
 

@@ -380,6 +380,22 @@ fn pictures_are_limited_by_address_and_never_fall_back() {
 }
 
 #[test]
+fn what_nginx_refuses_below_v1_is_a_problem_document() {
+    let place = place_with_other_services();
+    let large = "x".repeat((5 << 20) + 1);
+    // 980 characters of Chinese.
+    let long = format!("GET /v1/qr?text={}", "%E6%BC%A2".repeat(980));
+    for (line, body, status) in [("POST /v1/decode", &*large, 413), (&*long, "", 414)] {
+        let (found, head, body) = ask(&mut connect(&place, HERE), line, "", body);
+        assert_eq!((found, header(&head, "content-type")), (status, "application/problem+json"));
+        assert_ne!(header(&head, "x-request-id"), "");
+        let problem: serde_json::Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(problem["status"], status);
+        assert!(problem["detail"].as_str().is_some_and(|it| it.len() > 20), "{problem}");
+    }
+}
+
+#[test]
 fn a_page_of_a_hundred_pictures_is_no_storm() {
     let place = place_with_other_services();
     for (number, path) in (1..).zip(PICTURES) {

@@ -66,7 +66,11 @@ function choice(schema, name) {
   const standard = schema.default ?? (name === 'format' ? 'png' : undefined);
   const label = standard === undefined ? 'automatic' : `${standard} (default)`;
   select.append(element('option', { value: '', textContent: label }));
-  for (const value of schema.enum.filter((it) => it !== null && it !== standard)) {
+  // Letters are listed in both cases, which mean the same.
+  const values = schema.enum.filter(
+    (it) => !schema.enum.includes(it?.toUpperCase()) || it === it?.toUpperCase(),
+  );
+  for (const value of values.filter((it) => it !== null && it !== standard)) {
     select.append(element('option', { value, textContent: value }));
   }
   return select;

@@ -12,7 +12,7 @@ use crate::fault::{Code, Fault};
 /// What a label has besides its symbol.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct LabelText {
-    /// The line under the symbol, in characters of Windows-1252: those of western Europe.
+    /// The line under the symbol, or the lines beside it, in characters of Windows-1252: those of western Europe.
     #[schema(min_length = 1, max_length = 200)]
     pub(crate) caption: Option<String>,
 }
@@ -49,6 +49,40 @@ impl LabelCaption {
             return Err(fault.suggest("shorten it, or use a smaller caption_pt or fewer columns"));
         }
         Ok(LabelCaption { bytes, width_pt })
+    }
+
+    /// The lines of a text that is `room_pt` points wide at most, broken between words.
+    ///
+    /// # Errors
+    /// If a word is wider, or there are more than `most` lines.
+    pub(crate) fn lines(
+        text: &str,
+        size_pt: f64,
+        room_pt: f64,
+        most: usize,
+    ) -> Result<Vec<Self>, Fault> {
+        let mut lines: Vec<(String, Self)> = Vec::new();
+        for word in text.split(' ') {
+            let longer = lines.last().map(|(line, _)| format!("{line} {word}"));
+            let fits =
+                |line: String| Some((LabelCaption::new(&line, size_pt, Some(room_pt)).ok()?, line));
+            match longer.and_then(fits) {
+                Some((drawn, line)) => {
+                    lines.pop();
+                    lines.push((line, drawn));
+                }
+                None => {
+                    let drawn = LabelCaption::new(word, size_pt, Some(room_pt))?;
+                    lines.push((word.to_owned(), drawn));
+                }
+            }
+        }
+        if lines.len() > most {
+            let detail = format!("it takes {} lines, and a label has room for {most}", lines.len());
+            let fault = Fault::new("caption", Code::TooLong, detail);
+            return Err(fault.suggest("shorten it, or use a smaller caption_pt"));
+        }
+        Ok(lines.into_iter().map(|(_, drawn)| drawn).collect())
     }
 
     /// Its bytes as a string of a PDF has them between angle brackets.

@@ -3,6 +3,7 @@
 //! | status | when |
 //! | --- | --- |
 //! | 400 | parameters that are unknown, repeated, malformed, out of range or contradictory |
+//! | 404 | a path, a format or a payload that there is not |
 //! | 405, 406, 408, 413, 415 | the method, `Accept`, a slow body, a long body, its media type |
 //! | 422 | data that do not fit the symbol, and pictures that no reader would read |
 //! | 503 | all workers are busy; `Retry-After` says when to come back |
@@ -16,6 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 pub(crate) use qr_options::fault::{Code, Fault};
+use qr_options::options::Format;
 
 /// Why a request gets no picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +43,8 @@ pub(crate) enum Refusal {
     Body(String),
     /// No such path.
     NotFound,
+    /// No such format, kind ...: what it is, and which there are.
+    NoSuch(&'static str, String),
     /// All workers are busy.
     Busy,
     /// A defect, which is in the log.
@@ -62,6 +66,11 @@ pub(crate) struct Problem {
 }
 
 impl Refusal {
+    /// A path that ends with another extension than those of the formats.
+    pub(crate) fn no_format() -> Self {
+        Refusal::NoSuch("format", Format::NAMES.join(", "))
+    }
+
     /// The status, where the kind of problem is described, its title, and what exactly is wrong.
     fn described(&self) -> (StatusCode, &'static str, &'static str, String) {
         use StatusCode as Status;
@@ -79,7 +88,7 @@ impl Refusal {
                 (Status::METHOD_NOT_ALLOWED, "/v1/docs#method", "Method not allowed", detail)
             }
             Refusal::NotAcceptable => {
-                let types = crate::options::Format::ALL.map(|format| format.content_type());
+                let types = Format::ALL.map(|format| format.content_type());
                 let detail = format!("Accept allows none of {}", types.join(", "));
                 (Status::NOT_ACCEPTABLE, "/v1/docs#not-acceptable", "Not acceptable", detail)
             }
@@ -100,6 +109,10 @@ impl Refusal {
             }
             Refusal::NotFound => {
                 let detail = "there is no such path; /v1/openapi.json lists all".to_owned();
+                (Status::NOT_FOUND, "/v1/docs#not-found", "Not found", detail)
+            }
+            Refusal::NoSuch(what, known) => {
+                let detail = format!("there is no such {what}; use {known}");
                 (Status::NOT_FOUND, "/v1/docs#not-found", "Not found", detail)
             }
             Refusal::Busy => {

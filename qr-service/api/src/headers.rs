@@ -16,7 +16,7 @@ use crate::payload::percent;
 use crate::plan::Plan;
 
 /// The version of this crate's pictures beside `qr_core::OUTPUT_VERSION`.
-const OUTPUT_VERSION: u32 = 6;
+const OUTPUT_VERSION: u32 = 7;
 
 /// The strong tag of a plan's picture: equal for all ways to ask for it, another in each version of the
 /// output.

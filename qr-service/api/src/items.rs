@@ -1,38 +1,62 @@
-//! Many items in one body: a JSON array, a line of JSON for each (NDJSON), or a table (CSV, RFC 4180) whose
-//! first row names the parameters.
+//! Many items in one body: a JSON array, a line of JSON for each (NDJSON), or a table whose first row names the
+//! parameters.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use crate::fault::{Code, Fault};
 use crate::options::Format;
 use crate::parameters::{Entries, Schema, read_entries, read_pairs};
+use crate::table::read_table;
 
-/// The media types of a body of items.
-pub(crate) const MEDIA: &str = "application/json, application/x-ndjson, text/csv";
+/// The media types of a body of items. Windows calls a table the last but two, and curl whatever it sends the last.
+pub(crate) const MEDIA: &str = "application/json, application/x-ndjson, text/csv, text/tab-separated-values, \
+    application/vnd.ms-excel, multipart/form-data, application/x-www-form-urlencoded";
 /// The most items of a body.
 pub(crate) const MAX_ITEMS: usize = 1000;
 /// The most faults that are listed.
 const MAX_FAULTS: usize = 200;
 
-/// Faults of items, up to [`MAX_FAULTS`].
+/// Faults of items, up to [`MAX_FAULTS`] that differ.
 #[derive(Default)]
 pub(crate) struct ItemFaults {
-    pub(crate) faults: Vec<Fault>,
-    pub(crate) count: usize,
+    /// Each with the number of items that have it.
+    listed: Vec<(Fault, usize)>,
+    /// Where one is listed, by all of it but the item.
+    places: HashMap<String, usize>,
+    /// Those of all items together, such as of a column.
+    of_all: Vec<Fault>,
 }
 
 impl ItemFaults {
-    /// Adds faults of the item at `index`, counted from 0, whose parameters get its name.
+    /// Adds faults of the item at `index`, counted from 0, whose parameters get its name. What is wrong in the same
+    /// way with many items is listed for the first.
     pub(crate) fn add(&mut self, index: usize, faults: Vec<Fault>) {
         for mut fault in faults {
-            self.count += 1;
-            if self.faults.len() < MAX_FAULTS {
-                fault.parameter = format!("items[{index}].{}", fault.parameter);
-                self.faults.push(fault);
+            let key = format!("{:?} {fault}", fault.code);
+            match self.places.get(&key) {
+                Some(place) => self.listed[*place].1 += 1,
+                None if self.listed.len() < MAX_FAULTS => {
+                    self.places.insert(key, self.listed.len());
+                    fault.parameter = format!("items[{index}].{}", fault.parameter);
+                    self.listed.push((fault, 1));
+                }
+                None => {}
             }
         }
+    }
+
+    /// All of them.
+    pub(crate) fn finish(self) -> Vec<Fault> {
+        let listed = self.listed.into_iter().map(|(mut fault, count)| {
+            if count > 1 {
+                fault.detail =
+                    format!("{}; so it is with {} more items", fault.detail, count - 1).into();
+            }
+            fault
+        });
+        self.of_all.into_iter().chain(listed).collect()
     }
 }
 
@@ -47,15 +71,25 @@ pub(crate) fn read_items(
     faults: &mut ItemFaults,
 ) -> Result<Vec<Map<String, Value>>, String> {
     let mut items = Vec::new();
-    if media == "text/csv" {
-        for (index, row) in read_table(body)?.into_iter().enumerate() {
+    // Which Windows writes before JSON too.
+    let json = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    let begin = json.first();
+    // Uploads, and what curl sends, are known by how they begin.
+    let (is_table, is_lines) = match media {
+        "application/json" => (false, false),
+        "application/x-ndjson" => (false, true),
+        "text/csv" => (true, false),
+        _ => (!matches!(begin, Some(b'[' | b'{')), begin == Some(&b'{')),
+    };
+    if is_table {
+        let rows = read_table(body, schemas, &mut faults.of_all)?;
+        for (index, row) in rows.into_iter().enumerate() {
             let mut of_item = Vec::new();
             items.push(read_pairs(row, schemas, &mut of_item));
             faults.add(index, of_item);
         }
     } else {
-        let is_lines = media == "application/x-ndjson";
-        let rows = if is_lines { read_lines(body)? } else { read_array(body)? };
+        let rows = if is_lines { read_lines(json)? } else { read_array(json)? };
         for (index, row) in rows.into_iter().enumerate() {
             let mut of_item = Vec::new();
             items.push(read_entries(row, schemas, &mut of_item));
@@ -81,25 +115,6 @@ fn read_lines(body: &[u8]) -> Result<Vec<Entries>, String> {
             .map_err(|_| format!("line {} is not a JSON object", number + 1))
     };
     lines.filter(|(_, line)| !line.is_empty()).map(read).collect()
-}
-
-/// The rows as pairs of column and value; an empty cell is a parameter that is not given.
-fn read_table(body: &[u8]) -> Result<Vec<Vec<(String, String)>>, String> {
-    // Excel begins its files with a byte order mark.
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let refuse = |error: csv::Error| match error.position() {
-        Some(at) => format!("line {} is not a row of UTF-8 as long as the first", at.line()),
-        None => "the body is not CSV".to_owned(),
-    };
-    let mut reader = csv::Reader::from_reader(body);
-    let names = reader.headers().map_err(refuse)?.clone();
-    let mut rows = Vec::new();
-    for row in reader.records() {
-        let row = row.map_err(refuse)?;
-        let pairs = names.iter().zip(&row).filter(|(_, value)| !value.is_empty());
-        rows.push(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
-    }
-    Ok(rows)
 }
 
 /// Gives each file of an archive its name: safe on every system, with the format's extension, once.

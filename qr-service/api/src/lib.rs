@@ -19,6 +19,7 @@ mod reader;
 mod routes;
 mod same;
 mod sheet;
+mod table;
 mod upload;
 mod verify;
 

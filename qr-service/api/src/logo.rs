@@ -3,13 +3,16 @@
 use std::io::Cursor;
 use std::sync::{Mutex, PoisonError};
 
+use image::imageops::thumbnail;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbaImage};
 
 use crate::fault::{Code, Fault};
 use crate::upload::{check_size, damaged};
 
-/// The most pixels of a logo. Decoded they take 4 MB.
-const MAX_PIXELS: u64 = 1_000_000;
+/// The most pixels of a logo's file. Decoded they take 32 MB, for as long as it takes to reduce them.
+const MAX_PIXELS: u64 = 8_000_000;
+/// The most pixels to a side that are kept, which take 4 MB.
+const MAX_SIDE: u32 = 1000;
 const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
 /// The longest file of a logo.
 pub(crate) const MAX_BYTES: usize = 262_144;
@@ -39,6 +42,13 @@ fn open(file: &[u8]) -> Result<RgbaImage, String> {
     reader.limits(limits);
     let decoder = reader.into_decoder().map_err(damaged)?;
     check_size(decoder.dimensions(), MAX_PIXELS)?;
-    // Of 16 bits a channel it takes twice as much.
-    DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(damaged)
+    let logo =
+        DynamicImage::from_decoder(decoder).map(DynamicImage::into_rgba8).map_err(damaged)?;
+    let (width, height) = logo.dimensions();
+    let longer = width.max(height);
+    if longer <= MAX_SIDE {
+        return Ok(logo);
+    }
+    let reduced = |side: u32| (side * MAX_SIDE / longer).max(1);
+    Ok(thumbnail(&logo, reduced(width), reduced(height)))
 }

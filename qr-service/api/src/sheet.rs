@@ -1,4 +1,6 @@
-//! A sheet of labels: symbols in rows and columns, each with a caption under it.
+//! A sheet of labels: symbols in rows and columns, each with a caption under it or beside it.
+
+mod preset;
 
 use qr_core::{Modules, write_pdf_path};
 use serde::de::Error as _;
@@ -8,6 +10,7 @@ use utoipa::ToSchema;
 use crate::caption::LabelCaption;
 use crate::document::{FONT, put};
 use crate::fault::{Code, Fault};
+use preset::Preset;
 
 /// Points of a millimetre.
 const POINTS: f64 = 72.0 / 25.4;
@@ -18,13 +21,28 @@ const PAGE_MM: std::ops::RangeInclusive<f64> = 10.0..=1200.0;
 /// Height of a caption's line in its size, and what of it is below the letters' base line.
 const LINE: f64 = 1.4;
 const DESCENT: f64 = 0.3;
+/// The most of a label's width that a symbol beside its caption takes, and of its height that a caption takes by default.
+const SYMBOL_SHARE: f64 = 0.6;
+const CAPTION_SHARE: f64 = 0.2;
+/// Sizes of captions by default, in points.
+const CAPTION_PT: (f64, f64) = (4.0, 8.0);
 
 /// The sheet, for all labels.
 #[derive(Clone, Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct Sheet {
+    /// Labels as they are sold, by Avery's number, instead of the page, rows, columns, margins and gaps.
+    #[schema(value_type = Option<String>, max_length = 20, example = "L7160",
+        pattern = "^([aA][vV][eE][rR][yY][ -]?)?(3474|5160|5163|5164|5167|[lL]71(59|60|61|62|63|65|73)|[lL]7651)$")]
+    pub(crate) preset: Option<Preset>,
+    /// The label of the first page to begin with, on a sheet of which some are used.
+    #[schema(minimum = 1, maximum = 1200, default = 1)]
+    pub(crate) first_label: Option<usize>,
+    /// Where captions are.
+    #[schema(inline, default = "below")]
+    pub(crate) caption_at: Option<CaptionAt>,
     /// The page: `a4`, `letter`, or its width and height in millimetres, such as `62x29`.
     #[schema(value_type = Option<String>, default = "a4", min_length = 2, max_length = 20, example = "letter",
-        pattern = r"^(a4|letter|[0-9]{1,4}(\.[0-9]+)?x[0-9]{1,4}(\.[0-9]+)?)$")]
+        pattern = r"^([aA]4|[lL][eE][tT][tT][eE][rR]|[0-9]{1,4}(\.[0-9]+)?x[0-9]{1,4}(\.[0-9]+)?)$")]
     pub(crate) page: Option<Paper>,
     /// Labels below each other on a page.
     #[schema(minimum = 1, maximum = 40, default = 8)]
@@ -44,16 +62,59 @@ pub(crate) struct Sheet {
     /// Space between rows, in millimetres.
     #[schema(minimum = 0, maximum = 200, default = 3)]
     pub(crate) gap_y_mm: Option<f64>,
-    /// Size of the captions, in points.
-    #[schema(minimum = 4, maximum = 36, default = 8)]
+    /// Size of the captions, in points. The default is 8, and less on labels of under 20 mm.
+    #[schema(minimum = 4, maximum = 36)]
     pub(crate) caption_pt: Option<f64>,
 }
 
 impl Sheet {
-    /// Size of the captions, in points.
-    pub(crate) fn caption_pt(&self) -> f64 {
-        self.caption_pt.unwrap_or(8.0)
+    /// Page, rows and columns, margins and gaps, in millimetres. With a preset, each that is given as well is a fault.
+    fn grid(&self, faults: &mut Vec<Fault>) -> Grid {
+        let Some(preset) = self.preset else {
+            return Grid {
+                page: self.page.unwrap_or(Paper::A4),
+                count: (self.columns.unwrap_or(3), self.rows.unwrap_or(8)),
+                margin: (
+                    self.page_margin_x_mm.unwrap_or(10.0),
+                    self.page_margin_y_mm.unwrap_or(10.0),
+                ),
+                gap: (self.gap_x_mm.unwrap_or(3.0), self.gap_y_mm.unwrap_or(3.0)),
+            };
+        };
+        for (name, is_given) in [
+            ("page", self.page.is_some()),
+            ("rows", self.rows.is_some()),
+            ("columns", self.columns.is_some()),
+            ("page_margin_x_mm", self.page_margin_x_mm.is_some()),
+            ("page_margin_y_mm", self.page_margin_y_mm.is_some()),
+            ("gap_x_mm", self.gap_x_mm.is_some()),
+            ("gap_y_mm", self.gap_y_mm.is_some()),
+        ] {
+            if is_given {
+                faults.push(Fault::new(name, Code::Contradictory, "the preset has it"));
+            }
+        }
+        preset.grid()
     }
+}
+
+/// Where captions are.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CaptionAt {
+    /// A line under the symbol.
+    #[default]
+    Below,
+    /// Lines to its right.
+    Beside,
+}
+
+/// How a page is divided, in millimetres; the first number is of the x axis.
+struct Grid {
+    page: Paper,
+    count: (u32, u32),
+    margin: (f64, f64),
+    gap: (f64, f64),
 }
 
 /// Width and height of a page, in millimetres.
@@ -67,7 +128,7 @@ impl Paper {
 
 impl<'de> Deserialize<'de> for Paper {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        let text = String::deserialize(deserializer)?.to_lowercase();
         let side = |text: &str| text.parse().ok().filter(|side| PAGE_MM.contains(side));
         let paper = match (&*text, text.split_once('x')) {
             ("a4", _) => Some(Paper::A4),
@@ -93,32 +154,38 @@ pub(crate) struct Layout {
     gap: (f64, f64),
     /// Width and height of a label.
     label: (f64, f64),
-    caption_pt: f64,
-    /// What the captions take of each label's height.
-    caption: f64,
+    /// What a symbol may take of it, from its upper left corner.
+    room: (f64, f64),
+    caption_at: CaptionAt,
+    pub(crate) caption_pt: f64,
+    /// Labels of the first page that are left out.
+    pub(crate) skipped: usize,
 }
 
 impl Layout {
     /// Divides the page. Every label has room for a caption if any has one. `None` if labels would be too
     /// small, which is added to `faults`.
     pub(crate) fn new(sheet: &Sheet, has_captions: bool, faults: &mut Vec<Fault>) -> Option<Self> {
-        let Paper(width, height) = sheet.page.unwrap_or(Paper::A4);
-        let page = (width * POINTS, height * POINTS);
-        let points = |mm: Option<f64>, default: f64| mm.unwrap_or(default) * POINTS;
-        let margin = (points(sheet.page_margin_x_mm, 10.0), points(sheet.page_margin_y_mm, 10.0));
-        let gap = (points(sheet.gap_x_mm, 3.0), points(sheet.gap_y_mm, 3.0));
-        let (rows, columns) = (sheet.rows.unwrap_or(8), sheet.columns.unwrap_or(3));
+        let before = faults.len();
+        let Grid { page: Paper(width, height), count, margin, gap } = sheet.grid(faults);
+        let points = |(x, y): (f64, f64)| (x * POINTS, y * POINTS);
+        let (page, margin, gap) = (points((width, height)), points(margin), points(gap));
         let divide = |length: f64, margin: f64, gap: f64, count: u32| {
             (length - 2.0 * margin - gap * f64::from(count - 1)) / f64::from(count)
         };
         let label =
-            (divide(page.0, margin.0, gap.0, columns), divide(page.1, margin.1, gap.1, rows));
-        let caption_pt = sheet.caption_pt();
-        let caption = if has_captions { LINE * caption_pt } else { 0.0 };
-        let before = faults.len();
+            (divide(page.0, margin.0, gap.0, count.0), divide(page.1, margin.1, gap.1, count.1));
+        let usual = (label.1 * CAPTION_SHARE / LINE).clamp(CAPTION_PT.0, CAPTION_PT.1);
+        let caption_pt = sheet.caption_pt.unwrap_or(usual);
+        let caption_at = sheet.caption_at.unwrap_or_default();
+        let room = match caption_at {
+            _ if !has_captions => label,
+            CaptionAt::Below => (label.0, label.1 - LINE * caption_pt),
+            CaptionAt::Beside => (label.1.min(label.0 * SYMBOL_SHARE), label.1),
+        };
         for (name, length, less) in [
-            ("columns", label.0, "page_margin_x_mm or gap_x_mm"),
-            ("rows", label.1 - caption, "page_margin_y_mm or gap_y_mm"),
+            ("columns", room.0, "page_margin_x_mm or gap_x_mm"),
+            ("rows", room.1, "page_margin_y_mm or gap_y_mm"),
         ] {
             if length < LEAST_MM * POINTS {
                 let millimetres = (length / POINTS).max(0.0);
@@ -127,8 +194,25 @@ impl Layout {
                 faults.push(fault.suggest(format!("use fewer {name}, or less {less}")));
             }
         }
-        let (rows, columns) = (rows as usize, columns as usize);
-        let layout = Layout { page, rows, columns, margin, gap, label, caption_pt, caption };
+        let (columns, rows) = (count.0 as usize, count.1 as usize);
+        let skipped = sheet.first_label.map_or(0, |first| first.saturating_sub(1));
+        if skipped >= rows * columns {
+            let detail = format!("a page has {} labels", rows * columns);
+            let fault = Fault::new("first_label", Code::OutOfRange, detail);
+            faults.push(fault.at_most((rows * columns) as u32));
+        }
+        let layout = Layout {
+            page,
+            rows,
+            columns,
+            margin,
+            gap,
+            label,
+            room,
+            caption_at,
+            caption_pt,
+            skipped,
+        };
         (faults.len() == before).then_some(layout)
     }
 
@@ -137,15 +221,26 @@ impl Layout {
         self.rows * self.columns
     }
 
-    /// The widest caption, in points.
-    pub(crate) fn caption_width(&self) -> f64 {
-        self.label.0
+    /// The lines of a caption.
+    ///
+    /// # Errors
+    /// If it has characters that the font has not, or has no room.
+    pub(crate) fn caption(&self, text: &str) -> Result<Vec<LabelCaption>, Fault> {
+        match self.caption_at {
+            CaptionAt::Below => {
+                Ok(vec![LabelCaption::new(text, self.caption_pt, Some(self.label.0))?])
+            }
+            CaptionAt::Beside => {
+                let most = (self.label.1 / (LINE * self.caption_pt)) as usize;
+                LabelCaption::lines(text, self.caption_pt, self.label.0 - self.room.0, most)
+            }
+        }
     }
 
-    /// Points a module of a symbol that fills its label.
+    /// Points a module of a symbol that fills its room.
     fn module(&self, modules: Modules<'_>, margin: u32) -> f64 {
         let (width, height) = sides(modules, margin);
-        (self.label.0 / width).min((self.label.1 - self.caption) / height)
+        (self.room.0 / width).min(self.room.1 / height)
     }
 
     /// Width of a symbol with its quiet zone, in millimetres.
@@ -159,24 +254,32 @@ impl Layout {
         index: usize,
         modules: Modules<'_>,
         margin: u32,
-        caption: Option<&LabelCaption>,
+        caption: &[LabelCaption],
         content: &mut Vec<u8>,
     ) {
         let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);
-        let centre = self.margin.0 + column * (self.label.0 + self.gap.0) + self.label.0 / 2.0;
+        let left = self.margin.0 + column * (self.label.0 + self.gap.0);
         let top = self.page.1 - self.margin.1 - row * (self.label.1 + self.gap.1);
         let module = self.module(modules, margin);
         let (width, height) = sides(modules, margin);
-        let spare = self.label.1 - module * height - self.caption;
+        let (centre, spare) = (left + self.room.0 / 2.0, self.room.1 - module * height);
         let quiet = module * f64::from(margin);
         let (x, y) = (centre - module * width / 2.0 + quiet, top - spare / 2.0 - quiet);
         put(content, format_args!("q {module:.6} 0 0 -{module:.6} {x:.4} {y:.4} cm\n"));
         write_pdf_path(modules, content);
         put(content, format_args!("f Q\n"));
-        if let Some(caption) = caption {
-            let x = centre - caption.width_pt / 2.0;
-            let below = self.caption - DESCENT * self.caption_pt;
-            let y = top - spare / 2.0 - module * height - below;
+        let line = LINE * self.caption_pt;
+        // The upper edge of the first line.
+        let above = match self.caption_at {
+            CaptionAt::Below => top - spare / 2.0 - module * height,
+            CaptionAt::Beside => top - (self.label.1 - line * caption.len() as f64) / 2.0,
+        };
+        for (index, caption) in caption.iter().enumerate() {
+            let x = match self.caption_at {
+                CaptionAt::Below => centre - caption.width_pt / 2.0,
+                CaptionAt::Beside => left + self.room.0,
+            };
+            let y = above - line * (index + 1) as f64 + DESCENT * self.caption_pt;
             let (size, text) = (self.caption_pt, caption.hex());
             put(content, format_args!("BT /{FONT} {size} Tf {x:.4} {y:.4} Td <{text}> Tj ET\n"));
         }

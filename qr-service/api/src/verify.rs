@@ -29,6 +29,9 @@ const MIN_SHAPED_PX: f64 = 2.0;
 /// is seen at that size, and zxing-cpp does not read R13x77 at a quarter of those from 8 to 17 pixels a module: it needs
 /// whole pixels.
 const MIN_UNEVEN_PX: f64 = 3.0;
+/// The fewest pixels a module in print: two dots of an office printer, 0.17 mm. A decoder reads less of a perfect
+/// picture; ink runs, and a phone at reading distance does not.
+const MIN_PRINT_PX: f64 = 2.0;
 /// What an office printer and a phone's camera at reading distance resolve.
 const PRINT_DPI: f64 = 300.0;
 /// The least difference of dark and light in luma, 0 to 255. ISO/IEC 15415 calls a symbol contrast of
@@ -75,10 +78,7 @@ pub(crate) fn check(
     encoded: &Encoded,
     art: Option<&Artwork<'_>>,
 ) -> Result<(), Fault> {
-    let colors = match &plan.picture {
-        PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. } => *colors,
-        _ => Colors::PLAIN,
-    };
+    let colors = plan.picture.colors();
     let greys = check_contrast(colors)?;
     if let Some(dark) = plan.look.finder_color {
         check_contrast(Colors { dark, ..colors })
@@ -100,7 +100,11 @@ pub(crate) fn check(
     if is_uneven && scale >= MIN_UNEVEN_PX && matches!(plan.picture, PicturePlan::Svg { .. }) {
         return Err(uneven(plan, modules, scale));
     }
-    if has_shapes && scale < MIN_SHAPED_PX || is_uneven && scale < MIN_UNEVEN_PX {
+    let is_print = matches!(plan.picture, PicturePlan::Pdf { .. } | PicturePlan::Eps { .. });
+    if has_shapes && scale < MIN_SHAPED_PX
+        || is_uneven && scale < MIN_UNEVEN_PX
+        || is_print && scale < MIN_PRINT_PX
+    {
         return Err(unreadable(plan, modules, scale));
     }
     let most = (MOST_SHAPED_PX / (modules.width() + 8) as f64).floor();
@@ -141,7 +145,7 @@ fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
         PicturePlan::Svg { fit: Some(Fit::Size(size)), .. } => f64::from(*size) / width,
         PicturePlan::Png { fit: Fit::Scale(scale), .. }
         | PicturePlan::Svg { fit: Some(Fit::Scale(scale)), .. } => f64::from(*scale),
-        PicturePlan::Pdf { width: mm } | PicturePlan::Eps { width: mm } => {
+        PicturePlan::Pdf { width: mm, .. } | PicturePlan::Eps { width: mm, .. } => {
             mm.0 / 25.4 * PRINT_DPI / width
         }
         _ => ENOUGH_PX,
@@ -275,9 +279,13 @@ fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
         let detail = "a decoder cannot read the symbol so";
         return Fault::new(name, Code::Unreadable, detail).suggest(suggestion);
     }
-    let place = if parameter == "width_mm" { " at 300 dpi" } else { "" };
-    let detail =
-        format!("a module is {scale:.2} pixels wide{place}, and a decoder cannot read that");
+    let detail = match parameter {
+        "width_mm" => {
+            let mm = scale / PRINT_DPI * 25.4;
+            format!("a module would be {mm:.2} mm wide, too little to print and read")
+        }
+        _ => format!("a module is {scale:.2} pixels wide, and a decoder cannot read that"),
+    };
     let fault = Fault::new(parameter, Code::Unreadable, detail).at_least(enough);
     fault.suggest(format!("use a {parameter} of {enough}, or a lower version"))
 }

@@ -66,4 +66,35 @@ export class QrError extends Error {
  *
  * @throws QrError, a TypeError as {@link generate}, or what `JSON.stringify` throws.
  */
-export function draw(options: QrOptionsOfService | string): QrPicture;
+export function draw(options: QrDrawOptions | string): QrPicture;
+
+/** Makes the same bytes on a thread of libuv's pool. Never throws: it rejects with the errors of {@link draw}. */
+export function drawAsync(options: QrDrawOptions | string): Promise<QrPicture>;
+
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+
+/** The service's options, by its names or in camel case: `width_mm` or `widthMm`. */
+export type QrDrawOptions = QrOptionsOfService & {
+  [Name in keyof QrOptionsOfService as Camel<Name>]?: QrOptionsOfService[Name];
+};
+
+/** Options as npm's qrcode has them, and any of {@link QrDrawOptions}. */
+export interface QrcodeOptions extends Omit<QrDrawOptions, 'text' | 'data' | 'format'> {
+  type?: 'png' | 'image/png' | 'svg' | 'utf8' | 'terminal' | 'txt' | 'pdf' | 'eps';
+  errorCorrectionLevel?: 'L' | 'M' | 'Q' | 'H' | 'low' | 'medium' | 'quartile' | 'high';
+  version?: number;
+  maskPattern?: number;
+  /** Width in pixels; without it a module of a PNG has 4. */
+  width?: number;
+  color?: { dark?: string; light?: string };
+}
+
+/** As npm's qrcode, of a text or of bytes: a PNG by default. They reject with the errors of {@link draw}. */
+export function toBuffer(text: string | Uint8Array, options?: QrcodeOptions): Promise<Buffer>;
+export function toDataURL(text: string | Uint8Array, options?: QrcodeOptions): Promise<string>;
+/** By default characters, as for a terminal; with `type: 'svg'` an SVG. */
+export function toString(text: string | Uint8Array, options?: QrcodeOptions): Promise<string>;
+/** In the format of the extension: .png, .svg, .pdf, .eps or .txt. */
+export function toFile(path: string, text: string | Uint8Array, options?: QrcodeOptions): Promise<void>;

@@ -1,3 +1,5 @@
+const { writeFile } = require('node:fs/promises');
+
 let native;
 try {
   native = require('./qr.node');
@@ -22,18 +24,78 @@ function typeError(code, message) {
   return Object.assign(new TypeError(message), { code });
 }
 
+/** JSON would have null for NaN and infinity, and null is no option at all. */
+function finite(name, value) {
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw typeError('ERR_INVALID_ARG_TYPE', `options.${name} must be a finite number`);
+  return value;
+}
+
 exports.QrError = QrError;
 exports.generate = native.generate;
 // An async function, so that invalid arguments reject the promise too.
 exports.generateAsync = async (text, options) => native.generateAsync(text, options);
-exports.draw = (options) => {
+/** What the addon takes: options as a query or as JSON, and whether it is a query. */
+function argumentsOf(options) {
   const isQuery = typeof options === 'string';
   if (!isQuery && (typeof options !== 'object' || options === null))
     throw typeError('ERR_INVALID_ARG_TYPE', 'options must be a string or an object');
   // Node-API would replace a lone surrogate; JSON.stringify escapes it, which is refused.
   if (isQuery && !options.isWellFormed())
     throw typeError('ERR_QR_LONE_SURROGATE', 'text has a lone surrogate, so it is not Unicode');
-  const answer = native.drawOptions(isQuery ? options : JSON.stringify(options), isQuery);
+  return [isQuery ? options : JSON.stringify(options, finite), isQuery];
+}
+
+function pictureOf(answer) {
   if (answer.faults) throw new QrError(answer.message, JSON.parse(answer.faults));
   return answer;
+}
+
+const draw = (options) => pictureOf(native.drawOptions(...argumentsOf(options)));
+const drawAsync = async (options) =>
+  pictureOf(await native.drawOptionsAsync(...argumentsOf(options)));
+exports.draw = draw;
+exports.drawAsync = drawAsync;
+
+/** Formats as npm's qrcode names them. */
+const TYPES = { 'image/png': 'png', terminal: 'txt', utf8: 'txt' };
+
+/** The options of npm's qrcode, in ours. */
+function ofQrcode(text, options = {}, standard = 'png') {
+  const {
+    color,
+    errorCorrectionLevel,
+    maskPattern,
+    type = standard,
+    version,
+    width,
+    ...rest
+  } = options;
+  const content =
+    typeof text === 'string' ? { text } : { data: Buffer.from(text).toString('base64') };
+  const format = TYPES[type] ?? type;
+  const isText = format === 'txt';
+  return {
+    ...content,
+    format,
+    level: errorCorrectionLevel?.[0],
+    mask: maskPattern,
+    version_min: version,
+    version_max: version,
+    ...(isText || { dark: color?.dark, light: color?.light, size: width }),
+    scale: format === 'png' && width === undefined ? 4 : undefined,
+    ...rest,
+  };
+}
+
+exports.toBuffer = async (text, options) => (await drawAsync(ofQrcode(text, options))).bytes;
+exports.toDataURL = async (text, options) => {
+  const { bytes, mediaType } = await drawAsync(ofQrcode(text, options));
+  return `data:${mediaType};base64,${bytes.toString('base64')}`;
+};
+exports.toString = async (text, options) =>
+  (await drawAsync(ofQrcode(text, options, 'utf8'))).bytes.toString();
+exports.toFile = async (path, text, options) => {
+  const extension = /\.(svg|pdf|eps|txt)$/.exec(path)?.[1];
+  await writeFile(path, (await drawAsync(ofQrcode(text, options, extension))).bytes);
 };

@@ -55,11 +55,15 @@ export interface QrOptionsOfService {
   /** Width in millimetres with the quiet zone, for `pdf` and `eps`. */
   width_mm?: number | null;
   /**
-   * Colour of the dark modules, for `png` and `svg`: 3, 4, 6 or 8 hexadecimal digits, the last ones
-   * opacity, `#` before them or not.
+   * Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
+   * opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
+   * default there is black ink alone.
    */
   dark?: string | null;
-  /** Colour of the light modules and the quiet zone; `0000` is transparent. */
+  /**
+   * Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
+   * the paper by default.
+   */
   light?: string | null;
   /** Shape of the modules, for `png` and `svg`. Only for `qr`. */
   shape?: 'square' | 'dots' | 'rounded' | null;

@@ -1,5 +1,6 @@
 # Made from the definition of the options: qr-service/options/tests/files.rs.
 
+from os import PathLike
 from typing import Any, Literal
 
 class QrError(ValueError):
@@ -52,10 +53,12 @@ def draw(
     compression: Literal["fast", "smallest"] | None = None,
     # Width in millimetres with the quiet zone, for `pdf` and `eps`.
     width_mm: float | None = None,
-    # Colour of the dark modules, for `png` and `svg`: 3, 4, 6 or 8 hexadecimal digits, the last ones
-    # opacity, `#` before them or not.
+    # Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
+    # opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
+    # default there is black ink alone.
     dark: str | None = None,
-    # Colour of the light modules and the quiet zone; `0000` is transparent.
+    # Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
+    # the paper by default.
     light: str | None = None,
     # Shape of the modules, for `png` and `svg`. Only for `qr`.
     shape: Literal["square", "dots", "rounded"] | None = None,
@@ -69,3 +72,12 @@ def draw(
     title: str | None = None,
 ) -> bytes:
     """Draws a QR code: the picture that qr-service sends for the same options."""
+
+def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:
+    """Draws into a file, with the options of draw. Its extension is the format, unless that is given."""
+
+def matrix(text: str | bytes, /, **options: Any) -> list[list[bool]]:
+    """The modules row by row, without quiet zone: True is dark. Takes draw's options of the symbol."""
+
+def make_sequence(text: str | bytes, /, **options: Any) -> list[bytes]:
+    """Draws a text over as many codes of version_max as it takes, at most 16, linked by structured append."""

@@ -81,7 +81,7 @@ pub use text::{Ink, TextStyle, write_ascii, write_half_blocks};
 #[cfg(feature = "eps")]
 pub use vector::write_eps;
 #[cfg(any(feature = "eps", feature = "pdf"))]
-pub use vector::{Print, PrintError};
+pub use vector::{Overlay, Print, PrintColor, PrintError};
 #[cfg(feature = "svg")]
 pub use vector::{Svg, write_svg};
 #[cfg(feature = "pdf")]

@@ -63,7 +63,7 @@ fn an_svg_has_the_colours_asked_for_also_where_it_is_transparent() {
 #[test]
 fn an_svgs_title_is_escaped_and_its_width_is_the_one_asked_for() {
     let symbol = encode(TEXT, Level::M).unwrap();
-    let title = "</title><script>\"&amp;\u{0}\u{8}\u{ffff}é";
+    let title = "</title><script>\"&amp;\u{0}\u{8}\u{ffff}é\r\n\t";
     let mut svg = String::from("kept: ");
     write_svg(
         &symbol,
@@ -219,6 +219,18 @@ fn a_page_of_any_width_in_range_is_written() {
         assert!(refused.iter().all(|it| matches!(it, Err(PrintError::Width { .. }))));
         assert!(pdf.is_empty() && eps.is_empty());
     }
+    for margin_modules in [100_000_000, u32::MAX] {
+        let print = Print { margin_modules, ..Print::default() };
+        let (mut pdf, mut eps) = (Vec::new(), String::new());
+        let refused = [write_pdf(&symbol, &print, &mut pdf), write_eps(&symbol, &print, &mut eps)];
+        assert_eq!(refused, [Err(PrintError::Margin { margin_modules }); 2]);
+        assert!(pdf.is_empty() && eps.is_empty());
+    }
+    // 185 modules at the least width: the scale still has digits.
+    let mut eps = String::new();
+    let print = Print { width_mm: 1.0, margin_modules: 100, ..Print::default() };
+    write_eps(&symbol, &print, &mut eps).unwrap();
+    assert!(!eps.contains("0.000000"), "{eps}");
 }
 
 /// The numbers of a comment of an EPS.

@@ -57,6 +57,7 @@ proptest! {
             }
             Err(EncoderError::TooLong { needed_bits, available_bits, smallest_version }) => {
                 prop_assert!(needed_bits > available_bits && smallest_version.is_none());
+                prop_assert!(available_bits > 0);
             }
             Err(error) => panic!("{error}"),
         }
@@ -136,7 +137,10 @@ fn what_micro_qr_does_not_have_is_refused() {
         available_bits,
         smallest_version,
     };
-    assert_eq!(refused(MicroEncoder::new(Some(Level::H)), "1"), too_long(13, 0, None));
+    for (level, most) in [(Level::H, 4), (Level::Q, 3), (Level::L, 1)] {
+        let encoder = MicroEncoder::new(Some(level)).versions(1..=most);
+        assert_eq!(refused(encoder, "1"), EncoderError::NoSuchSymbol { level: Some(level) });
+    }
     assert_eq!(refused(any().versions(1..=1), "123456"), too_long(23, 20, Some(2)));
     assert_eq!(refused(any().versions(1..=1), "a"), too_long(16, 20, Some(3)));
     assert_eq!(

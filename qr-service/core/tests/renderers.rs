@@ -115,7 +115,7 @@ fn run(command: &mut Command) -> Vec<u8> {
 }
 
 /// A page one inch wide, so that dots per inch are pixels a side.
-fn an_inch() -> Print {
+fn an_inch() -> Print<'static> {
     Print { width_mm: 25.4, ..Print::default() }
 }
 

@@ -126,7 +126,13 @@ fn what_is_not_allowed_is_refused() {
     };
     // R7x43-M has 6 data codewords.
     assert_eq!(refused(of_size((7, 43), Level::M), "123456789012345"), too_long(57, 48, Some(17)));
-    assert_eq!(refused(of_size((7, 43), Level::L), "1"), too_long(16, 0, None));
+    for level in [Level::L, Level::Q] {
+        let error = EncoderError::NoSuchSymbol { level: Some(level) };
+        assert_eq!(refused(of_size((7, 43), level), "1"), error);
+    }
+    // There is no R7x27.
+    let error = EncoderError::NoSuchSymbol { level: None };
+    assert_eq!(refused(of_size((7, 27), Level::M), "1"), error);
     let modes = Modes::Numeric;
     let numeric = RmqrEncoder::new(Level::M).modes(modes);
     assert_eq!(refused(numeric, "1a"), EncoderError::NotInMode { modes, at_byte: 1 });

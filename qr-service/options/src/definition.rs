@@ -132,7 +132,11 @@ impl Definition {
             Of::AnyText => json!({"type": ["string", "null"]}),
             Of::Names(Named { description, names }) => {
                 let description = joined(description);
-                let of = json!({"type": "string", "description": description, "enum": names});
+                // The case does not matter, which of a word nobody would say in a schema.
+                let letters = names.iter().filter(|name| name.len() == 1);
+                let lower = letters.map(|name| name.to_lowercase());
+                let all: Vec<String> = names.iter().map(|it| it.to_string()).chain(lower).collect();
+                let of = json!({"type": "string", "description": description, "enum": all});
                 json!({"oneOf": [{"type": "null"}, of]})
             }
         };
@@ -175,6 +179,9 @@ macro_rules! options {
         #[derive(Clone, Debug, Default, serde::Deserialize)]
         pub struct $type {
             $($(#[doc = $doc])+ pub $name: Option<$of>,)+
+            /// The Swiss cross in the middle, as a QR-bill has it. No option says so.
+            #[serde(skip)]
+            pub has_swiss_cross: bool,
         }
 
         impl $type {

@@ -2,12 +2,13 @@
 //! share. `plan.rs` has what they mean.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use qr_core::Color;
+use qr_core::{Color, ParseColorError};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::definition::{any_text, boolean, integer, names, number, one_of, options, text};
@@ -18,7 +19,8 @@ pub const MAX_SIZE_PX: u32 = 4096;
 pub const MAX_MM: f64 = 1000.0;
 
 /// A colour. The last alternative also has numbers above 255, which are refused.
-const COLOUR: &str = "^(#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[0-9]+-[0-9]+-[0-9]+)$";
+const COLOUR: &str =
+    "^(#?([0-9A-Fa-f]{3,4}|[0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[0-9]+-[0-9]+-[0-9]+|transparent)$";
 
 options! {
     /// What to encode, and how to draw it. `text` or `data` is required, all else has a default.
@@ -69,16 +71,18 @@ options! {
         compression: Compression = one_of(Compression::NAMED).default("fast"),
         /// Width in millimetres with the quiet zone, for `pdf` and `eps`.
         width_mm: f64 = number(1.0, 1000.0).default("40"),
-        /// Colour of the dark modules, for `png` and `svg`: 3, 4, 6 or 8 hexadecimal digits, the last ones
-        /// opacity, `#` before them or not.
+        /// Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
+        /// opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
+        /// default there is black ink alone.
         dark: Ink = any_text().default("000").example("#036").pattern(COLOUR),
-        /// Colour of the light modules and the quiet zone; `0000` is transparent.
+        /// Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
+        /// the paper by default.
         light: Ink = any_text().default("fff").example("ffffff00").pattern(COLOUR),
         /// Shape of the modules, for `png` and `svg`. Only for `qr`.
         shape: Shape = one_of(Shape::NAMED).default("square"),
         /// Shape of the three finder patterns, for `png` and `svg`. Only for `qr`.
         finder_shape: FinderShape = one_of(FinderShape::NAMED).default("square"),
-        /// Logo in the middle, for `png` and `svg`: a PNG, JPEG or WebP of up to 256 kB and a million pixels, as
+        /// Logo in the middle, but for `txt` and `json`: a PNG, JPEG or WebP of up to 256 kB and 8 million pixels, as
         /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
         /// default, and the version rises until each block of error correction can spare what the logo covers.
         /// Only for `qr`.
@@ -203,7 +207,7 @@ names! {
 impl Format {
     /// The format whose files end so.
     pub fn of_extension(extension: &str) -> Option<Self> {
-        Format::ALL.into_iter().find(|format| format.as_str() == extension)
+        Format::ALL.into_iter().find(|format| format.as_str().eq_ignore_ascii_case(extension))
     }
 
     /// Its media type, as `Content-Type` has it.
@@ -284,15 +288,43 @@ names! {
 }
 
 /// A colour as typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ink(
-    /// The colour.
+    /// The colour; of inks the one that a screen shows.
     pub Color,
+    /// Cyan, magenta, yellow and black, in per cent.
+    pub Option<[u8; 4]>,
 );
+
+impl From<Color> for Ink {
+    fn from(color: Color) -> Self {
+        Ink(color, None)
+    }
+}
+
+/// Reads a colour as a screen has it.
+impl FromStr for Ink {
+    type Err = ParseColorError;
+
+    fn from_str(text: &str) -> Result<Self, ParseColorError> {
+        text.parse::<Color>().map(Ink::from)
+    }
+}
 
 impl<'de> Deserialize<'de> for Ink {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map(Ink).map_err(D::Error::custom)
+        let text = String::deserialize(deserializer)?;
+        let Some(inks) = text.strip_prefix("cmyk(").and_then(|rest| rest.strip_suffix(')')) else {
+            return text.parse().map_err(D::Error::custom);
+        };
+        let percent = |ink: &str| ink.parse().ok().filter(|ink: &u8| *ink <= 100);
+        let inks: Option<Vec<u8>> = inks.split(',').map(percent).collect();
+        let inks = inks.and_then(|inks| <[u8; 4]>::try_from(inks).ok());
+        let use_inks = "use four inks of 0 to 100, as cmyk(0,100,100,0)";
+        let inks = inks.ok_or_else(|| D::Error::custom(use_inks))?;
+        let rest = |ink: u8| 100 - u32::from(ink);
+        let channel = |ink: u8| (255 * rest(ink) * rest(inks[3]) / 10_000) as u8;
+        Ok(Ink(Color::rgb(channel(inks[0]), channel(inks[1]), channel(inks[2])), Some(inks)))
     }
 }
 

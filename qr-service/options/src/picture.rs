@@ -9,6 +9,8 @@ use qr_core::write_pdf;
 use qr_core::{Color, Raster, Svg, TextStyle, write_ascii, write_half_blocks, write_svg};
 use serde::Serialize;
 
+#[cfg(any(feature = "eps", feature = "pdf"))]
+use crate::artwork::with_overlays;
 #[cfg(feature = "shapes")]
 use crate::artwork::write_png as write_png_of;
 use crate::artwork::{Artwork, write_svg as write_svg_of};
@@ -74,18 +76,18 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
             }
         }
         #[cfg(feature = "pdf")]
-        PicturePlan::Pdf { width } => {
+        PicturePlan::Pdf { width, inks } => {
             let mut pdf = Vec::new();
-            let print = Print { margin_modules, width_mm: width.0 };
-            write_pdf(modules, &print, &mut pdf)
+            let print = Print { margin_modules, width_mm: width.0, ..Print::default() };
+            with_overlays(art, *inks, print, |print| write_pdf(modules, print, &mut pdf))
                 .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
             pdf
         }
         #[cfg(feature = "eps")]
-        PicturePlan::Eps { width } => {
+        PicturePlan::Eps { width, inks } => {
             let mut eps = String::new();
-            let print = Print { margin_modules, width_mm: width.0 };
-            write_eps(modules, &print, &mut eps)
+            let print = Print { margin_modules, width_mm: width.0, ..Print::default() };
+            with_overlays(art, *inks, print, |print| write_eps(modules, print, &mut eps))
                 .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
             eps.into_bytes()
         }

@@ -22,6 +22,8 @@ pub struct LogoField {
     /// The share of its correction that the block with the least still has, if all that the logo touches
     /// is wrong.
     pub unused: f64,
+    /// Width of the square in its middle that the picture fills, in modules.
+    pub picture: f64,
 }
 
 impl LogoField {
@@ -34,7 +36,7 @@ impl LogoField {
 /// Places a logo whose field is about `share` of the symbol's width.
 ///
 /// # Errors
-/// Which block cannot spare it, and what would fit.
+/// Which block cannot spare it, and the largest share that this symbol can.
 pub(crate) fn find_field(symbol: &Symbol, share: f64) -> Result<LogoField, Fault> {
     let size = symbol.size();
     // Symbols have odd sizes, so the field has too.
@@ -51,7 +53,9 @@ pub(crate) fn find_field(symbol: &Symbol, share: f64) -> Result<LogoField, Fault
         return Err(Fault::new("logo_size", Code::Correction, "the symbol has no blocks"));
     };
     if start >= EDGE && fits(&block) {
-        return Ok(LogoField { start, side, unused: 1.0 - cost(&block) });
+        // Half a module of light on each side.
+        let picture = side as f64 - 1.0;
+        return Ok(LogoField { start, side, unused: 1.0 - cost(&block), picture });
     }
     let detail = if start < EDGE {
         format!(
@@ -71,14 +75,20 @@ pub(crate) fn find_field(symbol: &Symbol, share: f64) -> Result<LogoField, Fault
     let largest = smaller
         .into_iter()
         .find(|side| place(*side).is_some_and(|(start, _, block)| start >= EDGE && fits(&block)));
-    Err(match largest {
-        // Rounded up, so that it gives the same number of modules again.
-        Some(side) => {
-            let share = (side as f64 / size as f64 * 1000.0).ceil() / 1000.0;
-            fault.at_most(share).suggest(format!("use a logo_size of {share}, or level H"))
-        }
-        None => fault.suggest("use level H, or a higher version_max"),
-    })
+    // Rounded up, so that it gives the same number of modules again.
+    let share = largest.map(|side| (side as f64 / size as f64 * 1000.0).ceil() / 1000.0);
+    Err(Fault { maximum: share, ..fault })
+}
+
+/// The field of a QR-bill's cross, which has 7 mm of a symbol of 46 mm whatever it covers; 6 mm of it are black.
+pub(crate) fn swiss_cross_field(symbol: &Symbol) -> LogoField {
+    let size = symbol.size();
+    let least = (size as f64 * 7.0 / 46.0).ceil() as usize;
+    let side = least + usize::from(least.is_multiple_of(2));
+    let start = (size - side) / 2;
+    let damage = symbol.damage(start..start + side, start..start + side);
+    let worst = damage.iter().map(cost).fold(0.0, f64::max);
+    LogoField { start, side, unused: 1.0 - worst.min(1.0), picture: size as f64 * 6.0 / 46.0 }
 }
 
 /// The share of a block's correction that is spent if all codewords touched are wrong.

@@ -8,14 +8,16 @@ use qr_core::Color;
 
 use crate::fault::{Code, Fault};
 use crate::options::{
-    Compression, FinderShape, Format, InkedModules, Kind, LevelName, MAX_MM, Mode, Options, Shape,
-    Style,
+    Compression, FinderShape, Format, Ink, InkedModules, Kind, LevelName, MAX_MM, Mode, Options,
+    Shape, Style,
 };
 use contradictions::{contradiction, contradictions_of};
 
 /// Pixels a module of a PNG without a size.
 const DEFAULT_SCALE: u32 = 8;
 const DEFAULT_MM: f64 = 40.0;
+/// Width of a QR-bill's symbol.
+const BILL_MM: f64 = 46.0;
 /// Width of a logo's field as a share of the symbol's.
 const DEFAULT_LOGO: f64 = 0.2;
 
@@ -47,12 +49,17 @@ pub struct Look {
     pub finder_color: Option<Color>,
     /// The logo in the middle.
     pub logo: Option<LogoPlan>,
+    /// The Swiss cross instead.
+    pub has_swiss_cross: bool,
 }
 
 impl Look {
     /// Whether the picture is of squares alone.
     pub fn is_plain(&self) -> bool {
-        self.logo.is_none() && self.finder_color.is_none() && !self.has_shapes()
+        self.logo.is_none()
+            && self.finder_color.is_none()
+            && !self.has_shapes()
+            && !self.has_swiss_cross
     }
 
     /// Whether anything is no square.
@@ -70,6 +77,7 @@ impl Look {
             finders: options.finder_shape.unwrap_or_default(),
             finder_cores: None,
             finder_color: None,
+            has_swiss_cross: options.has_swiss_cross,
             logo: options.logo.as_ref().map(|logo| LogoPlan {
                 file: Arc::clone(&logo.0),
                 share: WidthShare(options.logo_size.unwrap_or(DEFAULT_LOGO)),
@@ -191,9 +199,9 @@ pub enum PicturePlan {
     /// SVG; without a size it fills the room it gets.
     Svg { fit: Option<Fit>, colors: Colors, title: Option<String> },
     /// PDF.
-    Pdf { width: Millimetres },
+    Pdf { width: Millimetres, inks: Inks },
     /// Encapsulated PostScript.
-    Eps { width: Millimetres },
+    Eps { width: Millimetres, inks: Inks },
     /// Characters.
     Txt { style: Style, ink: InkedModules },
     /// The symbol's modules and what describes it.
@@ -223,6 +231,36 @@ impl Colors {
     pub const PLAIN: Colors = Colors { dark: Color::BLACK, light: Color::WHITE };
 }
 
+/// The colours of a picture in print; `None` is black ink alone, and for the light modules the paper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Hash)]
+pub struct Inks {
+    /// Of the dark modules.
+    pub dark: Option<Ink>,
+    /// Of the page.
+    pub light: Option<Ink>,
+}
+
+impl Inks {
+    /// The same as a screen shows them on white paper.
+    pub fn seen(self) -> Colors {
+        Colors {
+            dark: self.dark.map_or(Color::BLACK, |ink| ink.0),
+            light: self.light.map_or(Color::WHITE, |ink| ink.0),
+        }
+    }
+}
+
+impl PicturePlan {
+    /// Its colours, as a screen shows them.
+    pub fn colors(&self) -> Colors {
+        match self {
+            PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. } => *colors,
+            PicturePlan::Pdf { inks, .. } | PicturePlan::Eps { inks, .. } => inks.seen(),
+            PicturePlan::Txt { .. } | PicturePlan::Json => Colors::PLAIN,
+        }
+    }
+}
+
 /// A length in millimetres, never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Millimetres(
@@ -247,13 +285,21 @@ impl Plan {
         let symbol = symbol_plan(&options);
         let look = Look::of(&options);
         let is_qr = symbol.kind() == Kind::Qr;
-        let margin = options.margin.unwrap_or(if is_qr { 4 } else { 2 });
+        // A bill has its own white around a symbol of 46 mm.
+        let (quiet_zone, default_mm) = match (options.has_swiss_cross, is_qr) {
+            (true, _) => (0, BILL_MM),
+            (false, true) => (4, DEFAULT_MM),
+            (false, false) => (2, DEFAULT_MM),
+        };
+        let margin = options.margin.unwrap_or(quiet_zone);
         let fit = options.size.map(Fit::Size).or(options.scale.map(Fit::Scale));
         let colors = Colors {
             dark: options.dark.map_or(Color::BLACK, |ink| ink.0),
             light: options.light.map_or(Color::WHITE, |ink| ink.0),
         };
-        let width = Millimetres(options.width_mm.unwrap_or(DEFAULT_MM).min(MAX_MM));
+        let width = Millimetres(options.width_mm.unwrap_or(default_mm).min(MAX_MM));
+        let is_drawn = |ink: &Ink| ink.0.alpha > 0;
+        let inks = Inks { dark: options.dark, light: options.light.filter(is_drawn) };
         let picture = match format {
             Format::Png => PicturePlan::Png {
                 fit: fit.unwrap_or(Fit::Scale(DEFAULT_SCALE)),
@@ -261,8 +307,8 @@ impl Plan {
                 compression: options.compression.unwrap_or_default(),
             },
             Format::Svg => PicturePlan::Svg { fit, colors, title: options.title },
-            Format::Pdf => PicturePlan::Pdf { width },
-            Format::Eps => PicturePlan::Eps { width },
+            Format::Pdf => PicturePlan::Pdf { width, inks },
+            Format::Eps => PicturePlan::Eps { width, inks },
             Format::Txt => PicturePlan::Txt {
                 style: options.style.unwrap_or_default(),
                 ink: options.ink.unwrap_or_default(),

@@ -7,7 +7,7 @@ use qr_core::{
 
 use crate::fault::{Code, Fault};
 use crate::options::{Compression, LevelName, Mode};
-use crate::place::{LogoField, find_field};
+use crate::place::{LogoField, find_field, swiss_cross_field};
 use crate::plan::{Colors, Content, Plan, SymbolPlan};
 
 /// Up to this width, in pixels, plain pictures are written by `/qrcode`'s writer: it takes a third of the time, and
@@ -117,33 +117,59 @@ pub fn encode(plan: &Plan) -> Result<Encoded, Fault> {
     let symbol = encode_as(plan, &plan.symbol).map_err(|error| describe(error, plan))?;
     match (&plan.look.logo, symbol) {
         (Some(logo), AnySymbol::Qr(symbol)) => encode_around(plan, symbol, logo.share.0),
+        (None, AnySymbol::Qr(symbol)) if plan.look.has_swiss_cross => {
+            let place = Some(swiss_cross_field(&symbol));
+            Ok(Encoded { symbol: AnySymbol::Qr(symbol), parts: 1, place })
+        }
         (_, symbol) => Ok(Encoded { symbol, parts: 1, place: None }),
     }
 }
 
 /// Raises the version until the logo has room. Room does not grow with every version, so all are tried.
 fn encode_around(plan: &Plan, first: Box<Symbol>, share: f64) -> Result<Encoded, Fault> {
-    let mut symbol = first;
+    let (mut symbol, mut widest) = (first, None);
     loop {
-        let fault = match find_field(&symbol, share) {
+        let mut fault = match find_field(&symbol, share) {
             Ok(place) => {
                 let symbol = AnySymbol::Qr(symbol);
                 return Ok(Encoded { symbol, parts: 1, place: Some(place) });
             }
             Err(fault) => fault,
         };
+        // The room of all versions so far: any of them is taken for a logo that fits it.
+        widest = fault.maximum.into_iter().chain(widest).reduce(f64::max);
+        fault.maximum = widest;
         let mut raised = plan.symbol.clone();
         match &mut raised {
             SymbolPlan::Qr { versions, .. } if symbol.version() < versions.1 => {
                 versions.0 = symbol.version() + 1;
             }
-            _ => return Err(fault),
+            _ => return Err(advise(plan, fault)),
         }
         match encode_as(plan, &raised) {
             Ok(AnySymbol::Qr(higher)) => symbol = higher,
-            _ => return Err(fault),
+            _ => return Err(advise(plan, fault)),
         }
     }
+}
+
+/// Adds what makes room for a logo: fewer modules of it, or a level that repairs more, if that does.
+fn advise(plan: &Plan, fault: Fault) -> Fault {
+    let mut raised = plan.clone();
+    let helps = match &mut raised.symbol {
+        SymbolPlan::Qr { level, .. } if *level != LevelName::H => {
+            *level = LevelName::H;
+            encode(&raised).is_ok()
+        }
+        _ => false,
+    };
+    let suggestion = match (fault.maximum, helps) {
+        (Some(share), true) => format!("use a logo_size of {share}, or level H"),
+        (Some(share), false) => format!("use a logo_size of {share}"),
+        (None, true) => "use level H".to_owned(),
+        (None, false) => "use a higher version_max".to_owned(),
+    };
+    fault.suggest(suggestion)
 }
 
 fn data(plan: &Plan) -> Data<'_> {
@@ -205,16 +231,18 @@ fn describe(error: EncoderError, plan: &Plan) -> Fault {
     let content = plan.content.parameter();
     match error {
         EncoderError::TooLong { needed_bits, available_bits, smallest_version } => {
-            let detail = if available_bits == 0 {
-                "no symbol allowed has this level and size".to_owned()
-            } else {
-                format!("it takes {needed_bits} bits, and the symbol has {available_bits}")
-            };
+            let detail =
+                format!("it takes {needed_bits} bits, and the symbol has {available_bits}");
             let fault = Fault::new(content, Code::TooLong, detail);
             match room_for(plan, smallest_version) {
                 Some(suggestion) => fault.suggest(suggestion),
                 None => fault.suggest("shorten it"),
             }
+        }
+        EncoderError::NoSuchSymbol { .. } => {
+            let detail = "no version allowed has this level: M2 and M3 have L and M, M4 also Q";
+            Fault::new("level", Code::NotAllowed, detail)
+                .suggest("use level L, or raise version_max")
         }
         EncoderError::TooManySymbols { held_bytes } => {
             let detail = format!("16 symbols hold only {held_bytes} bytes of it");

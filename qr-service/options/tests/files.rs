@@ -82,10 +82,14 @@ fn definitions() -> Vec<(&'static Definition, Value)> {
 }
 
 /// The type in another language: of numbers, whole numbers, truth values, texts, and a list of names.
-fn type_in(schema: &Value, types: [&str; 4], names: fn(&[&str]) -> String) -> String {
-    let one_of = schema["oneOf"].as_array().into_iter().flatten();
-    if let Some(values) = one_of.filter_map(|it| it["enum"].as_array()).next() {
-        return names(&values.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+fn type_in(
+    definition: &Definition,
+    schema: &Value,
+    types: [&str; 4],
+    names: fn(&[&str]) -> String,
+) -> String {
+    if !definition.names().is_empty() {
+        return names(definition.names());
     }
     let of = schema["type"][0].as_str().unwrap();
     let at = ["number", "integer", "boolean", "string"].iter().position(|it| *it == of);
@@ -105,7 +109,7 @@ fn types_of_typescript_are_up_to_date() {
             [line] => writeln!(made, "  /** {line} */").unwrap(),
             lines => writeln!(made, "  /**\n   * {}\n   */", lines.join("\n   * ")).unwrap(),
         }
-        let of = type_in(&schema, ["number", "number", "boolean", "string"], |names| {
+        let of = type_in(definition, &schema, ["number", "number", "boolean", "string"], |names| {
             format!("'{}'", names.join("' | '"))
         });
         writeln!(made, "  {}?: {of} | null;", definition.name).unwrap();
@@ -125,7 +129,7 @@ fn types_of_typescript_are_up_to_date() {
 fn types_of_python_are_up_to_date() {
     let mut made = String::from(
         "# Made from the definition of the options: qr-service/options/tests/files.rs.\n\n\
-         from typing import Any, Literal\n\n\
+         from os import PathLike\nfrom typing import Any, Literal\n\n\
          class QrError(ValueError):\n    \
          \"\"\"Options that are wrong, or ask for a picture that there is none of.\"\"\"\n\n    \
          faults: list[dict[str, Any]]\n    \
@@ -137,13 +141,19 @@ fn types_of_python_are_up_to_date() {
         for line in definition.description {
             writeln!(made, "    # {}", line.trim()).unwrap();
         }
-        let of = type_in(schema, ["float", "int", "bool", "str"], |names| {
+        let of = type_in(definition, schema, ["float", "int", "bool", "str"], |names| {
             format!("Literal[\"{}\"]", names.join("\", \""))
         });
         writeln!(made, "    {}: {of} | None = None,", definition.name).unwrap();
     }
     made.push_str(
-        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\"\"\"\n",
+        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\"\"\"\n\n\
+         def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:\n    \
+         \"\"\"Draws into a file, with the options of draw. Its extension is the format, unless that is given.\"\"\"\n\n\
+         def matrix(text: str | bytes, /, **options: Any) -> list[list[bool]]:\n    \
+         \"\"\"The modules row by row, without quiet zone: True is dark. Takes draw's options of the symbol.\"\"\"\n\n\
+         def make_sequence(text: str | bytes, /, **options: Any) -> list[bytes]:\n    \
+         \"\"\"Draws a text over as many codes of version_max as it takes, at most 16, linked by structured append.\"\"\"\n",
     );
     is_up_to_date("../bindings/python/qr_fast.pyi", &made);
 }

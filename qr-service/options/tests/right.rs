@@ -63,7 +63,19 @@ fn an_option_may_be_given_once_and_parts_may_be_empty() {
     let options: Options = SCHEMA.read_right("&text=a+%C3%BC%2B&&size=200&level=Q&").unwrap();
     assert_eq!(options.text.as_deref(), Some("a ü+"));
     assert_eq!((options.size, options.level.map(|it| it.as_str())), (Some(200), Some("Q")));
-    for wrong in ["text=a&text=a", "text=%C3", "text=%2", "size=0", "size=a", "level=l", "txt=a"] {
+    let options: Options = SCHEMA.read_right("text=tel:+1+2&level=q&size=+200").unwrap();
+    assert_eq!(options.text.as_deref(), Some("tel:+1 2"));
+    assert_eq!((options.size, options.level.map(|it| it.as_str())), (Some(200), Some("Q")));
+    for wrong in [
+        "text=a&text=a",
+        "text=%C3",
+        "text=%2",
+        "size=0",
+        "size=a",
+        "level=x",
+        "txt=a",
+        "text=a://b?c=d&size=200",
+    ] {
         assert!(right(wrong).is_none(), "{wrong}");
     }
 }

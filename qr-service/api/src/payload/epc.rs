@@ -1,4 +1,5 @@
-//! SEPA credit transfers: the European Payments Council's guideline EPC069-12, version 002 of the data.
+//! SEPA credit transfers: the European Payments Council's guideline EPC069-12, version 002 of the data. Banks and
+//! programs for invoices call the symbol Girocode.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -8,6 +9,12 @@ use crate::fault::{Code, Fault};
 
 /// The most bytes of the whole text.
 const MAX_BYTES: usize = 331;
+
+/// Countries of IBANs within SEPA (EPC409-09): first the European Economic Area's, where the IBAN alone leads to the
+/// bank, then the others', whose payments need a BIC (EPC069-12, AT-23). GB has those of the Crown Dependencies.
+const EEA: &str =
+    "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK";
+const NOT_EEA: &str = "AD AL CH GB GI MC MD ME MK RS SM VA";
 
 /// A credit transfer in euro.
 #[derive(Deserialize, ToSchema)]
@@ -22,21 +29,22 @@ pub(super) struct Epc {
         pattern = r"^\s*[A-Za-z]\s*[A-Za-z]\s*[0-9]\s*[0-9][A-Za-z0-9\s]+$"
     )]
     iban: String,
-    /// Bank of the account, 8 or 11 characters. Within the European Economic Area it is not needed.
+    /// Bank of the account, 8 or 11 characters. An IBAN of the European Economic Area needs none; one of another
+    /// country of SEPA does: Switzerland, the United Kingdom, Monaco ...
     #[schema(min_length = 8, max_length = 11, pattern = r"^([A-Za-z0-9]{8}|[A-Za-z0-9]{11})$")]
     bic: Option<String>,
-    /// Amount in euro, with a point and at most two decimals. Without it the payer chooses.
+    /// Amount in euro, with a point or a comma and at most two decimals. Without it the payer chooses.
     #[schema(
         min_length = 1,
         max_length = 12,
         example = "12.30",
-        pattern = r"^[0-9]+(\.[0-9]{1,2})?$"
+        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
     )]
     amount: Option<String>,
     /// Purpose code of ISO 20022, four letters at most.
     #[schema(min_length = 1, max_length = 4, pattern = "^[A-Za-z0-9]+$")]
     purpose: Option<String>,
-    /// Structured reference, such as one of ISO 11649. It excludes `remittance`.
+    /// Structured reference, such as one of ISO 11649, whose check digits must be right. It excludes `remittance`.
     #[schema(min_length = 1, max_length = 35)]
     reference: Option<String>,
     /// What the payment is for.
@@ -58,11 +66,28 @@ impl Payload for Epc {
         if !bic.is_empty() && !is_bic(&bic) {
             faults.push(Fault::new("bic", Code::Malformed, "use 8 or 11 letters and digits"));
         }
+        let country = iban.get(..2).unwrap_or_default();
+        let is_of = |countries: &str| countries.split(' ').any(|it| it == country);
+        if is_of(NOT_EEA) && bic.is_empty() {
+            let detail = format!(
+                "{country} is in SEPA, not in the EEA, so a payment needs the bank's BIC (EPC069-12)"
+            );
+            faults.push(Fault::new("bic", Code::Missing, detail));
+        } else if is_iban(&iban) && !is_of(EEA) && !is_of(NOT_EEA) {
+            let detail = format!("{country} is not in SEPA, whose countries are {EEA} {NOT_EEA}");
+            faults.push(Fault::new("iban", Code::NotAllowed, detail));
+        }
+        let reference = self.reference.as_deref().map(reference);
+        if reference == Some(None) {
+            let detail = "a reference that begins with RF has two check digits by ISO 11649, and these are wrong";
+            faults.push(Fault::new("reference", Code::Malformed, detail));
+        }
         let amount = self.amount.as_deref().map(|amount| {
             cents(amount).map(|cents| format!("EUR{}.{:02}", cents / 100, cents % 100))
         });
         if amount == Some(None) {
-            let detail = "use 0.01 to 999999999.99, with at most two decimals";
+            let detail =
+                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
             faults.push(
                 Fault::new("amount", Code::OutOfRange, detail)
                     .at_least(0.01)
@@ -101,7 +126,7 @@ impl Payload for Epc {
             iban,
             amount.flatten().unwrap_or_default(),
             purpose,
-            text(&self.reference),
+            reference.flatten().unwrap_or_default(),
             text(&self.remittance),
             text(&self.information),
         ];
@@ -118,8 +143,8 @@ impl Payload for Epc {
 }
 
 /// The amount in cents if it is written as it must be.
-fn cents(amount: &str) -> Option<u64> {
-    let (whole, decimals) = amount.split_once('.').unwrap_or((amount, "0"));
+pub(super) fn cents(amount: &str) -> Option<u64> {
+    let (whole, decimals) = amount.split_once(['.', ',']).unwrap_or((amount, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number(whole) || !is_number(decimals) || decimals.len() > 2 {
         return None;
@@ -129,18 +154,36 @@ fn cents(amount: &str) -> Option<u64> {
     (1..=99_999_999_999).contains(&cents).then_some(cents)
 }
 
-/// ISO 13616: two letters, two check digits, up to 30 more; the remainder by 97 is 1 (ISO 7064).
-fn is_iban(iban: &str) -> bool {
+/// ISO 13616: two letters, two check digits, up to 30 more.
+pub(super) fn is_iban(iban: &str) -> bool {
     let bytes = iban.as_bytes();
     let is_shaped = (15..=34).contains(&bytes.len())
         && bytes.iter().all(u8::is_ascii_alphanumeric)
         && bytes[..2].iter().all(u8::is_ascii_uppercase)
         && bytes[2..4].iter().all(u8::is_ascii_digit);
+    is_shaped && has_check_digits(bytes)
+}
+
+/// The reference as it is encoded; `None` if it is one of ISO 11649 by its beginning, and not by the rest. People write
+/// those in groups.
+pub(super) fn reference(text: &str) -> Option<String> {
+    let bare: String = text.split_whitespace().collect::<String>().to_ascii_uppercase();
+    let digits = bare.strip_prefix("RF").and_then(|rest| rest.as_bytes().get(..2));
+    if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit)) {
+        return Some(text.to_owned());
+    }
+    let bytes = bare.as_bytes();
+    let is_shaped = (5..=25).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_alphanumeric);
+    (is_shaped && has_check_digits(bytes)).then_some(bare)
+}
+
+/// The remainder by 97 is 1 if the first four characters are put last and a letter has two digits (ISO 7064).
+pub(super) fn has_check_digits(bytes: &[u8]) -> bool {
     let remainder = |rest: u32, byte: &u8| match char::from(*byte).to_digit(36) {
         Some(digit @ 10..) => (rest * 100 + digit) % 97,
         digit => (rest * 10 + digit.unwrap_or(0)) % 97,
     };
-    is_shaped && bytes[4..].iter().chain(&bytes[..4]).fold(0, remainder) == 1
+    bytes.len() > 4 && bytes[4..].iter().chain(&bytes[..4]).fold(0, remainder) == 1
 }
 
 /// ISO 9362: four letters or digits of the bank, two letters of the country, two or five more.

@@ -1,6 +1,6 @@
 //! Events for the calendar: a VEVENT of iCalendar (RFC 5545).
 
-use chrono::{Days, NaiveDate, NaiveTime};
+use chrono::{Days, FixedOffset, NaiveDate, NaiveTime};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -15,11 +15,11 @@ pub(super) struct Event {
     #[schema(min_length = 1, max_length = 200)]
     summary: String,
     /// When it begins: `2026-05-01` for a whole day, `2026-05-01T18:30` on the clock of the place,
-    /// `2026-05-01T16:30Z` in UTC.
-    #[schema(min_length = 10, max_length = 20)]
+    /// `2026-05-01T16:30Z` in UTC, `2026-05-01T18:30+02:00` with an offset from it. Parts of a second do not count.
+    #[schema(min_length = 10, max_length = 35)]
     start: String,
     /// When it ends, written as `start`; the last day of several.
-    #[schema(min_length = 10, max_length = 20)]
+    #[schema(min_length = 10, max_length = 35)]
     end: Option<String>,
     /// Where it is.
     #[schema(min_length = 1, max_length = 200)]
@@ -36,7 +36,7 @@ struct When {
     is_utc: bool,
 }
 
-/// Reads `2026-05-01`, `2026-05-01T18:30[:00]`, or the latter with `Z`.
+/// Reads `2026-05-01`, `2026-05-01T18:30[:00[.000]]`, or the latter with `Z` or an offset, which is taken off.
 fn when(text: &str) -> Option<When> {
     // chrono reads shorter numbers too.
     let day = |text: &str| {
@@ -46,13 +46,30 @@ fn when(text: &str) -> Option<When> {
     let Some((date, time)) = text.split_once('T') else {
         return Some(When { day: day(text)?, time: None, is_utc: false });
     };
-    let clock = time.strip_suffix('Z').unwrap_or(time);
+    let (clock, zone) = time.split_at(time.find(['Z', '+', '-']).unwrap_or(time.len()));
+    let (clock, parts) = clock.split_once('.').unwrap_or((clock, "0"));
+    if !(1..=9).contains(&parts.len()) || !parts.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let read = |form| {
         let time = NaiveTime::parse_from_str(clock, form).ok()?;
         (time.format(form).to_string() == clock).then_some(time)
     };
-    let read = read("%H:%M").or_else(|| read("%H:%M:%S"))?;
-    Some(When { day: day(date)?, time: Some(read), is_utc: clock != time })
+    let local = day(date)?.and_time(read("%H:%M:%S").or_else(|| read("%H:%M"))?);
+    let at = match zone {
+        "" | "Z" => local,
+        zone => local.checked_sub_offset(offset(zone)?)?,
+    };
+    Some(When { day: at.date(), time: Some(at.time()), is_utc: !zone.is_empty() })
+}
+
+/// An offset from UTC such as `+02:00`.
+fn offset(zone: &str) -> Option<FixedOffset> {
+    let (sign, clock) = zone.split_at(1);
+    let time = NaiveTime::parse_from_str(clock, "%H:%M").ok()?;
+    let seconds = time.signed_duration_since(NaiveTime::MIN).num_seconds() as i32;
+    let is_right = time.format("%H:%M").to_string() == clock;
+    FixedOffset::east_opt(if sign == "-" { -seconds } else { seconds }).filter(|_| is_right)
 }
 
 impl Payload for Event {
@@ -60,7 +77,8 @@ impl Payload for Event {
         let mut read = |name: &str, text: &str| {
             let read = when(text);
             if read.is_none() {
-                let detail = "use 2026-05-01, 2026-05-01T18:30 or 2026-05-01T16:30Z";
+                let detail =
+                    "use 2026-05-01, 2026-05-01T18:30, 2026-05-01T16:30Z or 2026-05-01T18:30+02:00";
                 faults.push(Fault::new(name, Code::Malformed, detail));
             }
             read

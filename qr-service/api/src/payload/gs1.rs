@@ -1,6 +1,7 @@
 //! GS1 element strings, from the bracketed notation that people write (GS1 General Specifications
 //! section 3, 7.8 and 7.9).
 
+use chrono::NaiveDate;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -45,6 +46,17 @@ const FIXED: [(&str, usize); 22] = [
     ("36", 6),
     ("41", 13),
 ];
+
+/// Data after these identifiers begin with so many digits, the last of which is a check digit (section 3).
+const CHECK_DIGITS: [(&str, usize); 4] = [
+    ("253 255 410 411 412 413 414 415 416 417", 13),
+    ("01 02 03 8003 8006 8026", 14),
+    ("402", 17),
+    ("00 8017 8018", 18),
+];
+/// Data after these begin with a date, YYMMDD; after the first the day may be 00, which is the month's last.
+const MONTHS_OR_DAYS: &str = "11 12 13 15 16 17 4324 4325";
+const DAYS: &str = "4326 7003 7006 7007 7011 8008";
 
 const SEPARATOR: char = '\u{1d}';
 
@@ -111,17 +123,37 @@ fn check(identifier: &str, data: &str) -> Result<(), String> {
         if data.len() != length || !data.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(format!("takes {length} digits"));
         }
-        if matches!(identifier, "00" | "01" | "02" | "03") && !has_check_digit(data) {
-            return Err("has a wrong check digit".to_owned());
-        }
     } else if data.len() > 90 || !data.chars().all(is_allowed) {
         return Err("takes up to 90 letters, digits and some punctuation".to_owned());
+    }
+    let is_in = |list: &str| list.split(' ').any(|it| it == identifier);
+    let digits = CHECK_DIGITS.iter().find(|(list, _)| is_in(list)).map(|(_, length)| *length);
+    if let Some(wrong) = digits.and_then(|length| wrong_check_digit(data, length)) {
+        return Err(wrong);
+    }
+    let may_lack_day = is_in(MONTHS_OR_DAYS);
+    if (may_lack_day || is_in(DAYS)) && !has_date(data, may_lack_day) {
+        return Err("takes a date as YYMMDD, such as 261231 for 31 December 2026".to_owned());
     }
     Ok(())
 }
 
-/// Weights of 3 and 1 from the right, modulo 10 (section 7.9.1).
-fn has_check_digit(digits: &str) -> bool {
-    let weighted = digits.bytes().rev().zip([1, 3].into_iter().cycle());
-    weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum::<u32>().is_multiple_of(10)
+/// What is wrong with the first `length` digits: weights of 3 and 1 from the right, modulo 10 (section 7.9.1).
+fn wrong_check_digit(data: &str, length: usize) -> Option<String> {
+    let is_digits = |digits: &&[u8]| digits.iter().all(u8::is_ascii_digit);
+    let Some(digits) = data.as_bytes().get(..length).filter(is_digits) else {
+        return Some(format!("takes {length} digits"));
+    };
+    let weighted = digits.iter().rev().zip([1, 3].into_iter().cycle());
+    let sum: u32 = weighted.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
+    let last = u32::from(digits[length - 1] - b'0');
+    let right = (last + (10 - sum % 10)) % 10;
+    (right != last).then(|| format!("has the check digit {last}, and the others make {right}"))
+}
+
+fn has_date(data: &str, may_lack_day: bool) -> bool {
+    let part = |from: usize| data.get(from..from + 2)?.parse::<u32>().ok();
+    let (Some(year), Some(month), Some(day)) = (part(0), part(2), part(4)) else { return false };
+    let day = if may_lack_day { day.max(1) } else { day };
+    NaiveDate::from_ymd_opt(2000 + year as i32, month, day).is_some()
 }

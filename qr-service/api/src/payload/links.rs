@@ -1,10 +1,11 @@
-//! Text messages, e-mails and places.
+//! Text messages, e-mails, places and payments by UPI, whose texts are URIs.
 
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::contact::check_email;
-use super::{Payload, bare_phone, check_phone, percent};
+use super::epc::cents;
+use super::{Payload, bare_phone, check_line, check_phone, percent};
 use crate::fault::{Code, Fault};
 
 /// A text message, as SMSTO, which both Android and iOS read.
@@ -98,6 +99,75 @@ impl Payload for Geo {
             None => format!("geo:{place}{altitude}"),
             Some(label) => format!("geo:{place}?q={place}({})", percent(label)),
         }
+    }
+}
+
+/// A payment by India's Unified Payments Interface, in NPCI's deep links.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Upi {
+    /// Address of who is paid, such as `name@bank`.
+    #[schema(
+        min_length = 5,
+        max_length = 255,
+        pattern = r"^[A-Za-z0-9._-]{2,}@[A-Za-z0-9.-]{2,}$"
+    )]
+    payee: String,
+    /// Name of who is paid.
+    #[schema(min_length = 1, max_length = 99)]
+    name: String,
+    /// Amount in rupees, with a point or a comma and at most two decimals. Without it the payer chooses.
+    #[schema(
+        min_length = 1,
+        max_length = 12,
+        example = "250.00",
+        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
+    )]
+    amount: Option<String>,
+    /// A note that both see.
+    #[schema(min_length = 1, max_length = 80)]
+    note: Option<String>,
+    /// Reference of the order.
+    #[schema(min_length = 1, max_length = 35)]
+    reference: Option<String>,
+    /// Category of a merchant: four digits.
+    #[schema(min_length = 4, max_length = 4, pattern = "^[0-9]{4}$")]
+    merchant_code: Option<String>,
+}
+
+impl Payload for Upi {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let is_name = |name: &str| {
+            name.len() > 1 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        };
+        let halves = self.payee.split_once('@');
+        if !halves.is_some_and(|(name, bank)| is_name(name) && is_name(bank) && !bank.contains('_'))
+        {
+            faults.push(Fault::new("payee", Code::Malformed, "use an address such as name@bank"));
+        }
+        let amount = self.amount.as_deref().map(cents);
+        if amount == Some(None) {
+            let detail =
+                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
+            faults.push(Fault::new("amount", Code::OutOfRange, detail).at_least(0.01));
+        }
+        if self.merchant_code.as_ref().is_some_and(|code| !code.bytes().all(|b| b.is_ascii_digit()))
+        {
+            faults.push(Fault::new("merchant_code", Code::Malformed, "use four digits"));
+        }
+        check_line("name", Some(&self.name), faults);
+        let mut uri = format!("upi://pay?pa={}&pn={}", self.payee, percent(&self.name));
+        for (name, value) in [
+            ("am", amount.flatten().map(|cents| format!("{}.{:02}", cents / 100, cents % 100))),
+            ("cu", Some("INR".to_owned())),
+            ("tn", self.note.as_deref().map(percent)),
+            ("tr", self.reference.as_deref().map(percent)),
+            ("mc", self.merchant_code.clone()),
+        ] {
+            if let Some(value) = value {
+                uri.push_str(&format!("&{name}={value}"));
+            }
+        }
+        uri
     }
 }
 

@@ -10,6 +10,7 @@ mod event;
 mod gs1;
 mod links;
 mod otp;
+mod swiss;
 mod wifi;
 
 use serde::de::DeserializeOwned;
@@ -48,6 +49,8 @@ enum Preset {
     None,
     /// EPC069-12: [`preset_payment`].
     Epc,
+    /// The Swiss QR-bill: the same, and the cross.
+    Swiss,
     /// FNC1 in first position.
     Gs1,
 }
@@ -84,10 +87,13 @@ const PATTERNS: [(&[&str], &str); 5] = [
         &["email", "to", "cc"],
         r"^[^@\s<>,;\u0000-\u001F\u007F-\u009F]+@[^@\s<>,;\u0000-\u001F\u007F-\u009F]+$",
     ),
-    (&["start", "end"], r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?Z?)?$"),
+    (
+        &["start", "end"],
+        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$",
+    ),
     (&["account", "issuer"], r"^[^:\u0000-\u001F\u007F-\u009F]+$"),
     (
-        &["ssid", "url", "beneficiary", "reference", "remittance", "information"],
+        &["ssid", "identity", "url", "beneficiary", "reference", "remittance", "information"],
         r"^[^\u0000-\u001F\u007F-\u009F]+$",
     ),
 ];
@@ -113,11 +119,19 @@ pub(crate) fn schema_of<T: PartialSchema>() -> Schema {
 }
 
 /// Every kind.
-pub(crate) static KINDS: [Kind; 10] = [
+pub(crate) static KINDS: [Kind; 12] = [
     Kind { is_secret: true, ..kind::<wifi::Wifi>("wifi", "Joins a wireless network") },
     kind::<contact::Vcard>("vcard", "A contact as vCard 3.0 (RFC 2426)"),
     kind::<contact::Mecard>("mecard", "A contact as MECARD, in fewer bytes"),
-    Kind { preset: Preset::Epc, ..kind::<epc::Epc>("epc", "A SEPA credit transfer (EPC069-12)") },
+    Kind {
+        preset: Preset::Epc,
+        ..kind::<epc::Epc>("epc", "A SEPA credit transfer, or Girocode (EPC069-12, version 002)")
+    },
+    Kind {
+        preset: Preset::Swiss,
+        ..kind::<swiss::Swiss>("swiss", "A Swiss QR-bill (version 2.3)")
+    },
+    kind::<links::Upi>("upi", "A payment in India by UPI"),
     Kind { is_secret: true, ..kind::<otp::Otp>("otp", "A key for one-time passwords") },
     kind::<links::Sms>("sms", "A text message"),
     kind::<links::Mail>("mail", "An e-mail (RFC 6068)"),
@@ -149,17 +163,33 @@ impl Kind {
         // Never empty, so that a text that could not be composed is not missing as well.
         options.text = Some(if text.is_empty() { "-".to_owned() } else { text });
         options.data = None;
+        // In a contact, most mean the position.
+        if options.title.is_some() && schema.has("job_title") && !values.contains_key("job_title") {
+            let detail =
+                "it is the title of an SVG for screen readers, and may be meant as the position";
+            let fault = Fault::new("title", Code::Contradictory, detail);
+            faults
+                .push(fault.suggest("use job_title for the position; with it, title is the SVG's"));
+        }
         match self.preset {
             Preset::None => {}
             Preset::Gs1 => options.gs1 = Some(true),
-            Preset::Epc => preset_payment(options, faults),
+            Preset::Epc => preset_payment(options, faults, 13),
+            Preset::Swiss => {
+                preset_payment(options, faults, 25);
+                if options.logo.take().is_some() {
+                    let detail = "the middle of a bill's symbol has the Swiss cross";
+                    faults.push(Fault::new("logo", Code::Contradictory, detail));
+                }
+                options.has_swiss_cross = true;
+            }
         }
     }
 }
 
-/// Sets what EPC069-12 says of the symbol: QR, level M, version 13 at most, byte mode. What contradicts it is
-/// a fault, and set aside, so that nothing else is found wrong because of it.
-fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>) {
+/// Sets what EPC069-12 and the QR-bill say of the symbol: QR, level M, a highest version, byte mode. What contradicts it
+/// is a fault, and set aside, so that nothing else is found wrong because of it.
+fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>, most: u8) {
     let mut refuse = |name, detail: &'static str, allowed: &'static str| {
         faults.push(Fault::new(name, Code::NotAllowed, detail).allowed([allowed]));
     };
@@ -185,13 +215,13 @@ fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>) {
     for (name, version) in
         [("version_min", &mut options.version_min), ("version_max", &mut options.version_max)]
     {
-        if version.is_some_and(|version| version > 13) {
-            let detail = "a payment has at most version 13";
-            faults.push(Fault::new(name, Code::OutOfRange, detail).at_most(13));
+        if version.is_some_and(|version| version > most) {
+            let detail = format!("such a payment has at most version {most}");
+            faults.push(Fault::new(name, Code::OutOfRange, detail).at_most(most));
             *version = None;
         }
     }
-    options.version_max = options.version_max.or(Some(13));
+    options.version_max = options.version_max.or(Some(most));
     (options.level, options.mode) = (Some(LevelName::M), Some(Mode::Byte));
 }
 

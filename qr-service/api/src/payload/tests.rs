@@ -4,8 +4,9 @@ use super::contact::{Mecard, Vcard};
 use super::epc::Epc;
 use super::event::Event;
 use super::gs1::Gs1;
-use super::links::{Geo, Mail, Sms};
+use super::links::{Geo, Mail, Sms, Upi};
 use super::otp::Otp;
+use super::swiss::Swiss;
 use super::wifi::Wifi;
 use super::*;
 
@@ -97,10 +98,11 @@ fn what_no_bank_takes_is_refused() {
             r#"{{"beneficiary": "W", "iban": "DE33100205000001194700"{more}}}"#
         ))
     };
-    for amount in ["0", "0.001", "1000000000", "1,5", "-1", "1.", ".5", "1e3"] {
+    for amount in ["0", "0.001", "1000000000", "1,555", "1.234,50", "1,", "-1", "1.", ".5", "1e3"] {
         assert_eq!(with(&format!(r#", "amount": "{amount}""#)), ["amount"], "{amount}");
     }
-    assert_eq!(with(r#", "reference": "RF18", "remittance": "x""#), ["remittance"]);
+    let two = r#", "reference": "RF18539007547034", "remittance": "x""#;
+    assert_eq!(with(two), ["remittance"]);
     assert_eq!(with(r#", "bic": "BFSWDE3312""#), ["bic"]);
     assert_eq!(with(r#", "remittance": "a\nb""#), ["remittance"]);
     let long = "ü".repeat(140);
@@ -112,6 +114,58 @@ fn what_no_bank_takes_is_refused() {
         refused::<Epc>(r#"{"beneficiary": "W", "iban": "DE33100205000001194701"}"#),
         ["iban"]
     );
+}
+
+#[test]
+fn a_payment_outside_the_eea_needs_a_bic_and_one_outside_sepa_has_no_symbol() {
+    let faults = |iban: &str, bic: &str| {
+        let bic = if bic.is_empty() { String::new() } else { format!(r#", "bic": "{bic}""#) };
+        compose::<Epc>(&format!(r#"{{"beneficiary": "W", "iban": "{iban}"{bic}}}"#)).1
+    };
+    // The examples of SWIFT's registry of IBANs.
+    for iban in [
+        "CH9300762011623852957",
+        "GB29NWBK60161331926819",
+        "MC5811222000010123456789030",
+        "SM86U0322509800000000270100",
+        "AD1200012030200359100100",
+        "VA59001123000012345678",
+        "GI75NWBK000000007099453",
+    ] {
+        let missing = faults(iban, "");
+        assert_eq!((&*missing[0].parameter, missing[0].code), ("bic", Code::Missing), "{iban}");
+        assert!(missing.len() == 1 && missing[0].detail.contains("EEA"), "{missing:?}");
+        assert_eq!(faults(iban, "POFICHBEXXX"), [], "{iban}");
+    }
+    for iban in ["LI21088100002324013AA", "NO9386011117947", "IS140159260076545510730339"] {
+        assert_eq!(faults(iban, ""), [], "{iban}");
+    }
+    let brazil = faults("BR1800360305000010009795493C1", "CEFXBRSP");
+    assert_eq!((&*brazil[0].parameter, brazil[0].code), ("iban", Code::NotAllowed));
+}
+
+#[test]
+fn a_reference_of_iso_11649_has_right_check_digits() {
+    let composed = |reference: &str| {
+        let fields = format!(
+            r#"{{"beneficiary": "W", "iban": "DE33100205000001194700", "reference": "{reference}"}}"#
+        );
+        let (text, faults) = compose::<Epc>(&fields);
+        let faults: Vec<_> = faults.into_iter().map(|fault| fault.parameter).collect();
+        (text.rsplit('\n').next().unwrap().to_owned(), faults)
+    };
+    // The standard's example, as it is printed; and national references, which it says nothing of.
+    for (given, written) in [
+        ("RF18 5390 0754 7034", "RF18539007547034"),
+        ("rf18539007547034", "RF18539007547034"),
+        ("RFX-7", "RFX-7"),
+        ("2024/17", "2024/17"),
+    ] {
+        assert_eq!(composed(given), (written.to_owned(), vec![]));
+    }
+    for wrong in ["RF19539007547034", "RF18539007547035", "RF18", "RF18-5390"] {
+        assert_eq!(composed(wrong).1, ["reference"], "{wrong}");
+    }
 }
 
 #[test]
@@ -138,6 +192,10 @@ fn times_that_do_not_exist_or_are_out_of_order_are_refused() {
         (r#""start": "2026-05-01T24:00""#, "start"),
         (r#""start": "2026-05-01 18:30""#, "start"),
         (r#""start": "2026-05-01T18:30+02""#, "start"),
+        (r#""start": "2026-05-01T18:30:00.""#, "start"),
+        (r#""start": "2026-05-01T18:30+2:00""#, "start"),
+        (r#""start": "2026-05-01T18:30+25:00""#, "start"),
+        (r#""start": "2026-05-01T18:30Z+02:00""#, "start"),
         (r#""start": "2026-05-01", "end": "2026-04-30""#, "end"),
         (r#""start": "2026-05-01", "end": "2026-05-01T18:30""#, "end"),
     ] {
@@ -166,6 +224,49 @@ fn wrong_elements_are_named() {
         );
     }
     assert_eq!(refused::<Gs1>(r#"{"elements": "(01)1(17)2"}"#), ["elements", "elements"]);
+}
+
+#[test]
+fn dates_and_check_digits_of_elements_are_right() {
+    for right in [
+        "(17)261231",
+        "(11)240229",
+        "(15)260200",
+        "(8008)26123123",
+        "(00)095060001343520000",
+        "(410)9506000134352",
+        "(253)9506000134352AB-1",
+        "(255)9506000134352",
+        "(402)12345678901234560",
+        "(8003)09506000134352AB",
+        "(8018)123456789012345675",
+        "(7003)2612312359",
+    ] {
+        let fields = format!(r#"{{"elements": "{right}"}}"#);
+        assert_eq!(compose::<Gs1>(&fields).1, [], "{right}");
+    }
+    for wrong in [
+        "(17)261399",
+        "(17)260001",
+        "(11)230229",
+        "(15)260431",
+        "(8008)26130123",
+        "(7003)2612002359",
+        "(7006)260200",
+        "(00)095060001343520003",
+        "(410)9506000134353",
+        "(253)9506000134353AB",
+        "(253)950600013435",
+        "(255)9506000134353",
+        "(402)12345678901234561",
+        "(8003)09506000134353AB",
+        "(8006)095060001343530102",
+        "(8018)123456789012345678",
+        "(8026)095060001343530102",
+    ] {
+        let fields = format!(r#"{{"elements": "{wrong}"}}"#);
+        assert_eq!(refused::<Gs1>(&fields), ["elements"], "{wrong}");
+    }
 }
 
 #[test]
@@ -211,34 +312,33 @@ fn keys_that_no_app_takes_are_refused() {
 }
 
 #[test]
-fn values_are_escaped_and_hexadecimal_ones_quoted() {
+fn values_are_escaped_and_never_quoted() {
     let text = composed::<Wifi>(r#"{"ssid": "a;b,c:d\\e\"f", "password": "12345678"}"#);
-    assert_eq!(text, r#"WIFI:T:WPA;S:a\;b\,c\:d\\e\"f;P:"12345678";;"#);
+    assert_eq!(text, r#"WIFI:T:WPA;S:a\;b\,c\:d\\e\"f;P:12345678;;"#);
     assert_eq!(composed::<Wifi>(r#"{"ssid": "net"}"#), "WIFI:T:nopass;S:net;;");
     let hidden = r#"{"ssid": "ä", "password": "secret42!", "hidden": true}"#;
     assert_eq!(composed::<Wifi>(hidden), "WIFI:T:WPA;S:ä;P:secret42!;H:true;;");
-}
-
-#[test]
-fn keys_in_hexadecimal_are_not_quoted() {
-    let password = |security: &str, password: &str| {
+    // What looks like hexadecimal: names, passphrases and keys.
+    let psk = "0123456789abcdefABCDEF0123456789".repeat(2);
+    for ssid in ["2024", "Cafe", "ABCD", "deadbeef", "00"] {
+        let fields = format!(r#"{{"ssid": "{ssid}"}}"#);
+        assert_eq!(composed::<Wifi>(&fields), format!("WIFI:T:nopass;S:{ssid};;"));
+    }
+    for (security, password) in [
+        ("WPA", &*psk),
+        ("WPA", &psk[..8]),
+        ("WPA", &psk[..10]),
+        ("WPA", &psk[..26]),
+        ("WPA", &psk[..62]),
+        ("WEP", &psk[..10]),
+        ("WEP", &psk[..26]),
+        ("WEP", "abcde"),
+    ] {
         let fields =
             format!(r#"{{"ssid": "n", "password": "{password}", "security": "{security}"}}"#);
-        let text = composed::<Wifi>(&fields);
-        let prefix = format!("WIFI:T:{security};S:n;P:");
-        text.strip_prefix(&prefix).unwrap().strip_suffix(";;").unwrap().to_owned()
-    };
-    let psk = "0123456789abcdefABCDEF0123456789".repeat(2);
-    for (security, key) in [("WPA", &*psk), ("WEP", &psk[..10]), ("WEP", &psk[..26])] {
-        assert_eq!(password(security, key), key, "{security}");
+        let expected = format!("WIFI:T:{security};S:n;P:{password};;");
+        assert_eq!(composed::<Wifi>(&fields), expected);
     }
-    // Passphrases of digits, also such as have a WEP key's length.
-    for passphrase in [&psk[..8], &psk[..10], &psk[..26], &psk[..62]] {
-        assert_eq!(password("WPA", passphrase), format!("\"{passphrase}\""));
-    }
-    assert_eq!(password("WEP", "abcde"), "abcde");
-    let name = composed::<Wifi>(r#"{"ssid": "ABCD"}"#);
-    assert_eq!(name, r#"WIFI:T:nopass;S:"ABCD";;"#);
 }
 
 #[test]
@@ -254,5 +354,94 @@ fn passwords_that_no_network_has_are_refused() {
         (r#"{"password": "12345678"}"#, "ssid"),
     ] {
         assert_eq!(refused::<Wifi>(fields), [fault], "{fields}");
+    }
+}
+
+#[test]
+fn a_network_of_a_company_has_its_account() {
+    let peap =
+        r#"{"ssid": "corp", "security": "WPA2-EAP", "identity": "a;b@c.d", "password": "x"}"#;
+    let expected = r"WIFI:T:WPA2-EAP;S:corp;P:x;E:PEAP;I:a\;b@c.d;PH2:MSCHAPV2;;";
+    assert_eq!(composed::<Wifi>(peap), expected);
+    let ttls = r#"{"ssid": "n", "security": "WPA2-EAP", "eap_method": "TTLS", "phase2": "PAP", "password": "p",
+        "identity": "me", "anonymous_identity": "anon@x", "hidden": true}"#;
+    let expected = "WIFI:T:WPA2-EAP;S:n;P:p;E:TTLS;I:me;A:anon@x;PH2:PAP;H:true;;";
+    assert_eq!(composed::<Wifi>(ttls), expected);
+    let tls = r#"{"ssid": "n", "security": "WPA2-EAP", "eap_method": "TLS"}"#;
+    assert_eq!(composed::<Wifi>(tls), "WIFI:T:WPA2-EAP;S:n;E:TLS;;");
+    let open = r#"{"ssid": "n", "identity": "me", "phase2": "PAP"}"#;
+    assert_eq!(refused::<Wifi>(open), ["identity", "phase2"]);
+    let pwd = r#"{"ssid": "n", "security": "WPA2-EAP", "eap_method": "PWD", "phase2": "PAP"}"#;
+    assert_eq!(refused::<Wifi>(pwd), ["phase2"]);
+}
+
+#[test]
+fn a_payment_by_upi_is_a_uri() {
+    let uri = composed::<Upi>(
+        r#"{"payee": "shop@okbank", "name": "Tea & Co", "amount": "250", "note": "two cups", "reference": "A/1"}"#,
+    );
+    let expected =
+        "upi://pay?pa=shop@okbank&pn=Tea%20%26%20Co&am=250.00&cu=INR&tn=two%20cups&tr=A%2F1";
+    assert_eq!(uri, expected);
+    let wrong = r#"{"payee": "shop", "name": "a", "amount": "0", "merchant_code": "12a4"}"#;
+    assert_eq!(refused::<Upi>(wrong), ["payee", "amount", "merchant_code"]);
+}
+
+/// The standard's example of a bill with all that it may have (annex A).
+const BILL: &str = r#"{"iban": "CH44 3199 9123 0008 8901 2", "creditor_name": "Robert Schneider AG",
+    "creditor_street": "Rue du Lac", "creditor_house_number": "1268", "creditor_postcode": "2501",
+    "creditor_town": "Biel", "amount": "1949,75", "debtor_name": "Pia-Maria Rutschmann-Schnyder",
+    "debtor_street": "Grosse Marktgasse", "debtor_house_number": "28", "debtor_postcode": "9400",
+    "debtor_town": "Rorschach", "debtor_country": "ch", "reference": "21 00000 00003 13947 14300 09017",
+    "message": "Auftrag vom 15.06.2020", "procedure_1": "Name AV1: UV;UltraPay005;12345",
+    "procedure_2": "Name AV2: XY;XYService;54321",
+    "bill_information": "//S1/10/10201409/11/200701/20/140.000-53/30/102673831/31/200615/32/7.7/33/7.7:139.40/40/0:30"}"#;
+
+#[test]
+fn a_swiss_bill_has_the_lines_of_the_standards_example() {
+    let expected = "SPC\n0200\n1\nCH4431999123000889012\nS\nRobert Schneider AG\nRue du Lac\n1268\n2501\nBiel\nCH\n\
+        \n\n\n\n\n\n\n1949.75\nCHF\nS\nPia-Maria Rutschmann-Schnyder\nGrosse Marktgasse\n28\n9400\nRorschach\nCH\n\
+        QRR\n210000000003139471430009017\nAuftrag vom 15.06.2020\nEPD\n\
+        //S1/10/10201409/11/200701/20/140.000-53/30/102673831/31/200615/32/7.7/33/7.7:139.40/40/0:30\n\
+        Name AV1: UV;UltraPay005;12345\nName AV2: XY;XYService;54321";
+    assert_eq!(composed::<Swiss>(BILL), expected);
+    let least = composed::<Swiss>(
+        r#"{"iban": "CH5800791123000889012", "creditor_name": "A", "creditor_postcode": "2501",
+            "creditor_town": "Biel", "reference": "RF18 5390 0754 7034", "currency": "EUR"}"#,
+    );
+    assert_eq!(
+        least,
+        "SPC\n0200\n1\nCH5800791123000889012\nS\nA\n\n\n2501\nBiel\nCH\n\n\n\n\n\n\n\n\nEUR\n\n\n\n\n\n\n\n\
+         SCOR\nRF18539007547034\n\nEPD"
+    );
+    assert_eq!(least.lines().count(), 31);
+}
+
+#[test]
+fn what_no_swiss_bank_takes_is_refused() {
+    let with = |name: &str, value: &str| {
+        let mut bill: Value = serde_json::from_str(BILL).unwrap();
+        bill[name] = if value.is_empty() { Value::Null } else { value.into() };
+        refused::<Swiss>(&bill.to_string())
+    };
+    for (name, value, faults) in [
+        ("iban", "DE33100205000001194700", vec!["iban", "reference"]),
+        ("iban", "CH5800791123000889012", vec!["reference"]),
+        ("reference", "", vec!["reference"]),
+        ("reference", "210000000003139471430009018", vec!["reference"]),
+        ("reference", "RF18539007547034", vec!["reference"]),
+        ("amount", "0", vec!["amount"]),
+        ("debtor_name", "", vec!["debtor_name"]),
+        ("debtor_town", "", vec!["debtor_town"]),
+        ("creditor_name", "漢", vec!["creditor_name"]),
+        ("creditor_town", "a\nb", vec!["creditor_town"]),
+        ("message", &"a".repeat(60), vec!["message"]),
+    ] {
+        assert_eq!(with(name, value), faults, "{name} {value}");
+    }
+    for (name, value) in
+        [("message", ""), ("creditor_name", "Dvořák & Œuvre €"), ("debtor_street", "")]
+    {
+        assert_eq!(with(name, value), [""; 0], "{name}");
     }
 }

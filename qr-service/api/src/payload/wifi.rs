@@ -21,6 +21,18 @@ pub(super) struct Wifi {
     /// The network does not send its name.
     #[schema(default = false)]
     hidden: Option<bool>,
+    /// How a network of a company asks who joins, with `WPA2-EAP`.
+    #[schema(inline, default = "PEAP")]
+    eap_method: Option<EapMethod>,
+    /// The account, with `WPA2-EAP`.
+    #[schema(min_length = 1, max_length = 253)]
+    identity: Option<String>,
+    /// What is sent instead of it in the open, with `WPA2-EAP`.
+    #[schema(min_length = 1, max_length = 253)]
+    anonymous_identity: Option<String>,
+    /// How the password is checked within the tunnel of PEAP or TTLS. The default of PEAP is `MSCHAPV2`.
+    #[schema(inline)]
+    phase2: Option<Phase2>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
@@ -28,10 +40,30 @@ enum Security {
     /// WPA2 and WPA3 alike.
     #[serde(rename = "WPA")]
     Wpa,
+    /// WPA2 and WPA3 Enterprise, with an account for each person.
+    #[serde(rename = "WPA2-EAP")]
+    Enterprise,
     #[serde(rename = "WEP")]
     Wep,
     #[serde(rename = "nopass")]
     NoPass,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+enum EapMethod {
+    Peap,
+    Ttls,
+    Tls,
+    Pwd,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+enum Phase2 {
+    Mschapv2,
+    Pap,
+    Gtc,
 }
 
 impl Payload for Wifi {
@@ -46,14 +78,18 @@ impl Payload for Wifi {
         faults.extend(check_password(security, self.password.as_deref()));
         let mut text = match security {
             Security::Wpa => "WIFI:T:WPA;".to_owned(),
+            Security::Enterprise => "WIFI:T:WPA2-EAP;".to_owned(),
             Security::Wep => "WIFI:T:WEP;".to_owned(),
             Security::NoPass => "WIFI:T:nopass;".to_owned(),
         };
+        // Never in quotes, also where a reader could take it for hexadecimal: iPhones take quotes for part of it.
+        let value = |text: &str| escape(text, SPECIAL);
         text.push_str(&format!("S:{};", value(&self.ssid)));
         if let Some(password) = &self.password {
-            let is_key = is_key(security, password);
-            let written = if is_key { password.clone() } else { value(password) };
-            text.push_str(&format!("P:{written};"));
+            text.push_str(&format!("P:{};", value(password)));
+        }
+        for (name, value) in self.enterprise(security, faults) {
+            text.push_str(&format!("{name}:{};", escape(&value, SPECIAL)));
         }
         if self.hidden == Some(true) {
             text.push_str("H:true;");
@@ -63,20 +99,51 @@ impl Payload for Wifi {
     }
 }
 
-/// Escapes a value, and quotes what a reader could take for hexadecimal.
-fn value(text: &str) -> String {
-    let escaped = escape(text, "\\;,\":");
-    let is_hex = text.len().is_multiple_of(2) && text.bytes().all(|b| b.is_ascii_hexdigit());
-    if is_hex { format!("\"{escaped}\"") } else { escaped }
+/// What a reader would take for the end of a value.
+const SPECIAL: &str = "\\;,\":";
+
+impl Wifi {
+    /// The fields of a network of a company, by the names that Android's camera has for them.
+    fn enterprise(
+        &self,
+        security: Security,
+        faults: &mut Vec<Fault>,
+    ) -> Vec<(&'static str, String)> {
+        let fields = [
+            ("eap_method", self.eap_method.is_some()),
+            ("identity", self.identity.is_some()),
+            ("anonymous_identity", self.anonymous_identity.is_some()),
+            ("phase2", self.phase2.is_some()),
+        ];
+        if security != Security::Enterprise {
+            for (name, _) in fields.into_iter().filter(|(_, is_given)| *is_given) {
+                let fault = Fault::new(name, Code::Contradictory, "only WPA2-EAP has it");
+                faults.push(fault.suggest("use security WPA2-EAP"));
+            }
+            return Vec::new();
+        }
+        let method = self.eap_method.unwrap_or(EapMethod::Peap);
+        let default = (method == EapMethod::Peap).then_some(Phase2::Mschapv2);
+        let has_tunnel = matches!(method, EapMethod::Peap | EapMethod::Ttls);
+        if self.phase2.is_some() && !has_tunnel {
+            faults.push(Fault::new("phase2", Code::Contradictory, "only PEAP and TTLS have it"));
+        }
+        check_line("identity", self.identity.as_deref(), faults);
+        check_line("anonymous_identity", self.anonymous_identity.as_deref(), faults);
+        let name = |value: &dyn std::fmt::Debug| format!("{value:?}").to_uppercase();
+        let phase2 = self.phase2.or(default).map(|phase2| ("PH2", name(&phase2)));
+        let given = [("I", &self.identity), ("A", &self.anonymous_identity)];
+        let given = given.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));
+        [("E", name(&method))].into_iter().chain(given).chain(phase2).collect()
+    }
 }
 
-/// Whether the password is the key itself in hexadecimal: a PSK or a WEP key. It is written as it is, since
-/// Android and the readers made from zxing's take what is in quotes for a passphrase, and so hash it.
+/// Whether the password is the key itself in hexadecimal: a PSK or a WEP key.
 fn is_key(security: Security, password: &str) -> bool {
     let is_long_enough = match security {
         Security::Wpa => password.len() == 64,
         Security::Wep => matches!(password.len(), 10 | 26),
-        Security::NoPass => false,
+        Security::NoPass | Security::Enterprise => false,
     };
     is_long_enough && password.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -86,6 +153,8 @@ fn check_password(security: Security, password: Option<&str>) -> Option<Fault> {
     let is_ascii = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     match (security, password) {
         (Security::NoPass, None) => None,
+        // A certificate, or the phone asks for it; any text is one.
+        (Security::Enterprise, _) => None,
         (Security::NoPass, Some(_)) => fault(Code::Contradictory, "an open network has none"),
         (_, None) => fault(Code::Missing, "only an open network has none"),
         (_, Some(text)) if is_key(security, text) => None,

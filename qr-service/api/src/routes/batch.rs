@@ -7,17 +7,21 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::request::Parts;
 use serde_json::{Map, Value, json};
 
 use super::Api;
-use super::many::{Ended, Refused, Sending, check_all, make, place_for, read_asked, stream};
+use super::many::{
+    Ended, ItemsForm, Refused, Sending, check_all, make, place_for, read_asked, stream,
+};
 use super::qr::{Made, make_here};
 use crate::archive::Archive;
 use crate::fault::{Fault, Refusal};
 use crate::items::Names;
 use crate::options::{Format, Options};
-use crate::plan::{Plan, plan_of};
+use crate::plan::{Content, Plan, plan_of};
 use crate::pool::Pool;
 
 const MANIFEST: &str = "manifest.json";
@@ -33,7 +37,7 @@ struct Item {
 /// all items have in common; an item's own options come first. `filename` is the name in the archive.
 #[utoipa::path(
     post, path = "/v1/batch", operation_id = "batch", tag = "batch",
-    request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"))),
+    request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (ItemsForm = "multipart/form-data"))),
     responses(
         (status = 200, description = "The archive", content((Vec<u8> = "application/zip"))),
         Refused,
@@ -44,7 +48,7 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let place = place_for(&api, &parts.method)?;
+    let place = place_for(&api, &parts.method).await?;
     let items = read_plans(&api, &parts, body).await?;
     let check = |item: &Item| make_here(&item.plan, true).map(drop);
     check_all(&api.pool, &items, check).await?;
@@ -69,7 +73,7 @@ async fn read_plans(api: &Api, parts: &Parts, body: Body) -> Result<Vec<Item>, R
             None => faults.add(index, of_item),
         }
     }
-    in_common.append(&mut faults.faults);
+    in_common.append(&mut faults.finish());
     if in_common.is_empty() { Ok(items) } else { Err(Refusal::Parameters(in_common)) }
 }
 
@@ -117,7 +121,7 @@ async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Resul
     for item in items {
         let plan = Arc::clone(&item.plan);
         let made = make(pool, move || make_here(&plan, false)).await?;
-        listed.push(describe(&item.name, &made));
+        listed.push(describe(&item, &made));
         sending.send(archive.add(&item.name, &made.bytes)).await?;
     }
     let manifest = json!({ "items": listed }).to_string();
@@ -125,10 +129,16 @@ async fn send_archive(pool: &Pool, items: Vec<Item>, sending: &Sending) -> Resul
     sending.send(archive.finish()).await
 }
 
-/// What the manifest says of a file.
-fn describe(name: &str, made: &Made) -> Value {
+/// What the manifest says of a file: what it encodes too, so that files can be told apart.
+fn describe(item: &Item, made: &Made) -> Value {
     let header = |name: &str| made.described.get(name).and_then(|value| value.to_str().ok());
-    json!({"file": name, "bytes": made.bytes.len(), "kind": header("x-qr-kind"),
+    let mut described = json!({"file": item.name, "bytes": made.bytes.len(), "kind": header("x-qr-kind"),
         "version": header("x-qr-version"), "level": header("x-qr-level"), "mask": header("x-qr-mask"),
-        "modules": header("x-qr-modules")})
+        "modules": header("x-qr-modules")});
+    let content = &item.plan.content;
+    described[content.parameter()] = match content {
+        Content::Text(text) => text.as_str().into(),
+        Content::Bytes(bytes) => STANDARD.encode(bytes).into(),
+    };
+    described
 }

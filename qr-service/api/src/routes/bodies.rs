@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::fault::{Fault, Refusal};
 use crate::logo;
 use crate::options::Logo;
-use crate::parameters::{MAX_PARAMETERS, Schema, read_json, read_pairs};
+use crate::parameters::{MAX_PARAMETERS, Schema, read_json, read_pairs, read_query};
 
 /// Longest time for a body to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,7 +28,8 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 pub(super) const FORM_BYTES: usize = 16_384;
 const FORM: &str = "multipart/form-data";
 const JSON: &str = "application/json";
-const JSON_OR_FORM: &str = "application/json, multipart/form-data";
+const JSON_OR_FORM: &str =
+    "application/json, application/x-www-form-urlencoded, multipart/form-data";
 
 /// Reads a body of one of the media types, which `allowed` lists with commas; tells which. `multipart/form-data` among
 /// them gives the first file of the form, whatever its field is called.
@@ -58,7 +59,7 @@ pub(super) async fn read_body(
     Ok((media, file.bytes))
 }
 
-/// Reads options from a JSON object or a form, in which the file of a field `logo` is the logo.
+/// Reads options from a JSON object or a form of either type, in which the file of a field `logo` is the logo.
 ///
 /// # Errors
 /// If it is of another type, too long, slow, or cut off.
@@ -71,12 +72,18 @@ pub(super) async fn read_options(
     let _place = place_for_long(headers).await?;
     let (content_type, media) = media_of(headers);
     if !media.eq_ignore_ascii_case(FORM) {
-        let body = read_body(headers, body, JSON, MAX_OPTIONS_BYTES).await;
-        let (_, body) = body.map_err(|refusal| match refusal {
-            Refusal::MediaType(_) => Refusal::MediaType(JSON_OR_FORM),
-            refusal => refusal,
-        })?;
-        return read_json(&body, schemas, faults).map_err(Refusal::Body);
+        let (media, body) = read_body(headers, body, JSON_OR_FORM, MAX_OPTIONS_BYTES).await?;
+        // curl says that JSON is a form unless it is told otherwise.
+        if media == JSON || body.trim_ascii_start().starts_with(b"{") {
+            return read_json(&body, schemas, faults).map_err(Refusal::Body);
+        }
+        let form = std::str::from_utf8(&body);
+        let form = form.map_err(|_| Refusal::Body("the form is not UTF-8".to_owned()))?;
+        // A field of a page's form that was left empty is not given.
+        let is_filled =
+            |pair: &&str| pair.split_once('=').is_none_or(|(_, value)| !value.is_empty());
+        let filled: Vec<&str> = form.trim_end().split('&').filter(is_filled).collect();
+        return Ok(read_query(&filled.join("&"), schemas, faults));
     }
     let limit = MAX_OPTIONS_BYTES;
     if announced(headers).is_some_and(|bytes| bytes > limit) {
@@ -86,8 +93,8 @@ pub(super) async fn read_options(
     if fields.len() > MAX_PARAMETERS {
         return Err(Refusal::Body(format!("the form has more than {MAX_PARAMETERS} fields")));
     }
-    // A field of a page's form that has no file chosen is an empty file.
-    let given = fields.into_iter().filter(|field| !field.is_file || !field.bytes.is_empty());
+    // A field of a page's form that was left empty, or has no file chosen, is not given.
+    let given = fields.into_iter().filter(|field| !field.bytes.is_empty());
     let pairs: Result<Vec<_>, Refusal> = given.map(pair_of).collect();
     Ok(read_pairs(pairs?, schemas, faults))
 }
@@ -106,7 +113,9 @@ fn pair_of(field: Field) -> Result<(String, String), Refusal> {
 fn media_of(headers: &HeaderMap) -> (&str, &str) {
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default();
-    (content_type, content_type.split(';').next().unwrap_or_default().trim())
+    let media = content_type.split(';').next().unwrap_or_default().trim();
+    // Which is no type, and still what many call it.
+    (content_type, if media.eq_ignore_ascii_case("image/jpg") { "image/jpeg" } else { media })
 }
 
 /// The length that a body says it has.

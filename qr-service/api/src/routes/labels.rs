@@ -12,14 +12,15 @@ use serde_json::{Map, Value};
 
 use super::Api;
 use super::many::{
-    Ended, ItemsRequest, Refused, Sending, TURN, check_all, make, place_for, read_asked, stream,
+    Ended, ItemsForm, ItemsRequest, Refused, Sending, TURN, check_all, make, place_for, read_asked,
+    stream,
 };
 use super::qr::unprocessable;
 use crate::caption::{LabelCaption, LabelText};
 use crate::document::Document;
 use crate::fault::{Code, Fault, Refusal};
 use crate::options::{Format, Kind, Options};
-use crate::plan::{Millimetres, PicturePlan, Plan, plan_of};
+use crate::plan::{Inks, Millimetres, PicturePlan, Plan, plan_of};
 use crate::pool::Pool;
 use crate::sheet::{Layout, Sheet};
 use crate::symbol::encode;
@@ -32,14 +33,14 @@ const COMPRESSION: u8 = 6;
 #[derive(Clone)]
 struct Label {
     plan: Arc<Plan>,
-    caption: Option<Arc<LabelCaption>>,
+    caption: Arc<[LabelCaption]>,
 }
 
 /// Answers with a sheet of labels as PDF, page by page, row by row. A query has the sheet, and what all labels have
 /// in common; an item's own options come first. An item may have a `caption`.
 #[utoipa::path(
     post, path = "/v1/labels", operation_id = "labels", tag = "batch",
-    request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"))),
+    request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (ItemsForm = "multipart/form-data"))),
     responses(
         (status = 200, description = "The sheet", content((Vec<u8> = "application/pdf"))),
         Refused,
@@ -50,7 +51,7 @@ pub(super) async fn post(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let place = place_for(&api, &parts.method)?;
+    let place = place_for(&api, &parts.method).await?;
     let (layout, labels) = read_labels(&api, &parts, body).await?;
     check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
     let pool = api.pool.clone();
@@ -76,12 +77,12 @@ async fn read_labels(
     for (index, own) in items.into_iter().enumerate() {
         let mut values = common.clone();
         values.extend(own);
-        match read_label(api, &values, &sheet, layout.as_ref()) {
+        match read_label(api, &values, layout.as_ref()) {
             Ok(label) => labels.push(label),
             Err(of_item) => of_items.add(index, of_item),
         }
     }
-    faults.append(&mut of_items.faults);
+    faults.append(&mut of_items.finish());
     match layout {
         Some(layout) if faults.is_empty() => Ok((layout, labels)),
         _ => Err(Refusal::Parameters(faults)),
@@ -91,7 +92,6 @@ async fn read_labels(
 fn read_label(
     api: &Api,
     values: &Map<String, Value>,
-    sheet: &Sheet,
     layout: Option<&Layout>,
 ) -> Result<Label, Vec<Fault>> {
     let mut faults = Vec::new();
@@ -107,20 +107,29 @@ fn read_label(
             faults.push(Fault::new(name, Code::Contradictory, detail));
         }
     }
+    for (name, is_given) in [
+        ("dark", options.dark.is_some()),
+        ("light", options.light.is_some()),
+        ("logo", options.logo.is_some()),
+    ] {
+        if is_given {
+            let detail = "labels are black on their paper, without logos";
+            faults.push(Fault::new(name, Code::Contradictory, detail));
+        }
+    }
     // Other labels are beside it, so the page is no quiet zone.
     let least = if options.kind.unwrap_or_default() == Kind::Qr { 4 } else { 2 };
     if options.margin.is_some_and(|margin| margin < least) {
         let detail = "a label needs the quiet zone of the standard";
         faults.push(Fault::new("margin", Code::OutOfRange, detail).at_least(least));
     }
-    let room = layout.map(Layout::caption_width);
-    let caption = label.caption.map(|text| LabelCaption::new(&text, sheet.caption_pt(), room));
+    let caption = label.caption.zip(layout).map(|(text, layout)| layout.caption(&text));
     let caption = caption.transpose().unwrap_or_else(|fault| {
         faults.push(fault);
         None
     });
     let plan = plan_of(options, Format::Pdf, faults)?;
-    Ok(Label { plan: Arc::new(plan), caption: caption.map(Arc::new) })
+    Ok(Label { plan: Arc::new(plan), caption: caption.unwrap_or_default().into() })
 }
 
 /// Decodes a label as it will be printed.
@@ -128,7 +137,8 @@ fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
     let encoded = encode(&label.plan).map_err(unprocessable)?;
     let mut plan = Plan::clone(&label.plan);
     let width = layout.width_mm(encoded.symbol.modules(), plan.margin);
-    plan.picture = PicturePlan::Pdf { width: Millimetres(width) };
+    let inks = Inks::default();
+    plan.picture = PicturePlan::Pdf { width: Millimetres(width), inks };
     verify::check(&plan, &encoded, None).map_err(|fault| {
         let fault = Fault::new(plan.content.parameter(), Code::Unreadable, fault.detail);
         unprocessable(fault.suggest("use fewer rows and columns, a lower level, or less text"))
@@ -144,16 +154,19 @@ async fn send_sheet(
 ) -> Result<(), Ended> {
     let (mut document, first) = Document::begin();
     sending.send(first).await?;
-    for page in labels.chunks(layout.per_page()) {
+    let (mut rest, mut skipped) = (labels, layout.skipped);
+    while !rest.is_empty() {
+        let (page, after) = rest.split_at(rest.len().min(layout.per_page() - skipped));
         let mut contents = Vec::new();
         for (turn, some) in page.chunks(TURN).enumerate() {
-            let (layout, some) = (*layout, some.to_vec());
-            let drawn = make(pool, move || draw(&layout, turn * TURN, &some)).await?;
+            let (layout, some, first) = (*layout, some.to_vec(), skipped + turn * TURN);
+            let drawn = make(pool, move || draw(&layout, first, &some)).await?;
             let (number, content) = document.content(&drawn);
             contents.push(number);
             sending.send(content).await?;
         }
         sending.send(document.page(&contents, layout.page)).await?;
+        (rest, skipped) = (after, 0);
     }
     sending.send(document.finish()).await
 }
@@ -164,8 +177,7 @@ fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refu
     for (index, label) in labels.iter().enumerate() {
         let encoded = encode(&label.plan).map_err(unprocessable)?;
         let modules = encoded.symbol.modules();
-        let caption = label.caption.as_deref();
-        layout.draw(first + index, modules, label.plan.margin, caption, &mut content);
+        layout.draw(first + index, modules, label.plan.margin, &label.caption, &mut content);
     }
     Ok(miniz_oxide::deflate::compress_to_vec_zlib(&content, COMPRESSION))
 }

@@ -29,6 +29,8 @@ use crate::pool::Pool;
 
 /// The longest body.
 const MAX_BYTES: usize = 1 << 20;
+/// Longest time to wait for a place.
+const MAX_WAIT: Duration = Duration::from_secs(3);
 /// Longest time to make all items. While they are made nothing is sent, and beyond ten seconds the server
 /// takes the client for a slow one.
 const MAX_TIME: Duration = Duration::from_secs(4);
@@ -59,6 +61,15 @@ impl utoipa::IntoResponses for Refused {
     }
 }
 
+/// A form with a file of items.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it only describes the form")]
+pub(super) struct ItemsForm {
+    /// A table as a spreadsheet saves it, or JSON. A form may call the field otherwise.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+}
+
 /// The values of a request.
 pub(super) struct ItemsRequest {
     /// Those of the query, which all items have in common.
@@ -74,12 +85,13 @@ pub(super) struct ItemsRequest {
 /// A place for a request of many items. It is taken before the body is read, so that few bodies take memory at once.
 ///
 /// # Errors
-/// If the method is not POST, or all places are taken.
-pub(super) fn place_for(api: &Api, method: &Method) -> Result<OwnedSemaphorePermit, Refusal> {
+/// If the method is not POST, or all places stay taken.
+pub(super) async fn place_for(api: &Api, method: &Method) -> Result<OwnedSemaphorePermit, Refusal> {
     if *method != Method::POST {
         return Err(Refusal::Method("POST"));
     }
-    Arc::clone(&api.batches).try_acquire_owned().map_err(|_| Refusal::Busy)
+    let place = tokio::time::timeout(MAX_WAIT, Arc::clone(&api.batches).acquire_owned()).await;
+    place.map_err(|_| Refusal::Busy)?.map_err(|_| Refusal::Internal)
 }
 
 /// Reads a request, with the faults that concern names alone.
@@ -130,7 +142,8 @@ pub(super) async fn check_all<T: Clone + Send + 'static>(
             }
         }
     }
-    if faults.count > 0 { Err(Refusal::Unprocessable(faults.faults)) } else { Ok(()) }
+    let faults = faults.finish();
+    if faults.is_empty() { Ok(()) } else { Err(Refusal::Unprocessable(faults)) }
 }
 
 /// Where the parts of an answer go.

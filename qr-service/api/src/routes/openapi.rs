@@ -14,6 +14,9 @@ use crate::options::{Format, Options};
 use crate::payload::{KINDS, Kind};
 use crate::sheet::Sheet;
 
+/// Media types of bodies that are no text, besides pictures.
+const BINARY: [&str; 2] = ["application/pdf", "application/zip"];
+
 /// The longest head of a request, which the server refuses beyond it; a query is a part of it.
 const MAX_HEAD_BYTES: u64 = 16 * 1024;
 
@@ -83,13 +86,41 @@ fn document() -> Value {
         items["minItems"] = 1.into();
         items["maxItems"] = MAX_ITEMS.into();
     }
+    let problem = paths["/v1/batch"]["post"]["responses"]["400"]["content"].clone();
     let operations = paths.values_mut().filter_map(Value::as_object_mut).flatten();
-    for (_, operation) in operations.filter(|(_, it)| it["parameters"].is_array()) {
+    for (_, operation) in operations {
+        let mut answer = |status: &str, description: &str| {
+            operation["responses"][status] =
+                json!({"description": description, "content": problem});
+        };
+        // The proxy in front answers these two.
+        answer("429", "Too many requests from one address; Retry-After says when to come back");
+        answer("414", "The URL has more than 8 kB; with POST, send the parameters as a body");
         // It is hyper that answers, so there is no problem document.
-        let description = "The query is too long; with POST, send it as a body";
+        let description = "The head has more than 16 kB; with POST, send the query as a body";
         operation["responses"]["431"] = json!({"description": description});
     }
+    mark_binary(&mut document["paths"]);
     document
+}
+
+/// Bodies that are no text are binary; utoipa has arrays of numbers for bytes.
+fn mark_binary(value: &mut Value) {
+    let is_binary = |media: &str| {
+        media.starts_with("image/") && media != "image/svg+xml" || BINARY.contains(&media)
+    };
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                match is_binary(name) {
+                    true => *member = json!({"schema": {"type": "string", "format": "binary"}}),
+                    false => mark_binary(member),
+                }
+            }
+        }
+        Value::Array(members) => members.iter_mut().for_each(mark_binary),
+        _ => {}
+    }
 }
 
 /// The properties of a struct's schema.

@@ -21,11 +21,14 @@ pub(super) async fn get(
     let (name, format) = match file.split_once('.') {
         None => (&*file, None),
         Some((name, extension)) => {
-            (name, Some(Format::of_extension(extension).ok_or(Refusal::NotFound)?))
+            (name, Some(Format::of_extension(extension).ok_or_else(Refusal::no_format)?))
         }
     };
     let mut kinds = KINDS.iter().zip(api.payloads.iter());
-    let (kind, schema) = kinds.find(|(kind, _)| kind.name == name).ok_or(Refusal::NotFound)?;
+    let (kind, schema) = kinds.find(|(kind, _)| kind.name == name).ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        Refusal::NoSuch("payload", names.join(", "))
+    })?;
     if kind.is_secret && request.method() != Method::POST {
         return Err(Refusal::Method("POST"));
     }

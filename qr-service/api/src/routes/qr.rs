@@ -74,8 +74,9 @@ pub(super) async fn by_extension(
     Path(path): Path<String>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let format = path.strip_prefix("qr.").and_then(Format::of_extension);
-    answer(&api, request, Some(format.ok_or(Refusal::NotFound)?)).await
+    let extension = path.strip_prefix("qr.").ok_or(Refusal::NotFound)?;
+    let format = Format::of_extension(extension).ok_or_else(Refusal::no_format)?;
+    answer(&api, request, Some(format)).await
 }
 
 async fn answer(api: &Api, request: Request, of_path: Option<Format>) -> Result<Response, Refusal> {

@@ -172,9 +172,7 @@ impl Encoding {
 
     fn describe(&self, error: EncoderError, bytes: usize) -> anyhow::Error {
         let context = match error {
-            EncoderError::TooLong { .. }
-                if self.rmqr && !matches!(self.level(), Level::M | Level::H) =>
-            {
+            EncoderError::NoSuchSymbol { .. } if self.rmqr => {
                 return anyhow::anyhow!("--level {}: --rmqr has the levels M and H", self.level());
             }
             EncoderError::TooLong { .. } => {

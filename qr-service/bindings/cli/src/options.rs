@@ -243,8 +243,8 @@ impl Options {
         options.size = self.size.or(default_size);
         options.scale = self.scale;
         options.margin = self.margin;
-        options.dark = self.dark.map(defined::Ink);
-        options.light = self.light.map(defined::Ink);
+        options.dark = self.dark.map(defined::Ink::from);
+        options.light = self.light.map(defined::Ink::from);
         options.title.clone_from(&self.title);
         Plan::new(options, format).map(Some).map_err(Mistake::Contradictions)
     }

@@ -122,7 +122,7 @@ impl Picture {
         let modules = symbol.modules();
         let margin_modules = self.margin_modules();
         let raster = self.raster(modules);
-        let print = Print { margin_modules, width_mm: self.width_mm };
+        let print = Print { margin_modules, width_mm: self.width_mm, ..Print::default() };
         let (mut bytes, mut text) = (Vec::new(), String::new());
         match self.format {
             Format::Png => {

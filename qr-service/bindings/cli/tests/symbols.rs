@@ -80,7 +80,7 @@ fn errors_name_the_flag_or_the_numbers() {
 #[test]
 fn formats_have_the_bytes_of_qr_core() {
     let symbol = encode(TEXT, Level::L).unwrap();
-    let print = Print { margin_modules: 2, width_mm: 33.5 };
+    let print = Print { margin_modules: 2, width_mm: 33.5, ..Print::default() };
     let args = |format| draw(&["-f", format, "-m", "2", "--width-mm", "33.5"]);
     let (mut pdf, mut eps, mut pbm) = (Vec::new(), String::new(), Vec::new());
     write_pdf(&symbol, &print, &mut pdf).unwrap();

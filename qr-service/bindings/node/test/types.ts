@@ -1,12 +1,17 @@
 // Compiled, never run: checks which calls index.d.ts accepts and refuses.
 import {
   draw,
+  drawAsync,
   generate,
   generateAsync,
   QrError,
   type QrErrorCode,
   type QrFault,
   type QrOptions,
+  toBuffer,
+  toDataURL,
+  toFile,
+  toString,
 } from '../index.js';
 
 const options: QrOptions = { size: 300, margin: 2, level: 'H' };
@@ -18,6 +23,12 @@ const { bytes, mediaType } = draw({ text: 'text', format: 'svg', dark: '#036', w
 const picture: [Buffer, string] = [bytes, mediaType];
 const faults: QrFault[] = new QrError().faults;
 draw('text=hello');
+draw({ text: 'text', format: 'pdf', widthMm: 25 });
+const url: Promise<string> = toDataURL('text', { errorCorrectionLevel: 'H', color: { dark: '#036' } });
+const svg: Promise<string> = toString('text', { type: 'svg', width: 200 });
+const made: Promise<void> = toFile('a.png', Uint8Array.of(1), { scale: 4 });
+const later: Promise<Buffer> = drawAsync({ text: 'text' }).then((drawn) => drawn.bytes);
+void [url, svg, made, later, toBuffer('text')];
 void [png, other, code, picture, faults];
 
 

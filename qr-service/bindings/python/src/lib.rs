@@ -1,5 +1,7 @@
 //! `qr-options` as a module of Python; `qr_fast.pyi` is its documentation.
 
+use std::path::PathBuf;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -16,7 +18,7 @@ pyo3::create_exception!(
     "Options that are wrong, or ask for a picture that there is none of."
 );
 
-/// Draws a QR code and returns the file's bytes. The interpreter's lock is free meanwhile.
+/// Draws a QR code and returns the file's bytes.
 #[pyfunction]
 #[pyo3(signature = (text, /, **options))]
 fn draw<'py>(
@@ -24,6 +26,98 @@ fn draw<'py>(
     text: &Bound<'py, PyAny>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
+    let object = object_of(text, options)?;
+    Ok(PyBytes::new(py, &drawn(py, &object)?))
+}
+
+/// Draws a QR code into a file. Its extension is the format, unless `format` is given.
+#[pyfunction]
+#[pyo3(signature = (text, path, /, **options))]
+fn save(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    path: PathBuf,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
+    let mut object = object_of(text, options)?;
+    if let Some(extension) = path.extension().and_then(|it| it.to_str()) {
+        object.entry("format").or_insert_with(|| extension.to_lowercase().into());
+    }
+    let bytes = drawn(py, &object)?;
+    py.detach(|| std::fs::write(&path, bytes))?;
+    Ok(())
+}
+
+/// The modules of a QR code, row by row: true is dark.
+#[pyfunction]
+#[pyo3(signature = (text, /, **options))]
+fn matrix(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<Vec<bool>>> {
+    let symbol = described(py, object_of(text, options)?)?;
+    let rows = symbol["rows"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Ok(rows.map(|row| row.bytes().map(|module| module == b'1').collect()).collect())
+}
+
+/// Draws a text over as many QR codes as it takes, linked by structured append.
+#[pyfunction]
+#[pyo3(signature = (text, /, **options))]
+fn make_sequence<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyAny>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let mut object = object_of(text, options)?;
+    object.insert("part".to_owned(), 1.into());
+    // What the modules alone say takes none of these.
+    let of_symbol = |name: &str| {
+        let names = [
+            "text",
+            "data",
+            "level",
+            "boost",
+            "version_min",
+            "version_max",
+            "mask",
+            "mode",
+            "eci",
+            "gs1",
+            "part",
+        ];
+        names.contains(&name)
+    };
+    let symbol = object.clone().into_iter().filter(|(name, _)| of_symbol(name)).collect();
+    let parts = described(py, symbol)?["parts"].as_u64().unwrap_or(1);
+    let draw_part = |part: u64| {
+        object.insert("part".to_owned(), part.into());
+        Ok(PyBytes::new(py, &drawn(py, &object)?))
+    };
+    (1..=parts).map(draw_part).collect()
+}
+
+/// What `format="json"` says of a symbol.
+fn described(py: Python<'_>, mut object: Map<String, Value>) -> PyResult<Value> {
+    object.insert("format".to_owned(), "json".into());
+    // It is made here.
+    Ok(serde_json::from_slice(&drawn(py, &object)?).unwrap_or_default())
+}
+
+/// The file that options ask for. The interpreter's lock is free meanwhile.
+fn drawn(py: Python<'_>, object: &Map<String, Value>) -> PyResult<Vec<u8>> {
+    let object = Value::Object(object.clone()).to_string();
+    match py.detach(|| draw_json(&object)) {
+        Ok(drawn) => Ok(drawn.bytes),
+        Err(faults) => Err(error_of(py, &faults)?),
+    }
+}
+
+/// A call's arguments as the JSON object that they mean.
+fn object_of(
+    text: &Bound<'_, PyAny>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Map<String, Value>> {
     let mut object = Map::new();
     let (name, value) = match text.cast::<PyBytes>() {
         Ok(bytes) => ("data", Value::String(STANDARD.encode(bytes.as_bytes()))),
@@ -36,11 +130,7 @@ fn draw<'py>(
         let value = value_of(&name, &value)?;
         object.insert(name, value);
     }
-    let object = Value::Object(object).to_string();
-    match py.detach(|| draw_json(&object)) {
-        Ok(drawn) => Ok(PyBytes::new(py, &drawn.bytes)),
-        Err(faults) => Err(error_of(py, &faults)?),
-    }
+    Ok(object)
 }
 
 /// The value of an option as JSON has it. A lone surrogate is Python's own `UnicodeEncodeError`.
@@ -84,7 +174,7 @@ mod qr_fast {
     #[pymodule_export]
     use super::QrError;
     #[pymodule_export]
-    use super::draw;
+    use super::{draw, make_sequence, matrix, save};
     /// Of the package.
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "the name that Python has for it")]

@@ -13,7 +13,7 @@ import zxingcpp
 from PIL import Image
 
 import qr_fast
-from qr_fast import QrError, draw
+from qr_fast import QrError, draw, make_sequence, matrix, save
 
 HERE = Path(__file__).parent
 # tests/files.rs of qr-options makes them; the service's tests ask for the same pictures.
@@ -91,6 +91,36 @@ def test_wrong_types_are_type_errors(call):
 def test_a_lone_surrogate_is_refused():
     with pytest.raises(UnicodeEncodeError):
         draw("\ud800")
+
+
+def test_a_file_has_the_format_of_its_extension(tmp_path):
+    for name, options in [("a.png", {}), ("a.svg", {"dark": "036"}), ("a.PDF", {"width_mm": 25})]:
+        save("hello", tmp_path / name, **options)
+        expected = draw("hello", format=name[2:].lower(), **options)
+        assert (tmp_path / name).read_bytes() == expected
+    save("hello", str(tmp_path / "b"), format="txt")
+    assert (tmp_path / "b").read_text() == draw("hello", format="txt").decode()
+    with pytest.raises(QrError, match="format: use png"):
+        save("hello", tmp_path / "a.bmp")
+    with pytest.raises(FileNotFoundError):
+        save("hello", tmp_path / "none" / "a.png")
+
+
+def test_a_matrix_has_the_modules_of_the_picture():
+    rows = matrix("hello", level="Q")
+    assert (len(rows), {len(row) for row in rows}) == (21, {21})
+    drawn = Image.open(io.BytesIO(draw("hello", level="Q", scale=1, margin=0))).convert("L")
+    assert rows == [[drawn.getpixel((x, y)) == 0 for x in range(21)] for y in range(21)]
+    assert (len(matrix("12345", kind="rmqr")), len(matrix("12345", kind="rmqr")[0])) == (11, 27)
+
+
+def test_a_sequence_has_all_of_the_text():
+    text = "one text over several symbols, " * 5
+    made = make_sequence(text, version_max=3, dark="036", scale=6)
+    assert len(made) > 2
+    read = [zxingcpp.read_barcodes(Image.open(io.BytesIO(png)))[0] for png in made]
+    assert "".join(found.text for found in read) == text
+    assert make_sequence("hello") == [draw("hello", part=1)]
 
 
 def test_threads_get_the_same_picture():

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{MAX_SYMBOLS, Modes};
+use crate::level::Level;
 
 /// Why [`Encoder`](crate::Encoder) failed.
 ///
@@ -26,6 +27,12 @@ pub enum EncoderError {
         available_bits: u64,
         /// The smallest version that holds the message at the level; `None` if version 40 does not.
         smallest_version: Option<u8>,
+    },
+    /// None of the versions or sizes allowed has the level: of Micro QR, M1 has none, M2 and M3 have L and M, M4 has
+    /// Q too; rMQR has M and H. Without a level, no size is allowed.
+    NoSuchSymbol {
+        /// The level asked for.
+        level: Option<Level>,
     },
     /// The message takes more symbols than structured append can link.
     TooManySymbols {
@@ -78,6 +85,10 @@ impl fmt::Display for EncoderError {
                     None => f.write_str("no version holds it at this level"),
                 }
             }
+            EncoderError::NoSuchSymbol { level: Some(level) } => {
+                write!(f, "none of the versions or sizes allowed has level {level}")
+            }
+            EncoderError::NoSuchSymbol { level: None } => f.write_str("no size is allowed"),
             EncoderError::TooManySymbols { held_bytes } => {
                 write!(f, "{MAX_SYMBOLS} symbols hold only {held_bytes} bytes of the message")
             }

@@ -99,8 +99,7 @@ impl MicroEncoder {
     /// ```
     ///
     /// # Errors
-    /// [`EncoderError`] as by [`Encoder::encode`]. The `available_bits` of
-    /// [`EncoderError::TooLong`] are 0 if no version allowed has the level.
+    /// [`EncoderError`] as by [`Encoder::encode`], and [`EncoderError::NoSuchSymbol`].
     pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<MicroSymbol, EncoderError> {
         let data = data.into();
         let (low, high) = self.versions;
@@ -110,12 +109,16 @@ impl MicroEncoder {
         if let Some(mask) = self.mask.filter(|mask| *mask > 3) {
             return Err(EncoderError::Mask { mask, most: 3 });
         }
+        // The highest version has every level that a lower one has.
+        let Some(capacity) = micro::capacity(high, self.level) else {
+            return Err(EncoderError::NoSuchSymbol { level: self.level });
+        };
         let units = units(data, &Encoder::new(Level::L).modes(self.modes))?;
         let Some((version, segments)) = self.smallest(&units, low..=high) else {
             // M4 has all modes; a lower version may lack one.
             let bits = |version| split(&units, self.modes, path(version)).0;
             let needed_bits = if bits(high) < NEVER / 6 { bits(high) } else { bits(4) };
-            let available_bits = micro::capacity(high, self.level).unwrap_or(0) as u64;
+            let available_bits = capacity as u64;
             let smallest_version = self.smallest(&units, high..=4).map(|(version, _)| version);
             return Err(EncoderError::TooLong { needed_bits, available_bits, smallest_version });
         };

@@ -108,21 +108,23 @@ impl RmqrEncoder {
     /// ```
     ///
     /// # Errors
-    /// [`EncoderError`] as by [`Encoder::encode`]. Bits are those of the largest size allowed, and
-    /// `available_bits` are 0 if no size is allowed or has the level.
+    /// [`EncoderError`] as by [`Encoder::encode`], and [`EncoderError::NoSuchSymbol`]. Bits are those of the largest
+    /// size allowed.
     pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<RmqrSymbol, EncoderError> {
         let data = data.into();
         let mut options = Encoder::new(Level::M).modes(self.modes);
         options.eci = self.eci;
         options.check(data)?;
+        let Some(largest) = self.sizes().next_back() else {
+            let level = Some(self.level).filter(|level| !matches!(level, Level::M | Level::H));
+            return Err(EncoderError::NoSuchSymbol { level });
+        };
         let units = units(data, &options)?;
         let everywhere = RmqrEncoder { heights: 7..=17, widths: 27..=139, ..self.clone() };
         let Some((index, segments)) = self.smallest(&units) else {
-            let largest = self.sizes().next_back().unwrap_or(KINDS.len() - 1);
-            let available = self.sizes().next_back().map_or(0, |index| capacity(index, self.level));
             return Err(EncoderError::TooLong {
                 needed_bits: self.header_bits() + split(&units, self.modes, path(largest)).0,
-                available_bits: available,
+                available_bits: capacity(largest, self.level),
                 smallest_version: everywhere.smallest(&units).map(|(index, _)| index as u8 + 1),
             });
         };

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::outline::{Path, trace};
-use super::print::{Decimal, Print, PrintError};
+use super::print::{Decimal, Overlay, Page, Print, PrintError};
 use crate::modules::Modules;
 
 /// The longest line, in characters; the conventions for document structure allow 255.
@@ -22,10 +22,10 @@ const MAX_LINE: usize = 255;
 /// ```
 ///
 /// # Errors
-/// [`PrintError`] if the width is out of range; `out` is then unchanged.
+/// [`PrintError`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
 pub fn write_eps<'a>(
     modules: impl Into<Modules<'a>>,
-    print: &Print,
+    print: &Print<'_>,
     out: &mut String,
 ) -> Result<(), PrintError> {
     let modules = modules.into();
@@ -35,24 +35,72 @@ pub fn write_eps<'a>(
     let whole = |length: f64| (length - 0.00005).ceil();
     let (whole_width, whole_height) = (whole(page.width), whole(page.height));
     let (left, top, module) = (Decimal(page.left), Decimal(page.top), page.module);
+    let dark = print.dark.operator(FILL);
+    // A picture is decompressed by a filter of level 3.
+    let level =
+        if print.overlays.iter().any(|it| matches!(it, Overlay::Picture { .. })) { 3 } else { 2 };
     // Writing to a string cannot fail.
     let _ = write!(
         out,
         "%!PS-Adobe-3.0 EPSF-3.0\n\
          %%BoundingBox: 0 0 {whole_width} {whole_height}\n\
          %%HiResBoundingBox: 0 0 {width} {height}\n\
-         %%LanguageLevel: 2\n\
+         %%LanguageLevel: {level}\n\
          %%EndComments\n\
          save 4 dict begin\n\
          /m{{rmoveto}}bind def/h{{0 rlineto}}bind def/v{{0 exch rlineto}}bind def\
          /z{{closepath}}bind def\n\
-         {left} {top} translate {module:.6} -{module:.6} scale\n\
-         0 0 0 1 setcmykcolor 0 0 moveto\n"
+         {background}{left} {top} translate {module:.6} -{module:.6} scale\n\
+         {dark} 0 0 moveto\n",
+        background = background(print, &page),
     );
     let mut operators = Operators { line_start: out.len(), out };
     trace(modules, &mut operators);
-    out.push_str("\nfill end restore\n%%EOF\n");
+    out.push_str("\nfill");
+    print.overlays.iter().for_each(|overlay| put_overlay(overlay, out));
+    out.push_str(" end restore\n%%EOF\n");
     Ok(())
+}
+
+/// What sets the colour of areas, in CMYK and in RGB.
+const FILL: [&str; 2] = ["setcmykcolor", "setrgbcolor"];
+
+fn background(print: &Print<'_>, page: &Page) -> String {
+    let (width, height) = (Decimal(page.width), Decimal(page.height));
+    let light = print.light.map(|light| light.operator(FILL));
+    light.map_or(String::new(), |light| format!("{light} 0 0 {width} {height} rectfill\n"))
+}
+
+fn put_overlay(overlay: &Overlay<'_>, out: &mut String) {
+    match overlay {
+        Overlay::Area { color, corners } => {
+            out.push('\n');
+            out.push_str(&color.operator(FILL));
+            for (index, (x, y)) in corners.iter().enumerate() {
+                let operator = if index == 0 { "moveto" } else { "lineto" };
+                let _ = write!(out, "\n{} {} {operator}", Decimal(*x), Decimal(*y));
+            }
+            out.push_str(" closepath fill");
+        }
+        Overlay::Picture { at, size, .. } => {
+            let Some(((wide, high), compressed)) = overlay.compressed() else { return };
+            // Its unit square has y up.
+            let (x, y) = (Decimal(at.0), Decimal(at.1 + size.1));
+            let (width, height) = (Decimal(size.0), Decimal(size.1));
+            let _ = write!(
+                out,
+                "\ngsave {x} {y} translate {width} -{height} scale /DeviceRGB setcolorspace\n\
+                 <</ImageType 1/Width {wide}/Height {high}/BitsPerComponent 8/Decode[0 1 0 1 0 1]\n\
+                 /ImageMatrix[{wide} 0 0 -{high} 0 {high}]\
+                 /DataSource currentfile/ASCIIHexDecode filter/FlateDecode filter>>image\n"
+            );
+            for line in compressed.chunks(MAX_LINE / 2) {
+                line.iter().for_each(|byte| out.push_str(&format!("{byte:02x}")));
+                out.push('\n');
+            }
+            out.push_str(">\ngrestore");
+        }
+    }
 }
 
 /// The outline in the operators defined above. After `closepath` the current point is the beginning

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::outline::{Path, trace};
-use super::print::{Decimal, Page, Print, PrintError};
+use super::print::{Decimal, Overlay, Page, Print, PrintError};
 use crate::modules::Modules;
 
 /// Appends a PDF of one page to `out`. The same symbol always gives the same bytes: there are no
@@ -20,31 +20,43 @@ use crate::modules::Modules;
 /// ```
 ///
 /// # Errors
-/// [`PrintError`] if the width is out of range; `out` is then unchanged.
+/// [`PrintError`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
 pub fn write_pdf<'a>(
     modules: impl Into<Modules<'a>>,
-    print: &Print,
+    print: &Print<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), PrintError> {
     let modules = modules.into();
     let page = print.page(&modules)?;
-    let content = miniz_oxide::deflate::compress_to_vec_zlib(&content(modules, &page), 10);
+    let content = miniz_oxide::deflate::compress_to_vec_zlib(&content(modules, &page, print), 10);
     let (width, height) = (Decimal(page.width), Decimal(page.height));
     let mut pdf = Objects { start: out.len(), out, offsets: Vec::new() };
     // Four bytes above 127 tell programs that the file is binary.
     pdf.out.extend_from_slice(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n");
     pdf.object(format_args!("<</Type/Catalog/Pages 2 0 R>>"));
     pdf.object(format_args!("<</Type/Pages/Kids[3 0 R]/Count 1>>"));
+    let pictures: Vec<_> = print.overlays.iter().filter_map(Overlay::compressed).collect();
+    let names = (FIRST_PICTURE..).take(pictures.len()).map(|it| format!("/I{it} {it} 0 R"));
+    let names: String = names.collect();
+    let resources = if names.is_empty() { names } else { format!("/XObject<<{names}>>") };
     pdf.object(format_args!(
-        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 {width} {height}]/Resources<<>>/Contents 4 0 R>>"
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 {width} {height}]/Resources<<{resources}>>/Contents 4 0 R>>"
     ));
-    pdf.begin();
-    pdf.put(format_args!("<</Length {}/Filter/FlateDecode>>stream\n", content.len()));
-    pdf.out.extend_from_slice(&content);
-    pdf.put(format_args!("\nendstream\nendobj\n"));
+    pdf.stream(format_args!(""), &content);
+    for ((width, height), pixels) in &pictures {
+        let about = format_args!(
+            "/Type/XObject/Subtype/Image/Width {width}/Height {height}/ColorSpace/DeviceRGB/BitsPerComponent 8"
+        );
+        pdf.stream(about, pixels);
+    }
     pdf.finish();
     Ok(())
 }
+
+/// The number of the first picture's object.
+const FIRST_PICTURE: usize = 5;
+/// What sets the colour of areas, in CMYK and in RGB.
+const FILL: [&str; 2] = ["k", "rg"];
 
 /// Appends the dark modules as a path to the content stream of a page: one unit a module, y down, from the
 /// symbol's upper left corner. It is for programs that draw pages of their own: `cm` before it places and scales
@@ -64,14 +76,42 @@ pub fn write_pdf_path<'a>(modules: impl Into<Modules<'a>>, out: &mut Vec<u8>) {
     trace(modules.into(), &mut Operators { out, start: (0, 0), at: (0, 0) });
 }
 
-/// The page's content: black as K, one unit a module, y down.
-fn content(modules: Modules<'_>, page: &Page) -> Vec<u8> {
+/// The page's content: one unit a module, y down.
+fn content(modules: Modules<'_>, page: &Page, print: &Print<'_>) -> Vec<u8> {
     let mut content = Vec::new();
-    let (module, left, top) = (page.module, page.left, page.top);
-    put(&mut content, format_args!("0 0 0 1 k {module:.6} 0 0 -{module:.6} "));
-    put(&mut content, format_args!("{} {} cm\n", Decimal(left), Decimal(top)));
+    if let Some(light) = print.light {
+        let (light, width, height) = (light.operator(FILL), page.width, page.height);
+        put(
+            &mut content,
+            format_args!("{light} 0 0 {} {} re f\n", Decimal(width), Decimal(height)),
+        );
+    }
+    let (dark, module) = (print.dark.operator(FILL), page.module);
+    put(&mut content, format_args!("{dark} {module:.6} 0 0 -{module:.6} "));
+    put(&mut content, format_args!("{} {} cm\n", Decimal(page.left), Decimal(page.top)));
     write_pdf_path(modules, &mut content);
     content.extend_from_slice(b"f\n");
+    let mut picture = FIRST_PICTURE;
+    for overlay in print.overlays {
+        match overlay {
+            Overlay::Area { color, corners } => {
+                put(&mut content, format_args!("{}\n", color.operator(FILL)));
+                for (index, (x, y)) in corners.iter().enumerate() {
+                    let operator = if index == 0 { 'm' } else { 'l' };
+                    put(&mut content, format_args!("{} {} {operator}\n", Decimal(*x), Decimal(*y)));
+                }
+                content.extend_from_slice(b"f\n");
+            }
+            Overlay::Picture { at, size, .. } => {
+                // Its unit square has y up.
+                let (x, y) = (Decimal(at.0), Decimal(at.1 + size.1));
+                let (width, height) = (Decimal(size.0), Decimal(size.1));
+                let matrix = format_args!("{width} 0 0 -{height} {x} {y}");
+                put(&mut content, format_args!("q {matrix} cm /I{picture} Do Q\n"));
+                picture += 1;
+            }
+        }
+    }
     content
 }
 
@@ -101,6 +141,15 @@ impl Objects<'_> {
         self.begin();
         self.put(content);
         self.put(format_args!("\nendobj\n"));
+    }
+
+    /// A stream that is compressed by zlib.
+    fn stream(&mut self, about: std::fmt::Arguments<'_>, compressed: &[u8]) {
+        self.begin();
+        let length = compressed.len();
+        self.put(format_args!("<<{about}/Length {length}/Filter/FlateDecode>>stream\n"));
+        self.out.extend_from_slice(compressed);
+        self.put(format_args!("\nendstream\nendobj\n"));
     }
 
     fn finish(mut self) {

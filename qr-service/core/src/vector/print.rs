@@ -4,26 +4,115 @@ use std::fmt;
 
 use crate::modules::Modules;
 
-/// How to draw for print: black ink alone (K of CMYK), and no background.
+/// How to draw for print: by default black ink alone (K of CMYK), and no background.
 ///
 /// ```
-/// use qr_core::Print;
+/// use qr_core::{Print, PrintColor};
 ///
-/// let label = Print { width_mm: 12.5, ..Print::default() };
+/// let label = Print { width_mm: 12.5, dark: PrintColor::Cmyk([100, 70, 0, 30]), ..Print::default() };
 /// assert_eq!(label.margin_modules, 4);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Print {
+pub struct Print<'a> {
     /// Width of the quiet zone, in modules.
     pub margin_modules: u32,
     /// Width of the page with the quiet zone, in millimetres; the height follows.
     pub width_mm: f64,
+    /// The dark modules.
+    pub dark: PrintColor,
+    /// The page behind them; `None` leaves the paper.
+    pub light: Option<PrintColor>,
+    /// What is drawn over the symbol, in this order.
+    pub overlays: &'a [Overlay<'a>],
 }
 
-impl Default for Print {
-    /// 40 mm with the standard's quiet zone of 4 modules.
+impl Default for Print<'_> {
+    /// 40 mm with the standard's quiet zone of 4 modules, in black.
     fn default() -> Self {
-        Print { margin_modules: 4, width_mm: 40.0 }
+        let dark = PrintColor::BLACK;
+        Print { margin_modules: 4, width_mm: 40.0, dark, light: None, overlays: &[] }
+    }
+}
+
+/// A colour in print.
+///
+/// ```
+/// use qr_core::PrintColor;
+///
+/// assert_eq!(PrintColor::BLACK, PrintColor::Cmyk([0, 0, 0, 100]));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PrintColor {
+    /// Cyan, magenta, yellow and black ink, in per cent.
+    Cmyk([u8; 4]),
+    /// Red, green and blue as on a screen, 0 to 255.
+    Rgb([u8; 3]),
+}
+
+impl PrintColor {
+    /// Black ink alone.
+    ///
+    /// ```
+    /// assert_eq!(qr_core::Print::default().dark, qr_core::PrintColor::BLACK);
+    /// ```
+    pub const BLACK: PrintColor = PrintColor::Cmyk([0, 0, 0, 100]);
+    /// No ink.
+    ///
+    /// ```
+    /// assert_eq!(qr_core::PrintColor::WHITE, qr_core::PrintColor::Cmyk([0; 4]));
+    /// ```
+    pub const WHITE: PrintColor = PrintColor::Cmyk([0; 4]);
+
+    /// Its channels from 0 to 1, and the operator after them, of which there is one for each kind.
+    pub(super) fn operator(self, [cmyk, rgb]: [&str; 2]) -> String {
+        let (channels, most, operator) = match &self {
+            PrintColor::Cmyk(channels) => (&channels[..], 100.0, cmyk),
+            PrintColor::Rgb(channels) => (&channels[..], 255.0, rgb),
+        };
+        let number = |channel: &u8| format!("{} ", Decimal(f64::from(*channel) / most));
+        channels.iter().map(number).collect::<String>() + operator
+    }
+}
+
+/// What is drawn over a symbol: in modules from its upper left corner, y down.
+///
+/// ```
+/// use qr_core::{Level, Overlay, Print, PrintColor, encode, write_pdf};
+///
+/// let symbol = encode("https://example.com/", Level::H)?;
+/// let square = [(11.0, 11.0), (14.0, 11.0), (14.0, 14.0), (11.0, 14.0)];
+/// let red = Overlay::Area { color: PrintColor::Rgb([255, 0, 0]), corners: &square };
+/// let mut pdf = Vec::new();
+/// write_pdf(&symbol, &Print { overlays: &[red], ..Print::default() }, &mut pdf)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overlay<'a> {
+    /// A polygon.
+    Area {
+        /// Its colour.
+        color: PrintColor,
+        /// Its corners.
+        corners: &'a [(f64, f64)],
+    },
+    /// A picture.
+    Picture {
+        /// Its upper left corner.
+        at: (f64, f64),
+        /// Its width and height.
+        size: (f64, f64),
+        /// Its width and height in pixels.
+        pixels: (u32, u32),
+        /// Red, green and blue of each pixel, row by row from the top.
+        rgb: &'a [u8],
+    },
+}
+
+impl<'a> Overlay<'a> {
+    /// The pixels of a picture, compressed by zlib.
+    pub(super) fn compressed(&self) -> Option<((u32, u32), Vec<u8>)> {
+        let Overlay::Picture { pixels, rgb, .. } = self else { return None };
+        Some((*pixels, miniz_oxide::deflate::compress_to_vec_zlib(rgb, 9)))
     }
 }
 
@@ -43,16 +132,30 @@ pub enum PrintError {
         /// The width asked for, in millimetres.
         width_mm: f64,
     },
+    /// The quiet zone takes nearly all of the width.
+    Margin {
+        /// The quiet zone asked for, in modules.
+        margin_modules: u32,
+    },
 }
 
 impl fmt::Display for PrintError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PrintError::Width { width_mm } = self;
-        write!(f, "a width of {width_mm} mm is not within 1 to {}", Print::MAX_MM)
+        match self {
+            PrintError::Width { width_mm } => {
+                write!(f, "a width of {width_mm} mm is not within 1 to {}", Print::MAX_MM)
+            }
+            PrintError::Margin { margin_modules } => {
+                write!(f, "a margin of {margin_modules} modules leaves no room for the symbol")
+            }
+        }
     }
 }
 
 impl std::error::Error for PrintError {}
+
+/// The narrowest module, in points, of which six decimals say enough: 0.35 micrometres.
+const LEAST_MODULE: f64 = 0.001;
 
 /// A page in points, 1/72 inch.
 pub(super) struct Page {
@@ -65,7 +168,7 @@ pub(super) struct Page {
     pub(super) top: f64,
 }
 
-impl Print {
+impl Print<'_> {
     /// The widest page, in millimetres: PDF's limit is 14400 points.
     ///
     /// ```
@@ -80,6 +183,9 @@ impl Print {
         let margin = f64::from(self.margin_modules);
         let width = self.width_mm * 72.0 / 25.4;
         let module = width / (modules.width() as f64 + 2.0 * margin);
+        if module < LEAST_MODULE {
+            return Err(PrintError::Margin { margin_modules: self.margin_modules });
+        }
         let height = module * (modules.height() as f64 + 2.0 * margin);
         Ok(Page { width, height, module, left: module * margin, top: height - module * margin })
     }

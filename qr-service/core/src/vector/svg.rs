@@ -54,34 +54,53 @@ impl Default for Svg<'_> {
 /// ```
 pub fn write_svg<'a>(modules: impl Into<Modules<'a>>, svg: &Svg<'_>, out: &mut String) {
     let modules = modules.into();
-    let margin = u64::from(svg.margin_modules);
-    let width = modules.width() as u64 + 2 * margin;
-    let height = modules.height() as u64 + 2 * margin;
     // Enough for most symbols; the path takes three bytes for each dark module at most.
     out.reserve(256 + modules.width() * modules.height() * 2);
-    out.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
-    if let Some(width_px) = svg.width_px {
-        let height_px = f64::from(width_px) * height as f64 / width as f64;
-        put(out, format_args!(" width=\"{width_px}\" height=\"{height_px}\""));
-    }
-    put(out, format_args!(" viewBox=\"0 0 {width} {height}\" role=\"img\">"));
-    if let Some(title) = svg.title {
-        out.push_str("<title>");
-        put_escaped(out, title);
-        out.push_str("</title>");
-    }
-    if svg.light.alpha > 0 {
-        out.push_str("<path");
-        put_fill(out, svg.light);
-        put(out, format_args!(" d=\"M0 0h{width}v{height}H0z\"/>"));
-    }
+    svg.write_head(modules, out);
     out.push_str("<path");
     if svg.dark != Color::BLACK {
         put_fill(out, svg.dark);
     }
     out.push_str(" d=\"");
-    trace(modules, &mut Data { out, offset: Some(margin as i64) });
+    trace(modules, &mut Data { out, offset: Some(i64::from(svg.margin_modules)) });
     out.push_str("\"/></svg>\n");
+}
+
+impl Svg<'_> {
+    /// Appends all that comes before the dark modules: the document's element, the title and the background. It is
+    /// for programs that draw modules of their own, and end the document by `</svg>`.
+    ///
+    /// ```
+    /// use qr_core::{Level, Svg, encode};
+    ///
+    /// let symbol = encode("https://example.com/", Level::M)?;
+    /// let mut svg = String::new();
+    /// Svg::default().write_head(&symbol, &mut svg);
+    /// svg.push_str("<!-- 25 modules after a margin of 4 --></svg>");
+    /// assert!(svg.contains(r#"viewBox="0 0 33 33""#));
+    /// # Ok::<(), qr_core::EncodeError>(())
+    /// ```
+    pub fn write_head<'a>(&self, modules: impl Into<Modules<'a>>, out: &mut String) {
+        let modules = modules.into();
+        let margins = 2 * u64::from(self.margin_modules);
+        let (width, height) = (modules.width() as u64 + margins, modules.height() as u64 + margins);
+        out.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
+        if let Some(width_px) = self.width_px {
+            let height_px = f64::from(width_px) * height as f64 / width as f64;
+            put(out, format_args!(" width=\"{width_px}\" height=\"{height_px}\""));
+        }
+        put(out, format_args!(" viewBox=\"0 0 {width} {height}\" role=\"img\">"));
+        if let Some(title) = self.title {
+            out.push_str("<title>");
+            put_escaped(out, title);
+            out.push_str("</title>");
+        }
+        if self.light.alpha > 0 {
+            out.push_str("<path");
+            put_fill(out, self.light);
+            put(out, format_args!(" d=\"M0 0h{width}v{height}H0z\"/>"));
+        }
+    }
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {

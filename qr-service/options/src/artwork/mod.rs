@@ -8,6 +8,9 @@ mod file;
 #[cfg(feature = "image")]
 mod image;
 mod pixels;
+#[cfg(any(feature = "eps", feature = "pdf"))]
+mod print;
+mod swiss_cross;
 mod vector;
 
 use qr_core::{Color, Modules};
@@ -20,6 +23,9 @@ pub use crate::place::LogoField;
 #[cfg(feature = "shapes")]
 pub(crate) use file::write_png;
 pub use pixels::Pixels;
+#[cfg(any(feature = "eps", feature = "pdf"))]
+pub(crate) use print::with_overlays;
+use swiss_cross::SwissCross;
 pub(crate) use vector::write_svg;
 
 /// Diameter of a dot: decoders lose the thin rings of alignment patterns if dots do not touch.
@@ -37,7 +43,14 @@ pub trait LogoPixels {
     fn color_at(&self, u: f32, v: f32) -> Option<Color>;
     /// The picture as a PNG.
     fn png(&self) -> Vec<u8>;
+    /// The areas of which it is made instead of pixels, if it is, in black and white on a square of side 1.
+    fn areas(&self) -> Option<&'static [Area]> {
+        None
+    }
 }
+
+/// An area of a picture: whether it is black, and its corners.
+pub type Area = (bool, &'static [(f64, f64)]);
 
 /// A symbol with shapes and maybe a logo, of kind `qr`.
 pub struct Artwork<'a> {
@@ -53,10 +66,9 @@ pub struct Artwork<'a> {
 impl<'a> Artwork<'a> {
     /// What to draw of a plan's symbol; `None` if the picture is plain or its format has no shapes.
     pub fn of(plan: &Plan, encoded: &'a Encoded, logo: Option<&'a dyn LogoPixels>) -> Option<Self> {
-        let (PicturePlan::Png { colors, .. } | PicturePlan::Svg { colors, .. }) = &plan.picture
-        else {
+        if matches!(plan.picture, PicturePlan::Txt { .. } | PicturePlan::Json) {
             return None;
-        };
+        }
         let Look { shape, finders, finder_cores, finder_color, .. } = plan.look;
         let art = Artwork {
             modules: encoded.symbol.modules(),
@@ -64,8 +76,12 @@ impl<'a> Artwork<'a> {
             finders,
             finder_cores: finder_cores.unwrap_or(finders),
             finder_color,
-            logo: encoded.place.zip(logo),
-            colors: *colors,
+            logo: encoded.place.zip(if plan.look.has_swiss_cross {
+                Some(&SwissCross)
+            } else {
+                logo
+            }),
+            colors: plan.picture.colors(),
         };
         (!plan.look.is_plain()).then_some(art)
     }

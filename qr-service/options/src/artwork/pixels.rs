@@ -144,8 +144,7 @@ impl<'a> Pixels<'a> {
 impl<'a> PlacedLogo<'a> {
     fn new(art: &Artwork<'a>, scale: usize) -> Option<Self> {
         let (place, pixels) = art.logo?;
-        // Half a module of light on each side.
-        let room = (place.side - 1) * scale;
+        let room = (place.picture * scale as f64).round() as usize;
         let (width, height) = pixels.size();
         let (width, height) = (width as usize, height as usize);
         let longer = width.max(height).max(1);

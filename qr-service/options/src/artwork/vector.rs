@@ -16,19 +16,8 @@ const MAX_LOGO_SIDE: u32 = 512;
 
 /// Writes an SVG; `svg` has what does not concern shapes.
 pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
-    let side = art.size() as u32 + 2 * svg.margin_modules;
-    let mut out = String::from("<svg xmlns=\"http://www.w3.org/2000/svg\"");
-    if let Some(width) = svg.width_px {
-        put(&mut out, format_args!(" width=\"{width}\" height=\"{width}\""));
-    }
-    put(&mut out, format_args!(" viewBox=\"0 0 {side} {side}\" role=\"img\">"));
-    if let Some(title) = svg.title {
-        put(&mut out, format_args!("<title>{}</title>", escape(title)));
-    }
-    if svg.light.alpha > 0 {
-        let fill = Fill(svg.light);
-        put(&mut out, format_args!("<path{fill} d=\"M0 0h{side}v{side}H0z\"/>"));
-    }
+    let mut out = String::new();
+    svg.write_head(art.modules, &mut out);
     let margin = svg.margin_modules;
     put(&mut out, format_args!("<g transform=\"translate({margin} {margin})\""));
     put(&mut out, format_args!("{}><path d=\"", Fill(svg.dark)));
@@ -122,6 +111,22 @@ fn put_rectangle(
 
 /// Embeds the logo as a PNG of its pixels alone: nothing else of the client's file is passed on.
 fn put_logo(out: &mut String, place: &LogoField, pixels: &dyn LogoPixels, margin: u32) {
+    let side = Short(place.picture);
+    let middle = place.start as f64 + place.side as f64 / 2.0 + f64::from(margin);
+    let at = middle - place.picture / 2.0;
+    if let Some(areas) = pixels.areas() {
+        for (is_black, corners) in areas {
+            let color = if *is_black { Color::BLACK } else { Color::WHITE };
+            put(out, format_args!("<path{} d=\"", Fill(color)));
+            for (index, (x, y)) in corners.iter().enumerate() {
+                let (x, y) = (at + x * place.picture, at + y * place.picture);
+                put(out, format_args!("{}{x:.3} {y:.3}", if index == 0 { 'M' } else { 'L' }));
+            }
+            out.push_str("z\"/>");
+        }
+        return;
+    }
+    let at = Short(at);
     let (width, height) = pixels.size();
     let longer = width.max(height).max(1);
     let fit =
@@ -131,29 +136,10 @@ fn put_logo(out: &mut String, place: &LogoField, pixels: &dyn LogoPixels, margin
     } else {
         pixels.png()
     };
-    // Half a module of light on each side.
-    let at = Short(place.start as f64 + f64::from(margin) + 0.5);
-    let side = place.side - 1;
     put(out, format_args!("<image x=\"{at}\" y=\"{at}\" width=\"{side}\" height=\"{side}\""));
     out.push_str(" href=\"data:image/png;base64,");
     STANDARD.encode_string(&file, out);
     out.push_str("\"/>");
-}
-
-/// Escapes what is markup, and replaces what XML 1.0 has no way to write.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '\t' | '\n' => escaped.push(char),
-            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            _ => escaped.push(char),
-        }
-    }
-    escaped
 }
 
 /// A colour as attributes. Renderers of SVG 1.1 do not know alpha in a colour.

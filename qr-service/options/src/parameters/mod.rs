@@ -18,16 +18,20 @@ pub const MAX_PARAMETERS: usize = 100;
 /// Characters of an unknown name that a fault repeats.
 const MAX_NAME: usize = 40;
 
-/// Names that other services have, and ours.
-const ALIASES: [(&str, &str); 27] = [
+/// Names that people or other services have, and ours, of which the first that a request may have is meant.
+const ALIASES: [(&str, &str); 47] = [
+    ("address", "street"),
+    ("background", "light"),
     ("bg", "light"),
     ("bgcolor", "light"),
-    ("background", "light"),
+    ("body", "message"),
     ("border", "margin"),
+    ("cell", "mobile"),
     ("chl", "text"),
     ("chld", "level and margin"),
     ("chs", "size"),
     ("color", "dark"),
+    ("company", "organization"),
     ("content", "text"),
     ("data-uri", "data"),
     ("download", "filename"),
@@ -35,16 +39,32 @@ const ALIASES: [(&str, &str); 27] = [
     ("ecc", "level"),
     ("ecl", "level"),
     ("eclevel", "level"),
+    ("encryption", "security"),
     ("errorcorrection", "level"),
     ("errorcorrectionlevel", "level"),
     ("fg", "dark"),
     ("foreground", "dark"),
+    ("label", "caption"),
+    ("lat", "latitude"),
+    ("link", "text"),
+    ("lng", "longitude"),
+    ("location", "latitude and longitude"),
+    ("lon", "longitude"),
     ("message", "text"),
+    ("name", "last_name"),
+    ("name", "beneficiary"),
+    ("name", "ssid"),
+    ("name", "filename"),
+    ("number", "phone"),
+    ("org", "organization"),
     ("output", "format"),
+    ("pass", "password"),
     ("px", "size"),
-    ("qzone", "margin"),
     ("quietzone", "margin"),
+    ("qzone", "margin"),
+    ("role", "job_title"),
     ("type", "format"),
+    ("url", "text"),
     ("version", "version_min and version_max"),
     ("width", "size or width_mm"),
 ];
@@ -54,7 +74,7 @@ fn pairs_of(query: &str) -> impl Iterator<Item = &str> {
     query.split('&').filter(|pair| !pair.is_empty())
 }
 
-/// Reads a query: `+` is a space. `schemas` say which parameters there are. Faults are added for names
+/// Reads a query: `+` is a space, except where only a plus can be meant. `schemas` say which parameters there are. Faults are added for names
 /// that are unknown or repeated, and for values that are not UTF-8; those values are left out.
 pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> Map<String, Value> {
     let mut values = Map::new();
@@ -63,20 +83,60 @@ pub fn read_query(query: &str, schemas: &[&Schema], faults: &mut Vec<Fault>) -> 
         faults.push(Fault::new("query", Code::OutOfRange, detail).at_most(MAX_PARAMETERS as u32));
         return values;
     }
+    let mut after_url = false;
     for (name, value) in pairs_of(query).map(split_pair) {
+        let is_ours = |name: &str| schemas.iter().any(|schema| schema.has(name));
         match decode(name) {
-            Some(name) => add_pair(&mut values, name, decode(value), schemas, faults),
+            Some(name) if after_url && is_ours(&name) => {
+                let detail = "it may be a part of the text before it, which has a ? that is not percent-encoded";
+                let fault = Fault::new(&name, Code::Unknown, detail);
+                faults.push(fault.suggest("write ? as %3F and & as %26 in the text"));
+            }
+            Some(name) => add_pair(&mut values, name, decode(&value), schemas, faults),
             None => {
                 let detail = "a name is not percent-encoded UTF-8";
                 faults.push(Fault::new("query", Code::Malformed, detail));
             }
         }
+        after_url |= is_open_url(name, &value);
     }
     values
 }
 
-fn split_pair(pair: &str) -> (&str, &str) {
-    pair.split_once('=').unwrap_or((pair, ""))
+/// Name and value of a part of a query, without the plus signs that mean one.
+fn split_pair(pair: &str) -> (&str, Cow<'_, str>) {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let (kept, rest) = value.split_at(kept_plus(name, value));
+    let value = match kept.contains('+') {
+        true => Cow::Owned(kept.replace('+', "%2B") + rest),
+        false => Cow::Borrowed(value),
+    };
+    (name, value)
+}
+
+/// How much of a value has no space, so that each `+` is a plus: all of Base64, an address or a time, of a telephone
+/// number what comes before its digits, and of a text the scheme of one.
+fn kept_plus(name: &str, value: &str) -> usize {
+    let to_digits = || value.bytes().position(|byte| byte.is_ascii_digit()).unwrap_or(0);
+    match name {
+        "data" | "logo" | "email" | "to" | "cc" | "url" | "start" | "end" | "elements" => {
+            value.len()
+        }
+        "phone" | "mobile" => to_digits(),
+        "text" => {
+            let scheme = value.split_once(':').map_or("", |(scheme, _)| scheme);
+            let schemes = ["tel", "sms", "smsto", "mmsto"];
+            let is_phone = schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+            if is_phone { to_digits() } else { 0 }
+        }
+        _ => 0,
+    }
+}
+
+/// Whether a text is an address with a query that is not percent-encoded, so that what follows may belong to it.
+fn is_open_url(name: &str, value: &str) -> bool {
+    let query = value.split_once("://").and_then(|(_, rest)| rest.split_once('?'));
+    matches!(name, "text" | "url") && query.is_some_and(|(_, query)| query.contains('='))
 }
 
 /// The parameters of a query while all are right; else an error, which says nothing. serde refuses repeated ones, so
@@ -84,11 +144,12 @@ fn split_pair(pair: &str) -> (&str, &str) {
 struct Right<'a, I> {
     pairs: I,
     schema: &'a Schema,
+    after_url: bool,
     /// Of the name that was read last.
     value: Value,
 }
 
-impl<'q, 'de, I: Iterator<Item = (&'q str, &'q str)>> MapAccess<'de> for Right<'_, I> {
+impl<'q, 'de, I: Iterator<Item = (&'q str, Cow<'q, str>)>> MapAccess<'de> for Right<'_, I> {
     type Error = serde_json::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -97,7 +158,10 @@ impl<'q, 'de, I: Iterator<Item = (&'q str, &'q str)>> MapAccess<'de> for Right<'
     ) -> Result<Option<K::Value>, Self::Error> {
         let Some((name, value)) = self.pairs.next() else { return Ok(None) };
         let wrong = || Self::Error::custom("");
-        let (name, value) = decode(name).zip(decode(value)).ok_or_else(wrong)?;
+        if std::mem::replace(&mut self.after_url, is_open_url(name, &value)) {
+            return Err(wrong());
+        }
+        let (name, value) = decode(name).zip(decode(&value)).ok_or_else(wrong)?;
         let parameter = self.schema.parameters.get(&*name).ok_or_else(wrong)?;
         self.value = parameter.query_value(value);
         parameter.check(&name, &self.value).map_err(|_| wrong())?;
@@ -183,6 +247,13 @@ pub fn read_entries(
 ) -> Map<String, Value> {
     let mut values = Map::new();
     for (name, value) in entries {
+        // JavaScript writes `width_mm` as `widthMm`.
+        let is_camel =
+            |ours: &&String| !name.contains('_') && ours.replace('_', "") == name.to_lowercase();
+        let names = || schemas.iter().flat_map(|schema| schema.parameters.keys());
+        let is_ours = schemas.iter().any(|schema| schema.has(&name));
+        let camel = if is_ours { None } else { names().find(is_camel) };
+        let name = camel.cloned().unwrap_or(name);
         let Some(schema) = schemas.iter().find(|schema| schema.has(&name)) else {
             faults.push(unknown(&name, schemas));
             continue;
@@ -228,13 +299,16 @@ impl<'de> serde::Deserialize<'de> for Entries {
     }
 }
 
-fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
+/// The fault of a name that is none of the parameters, with the one that may be meant.
+pub fn unknown(name: &str, schemas: &[&Schema]) -> Fault {
     let short: String = name.chars().take(MAX_NAME).collect();
     let fault = Fault::new(&short, Code::Unknown, "there is no such parameter");
     let lower: String = short.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
     let ours = schemas.iter().flat_map(|schema| schema.parameters.keys());
     let same = ours.clone().find(|ours| ours.replace('_', "") == lower).map(String::as_str);
-    let alias = ALIASES.iter().find(|(theirs, _)| *theirs == lower).map(|(_, ours)| *ours);
+    let is_ours = |name: &str| schemas.iter().any(|schema| schema.has(name));
+    let mut aliases = ALIASES.iter().filter(|(theirs, _)| *theirs == lower).map(|(_, ours)| *ours);
+    let alias = aliases.find(|ours| ours.split(' ').any(is_ours));
     match same.or(alias) {
         Some(suggestion) => fault.suggest(format!("use {suggestion}")),
         None => fault.allowed(ours),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::de::value::MapAccessDeserializer;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{Right, pairs_of, split_pair};
 use crate::fault::{Code, Fault};
@@ -128,21 +128,22 @@ impl Schema {
     /// since it keeps no values. `None` if anything is wrong, which those two say.
     pub fn read_right<T: DeserializeOwned>(&self, query: &str) -> Option<T> {
         let pairs = pairs_of(query).map(split_pair);
-        let right = Right { pairs, schema: self, value: Value::Null };
+        let right = Right { pairs, schema: self, after_url: false, value: Value::Null };
         T::deserialize(MapAccessDeserializer::new(right)).ok()
     }
 
-    /// A whole number that JSON has with a point, as Python writes `8.0`: JSON Schema's integers include it.
+    /// A value of JSON as it is meant: Python writes a whole number as `8.0`, which JSON Schema's integers include, and
+    /// the case of a name does not matter.
     pub(super) fn json_value(&self, name: &str, value: Value) -> Value {
-        let is_integer = self.parameters.get(name).is_some_and(|it| it.of == Type::Integer);
-        match value.as_f64() {
+        let Some(parameter) = self.parameters.get(name) else { return value };
+        let is_float = parameter.of == Type::Integer && value.is_f64();
+        match (value.as_f64(), value) {
             // Each of these is a number of its own, and all limits are below them.
-            Some(number)
-                if is_integer && value.is_f64() && number.fract() == 0.0 && number.abs() < 1e15 =>
-            {
+            (Some(number), _) if is_float && number.fract() == 0.0 && number.abs() < 1e15 => {
                 Value::from(number as i64)
             }
-            _ => value,
+            (_, Value::String(text)) => Value::String(parameter.named(text)),
+            (_, value) => value,
         }
     }
 }
@@ -170,7 +171,10 @@ impl Parameter {
             _ => ("minimum", "maximum"),
         };
         let allowed = schema["enum"].as_array().into_iter().flatten();
-        let allowed = allowed.filter_map(|value| Some(value.as_str()?.to_owned()));
+        let allowed: Vec<&str> = allowed.filter_map(Value::as_str).collect();
+        // A letter that is listed in both cases is one value.
+        let is_other_case = |name: &str| name.len() == 1 && name.to_uppercase() != name;
+        let allowed = allowed.into_iter().filter(|name| !is_other_case(name)).map(str::to_owned);
         let bound = |name: &str| schema[name].as_f64();
         Parameter { of, minimum: bound(low), maximum: bound(high), allowed: allowed.collect() }
     }
@@ -190,13 +194,21 @@ impl Parameter {
 
     /// Turns a value of a query into one of JSON, by the parameter's type. What is no number stays text.
     pub(super) fn query_value(&self, text: Cow<'_, str>) -> Value {
+        // A plus sign is a space in a query.
         let value = match self.of {
-            Type::Integer => text.parse::<i64>().ok().map(Value::from),
-            Type::Number => text.parse::<f64>().ok().map(Value::from),
-            Type::Boolean => text.parse::<bool>().ok().map(Value::from),
+            Type::Integer => text.trim().parse::<i64>().ok().map(Value::from),
+            // NaN and infinity are no numbers of JSON.
+            Type::Number => text.trim().parse().ok().and_then(Number::from_f64).map(Value::Number),
+            Type::Boolean => text.trim().parse::<bool>().ok().map(Value::from),
             Type::Text | Type::Nested => None,
         };
-        value.unwrap_or_else(|| Value::String(text.into_owned()))
+        value.unwrap_or_else(|| Value::String(self.named(text.into_owned())))
+    }
+
+    /// The name that a text is in another case; other texts as they are.
+    fn named(&self, text: String) -> String {
+        let mut names = self.allowed.iter();
+        names.find(|name| name.eq_ignore_ascii_case(&text)).cloned().unwrap_or(text)
     }
 
     pub(super) fn check(&self, name: &str, value: &Value) -> Result<(), Fault> {
@@ -218,7 +230,7 @@ impl Parameter {
                 let detail = format!("use {}", self.allowed.join(", "));
                 return Err(Fault::new(name, Code::NotAllowed, detail).allowed(&self.allowed));
             }
-            (Type::Text, _) => return malformed("text"),
+            (Type::Text, _) => return malformed("text, in quotation marks"),
             (Type::Nested, _) => None,
         };
         match measure {

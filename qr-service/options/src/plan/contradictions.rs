@@ -2,7 +2,7 @@
 
 use super::Look;
 use crate::fault::{Code, Fault};
-use crate::options::{Compression, Format, Kind, LevelName, Mode, Options};
+use crate::options::{Compression, Format, Ink, Kind, LevelName, Mode, Options};
 
 /// Heights and widths of rMQR symbols, in modules (ISO/IEC 23941).
 const RMQR_HEIGHTS: [u8; 6] = [7, 9, 11, 13, 15, 17];
@@ -58,12 +58,12 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     let of: [(&str, bool, &[Format]); 14] = [
         ("shape", options.shape.is_some(), &[Png, Svg]),
         ("finder_shape", options.finder_shape.is_some(), &[Png, Svg]),
-        ("logo", options.logo.is_some(), &[Png, Svg]),
-        ("logo_size", options.logo_size.is_some(), &[Png, Svg]),
+        ("logo", options.logo.is_some(), &[Png, Svg, Pdf, Eps]),
+        ("logo_size", options.logo_size.is_some(), &[Png, Svg, Pdf, Eps]),
         ("size", options.size.is_some(), &[Png, Svg]),
         ("scale", options.scale.is_some(), &[Png, Svg]),
-        ("dark", options.dark.is_some(), &[Png, Svg]),
-        ("light", options.light.is_some(), &[Png, Svg]),
+        ("dark", options.dark.is_some(), &[Png, Svg, Pdf, Eps]),
+        ("light", options.light.is_some(), &[Png, Svg, Pdf, Eps]),
         ("compression", options.compression.is_some(), &[Png]),
         ("width_mm", options.width_mm.is_some(), &[Pdf, Eps]),
         ("title", options.title.is_some(), &[Svg]),
@@ -77,6 +77,18 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
             let detail =
                 format!("it has no effect on {}, only on {}", format.as_str(), names.join(", "));
             faults.push(contradiction(name, detail));
+        }
+    }
+    let is_print = matches!(format, Pdf | Eps);
+    for (name, ink) in [("dark", options.dark), ("light", options.light)] {
+        let Some(Ink(color, inks)) = ink else { continue };
+        if inks.is_some() && matches!(format, Png | Svg) {
+            let detail = format!("{} has no inks, only pdf and eps", format.as_str());
+            faults.push(contradiction(name, detail).suggest(format!("use {color}")));
+        }
+        if is_print && color.alpha < 255 && (name == "dark" || color.alpha > 0) {
+            faults
+                .push(contradiction(name, "print has no opacity").suggest("use an opaque colour"));
         }
     }
     if let Some(asked) = options.format.filter(|asked| *asked != format) {

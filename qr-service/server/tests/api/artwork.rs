@@ -20,11 +20,11 @@ fn unless_busy(ask: impl Fn() -> Answer) -> Answer {
     }
 }
 
-fn get(addr: SocketAddr, target: &str) -> Answer {
+pub(crate) fn get(addr: SocketAddr, target: &str) -> Answer {
     unless_busy(|| support::get(addr, target))
 }
 
-fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer {
+pub(crate) fn post_json(addr: SocketAddr, target: &str, body: &Value) -> Answer {
     unless_busy(|| support::post_json(addr, target, body))
 }
 
@@ -166,7 +166,7 @@ fn addresses_bombs_and_damaged_logos_are_refused() {
     let service = start(&[]);
     let mut bomb = logo(1, 1, [0; 4]);
     bomb[16..24].copy_from_slice(&[0, 0, 0x40, 0, 0, 0, 0x40, 0]);
-    let wide = logo(1500, 1000, [9, 9, 9, 255]);
+    let wide = logo(4000, 2001, [9, 9, 9, 255]);
     let cut = logo(64, 64, [1, 2, 3, 255]);
     for logo in [
         "https://example.com/logo.png".to_owned(),
@@ -192,6 +192,60 @@ fn addresses_bombs_and_damaged_logos_are_refused() {
     let lone = post_json(service.addr, "/v1/qr.png", &json!({"text": "1", "logo_size": 0.2}));
     assert_eq!(lone.faults(), ["logo_size contradictory"]);
     let _: Value = lone.json();
+}
+
+#[test]
+fn a_logo_of_more_pixels_than_are_kept_is_reduced() {
+    let service = start(&[]);
+    let made = |width, height| {
+        let file = uri(&logo(width, height, [200, 0, 0, 255]));
+        post_json(service.addr, "/v1/qr.png", &json!({"text": "a", "logo": file}))
+    };
+    let (large, small) = (made(1500, 1000), made(600, 400));
+    assert_eq!((large.status, small.status), (200, 200), "{}", large.text());
+    // All of it has one colour, so nothing but its shape counts.
+    assert!(large.body == small.body);
+}
+
+#[test]
+fn a_logo_that_is_too_large_gets_advice_that_works() {
+    let service = start(&[]);
+    let file = uri(&logo(8, 8, [200, 0, 0, 255]));
+    let mut advised = 0;
+    for (level, size, version_max) in [
+        ("L", 0.3, 40),
+        ("M", 0.5, 40),
+        ("Q", 0.5, 9),
+        ("H", 0.5, 40),
+        ("H", 0.5, 3),
+        ("L", 0.05, 1),
+    ] {
+        let mut body = json!({"text": "https://a.b", "logo": file, "level": level, "logo_size": size,
+            "version_max": version_max, "scale": 4});
+        let refused = post_json(service.addr, "/v1/qr.png", &body);
+        if refused.status == 200 {
+            continue;
+        }
+        assert_eq!(refused.faults(), ["logo_size correction"], "{body}");
+        let fault = &refused.json()["faults"][0];
+        let suggestion = fault["suggestion"].as_str().unwrap();
+        assert!(level != "H" || !suggestion.contains("level"), "{suggestion}");
+        if suggestion.contains("level H") {
+            let mut raised = body.clone();
+            raised["level"] = json!("H");
+            let answer = post_json(service.addr, "/v1/qr.png", &raised);
+            assert_eq!(answer.status, 200, "{body} {suggestion} {}", answer.text());
+            advised += 1;
+        }
+        if suggestion.contains("logo_size") {
+            body["logo_size"] = fault["maximum"].clone();
+            assert!(suggestion.contains(&body["logo_size"].to_string()), "{suggestion}");
+            let answer = post_json(service.addr, "/v1/qr.png", &body);
+            assert_eq!(answer.status, 200, "{body} {suggestion} {}", answer.text());
+            advised += 1;
+        }
+    }
+    assert!(advised > 3, "{advised}");
 }
 
 /// Only `make test-all` runs these.

@@ -41,6 +41,73 @@ fn json_lines_and_tables_give_the_same_archive_with_a_manifest() {
     let second = &manifest["items"][1];
     assert_eq!((&second["file"], &second["level"]), (&json!("qr-0002.svg"), &json!("Q")));
     assert_eq!(second["bytes"], files[1].1.len());
+    assert_eq!(second["text"], "zwei, ü");
+}
+
+#[test]
+fn a_table_is_read_as_spreadsheets_save_it() {
+    let service = start(&[]);
+    let items = r#"[{"text": "Größe; 1", "filename": "a", "level": "Q"}, {"text": "b,2"}]"#;
+    let expected = post(service.addr, "", "application/json", items.as_bytes()).body;
+    let semicolons = "Text;File name;Level\r\n\"Größe; 1\";a;q\r\nb,2;;\r\n;;\r\n";
+    let latin = semicolons.chars().map(|c| c as u8).collect::<Vec<u8>>();
+    let wide = |text: &str| {
+        let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+        [0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>()
+    };
+    let tabs = "text\tfilename\tlevel\t\r\nGröße; 1\ta\tQ\t\r\n\"b,2\"\t\t\t\r\n";
+    let left_out = "text,_id,filename,level\n\"Größe; 1\",7,a,Q\n\"b,2\",8,,\n";
+    let file = "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"codes.csv\"\r\n\r\n";
+    for (what, media, body) in [
+        ("semicolons", "text/csv", semicolons.as_bytes().to_vec()),
+        ("a mark", "text/csv", format!("\u{feff}{semicolons}").into_bytes()),
+        ("Excel's line", "text/csv", format!("sep=;\r\n{semicolons}").into_bytes()),
+        ("Latin-1", "text/csv", latin),
+        ("tabs", "text/tab-separated-values", tabs.as_bytes().to_vec()),
+        ("UTF-16", "text/csv", wide(tabs)),
+        ("Windows", "application/vnd.ms-excel", semicolons.as_bytes().to_vec()),
+        ("columns to leave out", "text/csv", left_out.as_bytes().to_vec()),
+        ("curl", "application/x-www-form-urlencoded", semicolons.as_bytes().to_vec()),
+        ("JSON in curl", "application/x-www-form-urlencoded", items.as_bytes().to_vec()),
+        (
+            "an upload",
+            "multipart/form-data; boundary=b",
+            format!("{file}{semicolons}\r\n--b--\r\n").into_bytes(),
+        ),
+    ] {
+        let answer = post(service.addr, "", media, &body);
+        assert!(answer.body == expected, "{what}: {}", String::from_utf8_lossy(&answer.body));
+    }
+    let list = post(service.addr, "", "text/csv", b"https://a.example/\nhttps://b.example/\n");
+    let items = br#"[{"text": "https://a.example/"}, {"text": "https://b.example/"}]"#;
+    assert!(list.body == post(service.addr, "", "application/json", items).body);
+}
+
+#[test]
+fn what_is_wrong_with_a_table_is_told_once_with_what_to_write() {
+    let service = start(&[]);
+    let rows = |head: &str, row: &str| format!("{head}\n{}", format!("{row}\n").repeat(200));
+    for (table, faults, said) in [
+        (rows("text,notes", "a,b"), vec!["notes unknown"], "begin its name with _"),
+        (rows("text,ecc", "a,H"), vec!["ecc unknown"], "use level"),
+        (rows("url,size", "a,100"), vec!["items[0].text missing", "url unknown"], "199 more items"),
+        (rows("text,size", "a,0"), vec!["items[0].size out-of-range"], "199 more items"),
+        (rows("a,b", "c,d"), vec![], "text,filename"),
+        (rows("Website", "https://a.example/"), vec![], "text,filename"),
+        (rows("text,size", "a,b,100"), vec![], "quotation marks"),
+        ("PK\u{3}\u{4}".to_owned(), vec![], "save it as CSV"),
+    ] {
+        let answer = post(service.addr, "", "text/csv", table.as_bytes());
+        assert_eq!(
+            (answer.status, answer.faults()),
+            (400, faults.into_iter().map(str::to_owned).collect())
+        );
+        assert!(
+            answer.text().contains(said) && answer.body.len() < 3000,
+            "{said}: {}",
+            answer.text()
+        );
+    }
 }
 
 #[test]
@@ -83,8 +150,10 @@ fn names_are_safe_and_used_once() {
         ("a", "A.png", vec!["items[1].filename repeated"]),
         ("../a", "b", vec!["items[0].filename malformed"]),
         ("..", "b", vec!["items[0].filename malformed"]),
-        ("a\\b", "C:d", vec!["items[0].filename malformed", "items[1].filename malformed"]),
-        ("con", "lpt1.png", vec!["items[0].filename malformed", "items[1].filename malformed"]),
+        // The same fault of the second is counted with the first.
+        ("a\\b", "C:d", vec!["items[0].filename malformed"]),
+        ("con", "lpt1.png", vec!["items[0].filename malformed"]),
+        ("b", "lpt1.png", vec!["items[1].filename malformed"]),
         ("qr-0002", "qr-0002", vec!["items[1].filename repeated"]),
     ] {
         let items =
@@ -118,7 +187,9 @@ fn what_is_no_batch_is_refused() {
         assert_eq!(answer.status, status, "{media} {}", answer.text());
     }
     let answer = post(service.addr, "", "application/json", faulty.as_bytes());
-    assert_eq!((answer.status, answer.faults().len()), (400, 200));
+    let once = ["items[0].text missing", "items[0].x unknown"].map(str::to_owned);
+    assert_eq!((answer.status, answer.faults()), (400, once.into()));
+    assert!(answer.text().contains("999 more items"), "{}", answer.text());
     let answer = post(service.addr, "?nothing=1", "text/csv", b"text\na\n");
     assert_eq!(answer.faults(), ["nothing unknown"]);
     let long = vec![b' '; (1 << 20) + 1];

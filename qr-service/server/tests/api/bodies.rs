@@ -57,6 +57,33 @@ fn a_post_gets_the_picture_of_the_query_and_bad_bodies_are_refused() {
     assert_eq!(read_answer(&mut stream, false).status, 413);
 }
 
+#[test]
+fn forms_of_both_types_are_taken_and_empty_fields_are_not_given() {
+    let service = start(&[]);
+    let expected = get(service.addr, "/v1/qr?text=a%20b%2B%C3%BC&level=Q").body;
+    let mut stream = BufReader::new(connect(service.addr));
+    let mut post = |target: &str, media: &str, body: &str| {
+        let head = format!("content-type: {media}\r\n");
+        send(&mut stream, "POST", target, &head, body.as_bytes())
+    };
+    let form = "application/x-www-form-urlencoded";
+    let parts = "--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\na b+ü\r\n\
+        --b\r\nContent-Disposition: form-data; name=\"level\"\r\n\r\nQ\r\n\
+        --b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\n\r\n--b--\r\n";
+    for (media, body) in [
+        (form, "text=a+b%2B%C3%BC&level=Q&title=&filename="),
+        (form, r#" {"text": "a b+ü", "level": "q"}"#),
+        ("multipart/form-data; boundary=b", parts),
+    ] {
+        let answer = post("/v1/qr", media, body);
+        assert_eq!((answer.status, &answer.body), (200, &expected), "{body} {}", answer.text());
+    }
+    assert_eq!(post("/v1/qr", form, "text=a&colour=1").faults(), ["colour unknown"]);
+    assert_eq!(post("/v1/qr", form, "text=").faults(), ["text missing"]);
+    let wifi = post("/v1/payload/wifi.txt", form, "ssid=a+b&password=12345678");
+    assert_eq!(wifi.status, 200, "{}", wifi.text());
+}
+
 /// A client that owes a body is not idle: the API waits ten seconds for it.
 #[test]
 fn a_body_that_does_not_come_ends_its_request() {

@@ -117,7 +117,8 @@ fn the_description_allows_what_is_answered_and_forbids_what_it_can_say_is_wrong(
             vec![
                 json!({"summary": "a", "start": "2026-05-01", "end": "2026-05-02"}),
                 json!({"summary": "a", "start": "2026-05-01T18:30"}),
-                json!({"summary": "a", "start": "2026-05-01T16:30:00Z"}),
+                json!({"summary": "a", "start": "2026-05-01T16:30:00.000Z"}),
+                json!({"summary": "a", "start": "2026-05-01T16:30:00-11:30"}),
             ],
             vec![
                 json!({"summary": "a", "start": "01.05.2026"}),
@@ -133,7 +134,7 @@ fn the_description_allows_what_is_answered_and_forbids_what_it_can_say_is_wrong(
             vec![
                 json!({"beneficiary": "W", "iban": "3310020500000119470"}),
                 json!({"beneficiary": "W", "iban": "DE33100205000001194700", "bic": "BFSWDE33X"}),
-                json!({"beneficiary": "W", "iban": "DE33100205000001194700", "amount": "1,50"}),
+                json!({"beneficiary": "W", "iban": "DE33100205000001194700", "amount": "1,505"}),
                 json!({"beneficiary": "W", "iban": "DE33100205000001194700", "purpose": "a-b"}),
                 json!({"beneficiary": "W\t", "iban": "DE33100205000001194700"}),
             ],
@@ -168,6 +169,33 @@ fn the_description_allows_what_is_answered_and_forbids_what_it_can_say_is_wrong(
             assert_eq!(schema.is_valid(&body), status == 200, "{name} {body}");
         }
     }
+}
+
+#[test]
+fn bodies_that_are_no_text_are_binary_and_the_proxys_refusals_are_described() {
+    let service = start(&[]);
+    let document = get(service.addr, "/v1/openapi.json").json();
+    let mut binary = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            for status in ["414", "429"] {
+                let problem =
+                    &operation["responses"][status]["content"]["application/problem+json"];
+                assert!(problem.is_object(), "{method} {path} {status}");
+            }
+            let bodies =
+                [&operation["requestBody"]["content"], &operation["responses"]["200"]["content"]];
+            for (media, body) in bodies.into_iter().filter_map(|it| it.as_object()).flatten() {
+                let is_text = ["text/", "+xml", "json", "postscript", "form"];
+                if !is_text.iter().any(|part| media.contains(part)) {
+                    let expected = json!({"type": "string", "format": "binary"});
+                    assert_eq!(body["schema"], expected, "{method} {path} {media}");
+                    binary += 1;
+                }
+            }
+        }
+    }
+    assert!(binary > 20, "{binary}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn what_contradicts_itself_or_does_not_fit_is_refused_with_the_parameter() {
         ("png?text=a&data=YQ", 400, "data contradictory"),
         ("png?text=a&size=200&scale=3", 400, "scale contradictory"),
         ("png?text=a&format=svg", 400, "format contradictory"),
-        ("pdf?text=a&dark=036", 400, "dark contradictory"),
+        ("txt?text=a&dark=036", 400, "dark contradictory"),
         ("json?text=a&margin=4", 400, "margin contradictory"),
         ("png?text=a&title=t", 400, "title contradictory"),
         ("svg?text=a&ink=dark", 400, "ink contradictory"),
@@ -106,4 +106,111 @@ fn what_contradicts_itself_or_does_not_fit_is_refused_with_the_parameter() {
     assert!(!too_long.to_string().contains("aaaa"), "{too_long}");
     let narrow = get(service.addr, "/v1/qr.png?text=0123456789012345678901&version_max=1&level=H");
     assert_eq!(narrow.json()["faults"][0]["suggestion"], "use version_max 2");
+}
+
+#[test]
+fn numbers_that_json_has_not_are_refused() {
+    let service = start(&[]);
+    for number in ["nan", "NaN", "inf", "-inf", "infinity", "1e999", ""] {
+        for target in [
+            "/v1/qr.pdf?text=a&width_mm",
+            "/v1/qr.eps?text=a&width_mm",
+            "/v1/payload/geo?longitude=1&latitude",
+        ] {
+            let name = target.rsplit(['&', '?']).next().unwrap();
+            let answer = get(service.addr, &format!("{target}={number}"));
+            assert_eq!(answer.faults(), [format!("{name} malformed")], "{target} {number}");
+        }
+    }
+}
+
+#[test]
+fn what_follows_an_address_with_an_open_query_may_belong_to_it() {
+    let service = start(&[]);
+    let open = "/v1/qr?text=https://a.example/?id=1";
+    for (more, faults) in [
+        ("&filename=x.png", vec!["filename unknown"]),
+        ("&size=300&b=2", vec!["b unknown", "size unknown"]),
+        ("&text=b", vec!["text unknown"]),
+    ] {
+        let answer = get(service.addr, &format!("{open}{more}"));
+        assert_eq!(answer.faults(), faults, "{more}");
+        assert!(answer.text().contains("%26"), "{}", answer.text());
+    }
+    for right in [
+        open,
+        "/v1/qr?size=300&text=https://a.example/?id=1",
+        "/v1/qr?text=https%3A%2F%2Fa.example%2F%3Fid%3D1&filename=x.png",
+        "/v1/qr?text=https://a.example/&filename=x.png",
+        "/v1/qr?text=why?&filename=x.png",
+    ] {
+        assert_eq!(get(service.addr, right).status, 200, "{right}");
+    }
+    // With POST the address is a string of its own.
+    let body = json!({"text": "https://a.example/?id=1", "filename": "x.png"});
+    assert_eq!(post_json(service.addr, "/v1/qr", &body).status, 200);
+}
+
+#[test]
+fn what_people_write_instead_is_taken_or_told() {
+    let service = start(&[]);
+    let asked = |target: &str| get(service.addr, &format!("/v1/{target}"));
+    for (target, same) in [
+        ("qr?text=a&level=h", "qr?text=a&level=H"),
+        ("qr?text=a&format=SVG", "qr.svg?text=a"),
+        ("qr.SVG?text=a&light=transparent", "qr.svg?text=a&light=0000"),
+        ("qr?text=a&size=+300&boost=%20true", "qr?text=a&size=300&boost=true"),
+        (
+            "payload/epc?beneficiary=W&iban=DE33100205000001194700&amount=12,50",
+            "payload/epc?beneficiary=W&iban=DE33100205000001194700&amount=12.50",
+        ),
+        (
+            "payload/event?summary=s&start=2026-05-01T16:30:00.000Z",
+            "payload/event?summary=s&start=2026-05-01T16:30Z",
+        ),
+        (
+            "payload/event?summary=s&start=2026-05-01T00:30+02:00",
+            "payload/event?summary=s&start=2026-04-30T22:30Z",
+        ),
+    ] {
+        let (answer, expected) = (asked(target), asked(same));
+        assert_eq!((answer.status, expected.status), (200, 200), "{target} {}", answer.text());
+        assert_eq!(answer.body, expected.body, "{target}");
+    }
+    for (target, said) in [
+        ("qr.jpg?text=a", "png, svg, pdf, eps, txt, json"),
+        ("payload/geo.gif?latitude=1&longitude=1", "png, svg, pdf, eps, txt, json"),
+        ("payload/whatsapp?text=a", "wifi, vcard, mecard"),
+        ("qr?url=a", "use text"),
+        ("payload/geo?lat=1&lng=2", "use longitude"),
+        ("payload/sms?phone=1&body=a", "use message"),
+        ("payload/mail?to=a@b.c&body=a", "use message"),
+        ("payload/vcard?last_name=a&title=CTO", "use job_title"),
+        ("payload/vcard?last_name=a&org=b", "use organization"),
+        ("payload/mecard?name=a", "use last_name"),
+        ("payload/epc?name=W&iban=DE33100205000001194700", "use beneficiary"),
+        (
+            "payload/epc?beneficiary=W&iban=DE33100205000001194700&amount=1.234,50",
+            "between thousands",
+        ),
+    ] {
+        let answer = asked(target);
+        assert!((400..405).contains(&answer.status), "{target}");
+        assert!(answer.text().contains(said), "{target} {}", answer.text());
+    }
+    let number = post_json(service.addr, "/v1/payload/sms", &json!({"phone": 49170}));
+    assert!(number.text().contains("in quotation marks"), "{}", number.text());
+    let both = asked("payload/vcard.svg?last_name=a&title=CTO&job_title=CTO");
+    assert!(both.text().contains("<title>CTO</title>"), "{}", both.text());
+}
+
+#[test]
+fn modules_too_small_to_print_are_refused_with_a_width_that_works() {
+    let service = start(&[]);
+    let target = format!("/v1/qr.pdf?level=H&text={}", "a".repeat(300));
+    let answer = get(service.addr, &format!("{target}&width_mm=12"));
+    assert_eq!((answer.status, answer.faults()), (422, vec!["width_mm unreadable".to_owned()]));
+    let least = answer.json()["faults"][0]["minimum"].as_f64().unwrap();
+    assert!(answer.text().contains(" mm wide"), "{}", answer.text());
+    assert_eq!(get(service.addr, &format!("{target}&width_mm={least}")).status, 200);
 }

@@ -121,3 +121,17 @@ fn pages_of_all_origins_may_read_answers_unless_told_otherwise() {
     let service = start(&[("QR_CORS_ORIGIN", "none")]);
     assert_eq!(get(service.addr, "/v1/qr?text=a").header("access-control-allow-origin"), None);
 }
+
+#[test]
+fn line_breaks_of_a_title_stay_what_they_are() {
+    let service = start(&[]);
+    for more in ["", "&shape=dots"] {
+        let answer =
+            get(service.addr, &format!("/v1/qr.svg?text=a&title=a%0D%0Ab%0Dc%09%07{more}"));
+        assert!(
+            answer.text().contains("<title>a&#13;\nb&#13;c\t\u{fffd}</title>"),
+            "{}",
+            answer.text()
+        );
+    }
+}

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Picture, get, post_many, read, start};
+use crate::support::{Answer, LOGO, Picture, get, post_many, read, start};
 
 const DPI: f64 = 150.0;
 
@@ -178,6 +178,85 @@ fn a_page_of_any_size_is_filled_by_symbols_of_every_kind() {
     }
 }
 
+/// Pages, labels of a row, rows, the first label's place and the distance to the next ones, in millimetres.
+type Sold = (&'static str, [f64; 2], [usize; 2], [f64; 4], [f64; 2]);
+
+#[test]
+fn labels_are_where_those_that_are_sold_are() {
+    let service = start(&[]);
+    let (a4, letter) = ([210.0, 297.0], [215.9, 279.4]);
+    // By the makers' templates.
+    let sold: [Sold; 5] = [
+        ("5160", letter, [3, 10], [4.76, 12.7, 66.68, 25.4], [69.85, 25.4]),
+        ("avery-5167", letter, [4, 20], [7.14, 12.7, 44.45, 12.7], [52.39, 12.7]),
+        ("L7160", a4, [3, 7], [7.21, 15.15, 63.5, 38.1], [66.04, 38.1]),
+        ("Avery l7163", a4, [2, 7], [4.65, 15.15, 99.1, 38.1], [101.64, 38.1]),
+        ("L7651", a4, [5, 13], [4.67, 10.7, 38.1, 21.2], [40.64, 21.2]),
+    ];
+    for (preset, page_mm, [columns, rows], [left, top, width, height], [dx, dy]) in sold {
+        let count = columns * rows;
+        let items: Vec<Value> = (0..3).map(|i| json!({"text": format!("{i}")})).collect();
+        // The last two places of the first page, and the first of the second.
+        let query = format!("?preset={}&first_label={}", preset.replace(' ', "%20"), count - 1);
+        let answer = post(service.addr, &query, &items);
+        assert_eq!(answer.status, 200, "{preset} {}", answer.text());
+        let pages = pages(&answer.body);
+        assert_eq!(pages.len(), 2, "{preset}");
+        let near = |px: u32, mm: f64| (f64::from(px) - mm * DPI / 25.4).abs() < 1.5;
+        assert!(near(pages[0].width, page_mm[0]) && near(pages[0].height, page_mm[1]), "{preset}");
+        for (i, (page, place)) in [(0, count - 2), (0, count - 1), (1, 0)].into_iter().enumerate() {
+            let (x, y) = ((place % columns) as f64, (place / columns) as f64);
+            let cell = [left + x * dx, top + y * dy, width.min(page_mm[0] - left - x * dx), height];
+            let drawn = cut(&pages[page], cell);
+            let code = read(&drawn, "qr").unwrap_or_else(|| panic!("{preset} {i}"));
+            assert_eq!(code.text(), i.to_string(), "{preset}");
+        }
+    }
+    for (query, faults) in [
+        ("?preset=5160&rows=3&page=a4", vec!["page contradictory", "rows contradictory"]),
+        ("?preset=1234", vec!["preset malformed"]),
+        ("?preset=5160&first_label=31", vec!["first_label out-of-range"]),
+    ] {
+        assert_eq!(post(service.addr, query, &[json!({"text": "a"})]).faults(), faults, "{query}");
+    }
+}
+
+#[test]
+fn a_caption_beside_its_symbol_has_lines() {
+    let service = start(&[]);
+    let caption = "Inventory of the third floor, room 3.14, shelf B";
+    let items = [json!({"text": "label", "caption": caption})];
+    let answer = post(service.addr, "?preset=5160&caption_at=beside", &items);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let page = &pages(&answer.body)[0];
+    // The symbol takes all of the label's height.
+    let symbol = cut(page, [4.8, 12.7, 25.4, 25.4]);
+    assert_eq!(read(&symbol, "qr").unwrap().text(), "label");
+    let text = String::from_utf8(poppler("pdftotext", &["-layout"], &answer.body)).unwrap();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    assert!(lines.len() > 1, "{text}");
+    assert_eq!(lines.join(" "), caption);
+    let beyond = cut(page, [4.8 + 66.7, 12.7, 3.0, 25.4]);
+    assert!(beyond.grey.iter().all(|grey| *grey == 255), "the gap is empty");
+    for (caption, code) in [("word ".repeat(40), "too-long"), ("W".repeat(40), "too-long")] {
+        let items = [json!({"text": "label", "caption": caption.trim()})];
+        let answer = post(service.addr, "?preset=5160&caption_at=beside", &items);
+        assert_eq!(answer.faults(), [format!("items[0].caption {code}")]);
+    }
+}
+
+#[test]
+fn the_caption_of_a_small_label_leaves_most_of_it_to_the_symbol() {
+    let service = start(&[]);
+    let query = "?page=30x10&rows=1&columns=1&page_margin_x_mm=0&page_margin_y_mm=0";
+    let answer = post(service.addr, query, &[json!({"text": "label", "caption": "7"})]);
+    let page = &pages(&answer.body)[0];
+    let corners = read(page, "qr").unwrap().position();
+    let side = f64::from(corners.bottom_right.x - corners.top_left.x) / DPI * 25.4;
+    // 8 mm of 10, of which 21 of 29 modules are no quiet zone.
+    assert!((side - 8.0 * 21.0 / 29.0).abs() < 0.4, "{side}");
+}
+
 #[test]
 fn three_pages_are_sent_whole_or_not_at_all() {
     let service = start(&[]);
@@ -230,6 +309,7 @@ fn wrong_sheets_and_labels_are_refused_by_name() {
                 "rows size",
             ],
         ),
+        ("", json!({"text": "a", "logo": LOGO}), 400, vec!["items[0].logo contradictory"]),
         ("?page=a5", json!({"text": "a"}), 400, vec!["page malformed"]),
         ("?page=9x100", json!({"text": "a"}), 400, vec!["page malformed"]),
         ("?page=NaNxinf", json!({"text": "a"}), 400, vec!["page malformed"]),
@@ -276,6 +356,8 @@ fn the_description_has_the_sheet_with_the_limits_that_hold() {
         "gap_x_mm",
         "gap_y_mm",
         "caption_pt",
+        "preset",
+        "first_label",
     ] {
         let described = parameters.iter().find(|it| it["name"] == name);
         let schema = &described.unwrap_or_else(|| panic!("{name}"))["schema"];

@@ -10,6 +10,7 @@ use crate::support::{encode, get, of_png, post_json, read, send, start};
 
 const VEVENT: &str = "BEGIN:VEVENT\r\nSUMMARY:s\r\nDTSTART;VALUE=DATE:20260501\r\nEND:VEVENT";
 const VCARD: &str = "BEGIN:VCARD\r\nVERSION:3.0\r\nN:Dö;;;;\r\nFN:Dö\r\nEND:VCARD\r\n";
+const SWISS: &str = "SPC\n0200\n1\nCH5800791123000889012\nS\nA\n\n\n1\nB\nCH\n\n\n\n\n\n\n\n\nCHF\n\n\n\n\n\n\n\nNON\n\n\nEPD";
 const EPC: &str = "BCD\n002\n1\nSCT\n\nW\nDE33100205000001194700\nEUR1.00";
 
 #[test]
@@ -17,6 +18,9 @@ fn every_payload_arrives_as_its_text() {
     let service = start(&[]);
     let epc = json!({"beneficiary": "W", "iban": "DE33100205000001194700", "amount": "1"});
     let wifi = json!({"ssid": "a;b", "password": "p:q\\12345"});
+    let swiss = json!({"iban": "CH5800791123000889012", "creditor_name": "A", "creditor_postcode": "1",
+        "creditor_town": "B"});
+    let upi = json!({"payee": "shop@bank", "name": "A B"});
     for (kind, fields, text) in [
         ("wifi", wifi, r"WIFI:T:WPA;S:a\;b;P:p\:q\\12345;;"),
         ("otp", json!({"secret": "JBSWY3DP", "account": "a"}), "otpauth://totp/a?secret=JBSWY3DP"),
@@ -28,6 +32,8 @@ fn every_payload_arrives_as_its_text() {
         ("event", json!({"summary": "s", "start": "2026-05-01"}), VEVENT),
         ("vcard", json!({"last_name": "Dö"}), VCARD),
         ("epc", epc, EPC),
+        ("swiss", swiss, SWISS),
+        ("upi", upi, "upi://pay?pa=shop@bank&pn=A%20B&cu=INR"),
     ] {
         let answer = post_json(service.addr, &format!("/v1/payload/{kind}.png"), &fields);
         assert_eq!(answer.status, 200, "{kind}: {}", answer.text());
@@ -46,6 +52,29 @@ fn every_payload_arrives_as_its_text() {
         } else {
             assert_eq!((queried.status, &queried.body), (200, &answer.body), "{kind}");
         }
+    }
+}
+
+#[test]
+fn a_plus_sign_in_a_query_stays_one_where_no_space_can_be() {
+    let service = start(&[]);
+    for (target, text) in [
+        ("payload/sms.png?phone=+4917&message=a+b", "SMSTO:+4917:a b"),
+        ("payload/sms.png?phone=%2B49+17+1", "SMSTO:+49171:"),
+        ("payload/sms.png?phone=(+49)+17", "SMSTO:+4917:"),
+        ("payload/mecard.png?last_name=a+b&phone=+49+17", "MECARD:N:a b;TEL:+4917;;"),
+        ("payload/mail.png?to=a+b@c.d&subject=x+y", "mailto:a%2Bb@c.d?subject=x%20y"),
+        ("payload/geo.png?latitude=+52.5&longitude=-1", "geo:52.5,-1"),
+        ("payload/gs1.png?elements=(10)A+B", "10A+B"),
+        ("qr.png?text=tel:+4917", "tel:+4917"),
+        ("qr.png?text=SMSTO:+4917:a+b", "SMSTO:+4917:a b"),
+        ("qr.png?text=1+1", "1 1"),
+        ("qr.png?data=YT8+Yg==", "a?>b"),
+    ] {
+        let answer = get(service.addr, &format!("/v1/{target}"));
+        assert_eq!(answer.status, 200, "{target} {}", answer.text());
+        let barcode = read(&of_png(&answer.body), "qr").unwrap();
+        assert_eq!(barcode.bytes(), text.as_bytes(), "{target}");
     }
 }
 

@@ -227,6 +227,42 @@ pub(crate) fn of_svg(body: &[u8], scale: f32) -> Picture {
     Picture { width: width as u32, height: height as u32, grey }
 }
 
+/// Draws a page of PDF by poppler, or of EPS by Ghostscript.
+pub(crate) fn of_print(body: &[u8], extension: &str, dpi: f64) -> Picture {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join(format!("page.{extension}"));
+    std::fs::write(&path, body).unwrap();
+    let mut command = match extension {
+        "pdf" => Command::new("pdftoppm"),
+        _ => Command::new("gs"),
+    };
+    match extension {
+        "pdf" => command.args(["-gray", "-r", &format!("{dpi:.3}")]),
+        _ => command
+            .args(["-q", "-dBATCH", "-dNOPAUSE", "-dSAFER", "-dEPSCrop"])
+            // Without colour profiles, which take two thirds of the time.
+            .arg("-dUseFastColor")
+            .args(["-sDEVICE=pgmraw", "-dGraphicsAlphaBits=4", "-sOutputFile=-"])
+            .arg(format!("-r{dpi:.3}")),
+    };
+    let output = command.arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    of_pgm(&output.stdout)
+}
+
+/// Reads a portable graymap with 8 bits.
+fn of_pgm(pgm: &[u8]) -> Picture {
+    let (most, none) = (b"\n255\n", "not a graymap");
+    let end = pgm.windows(most.len()).position(|it| it == most).expect(none) + most.len();
+    let (head, grey) = pgm.split_at(end);
+    // Ghostscript adds a comment.
+    let size = std::str::from_utf8(head).unwrap().lines().filter(|it| !it.starts_with('#')).nth(1);
+    let (width, height) = size.and_then(|size| size.trim().split_once(' ')).expect(none);
+    let (width, height) = (width.parse().unwrap(), height.parse().unwrap());
+    assert_eq!(grey.len(), width as usize * height as usize);
+    Picture { width, height, grey: grey.to_vec() }
+}
+
 /// Draws modules, given as rows of 0 and 1, with `scale` pixels each and a quiet zone of 4.
 pub(crate) fn of_rows(rows: &[Vec<bool>], scale: usize) -> Picture {
     let (width, height) = ((rows[0].len() + 8) * scale, (rows.len() + 8) * scale);

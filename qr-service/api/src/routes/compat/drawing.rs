@@ -155,7 +155,7 @@ pub(super) fn draw_with(
             };
             check(&plan(&Options { dark: None, light: None, ..seen }, Format::Eps)?, &encoded)?;
             let mut out = String::new();
-            write_eps(modules, &Print { margin_modules, width_mm }, &mut out)
+            write_eps(modules, &Print { margin_modules, width_mm, ..Print::default() }, &mut out)
                 .map_err(|error| Wrong::new("size", error.to_string()))?;
             Ok(out.into_bytes())
         }

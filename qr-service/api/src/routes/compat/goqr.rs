@@ -141,7 +141,7 @@ fn color(name: &str, value: &str) -> Result<Ink, Wrong> {
     if value.contains('-') {
         let parts: Result<Vec<u8>, _> = value.split('-').map(str::parse).collect();
         return match parts.ok().as_deref() {
-            Some([red, green, blue]) => Ok(Ink(Color::rgb(*red, *green, *blue))),
+            Some([red, green, blue]) => Ok(Color::rgb(*red, *green, *blue).into()),
             _ => Err(wrong()),
         };
     }
@@ -149,7 +149,7 @@ fn color(name: &str, value: &str) -> Result<Ink, Wrong> {
     if !matches!(digits.len(), 3 | 6) {
         return Err(wrong());
     }
-    digits.parse().map(Ink).map_err(|_| wrong())
+    digits.parse::<Ink>().map_err(|_| wrong())
 }
 
 fn number(name: &str, value: Option<&str>, default: u32, most: u32) -> Result<u32, Wrong> {

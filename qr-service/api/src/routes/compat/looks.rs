@@ -32,7 +32,7 @@ pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finde
         Some("dot" | "circle") => Some(FinderShape::Circle),
         _ => None,
     };
-    let color = of("finderColor").map(|value| value.parse().map(Ink)).transpose();
+    let color = of("finderColor").map(|value| value.parse::<Ink>()).transpose();
     let color = color
         .map_err(|_| Wrong::new("finderColor", "use 3, 4, 6 or 8 hexadecimal digits"))?
         .map(|ink| ink.0);

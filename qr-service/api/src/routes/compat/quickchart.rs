@@ -193,7 +193,7 @@ pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
     let value = of("text").ok_or_else(|| Wrong::new("text", "You are missing variable `text`"))?;
     let value = std::str::from_utf8(value).map_err(|_| Wrong::new("text", "URI malformed"))?;
     let ink = |name: &str| {
-        let ink = of(name).map(|value| text(value).parse().map(Ink));
+        let ink = of(name).map(|value| text(value).parse::<Ink>());
         ink.transpose().map_err(|_| Wrong::new(name, "use 3, 4, 6 or 8 hexadecimal digits"))
     };
     let level = of("ecLevel").map(|level| text(level).to_ascii_lowercase());

@@ -153,7 +153,7 @@ fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Option
         Some(_) => return Err(Wrong::new("x-qr-ec-level", "use L, M, Q or H")),
     };
     let ink = |name: &str| {
-        let ink = first(headers, name).map(|value| value.parse().map(options::Ink));
+        let ink = first(headers, name).map(|value| value.parse::<options::Ink>());
         ink.transpose().map_err(|_| Wrong::new(name, "use 3 or 6 hexadecimal digits"))
     };
     let is_colored = !matches!(format, Format::Text | Format::HalfBlocks);

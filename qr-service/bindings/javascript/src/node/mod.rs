@@ -10,7 +10,8 @@ use std::panic::catch_unwind;
 use napi::bindgen_prelude::{AsyncTask, BufferSlice, JsObjectValue, Object, Unknown};
 use napi::{Env, ScopedTask};
 use napi_derive::napi;
-use qr_options::{draw_json, draw_query};
+use qr_options::fault::Fault;
+use qr_options::{Drawn, draw_json, draw_query};
 
 use crate::mistake::Mistake;
 use crate::request::Request;
@@ -50,8 +51,24 @@ pub fn generate_async(
 /// If the library panics.
 #[napi]
 pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<Object<'_>> {
-    let drawn = catch_unwind(|| if is_query { draw_query(&options) } else { draw_json(&options) });
-    let drawn = drawn.map_err(|_| Failure::from(Mistake::Internal).into_error(env))?;
+    answer_of(env, draw_with(&options, is_query))
+}
+
+/// The same on a thread of libuv's pool.
+#[napi]
+pub fn draw_options_async(options: String, is_query: bool) -> AsyncTask<DrawingOptions> {
+    AsyncTask::new(DrawingOptions(options, is_query))
+}
+
+type Answer = Result<Result<Drawn, Vec<Fault>>, Mistake>;
+
+fn draw_with(options: &str, is_query: bool) -> Answer {
+    catch_unwind(|| if is_query { draw_query(options) } else { draw_json(options) })
+        .map_err(|_| Mistake::Internal)
+}
+
+fn answer_of(env: &Env, drawn: Answer) -> napi::Result<Object<'_>> {
+    let drawn = drawn.map_err(|mistake| Failure::from(mistake).into_error(env))?;
     let mut answer = Object::new(env)?;
     match drawn {
         Ok(drawn) => {
@@ -67,6 +84,22 @@ pub fn draw_options(env: &Env, options: String, is_query: bool) -> napi::Result<
         }
     }
     Ok(answer)
+}
+
+/// Options to draw on another thread: a query or JSON, and whether it is a query.
+pub struct DrawingOptions(String, bool);
+
+impl<'env> ScopedTask<'env> for DrawingOptions {
+    type Output = Answer;
+    type JsValue = Object<'env>;
+
+    fn compute(&mut self) -> napi::Result<Self::Output> {
+        Ok(draw_with(&self.0, self.1))
+    }
+
+    fn resolve(&mut self, env: &'env Env, drawn: Self::Output) -> napi::Result<Self::JsValue> {
+        answer_of(env, drawn)
+    }
 }
 
 /// A picture to draw on another thread.

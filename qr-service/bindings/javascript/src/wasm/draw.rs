@@ -42,6 +42,11 @@ fn read(options: &JsValue) -> Result<(String, bool), Failure> {
     if !options.is_object() {
         return Err(wrong.into());
     }
+    // JSON has null for NaN and infinity, and null is no option at all.
+    let is_finite = |value: JsValue| value.as_f64().is_none_or(f64::is_finite);
+    if !Object::values(options.unchecked_ref()).iter().all(is_finite) {
+        return Err(Mistake::Type("each number of options", "finite").into());
+    }
     // It escapes lone surrogates, which are refused then. It is undefined if a `toJSON` says so.
     let json = JSON::stringify(options).map_err(Failure::Thrown)?;
     if !json.is_string() {

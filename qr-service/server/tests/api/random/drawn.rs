@@ -1,9 +1,7 @@
 //! Every format as pixels, drawn by other programs than ours.
 
-use std::process::Command;
-
 use crate::random::requests::Request;
-use crate::support::{Answer, Picture, of_png, of_rows, of_svg, rows_of};
+use crate::support::{Answer, Picture, of_png, of_print, of_rows, of_svg, rows_of};
 
 /// Pixels a module of what has no size in pixels.
 const SCALE: usize = 5;
@@ -15,57 +13,20 @@ pub(crate) fn draw(request: &Request, answer: &Answer) -> Picture {
         "svg" => of_svg(&answer.body, SCALE as f32),
         "json" => of_rows(&rows_of(answer), SCALE),
         "txt" => of_text(request, answer.text()),
-        "pdf" => of_page(request, answer, "pdf", |dpi| {
-            let mut command = Command::new("pdftoppm");
-            command.args(["-gray", "-r", &dpi]);
-            command
-        }),
-        _ => of_page(request, answer, "eps", |dpi| {
-            let mut command = Command::new("gs");
-            command.args(["-q", "-dBATCH", "-dNOPAUSE", "-dSAFER", "-dEPSCrop"]);
-            // Without colour profiles, which take two thirds of the time.
-            command.arg("-dUseFastColor");
-            command.args(["-sDEVICE=pgmraw", "-dGraphicsAlphaBits=4", "-sOutputFile=-"]);
-            command.arg(format!("-r{dpi}"));
-            command
-        }),
+        extension => of_page(request, answer, extension),
     }
 }
 
 /// Draws a page with so many dots per inch that its modules have [`SCALE`] pixels.
-fn of_page(
-    request: &Request,
-    answer: &Answer,
-    extension: &str,
-    renderer: impl Fn(String) -> Command,
-) -> Picture {
-    let folder = tempfile::TempDir::new().unwrap();
-    let path = folder.path().join(format!("page.{extension}"));
-    std::fs::write(&path, &answer.body).unwrap();
+fn of_page(request: &Request, answer: &Answer, extension: &str) -> Picture {
     let (width, _) = answer.header("x-qr-modules").unwrap().split_once('x').unwrap();
     let quiet = if request.kind() == "qr" { 4 } else { 2 };
     let margin = request.option("margin").map_or(quiet, |margin| margin.parse().unwrap());
     let modules = width.parse::<usize>().unwrap() + 2 * margin;
     let inches = request.option("width_mm").map_or(40.0, |it| it.parse::<f64>().unwrap()) / 25.4;
-    let dpi = (SCALE * modules) as f64 / inches;
-    let output = renderer(format!("{dpi:.3}")).arg(&path).output().unwrap();
-    assert!(output.status.success(), "{request:?}: {}", String::from_utf8_lossy(&output.stderr));
-    let picture = of_pgm(&output.stdout);
+    let picture = of_print(&answer.body, extension, (SCALE * modules) as f64 / inches);
     assert!(picture.width.abs_diff((SCALE * modules) as u32) < 8, "{request:?}");
     picture
-}
-
-/// Reads a portable graymap with 8 bits.
-fn of_pgm(pgm: &[u8]) -> Picture {
-    let (most, none) = (b"\n255\n", "not a graymap");
-    let end = pgm.windows(most.len()).position(|it| it == most).expect(none) + most.len();
-    let (head, grey) = pgm.split_at(end);
-    // Ghostscript adds a comment.
-    let size = std::str::from_utf8(head).unwrap().lines().filter(|it| !it.starts_with('#')).nth(1);
-    let (width, height) = size.and_then(|size| size.trim().split_once(' ')).expect(none);
-    let (width, height) = (width.parse().unwrap(), height.parse().unwrap());
-    assert_eq!(grey.len(), width as usize * height as usize);
-    Picture { width, height, grey: grey.to_vec() }
 }
 
 /// Draws characters: a half block is a module wide and two high, an ASCII one half a module wide and one high.

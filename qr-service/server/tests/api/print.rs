@@ -1,0 +1,128 @@
+//! Colours, logos and the Swiss cross in PDF and EPS, drawn by poppler and Ghostscript.
+
+use serde_json::{Value, json};
+
+use crate::artwork::{get, logo, post_json, uri};
+use crate::support::{Picture, of_png, of_print, of_svg, padded, read, start};
+
+#[test]
+fn a_symbol_in_colour_with_a_logo_is_read_in_print() {
+    let service = start(&[]);
+    let text = "https://example.com/in/print";
+    let red = uri(&logo(600, 300, [255, 0, 0, 255]));
+    for extension in ["pdf", "eps"] {
+        for (more, written) in [
+            (json!({"dark": "036"}), "0 0.2 0.4 setrgbcolor"),
+            (json!({"dark": "cmyk(100,70,0,30)", "light": "ffe"}), "1 0.7 0 0.3 setcmykcolor"),
+            (json!({"logo": red, "light": "cmyk(0,0,20,0)"}), "0 0 0.2 0 setcmykcolor"),
+            (json!({"logo": red, "dark": "036", "light": "transparent"}), "/DeviceRGB"),
+        ] {
+            let mut body = more.clone();
+            (body["text"], body["width_mm"]) = (json!(text), json!(50));
+            let answer = post_json(service.addr, &format!("/v1/qr.{extension}"), &body);
+            assert_eq!(answer.status, 200, "{more} {}", answer.text());
+            let picture = of_print(&answer.body, extension, 200.0);
+            assert_eq!(read(&picture, "qr").unwrap().text(), text, "{extension} {more}");
+            if extension == "eps" {
+                assert!(answer.text().contains(written), "{more}");
+                assert!(answer.text().lines().all(|line| line.len() <= 255));
+            }
+            if more["logo"].is_string() {
+                // Red, twice as wide as high.
+                let middle = at(&picture, 50.0, 25.0, 25.0);
+                assert!(middle.abs_diff(76) < 3, "{middle}");
+            }
+        }
+    }
+}
+
+/// The grey of a point of a picture that is `wide` millimetres wide.
+fn at(picture: &Picture, wide: f64, x: f64, y: f64) -> u8 {
+    let px = |mm: f64| (mm / wide * f64::from(picture.width)) as usize;
+    picture.grey[px(y) * picture.width as usize + px(x)]
+}
+
+#[test]
+fn what_print_has_not_is_refused() {
+    let service = start(&[]);
+    for (target, status, fault) in [
+        ("qr.pdf?text=a&dark=0368", 400, "dark contradictory"),
+        ("qr.eps?text=a&light=fff8", 400, "light contradictory"),
+        ("qr.png?text=a&dark=cmyk(0,0,0,100)", 400, "dark contradictory"),
+        ("qr.pdf?text=a&dark=cmyk(0,0,0,101)", 400, "dark malformed"),
+        ("qr.pdf?text=a&dark=cmyk(0,0,0)", 400, "dark malformed"),
+        ("qr.pdf?text=a&dark=ff0", 422, "dark contrast"),
+        ("qr.eps?text=a&dark=fff&light=000", 422, "dark contrast"),
+        ("qr.pdf?text=a&shape=dots", 400, "shape contradictory"),
+    ] {
+        let answer = get(service.addr, &format!("/v1/{target}"));
+        assert_eq!((answer.status, answer.faults()), (status, vec![fault.to_owned()]), "{target}");
+    }
+}
+
+/// A bill by the standard's example, and another one with the least that it may have.
+fn bills() -> [Value; 2] {
+    let least = json!({"iban": "CH5800791123000889012", "creditor_name": "A", "creditor_postcode": "2501",
+        "creditor_town": "Biel"});
+    let mut full = json!({"iban": "CH4431999123000889012", "creditor_name": "Robert Schneider AG",
+        "creditor_street": "Rue du Lac", "creditor_house_number": "1268", "amount": "1949.75",
+        "debtor_name": "Pia-Maria Rutschmann-Schnyder", "debtor_street": "Grosse Marktgasse",
+        "debtor_house_number": "28", "debtor_postcode": "9400", "debtor_town": "Rorschach",
+        "reference": "210000000003139471430009017", "message": "Auftrag vom 15.06.2020",
+        "bill_information": "//S1/10/10201409/11/200701/20/140.000-53/30/102673831/31/200615/32/7.7/33/7.7:139.40/40/0:30",
+        "procedure_1": "Name AV1: UV;UltraPay005;12345", "procedure_2": "Name AV2: XY;XYService;54321"});
+    (full["creditor_postcode"], full["creditor_town"]) = (json!("2501"), json!("Biel"));
+    [full, least]
+}
+
+#[test]
+fn a_swiss_bill_has_its_cross_in_every_format_and_is_read() {
+    let service = start(&[]);
+    for bill in bills() {
+        for extension in ["png", "svg", "pdf", "eps"] {
+            let mut body = bill.clone();
+            if extension == "png" {
+                body["scale"] = json!(10);
+            }
+            let answer = post_json(service.addr, &format!("/v1/payload/swiss.{extension}"), &body);
+            assert_eq!(answer.status, 200, "{bill} {}", answer.text());
+            assert_eq!(answer.header("x-qr-level"), Some("M"));
+            let picture = match extension {
+                "png" => of_png(&answer.body),
+                "svg" => of_svg(&answer.body, 12.0),
+                _ => of_print(&answer.body, extension, 300.0),
+            };
+            // The page is the symbol, 46 mm wide.
+            if matches!(extension, "pdf" | "eps") {
+                assert!(
+                    picture.width.abs_diff((46.0 / 25.4 * 300.0) as u32) < 3,
+                    "{}",
+                    picture.width
+                );
+            }
+            let code =
+                read(&padded(&picture), "qr").unwrap_or_else(|| panic!("{extension} {bill}"));
+            assert!(code.text().starts_with("SPC\n0200\n1\nCH"), "{}", code.text());
+            assert!(code.text().contains("\nEPD"), "{}", code.text());
+            let around = |x: f64, y: f64| at(&picture, 46.0, 23.0 + x, 23.0 + y);
+            for (x, y, is_white) in [
+                (0.0, 0.0, true),
+                (0.0, -1.7, true),
+                (1.7, 0.0, true),
+                (0.0, 2.4, false),
+                (1.0, 1.0, false),
+                (-2.7, 2.7, false),
+                (2.7, -2.7, false),
+                (3.25, 0.0, true),
+                (0.0, -3.25, true),
+            ] {
+                assert_eq!(around(x, y) > 127, is_white, "{extension} {x} {y}");
+            }
+        }
+    }
+    let mut wrong = bills()[1].clone();
+    wrong["logo"] = json!(uri(&logo(8, 8, [0, 0, 0, 255])));
+    wrong["version_max"] = json!(30);
+    let answer = post_json(service.addr, "/v1/payload/swiss", &wrong);
+    assert_eq!(answer.faults(), ["logo contradictory", "version_max out-of-range"]);
+}
