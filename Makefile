@@ -30,6 +30,7 @@ $$carve render --to deploy/k8s/base/proxy --only relay.toml $(CHECK) \
 	--address 127.0.0.1:42092=relay-home-0:42092 --address 127.0.0.1:42093=relay-home-0:42093 \
 	--address 127.0.0.1:42094=relay-home-1:42092 --address 127.0.0.1:42095=relay-home-1:42093
 $$carve schema $(CHECK) proxy/routes/route.schema.json
+$$carve schema $(CHECK) proxy/routes/carve.schema.json
 endef
 
 # The programs that write or describe generated files. With the features that tests have, so that nothing is compiled

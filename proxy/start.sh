@@ -8,6 +8,7 @@
 #   NEW_URL [the files as they are] the new side
 #   OLD_PODS_URL [OLD_URL] a headless Service of the old side's pods, with their port; nginx then knows each of them
 #   NEW_PODS_URL [NEW_URL] the same of the new side
+#   TRUSTED_PROXIES [those of carve.toml] load balancers before nginx: addresses or networks, with commas between
 #   PROMETHEUS_URL [http://prometheus:9090/prometheus] the Prometheus of the live page, without /api/v1; plain HTTP
 #   RAMP_FIRST_SHARE [that of the route file] the new side's share of routes that nobody has moved yet, in percent
 #   RAMP_KUBERNETES_URL [no cluster] file:FILE, the copy of a cluster's splits that nginx follows; without it, `carve watch` runs
@@ -29,7 +30,8 @@ mkdir -p "$prefix/edge"
 if [ -n "${OLD_URL:-}${NEW_URL:-}" ]; then
     carve render --routes /etc/routes --to "$prefix" --shadow http://shadow:42080 --prometheus http://prometheus:9090 \
         --old "${OLD_PODS_URL:-$OLD_URL}" ${OLD_PODS_URL:+--resolve "$OLD_PODS_URL"} \
-        --new "${NEW_PODS_URL:-$NEW_URL}" ${NEW_PODS_URL:+--resolve "$NEW_PODS_URL"}
+        --new "${NEW_PODS_URL:-$NEW_URL}" ${NEW_PODS_URL:+--resolve "$NEW_PODS_URL"} \
+        ${TRUSTED_PROXIES:+--trusted-proxies "$TRUSTED_PROXIES"}
 fi
 # The live page may ask another Prometheus than the file's. nginx must start while the name of that one is unknown, so
 # it resolves the name later.

@@ -71,9 +71,6 @@ class Template:
         if name == "proxy":
             for file in [it for it in data if it.startswith("app-")]:
                 data[file] = self.of(f'{{{{ .Values.old | empty | ternary {json.dumps(data[file])} "" | toJson }}}}')
-            ours = json.dumps(data["clients.conf"])
-            text = f'{{{{ printf "%s%s" (include "carve-out.trusted" .) {ours} | toJson }}}}'
-            data["clients.conf"] = self.of(text)
         if name in ("routes", "sides"):
             ours = json.dumps(json.dumps(data))
             own = f'default (fromJson {ours}) (include "carve-out.{name}" . | fromYaml)'
@@ -97,11 +94,13 @@ class Template:
         pod = spec["template"]["spec"]
         self.label(spec["template"]["metadata"])
         # These read their files when they start, so others must start a rollout.
-        sums = {"proxy": ["trustedSum", "ownAppSum"], "shadow": ["ownAppSum"]}.get(name, [])
+        sums = {"proxy": ["ownAppSum"], "shadow": ["ownAppSum"]}.get(name, [])
         sums = [f'(include "carve-out.{it}" . | fromYaml)' for it in sums]
         annotations = " ".join(["merge", *sums, ".Values.podAnnotations"] if sums else [".Values.podAnnotations"])
         if name == "proxy":
             settings = {it["name"]: it for it in pod["containers"][0]["env"]}
+            del settings["TRUSTED_PROXIES"]["valueFrom"]
+            settings["TRUSTED_PROXIES"]["value"] = self.of('{{ include "carve-out.trusted" . | quote }}')
             settings["NGINX_WORKERS"]["value"] = self.of('"{{ .Values.proxy.workers }}"')
             (edge,) = (it for it in pod["containers"] if it["name"] == "edge")
             settings |= {it["name"]: it for it in edge["env"]}

@@ -8,6 +8,10 @@ from programs import ROOT, code, table
 from schema import limits
 
 GATES = {"gates.toml": "Standard gates", "gates-session.toml": "Gates of a route of sessions"}
+CARVE = """## carve.toml
+
+The keys of `carve.toml`, beside the route files: what the front takes from clients, and how everything that no route
+has is passed on to the app. [Its schema](../../proxy/routes/carve.schema.json) is what this table is made from."""
 ROUTES = """# Keys of route files
 
 Every key that a route file may have. [Route files](../../proxy/routes/README.md) explains keys, fallbacks and sessions
@@ -22,7 +26,10 @@ The tests and gates that each step of a ramp must pass. [Gates and tests](../gat
 def routes_page():
     schema = json.loads((ROOT / "proxy/routes/route.schema.json").read_text())
     rows = list(keys(schema, schema["$defs"], ""))
-    return "\n\n".join([ROUTES, table(["key", "default", "values", "meaning"], rows), *judges(schema["$defs"])])
+    carve = json.loads((ROOT / "proxy/routes/carve.schema.json").read_text())
+    of_carve = list(keys(carve, carve["$defs"], ""))
+    head = ["key", "default", "values", "meaning"]
+    return "\n\n".join([ROUTES, table(head, rows), *judges(schema["$defs"]), CARVE, table(head, of_carve)])
 
 
 def keys(schema, definitions, prefix):

@@ -53,13 +53,11 @@ app.kubernetes.io/managed-by: {{ quote .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* nginx' directives for the load balancers before it. */}}
+{{/* The load balancers before nginx. */}}
 {{- define "carve-out.trusted" -}}
 {{- $private := list "10.0.0.0/8" "172.16.0.0/12" "192.168.0.0/16" "100.64.0.0/10" "fc00::/7" }}
 {{- $behind := or .Values.ingress.enabled .Values.httpRoute.enabled }}
-{{- range default (ternary $private list $behind) .Values.proxy.trustedProxies }}
-{{- printf "set_real_ip_from %s;\n" . }}
-{{- end }}
+{{- default (ternary $private list $behind) .Values.proxy.trustedProxies | join "," }}
 {{- end }}
 
 {{/* Of an app of one's own: the ConfigMaps sides and routes, and what starts a rollout with others. */}}
@@ -86,12 +84,6 @@ new-pods: {{ . }}
 {{- define "carve-out.ownAppSum" -}}
 {{- with include "carve-out.sides" . }}
 checksum/own-app: {{ list . $.Values.routes | toJson | sha256sum }}
-{{- end }}
-{{- end }}
-
-{{- define "carve-out.trustedSum" -}}
-{{- with include "carve-out.trusted" . }}
-checksum/clients: {{ sha256sum . }}
 {{- end }}
 {{- end }}
 

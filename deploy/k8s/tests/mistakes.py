@@ -18,12 +18,12 @@ def a_wrong_port_keeps_the_old_pods_serving(cluster):
 
 def wrong_files_and_missing_ones_keep_the_old_pods_serving(cluster):
     written = cluster.get("configmap", "split")["data"]["qrcode.conf"]
-    data = {**files_of_the_proxy(cluster), "clients.conf": "upstream {"}
+    data = {**files_of_the_proxy(cluster), "listen.conf": "upstream {"}
     broken = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "broken"}, "data": data}
     with Load(cluster, kept=False) as load:
         cluster.kubectl("create", "-f", "-", given=json.dumps(broken))
         mount_configuration(cluster, "broken")
-        said = refused(cluster, PROXY, "clients.conf:1")
+        said = refused(cluster, PROXY, "listen.conf:1")
         undo(cluster, "proxy")
         mount_configuration(cluster, "nowhere")
         cluster.wait_for_event("nowhere")

@@ -110,9 +110,10 @@ impl Split {
             "# The new side's share of {route}: {share_percent}%. `ramp` writes this file at every change; see\n\
              # proxy/README.md. `new` comes first: a key that has moved stays while the share grows.\n\
              map \"\" ${name}{STATE}{state}{STATE_END}\n\
-             map \"\" ${name}_ramped {{ default {}; }}\n\
+             map \"\" ${name}_ramped {{ default {}; }}\nmap \"\" ${name}_given {{ default {}; }}\n\
              {stand_in}{}{mirror}",
             u8::from(self.is_ramped()),
+            u8::from(self.is_held || *share_percent > Share::NONE),
             clients(&hashed, &format!("{name}_split"), *share_percent, "new", "old")
         )
     }

@@ -283,7 +283,7 @@ fn the_limit_by_address_answers_429_and_never_falls_back() {
     let mut place = place_with(&server, "");
     with_change(
         &mut place,
-        "nginx.conf",
+        "front.conf",
         "limit_conn by_address 2048;",
         "limit_conn by_address 2;",
     );
@@ -413,7 +413,7 @@ fn behind_a_load_balancer_that_is_named_the_clients_address_counts() {
     let mut place = place_with(&server, "");
     with_change(
         &mut place,
-        "nginx.conf",
+        "front.conf",
         "limit_conn by_address 2048;",
         "limit_conn by_address 2;",
     );
@@ -453,6 +453,7 @@ fn only_addresses_that_are_named_choose_a_side_and_nobody_sends_the_marks() {
     let mut place = place_with(&server, "");
     let trusted = "set_real_ip_from 127.0.0.1;\ngeo $may_choose";
     with_change(&mut place, "clients.conf", "geo $may_choose", trusted);
+    with_change(&mut place, "clients.conf", "    ::1/128 1;", "    10.0.0.0/8 1;");
     let body = |arm: &str, client: &str| {
         let headers = format!(
             "X-Route-Arm: {arm}\r\nX-Route-Fallback: 1\r\nX-Route-Name: qrcode\r\n\

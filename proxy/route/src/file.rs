@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::judge::JudgeSettings;
 use crate::key::Key;
+use crate::parse::parse;
 use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
@@ -280,9 +281,8 @@ impl Route {
             !["admin", "none", "other"].contains(&name),
             "{name:?}: metrics call other requests so; choose another name for the route"
         );
-        let in_one_line = |error| in_one_line(text, &error);
-        let file: RouteFile = toml::from_str(text).map_err(in_one_line)?;
-        session::check(&file, &toml::from_str(text).map_err(in_one_line)?)?;
+        let file: RouteFile = parse(text)?;
+        session::check(&file, &parse(text)?)?;
         let route = Route { name: name.to_owned(), file, text: text.to_owned() };
         route.check()?;
         Ok(route)
@@ -418,82 +418,5 @@ pub fn schema() -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&schemars::schema_for!(RouteFile))? + "\n")
 }
 
-fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
-    let start = error.span().map(|span| span.start);
-    let line = start.map(|at| 1 + text[..at].matches('\n').count());
-    // A value's error names the value; the field is what its line begins with.
-    let field =
-        line.and_then(|line| text.lines().nth(line - 1)).and_then(|line| line.split_once('='));
-    let field = field.map_or(String::new(), |(field, _)| format!("{}: ", field.trim()));
-    let message = error.message().replace('\n', ": ");
-    let field = if message.contains("field `") { String::new() } else { field };
-    let line = line.map_or(String::new(), |line| format!("line {line}: "));
-    anyhow::anyhow!("{line}{field}{message}")
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_least_is_a_path() {
-        let route = Route::parse("report", "path = \"/report\"").expect("valid");
-        assert_eq!(route.file.share, Share::NONE);
-        assert_eq!(route.file.key, Key::Request);
-        assert_eq!((route.body(), route.fallback()), (Body::None, Fallback::Both));
-        let writes =
-            Route::parse("order", "path = \"/order\"\nmethods = [\"POST\"]").expect("valid");
-        assert_eq!((writes.body(), writes.fallback()), (Body::Buffered, Fallback::None));
-        assert_eq!(route.sent_headers(), ["accept", "accept-language"]);
-        assert_eq!(writes.sent_headers()[2..], ["content-encoding", "content-type"]);
-        assert_eq!(route.compared_headers(), ["content-type", "location"]);
-        assert_eq!(route.file.judge, JudgeSettings::Bytes);
-    }
-
-    #[test]
-    fn a_mistake_is_one_line_that_names_line_and_field() {
-        for (text, problem) in [
-            ("", "missing field `path`"),
-            ("path = \"report\"", "line 1: path: \"report\": a path begins with /"),
-            ("path = \"/*\"", "line 1: path: \"/*\": this is the whole app"),
-            ("path = \"/a\"\npth = 1", "line 2: unknown field `pth`, expected one of `path`"),
-            ("path = \"/a\"\nkey = \"cookie\"", "line 2: key: \"cookie\": must be request, client"),
-            (
-                "path = \"/a\"\nmethods = [\"get\"]",
-                "line 2: methods: \"get\": methods are in capitals",
-            ),
-            (
-                "path = \"/a\"\njudge = \"jsn\"",
-                "line 2: judge: unknown variant `jsn`, expected one of",
-            ),
-            ("path = \"/a\"\nfallback = \"yes\"", "line 2: fallback: unknown variant `yes`"),
-            ("path = \"/a\"\nfallback_limit = 0", "fallback_limit: 0: must be 1 to 10000"),
-            ("path = \"/a\"\n[ramp]\nlease = \"1s\"", "ramp.lease: 1s: must be 2s or more"),
-            ("path = \"/a\"\n[ramp]\non_lost = \"x\"", "unknown variant `x`, expected `back` or"),
-            (
-                "path = \"/a\"\nmax_body = \"1g\"",
-                "line 2: max_body: \"1g\": must be a size such as",
-            ),
-            ("path = \"/a\"\nshare = 101", "line 2: share: \"101\": must be 0 to 100 percent"),
-            (
-                "path = \"/a\"\n[new]\nurl = \"x:1\"",
-                "line 3: url: \"x:1\": must be http://HOST:PORT",
-            ),
-            (
-                "path = \"/a\"\n[new]\ntimeout = \"3\"",
-                "line 3: timeout: \"3\": must be a time such",
-            ),
-            ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": letters, digits"),
-            ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is no header's name"),
-            ("path = \"/a\"\nshadow.noise = 90.5", "shadow.noise: 90.50: must be 0 to 90 percent"),
-            ("path = \"/a\"\n[shadow]\nmethods = [\"POST\"]", "\"POST\" is not among the route's"),
-            ("path = ", "line 1"),
-        ] {
-            let error = format!("{:#}", Route::parse("report", text).expect_err(text));
-            assert!(error.contains(problem) && error.lines().count() == 1, "{text}: {error}");
-        }
-        for name in ["", "Report", "1st", "a_b", "other", "admin", "a b"] {
-            assert!(Route::parse(name, "path = \"/a\"").is_err(), "{name}");
-        }
-    }
-}
+mod tests;

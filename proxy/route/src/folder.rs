@@ -5,9 +5,10 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 
+use crate::carve_file::{CARVE_FILE, CarveFile};
 use crate::file::Route;
 
-/// Reads every `*.toml` of a folder, sorted by name.
+/// Reads every route file of a folder, sorted by name: all `*.toml` but `carve.toml`.
 ///
 /// # Errors
 /// One line for each file that is invalid or has the path of another one; or a folder without a route.
@@ -17,7 +18,8 @@ pub fn load(folder: &Path) -> anyhow::Result<Vec<Route>> {
     let mut files = Vec::new();
     for entry in entries {
         let path = entry.with_context(|| shown.to_string())?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        if is_toml && path.file_name().is_none_or(|name| name != CARVE_FILE) {
             files.push(path);
         }
     }
@@ -33,6 +35,18 @@ pub fn load(folder: &Path) -> anyhow::Result<Vec<Route>> {
     }
     ensure!(mistakes.is_empty(), "{}", mistakes.join("\n"));
     Ok(routes)
+}
+
+/// Reads the whole folder: `carve.toml` and every route file.
+///
+/// # Errors
+/// One line for each mistake of all files.
+pub fn load_all(folder: &Path) -> anyhow::Result<(CarveFile, Vec<Route>)> {
+    match (CarveFile::of(folder), load(folder)) {
+        (Ok(carve), Ok(routes)) => Ok((carve, routes)),
+        (Err(mistakes), Err(more)) => anyhow::bail!("{mistakes:#}\n{more:#}"),
+        (Err(mistakes), _) | (_, Err(mistakes)) => Err(mistakes),
+    }
 }
 
 /// Checks that a route is another one than these.
@@ -67,6 +81,7 @@ mod tests {
         write("b.toml", "path = \"/b\"");
         write("a.toml", "path = \"/a/*\"");
         write("README.md", "no route");
+        write(CARVE_FILE, "[app]\nmax_body = \"1m\"");
         let names: Vec<String> =
             load(folder.path()).expect("valid").into_iter().map(|route| route.name).collect();
         assert_eq!(names, ["a", "b"]);
@@ -74,5 +89,10 @@ mod tests {
         assert!(error(folder.path()).contains("c.toml and b.toml have the same path, /b"));
         write("c.toml", "path = \"/c\"\nkey = \"\"");
         assert!(error(folder.path()).contains("c.toml: line 2: key: \"\""));
+        write(CARVE_FILE, "[app]\nmax = \"1m\"");
+        let all = format!("{:#}", load_all(folder.path()).expect_err("two mistakes"));
+        let lines: Vec<&str> = all.lines().collect();
+        assert!(lines[0].contains("carve.toml: line 2: unknown field `max`"), "{all}");
+        assert!(lines[1].contains("c.toml: line 2: key") && lines.len() == 2, "{all}");
     }
 }

@@ -1,23 +1,26 @@
 //! Route files: which path is carved out, between which two sides, and what "the same" means.
 //!
 //! [`Route`] is one file, [`load`] reads a folder of them, and [`render`] makes of them what nginx
-//! includes.
+//! includes. [`CarveFile`] is what stands beside the routes, for all of them and for the rest of the app.
 
+mod carve_file;
 mod file;
 mod folder;
 mod judge;
 mod key;
+mod parse;
 mod path;
 pub mod render;
 mod share;
 mod side;
 mod units;
 
+pub use carve_file::{App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, carve_schema};
 pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, schema};
-pub use folder::load;
+pub use folder::{load, load_all};
 pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};
 pub use key::Key;
 pub use path::{Methods, Path};
 pub use share::Share;
 pub use side::{Side, SideUrl};
-pub use units::{BaseUrl, Size, Time};
+pub use units::{BaseUrl, Network, Size, Time};

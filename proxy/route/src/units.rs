@@ -29,11 +29,18 @@ macro_rules! as_text {
 pub(crate) use as_text;
 
 /// A time from 1 ms to an hour, such as `1s` or `250ms`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Time(pub Duration);
 
 as_text!(Time);
+
+impl Time {
+    /// So many seconds.
+    pub const fn seconds(seconds: u64) -> Self {
+        Time(Duration::from_secs(seconds))
+    }
+}
 
 impl FromStr for Time {
     type Err = anyhow::Error;
@@ -89,6 +96,35 @@ impl fmt::Display for Size {
             bytes if bytes % (1 << 10) == 0 => write!(f, "{}k", bytes >> 10),
             bytes => write!(f, "{bytes}"),
         }
+    }
+}
+
+/// An address or a network, such as `10.0.0.0/8`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Network(pub(crate) String);
+
+as_text!(Network);
+
+impl FromStr for Network {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let (address, bits) = text.split_once('/').unwrap_or((text, "0"));
+        let most = match address.parse() {
+            Ok(std::net::IpAddr::V4(_)) => 32,
+            Ok(std::net::IpAddr::V6(_)) => 128,
+            Err(_) => 0,
+        };
+        let valid = most > 0 && bits.parse().is_ok_and(|bits: u8| bits <= most);
+        ensure!(valid, "{text:?}: must be an address or a network such as 10.0.0.0/8");
+        Ok(Network(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

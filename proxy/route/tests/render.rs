@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Command;
 
 use route::render::{self, OF_THE_APP, SHARED, Upstreams};
-use route::{BaseUrl, Route};
+use route::{BaseUrl, CarveFile, Route};
 
 fn upstreams() -> Upstreams {
     let url = |port| format!("http://127.0.0.1:{port}").parse::<BaseUrl>().unwrap();
@@ -16,6 +16,7 @@ fn upstreams() -> Upstreams {
         shadow: url(3),
         prometheus: url(4),
         resolved: Vec::new(),
+        addresses: Default::default(),
     }
 }
 
@@ -50,8 +51,7 @@ fn routes() -> Vec<Route> {
     .into()
 }
 
-#[test]
-fn nginx_accepts_every_setting() {
+fn accepted(carve: &CarveFile) {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let proxy = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -62,7 +62,7 @@ fn nginx_accepts_every_setting() {
         fs::write(at(name), "").unwrap(); // as around an app of somebody's own
     }
     fs::create_dir(at("edge")).unwrap();
-    for (name, text) in render::all(&routes(), &upstreams()) {
+    for (name, text) in render::all(carve, &routes(), &upstreams()) {
         fs::write(at(name), text).unwrap();
     }
     for route in routes().into_iter().filter(|route| !route.is_session()) {
@@ -72,7 +72,8 @@ fn nginx_accepts_every_setting() {
         // What ramp writes.
         let split = format!(
             "map \"\" ${name}_state {{ default '{{}}'; }}\nmap \"\" ${name}_split {{ default old; }}\n\
-             map \"\" ${name}_sampled {{ default 1; }}\nmap \"\" ${name}_ramped {{ default 1; }}\n"
+             map \"\" ${name}_sampled {{ default 1; }}\nmap \"\" ${name}_ramped {{ default 1; }}\n\
+             map \"\" ${name}_given {{ default 1; }}\n"
         );
         fs::write(dir.join("split.conf"), split).unwrap();
     }
@@ -84,19 +85,29 @@ fn nginx_accepts_every_setting() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Streams would be cut 10 s after each reload.
 #[test]
-fn a_route_of_sessions_leaves_old_workers_their_time() {
-    let workers = |routes: &[Route]| render::all(routes, &upstreams())[0].1.clone();
+fn nginx_accepts_every_setting() {
+    accepted(&CarveFile::default());
+    let strict = include_str!("../../routes/carve.toml");
+    let strict = strict.replace("[front]", "[front]\ndrain = \"10s\"");
+    accepted(&CarveFile::parse(&strict).unwrap());
+}
+
+/// Streams would be cut after each reload.
+#[test]
+fn old_workers_have_a_bound_only_if_the_front_has_one_and_no_route_has_sessions() {
+    let drained = CarveFile::parse("[front]\ndrain = \"10s\"").unwrap();
+    let workers = |carve, routes: &[Route]| render::all(carve, routes, &upstreams())[0].1.clone();
     let all = routes();
     let without: Vec<Route> = all.iter().filter(|route| !route.is_session()).cloned().collect();
-    assert!(workers(&without).contains("\nworker_shutdown_timeout 10s;\n"));
-    assert!(!workers(&all).contains("\nworker_shutdown_timeout"));
+    assert!(workers(&drained, &without).contains("\nworker_shutdown_timeout 10s;\n"));
+    assert!(!workers(&drained, &all).contains("\nworker_shutdown_timeout"));
+    assert!(!workers(&CarveFile::default(), &without).contains("\nworker_shutdown_timeout"));
 }
 
 #[test]
 fn screens_get_valid_json() {
-    let all = render::all(&routes(), &upstreams());
+    let all = render::all(&CarveFile::default(), &routes(), &upstreams());
     let (_, text) = all.iter().find(|(name, _)| *name == "routes-admin.conf").unwrap();
     let json = text.split("return 200 '[").nth(1).unwrap().split("]\\n'").next().unwrap();
     let listed: serde_json::Value = serde_json::from_str(&format!("[{json}]")).unwrap();
@@ -118,7 +129,7 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
     upstreams.resolved = vec!["http://pods:2".parse().unwrap()];
     let route =
         |text: &str| Route::parse("report", &format!("path = \"/report\"\n{text}")).unwrap();
-    let files = render::all(&[route("")], &upstreams);
+    let files = render::all(&CarveFile::default(), &[route("")], &upstreams);
     let new = block(&files, "upstreams.conf", "upstream report_new");
     assert!(new.contains(
         "    server pods:2 resolve max_fails=3 fail_timeout=5s;\n    \
@@ -127,11 +138,12 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
     let rescue = block(&files, "upstreams.conf", "upstream report_rescue");
     assert!(rescue.contains("    server pods:2 resolve max_conns=64;\n"), "{rescue}");
     assert!(!block(&files, "upstreams.conf", "upstream report_old").contains("resolve"));
-    assert!(files[1].1.contains("\ninclude resolver.conf;"));
+    let (_, groups) = files.iter().find(|(name, _)| *name == "upstreams.conf").unwrap();
+    assert!(groups.contains("\ninclude resolver.conf;"));
 
     let retry = "    proxy_next_upstream error timeout;\n    proxy_next_upstream_tries 2;\n";
     for (location, has_it) in [
-        ("location = /report", true),
+        ("location @report_new", true),
         ("location @report_sampled", true),
         ("location @report_rescue", true),
         ("location @report_old", false),
@@ -141,8 +153,8 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
         assert_eq!(text.contains(retry), has_it, "{text}");
     }
     // A side that answers 500 to some requests would lose all its pods to them.
-    let files = render::all(&[route("new.retry_500 = true")], &upstreams);
-    let text = block(&files, "locations.conf", "location = /report");
+    let files = render::all(&CarveFile::default(), &[route("new.retry_500 = true")], &upstreams);
+    let text = block(&files, "locations.conf", "location @report_new");
     assert!(text.contains("    proxy_next_upstream error timeout http_500;\n"), "{text}");
 }
 
@@ -150,7 +162,7 @@ fn a_bad_pod_is_left_alone_and_another_one_asked() {
 #[test]
 fn one_server_is_asked_once() {
     let route = Route::parse("report", "path = \"/report\"\nnew.retry_500 = true").unwrap();
-    let files = render::all(&[route], &upstreams());
+    let files = render::all(&CarveFile::default(), &[route], &upstreams());
     assert!(
         !files.iter().any(|(_, text)| text.contains("next_upstream") || text.contains("resolve"))
     );

@@ -113,8 +113,10 @@ pub(crate) fn write_configuration(folder: &Path, routes: &[Route]) -> SocketAddr
         shadow: nobody.clone(),
         prometheus: nobody,
         resolved: Vec::new(),
+        addresses: Default::default(),
     };
-    for (name, text) in route::render::all(routes, &upstreams) {
+    let carve = route::CarveFile::of(&root().join("proxy/routes")).unwrap();
+    for (name, text) in route::render::all(&carve, routes, &upstreams) {
         write(name, &text);
     }
     // nginx' workers are another user if root starts it.

@@ -20,9 +20,9 @@ const STOP_FILE: &[Cut] = &[("locations.conf", "if (-f $document_root/qrcode)")]
 const MIRROR: &[Cut] =
     &[("locations.conf", "mirror /"), ("locations.conf", "if ($qrcode_mirrored")];
 const TO_THE_SIDE: &[Cut] = &[
-    ("nginx.conf", "proxy_set_header X-"),
-    ("nginx.conf", "proxy_set_header Forwarded"),
-    ("nginx.conf", "proxy_set_header Host"),
+    ("headers.conf", "proxy_set_header X-"),
+    ("headers.conf", "proxy_set_header Forwarded"),
+    ("headers.conf", "proxy_set_header Host"),
 ];
 const TO_THE_CLIENT: &[Cut] =
     &[("nginx.conf", "proxy_hide_header"), ("nginx.conf", "add_header X-Request-Id")];

@@ -7,7 +7,7 @@ use anstream::println;
 use anyhow::{Context, ensure};
 use clap::Args;
 use route::render::{self, Upstreams};
-use route::{BaseUrl, Route, SideUrl};
+use route::{BaseUrl, Network, Route, SideUrl};
 use serde_json::{Value, json};
 
 #[derive(Args, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let routes = route::load(&self.routes)?;
+        let (_, routes) = route::load_all(&self.routes)?;
         if self.json {
             let said =
                 |route: &Route| json!({ "route": route.name, "path": route.file.path.to_string() });
@@ -40,7 +40,7 @@ impl Check {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve schema route.schema.json")]
 pub(crate) struct Schema {
-    /// The file to write
+    /// The file to write: carve.schema.json for that of carve.toml, any other for that of a route file
     file: PathBuf,
     /// Write nothing; fail if the file would change
     #[arg(long)]
@@ -49,7 +49,9 @@ pub(crate) struct Schema {
 
 impl Schema {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        place(&self.file, &route::schema()?, self.check)
+        let is_of_carve = self.file.file_name().is_some_and(|name| name == "carve.schema.json");
+        let schema = if is_of_carve { route::carve_schema() } else { route::schema() };
+        place(&self.file, &schema?, self.check)
     }
 }
 
@@ -89,13 +91,30 @@ pub(crate) struct Render {
     /// Service is a server of its own; may be given several times. Needs nginx 1.27.3
     #[arg(long = "resolve", value_name = "URL")]
     resolved: Vec<BaseUrl>,
+    /// Load balancers before nginx, as addresses or networks, in place of those of carve.toml
+    #[arg(long, value_name = "NETWORK,...", value_delimiter = ',')]
+    trusted_proxies: Vec<Network>,
 }
 
 impl Render {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let Render { routes, to, only, address, check, old, new, shadow, prometheus, resolved } =
-            self;
-        let mut routes = route::load(&routes)?;
+        let Render {
+            routes,
+            to,
+            only,
+            address,
+            check,
+            old,
+            new,
+            shadow,
+            prometheus,
+            resolved,
+            trusted_proxies,
+        } = self;
+        let (mut carve, mut routes) = route::load_all(&routes)?;
+        if !trusted_proxies.is_empty() {
+            carve.front.trusted_proxies = trusted_proxies;
+        }
         for (here, there) in &address {
             ensure!(
                 routes.iter().any(|route| route.text.contains(here)),
@@ -119,7 +138,11 @@ impl Render {
                 "--resolve {url}: no side has it"
             );
         }
-        let files = render::all(&routes, &Upstreams { old, new, shadow, prometheus, resolved });
+        let files = render::all(
+            &carve,
+            &routes,
+            &Upstreams { old, new, shadow, prometheus, resolved, addresses: Default::default() },
+        );
         let mut files: Vec<_> =
             files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
         if !only.is_empty() {

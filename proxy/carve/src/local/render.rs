@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use route::render::{OF_THE_APP, SHARED, Upstreams};
-use route::{BaseUrl, Route, SideUrl};
+use route::{BaseUrl, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
 
@@ -43,7 +43,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     }
     place("listen.conf", &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
     place("listen-admin.conf", &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
-    let routes = routes(settings)?;
+    let (carve, routes) = routes(settings)?;
     let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
     let (old, new) = match &settings.sides {
         Some(Sides { old, new }) => (old.clone(), new.clone()),
@@ -57,8 +57,9 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
         shadow: here(&at.shadow)?,
         prometheus: here(&at.prometheus)?,
         resolved: Vec::new(),
+        addresses: Default::default(),
     };
-    for (name, text) in route::render::all(&routes, &upstreams) {
+    for (name, text) in route::render::all(&carve, &routes, &upstreams) {
         write(&nginx.join(name), &text)?;
     }
     for name in OF_THE_APP {
@@ -92,9 +93,9 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     parts.write(&settings.run_dir)
 }
 
-/// The routes, with the addresses of this stack instead of the default ones.
-fn routes(settings: &Settings) -> anyhow::Result<Vec<Route>> {
-    let mut routes = route::load(&settings.routes)?;
+/// What `carve.toml` says, and the routes, with the addresses of this stack instead of the default ones.
+fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
+    let (carve, mut routes) = route::load_all(&settings.routes)?;
     if settings.has_relay() {
         let addresses: Vec<(String, String)> = settings
             .addresses
@@ -106,7 +107,7 @@ fn routes(settings: &Settings) -> anyhow::Result<Vec<Route>> {
             *route = Route::parse(&route.name, &replaced(&route.text, &addresses))?;
         }
     }
-    Ok(routes)
+    Ok((carve, routes))
 }
 
 /// The folder of route files that the shadow reads: copies with the addresses of this stack, if it has a relay.

@@ -251,8 +251,10 @@ fn write_configuration(dir: &Path, at: &Addresses, routes: &[Route]) {
         shadow: url(at.shadow).parse().unwrap(),
         prometheus: url(at.prometheus).parse().unwrap(),
         resolved: Vec::new(),
+        addresses: Default::default(),
     };
-    for (name, text) in route::render::all(routes, &upstreams) {
+    let carve = route::CarveFile::of(&source.join("routes")).unwrap();
+    for (name, text) in route::render::all(&carve, routes, &upstreams) {
         fs::write(dir.join(name), text).unwrap();
     }
     rollout::prepare(dir, routes, &Wanted::share(Share::NONE)).unwrap();

@@ -1,8 +1,12 @@
-//! What nginx includes: text made from route files and addresses alone.
+//! What nginx includes: text made from route files, `carve.toml` and addresses alone.
 //!
 //! | file | place in nginx.conf | content |
 //! | --- | --- | --- |
 //! | `workers.conf` | top | how long streams may last after a reload |
+//! | `clients.conf` | http | which load balancers are believed, and who may choose a side |
+//! | `front.conf` | http | what clients may send, and how long they and the app may take |
+//! | `headers.conf` | http, and `rest.conf` | what a side gets with each request |
+//! | `rest.conf` | the locations of the app | how everything that no route has is passed on |
 //! | `upstreams.conf` | http | where the sides, the shadow and Prometheus are |
 //! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
 //! | `paths.conf` | http, in the map `$route` | the routes' names in the access log |
@@ -12,20 +16,25 @@
 //! A route of sessions has no split that nginx knows: `session.rs` renders its way.
 //!
 //! `ramp` writes `routes/NAME/split.conf`, which has `$NAME_split`, `$NAME_sampled`,
-//! `$NAME_ramped` and `$NAME_state`.
+//! `$NAME_ramped`, `$NAME_given` and `$NAME_state`.
 
+mod clients;
+mod front;
 mod session;
+mod too_long;
 mod upstreams;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::time::Duration;
+use std::net::SocketAddr;
 
 use serde_json::json;
 
+use crate::carve_file::{App, CarveFile};
 use crate::file::{Body, Fallback, Route};
 use crate::path::Path;
 use crate::side::{Side, SideUrl};
-use crate::units::{BaseUrl, Time};
+use crate::units::BaseUrl;
 
 /// Where the sides of all routes are, and what else nginx asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,11 +50,27 @@ pub struct Upstreams {
     /// Those of the sides' addresses that nginx asks DNS for again while it runs, and whose servers it then knows
     /// one by one. Needs nginx 1.27.3.
     pub resolved: Vec<BaseUrl>,
+    /// The addresses of those whose HOST:PORT has a name, where nginx is not to look for them.
+    pub addresses: BTreeMap<String, Vec<SocketAddr>>,
 }
 
 impl Upstreams {
     fn is_resolved(&self, url: &SideUrl) -> bool {
         url.tcp().is_some_and(|url| self.resolved.contains(url))
+    }
+
+    /// As nginx names them.
+    fn servers(&self, url: &SideUrl) -> Vec<String> {
+        match url.tcp().and_then(|url| self.addresses.get(url.authority())) {
+            Some(addresses) => addresses.iter().map(SocketAddr::to_string).collect(),
+            None => vec![url.server()],
+        }
+    }
+
+    /// How many servers can be asked where the first one fails, with it; `None` if there is only one.
+    fn tries(&self, url: &SideUrl) -> Option<usize> {
+        let count = if self.is_resolved(url) { 2 } else { self.servers(url).len() };
+        (count > 1).then_some(count)
     }
 
     fn old_of<'a>(&'a self, route: &'a Route) -> &'a SideUrl {
@@ -58,26 +83,29 @@ impl Upstreams {
 }
 
 /// Files of `proxy/` that `nginx.conf` includes as they are, whatever the routes and the app.
-pub const SHARED: [&str; 5] = [
-    "clients.conf",
-    "live-page.conf",
-    "own-answers.conf",
-    "page-errors.conf",
-    "page-locations.conf",
-];
+pub const SHARED: [&str; 4] =
+    ["live-page.conf", "own-answers.conf", "page-errors.conf", "page-locations.conf"];
 /// Those of its own app, which are empty around another one.
 pub const OF_THE_APP: [&str; 3] = ["app-http.conf", "app-locations.conf", "app-paths.conf"];
 
 const HEAD: &str = "# Written by `make generate` from the route files. Changes here are lost.\n";
 
 /// Every file's name and text.
-pub fn all(routes: &[Route], upstreams: &Upstreams) -> Vec<(&'static str, String)> {
+pub fn all(
+    carve: &CarveFile,
+    routes: &[Route],
+    upstreams: &Upstreams,
+) -> Vec<(&'static str, String)> {
     vec![
-        ("workers.conf", session::workers(routes)),
-        ("upstreams.conf", upstreams::groups(routes, upstreams)),
-        ("routes.conf", maps(routes)),
+        ("workers.conf", front::workers(carve, routes)),
+        ("clients.conf", clients::clients(&carve.front)),
+        ("front.conf", front::front(carve)),
+        ("headers.conf", front::headers(&carve.front)),
+        ("rest.conf", front::rest(carve, upstreams.tries(&upstreams.old))),
+        ("upstreams.conf", upstreams::groups(carve, routes, upstreams)),
+        ("routes.conf", maps(&carve.app, routes)),
         ("paths.conf", paths(routes)),
-        ("locations.conf", locations(routes, upstreams)),
+        ("locations.conf", locations(carve, routes, upstreams)),
         ("routes-admin.conf", admin(routes)),
     ]
 }
@@ -89,9 +117,6 @@ pub fn route_file(route: &Route) -> String {
     format!("{HEAD}{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// How long the app's pages may take (nginx.conf), and at least every answer that no other side can give.
-const APP_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Matches the rest of a `Cache-Control` with a time of more than 59 s.
 const LONG: &str = "(?=.*(age|revalidate|error)=0*([6-9][0-9]|[1-9][0-9][0-9]))";
 
@@ -100,12 +125,14 @@ const MAPS: &str = "#
 # else by the split.
 # $NAME_mirrored: whether the shadow gets it too, whichever side answers the client.
 # $mirrored_route: tells the shadow the route of a mirrored request.
+# $NAME_old_way: at 0 %, the old side of a route is the app's like all the rest, and nobody stands in for it.
+# $NAME_too_long: whether a body is longer than the route takes, where the rest of the app takes longer ones.
 # $NAME_expires: while the route is being ramped, an answer that may be cached longer than a minute may be
 # cached for a minute, and a private one not at all. Else a wrong one would outlive the rollback.
 # proxy_cache_path: for a route with `cache`. 8 MB of keys are some 60,000 answers.
 ";
 
-fn maps(routes: &[Route]) -> String {
+fn maps(app: &App, routes: &[Route]) -> String {
     let mut text = format!("{HEAD}{MAPS}{}", mirrored_routes(routes));
     for route in routes {
         let (name, file) = (route.variable(), &route.file);
@@ -129,6 +156,15 @@ fn maps(routes: &[Route]) -> String {
              default off;\n    \"~*^{LONG}.*private\" epoch;\n    \"~*^{LONG}\" 60s;\n}}\n",
             route.name, file.path
         );
+        if route.fallback() == Fallback::Both && file.fallback.is_none() {
+            let _ = write!(
+                text,
+                "map ${name}_given ${name}_old_way {{\n    default @{name}_old;\n    0 @{name}_stopped;\n}}\n"
+            );
+        }
+        if too_long::is_needed(app, route) {
+            text += &too_long::map(route);
+        }
         if let Some(size) = file.cache {
             let _ = writeln!(
                 text,
@@ -165,7 +201,7 @@ fn paths(routes: &[Route]) -> String {
 }
 
 const LOCATIONS: &str = "#
-# $carved is the route's name, $arm the assigned side, $side who answers. 595, 596, 598 and 599 lead to
+# $carved is the route's name, $arm the assigned side, $side who answers. 594 to 596, 598 and 599 lead to
 # named locations, and 597 is nginx' own limit (nginx.conf); no server sends them. So a limit is never taken
 # for a 503 of the new side, which falls back.
 #
@@ -174,8 +210,8 @@ const LOCATIONS: &str = "#
 #
 # A route is stopped while its file in the folder stop/ exists: each request then goes to the old side,
 # whatever the split or a header says. nginx looks at every request, so no reload is needed. A side that
-# nobody stands in for (the old one of a stopped route, a fallback, a rescue) gets the time that the app's
-# pages have, if its own is shorter.
+# nobody stands in for (the old one of a stopped route, a fallback, a rescue) gets the time that the rest of
+# the app has, if its own is shorter.
 #
 # Mirroring: nginx drops the shadow's answer, but the client's next request on the same connection waits
 # for it. So the shadow answers before it compares, the timeouts are short, and a shadow that fails a few
@@ -188,32 +224,28 @@ const LOCATIONS: &str = "#
 # move of the share, is part of the key, so what was kept before a rollback is never served after it.
 ";
 
-fn locations(routes: &[Route], upstreams: &Upstreams) -> String {
+fn locations(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
     let mut text = format!("{HEAD}{LOCATIONS}");
     for route in routes {
         let _ = write!(text, "\n# --- {}: {}\n\n", route.name, route.file.path);
         text += &if route.is_session() {
-            session::locations(route)
+            session::locations(&carve.front, route)
         } else {
-            location(route, upstreams)
+            location(&carve.app, route, upstreams)
         };
         if let Path::Prefix(path) = &route.file.path {
             let bare = path.trim_end_matches('/');
             let is_bare = |other: &Route| other.file.path == Path::Exact(bare.to_owned());
             if !routes.iter().any(is_bare) {
                 // nginx itself would answer this path with a redirect to the one with the slash.
-                let _ = write!(
-                    text,
-                    "\nlocation = {bare} {{\n    include page-errors.conf;\n    \
-                     set $side old;\n    proxy_pass http://old;\n}}\n"
-                );
+                let _ = write!(text, "\nlocation = {bare} {{\n    include rest.conf;\n}}\n");
             }
         }
     }
     text
 }
 
-fn location(route: &Route, upstreams: &Upstreams) -> String {
+fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let (name, file) = (route.variable(), &route.file);
     let matching = match &file.path {
         Path::Exact(path) => format!("= {path}"),
@@ -226,21 +258,21 @@ fn location(route: &Route, upstreams: &Upstreams) -> String {
     let mirror =
         format!("    mirror /.mirror/{}; mirror_request_body {mirrored_body};\n", route.name);
     let expires = format!("    expires ${name}_expires;\n");
-    let within = |time: Time, (side, retry): &(&Side, String), group: &str| {
+    let within = |time: String, (side, retry): &(&Side, String), group: &str| {
         format!(
             "    proxy_connect_timeout {};\n    proxy_send_timeout {time};\n    \
              proxy_read_timeout {time};\n{retry}{expires}{body}    proxy_pass http://{group};\n",
             side.connect_timeout
         )
     };
-    let with_retry = |side, url| (side, retried(side, upstreams.is_resolved(url)));
+    let with_retry = |side, url| (side, retried(side, upstreams.tries(url)));
     let old_side = with_retry(&file.old, upstreams.old_of(route));
     let new_side = with_retry(&file.new, upstreams.new_of(route));
-    let to = |side: &(&Side, String), group: &str| within(side.0.timeout, side, group);
+    let to = |side: &(&Side, String), group: &str| within(side.0.timeout.to_string(), side, group);
     let cache = if file.cache.is_some() { cached(&name) } else { String::new() };
     // After it nobody else is asked.
     let at_last = |side: &(&Side, String), group: &str| {
-        within(Time(side.0.timeout.0.max(APP_TIMEOUT)), side, group)
+        within(front::time(app.timeout.map(|time| time.max(side.0.timeout))), side, group)
     };
     let new = format!("{name}_new");
     let too_many = "    error_page 597 = @too_many;\n";
@@ -250,8 +282,14 @@ fn location(route: &Route, upstreams: &Upstreams) -> String {
     let falls_back =
         format!("    error_page 502 503 504 = @{name}_fallback;\n    proxy_intercept_errors on;\n");
     let rescued = format!("    error_page 502 504 = @{name}_rescue;\n");
+    let is_rescued = route.fallback() == Fallback::Both;
     let failed_new = if route.fallback() == Fallback::None { gone } else { &falls_back };
-    let failed_old = if route.fallback() == Fallback::Both { &rescued } else { gone };
+    let failed_old = if is_rescued { &rescued } else { gone };
+    // Who has not asked for it gets no answers of a side that nobody has given a share yet.
+    let old_way = match is_rescued && file.fallback.is_none() {
+        true => format!("${name}_old_way"),
+        false => format!("@{name}_old"),
+    };
 
     let unlike = |variable: &str, pattern: &str| {
         format!("    if ({variable} !~ \"{pattern}\") {{\n        return 598;\n    }}\n")
@@ -260,17 +298,26 @@ fn location(route: &Route, upstreams: &Upstreams) -> String {
     if let Some(methods) = file.methods.pattern() {
         others += &unlike("$request_method", &methods);
     }
+    if app.websocket {
+        others += "    if ($passed_upgrade) {\n        return 598;\n    }\n";
+    }
     // Wherever a body may be read or sent on: else the server's limit counts there.
     let limit = format!("    client_max_body_size {};\n", route.max_body());
+    // nginx looks at the length before it knows that a request is not of the route.
+    let (first_limit, too_long, on_new) = match too_long::is_needed(app, route) {
+        true => (String::new(), too_long::refused(&name), too_long::on_new(&name)),
+        false => {
+            (limit.clone(), String::new(), format!("{failed_new}{cache}{}", to(&new_side, &new)))
+        }
+    };
     let mut text = format!(
-        "location {matching} {{\n{limit}{too_many}    error_page 595 = @{name}_sampled;\n    \
-         error_page 596 = @{name}_stopped;\n    error_page 598 = @rest;\n    error_page 599 = @{name}_old;\n\
-         {others}    set $carved {route_name};\n    set $arm ${name}_arm;\n    \
+        "location {matching} {{\n{first_limit}{too_many}    error_page 595 = @{name}_sampled;\n    \
+         error_page 596 = @{name}_stopped;\n    error_page 598 = @rest;\n    error_page 599 = {old_way};\n\
+         {others}{too_long}    set $carved {route_name};\n    set $arm ${name}_arm;\n    \
          if (-f {stop}) {{\n        set $arm old;\n        return 596;\n    }}\n    \
          if ($arm = old) {{\n        return 599;\n    }}\n    \
          set $side new;\n    if (${name}_mirrored) {{\n        return 595;\n    }}\n\
-         {failed_new}{cache}{}}}\n\n",
-        to(&new_side, &new)
+         {on_new}}}\n\n"
     );
     let mirrored = format!("{limit}{mirror}");
     let mut named = |which: &str, side: &str, mirror: &str, failed: &str, to: String| {
@@ -279,6 +326,9 @@ fn location(route: &Route, upstreams: &Upstreams) -> String {
             "location @{name}_{which} {{\n    set $side {side};\n{mirror}{too_many}{failed}{to}}}\n\n"
         );
     };
+    if too_long::is_needed(app, route) {
+        named("new", "new", &limit, failed_new, cache.clone() + &to(&new_side, &new));
+    }
     named("sampled", "new", &mirrored, failed_new, cache + &to(&new_side, &new));
     named("old", "old", &mirrored, failed_old, to(&old_side, &format!("{name}_old")));
     let app = file.old.url.as_ref().map_or("old".to_owned(), |_| format!("{name}_stopped"));
@@ -286,7 +336,7 @@ fn location(route: &Route, upstreams: &Upstreams) -> String {
     if route.fallback() != Fallback::None {
         named("fallback", "fallback", "", gone, at_last(&old_side, &format!("{name}_fallback")));
     }
-    if route.fallback() == Fallback::Both {
+    if is_rescued {
         named("rescue", "rescue", "", gone, at_last(&new_side, &format!("{name}_rescue")));
     }
     let _ = write!(
@@ -300,14 +350,13 @@ fn location(route: &Route, upstreams: &Upstreams) -> String {
 }
 
 /// Asks another server of the side once before the other side is asked, where nginx knows more than one.
-fn retried(side: &Side, is_resolved: bool) -> String {
+fn retried(side: &Side, tries: Option<usize>) -> String {
     let status = if side.retry_500 { " http_500" } else { "" };
-    match is_resolved {
-        false => String::new(),
-        true => format!(
-            "    proxy_next_upstream error timeout{status};\n    proxy_next_upstream_tries 2;\n"
-        ),
-    }
+    tries.map_or_else(String::new, |tries| {
+        format!(
+            "    proxy_next_upstream error timeout{status};\n    proxy_next_upstream_tries {tries};\n"
+        )
+    })
 }
 
 /// What may be kept, and may be served again: to whoever asks for the same of the same host. Answers to

@@ -2,25 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{HEAD, stop_file};
+use super::{clients, stop_file};
+use crate::carve_file::Front;
 use crate::file::Route;
 use crate::path::Path;
-
-/// Seconds that open requests may take after a reload or a stop, where no route has streams.
-const REQUESTS_END_WITHIN: u32 = 10;
-
-pub(super) fn workers(routes: &[Route]) -> String {
-    if routes.iter().any(Route::is_session) {
-        return format!(
-            "{HEAD}#\n# No worker_shutdown_timeout: a reload, which a new share of any other route causes, would cut \
-             streams.\n# An old worker ends with its last stream. Who stops nginx sets the bound.\n"
-        );
-    }
-    format!(
-        "{HEAD}#\n# Open requests may take this long after a reload or a stop.\n\
-         worker_shutdown_timeout {REQUESTS_END_WITHIN}s;\n"
-    )
-}
 
 pub(super) fn upstreams(route: &Route) -> String {
     let (name, file) = (route.variable(), &route.file);
@@ -60,7 +45,7 @@ pub(super) fn maps(route: &Route) -> String {
 }
 
 /// What both locations of a route have: the way of a stream.
-fn stream(route: &Route) -> String {
+fn stream(front: &Front, route: &Route) -> String {
     let name = route.variable();
     let idle = route.file.idle_timeout;
     let mut text = format!(
@@ -75,13 +60,15 @@ fn stream(route: &Route) -> String {
         ("X-Forwarded-For", "$remote_addr"),
         ("X-Real-IP", "$remote_addr"),
         ("Forwarded", "\"\""),
-        ("X-Forwarded-Proto", "$scheme"),
         ("X-Request-Id", "$checked_request_id"),
         ("X-Route-Fallback", "\"\""),
         ("X-Route-Arm", "\"\""),
         ("X-Route-Name", "\"\""),
         ("X-Route-Shadow", "\"\""),
-    ] {
+    ]
+    .into_iter()
+    .chain(clients::forwarded(front))
+    {
         let _ = writeln!(text, "    grpc_set_header {header} {value};");
     }
     let _ = writeln!(text, "    grpc_pass grpc://${name}_group;");
@@ -119,14 +106,14 @@ const ABOUT: &str = "# A home tells the side of each request before the body is 
 # its partner there, and every new key goes to the old side.
 ";
 
-pub(super) fn locations(route: &Route) -> String {
+pub(super) fn locations(front: &Front, route: &Route) -> String {
     let (name, route_name) = (route.variable(), &route.name);
     let matching = match &route.file.path {
         Path::Exact(path) => format!("= {path}"),
         Path::Prefix(path) => format!("^~ {path}"),
     };
     let (home, stopped) = (format!("/.home/{route_name}"), format!("/.home/{route_name}/stopped"));
-    let (stop, stream) = (stop_file(route), stream(route));
+    let (stop, stream) = (stop_file(route), stream(front, route));
     format!(
         "{ABOUT}\nlocation {matching} {{\n    error_page 596 = @{name}_stopped;\n    \
          set $carved {route_name};\n    if (-f {stop}) {{\n        return 596;\n    }}\n    \

@@ -3,12 +3,14 @@
 use std::fmt::Write;
 
 use super::{HEAD, Upstreams, session};
+use crate::carve_file::CarveFile;
 use crate::file::{Fallback, Route};
 use crate::side::SideUrl;
+use crate::units::Time;
 
 const ABOUT: &str = "#
-# nginx closes idle connections after 30 s, before the sides do (65 s in legacy-node, 75 s in
-# qr-service). Otherwise a request could use a connection that is closing. keepalive_requests ends each
+# nginx closes idle connections before the sides do: keep_alive of carve.toml. Otherwise a request could use a
+# connection that is closing. keepalive_requests ends each
 # connection after some seconds of load: a Service of Kubernetes balances connections, so a new pod gets
 # its share.
 #
@@ -39,9 +41,10 @@ const ROUTE_PAUSE: &str = "5s";
 const APP_PAUSE: &str = "2s";
 const SHADOW_PAUSE: &str = "10s";
 
-pub(super) fn groups(routes: &[Route], upstreams: &Upstreams) -> String {
+pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
     let about = if upstreams.resolved.is_empty() { "" } else { RESOLVED };
-    let mut groups = Groups { upstreams, text: format!("{HEAD}{ABOUT}{about}") };
+    let keep_alive = carve.app.keep_alive;
+    let mut groups = Groups { upstreams, keep_alive, text: format!("{HEAD}{ABOUT}{about}") };
     groups.watched("new", &upstreams.new, ROUTE_PAUSE, KEPT);
     groups.watched("old", &upstreams.old, APP_PAUSE, KEPT);
     groups.watched("shadow", &upstreams.shadow.clone().into(), SHADOW_PAUSE, 16);
@@ -72,6 +75,7 @@ pub(super) fn groups(routes: &[Route], upstreams: &Upstreams) -> String {
 
 struct Groups<'a> {
     upstreams: &'a Upstreams,
+    keep_alive: Time,
     text: String,
 }
 
@@ -79,7 +83,7 @@ impl Groups<'_> {
     /// A group of servers that may be down or hang.
     fn watched(&mut self, name: &str, url: &SideUrl, pause: &str, kept: u32) {
         let limits = format!("max_fails=3 fail_timeout={pause}");
-        let again = if self.upstreams.is_resolved(url) { " backup" } else { "" };
+        let again = if self.upstreams.tries(url).is_some() { " backup" } else { "" };
         self.group(name, url, &[&limits, &format!("{limits}{again}")], kept);
     }
 
@@ -93,15 +97,16 @@ impl Groups<'_> {
         // 64k are too small for a hundred pods.
         let (zone, resolve) =
             if self.upstreams.is_resolved(url) { ("512k", "resolve ") } else { ("64k", "") };
-        let server = url.server();
-        let servers: String = listings
-            .iter()
-            .map(|listing| format!("    server {server} {resolve}{listing};\n"))
-            .collect();
+        let names = self.upstreams.servers(url);
+        let each = |listing| {
+            names.iter().map(move |server| format!("    server {server} {resolve}{listing};\n"))
+        };
+        let servers: String = listings.iter().flat_map(each).collect();
         let _ = write!(
             self.text,
             "\nupstream {name} {{\n    zone {name} {zone};\n{servers}    keepalive {kept};\n    \
-             keepalive_timeout 30s;\n    keepalive_requests 10000;\n}}\n"
+             keepalive_timeout {};\n    keepalive_requests 10000;\n}}\n",
+            self.keep_alive
         );
     }
 }

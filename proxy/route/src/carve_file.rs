@@ -1,0 +1,212 @@
+//! `carve.toml`, beside the route files: what the front takes from clients, and how it passes on everything that no
+//! route has.
+//!
+//! Without the file nothing is limited that the app might allow: who puts the front before an app loses nothing.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::key::Key;
+use crate::parse::parse;
+use crate::units::{Network, Size, Time};
+
+/// The file's name in a folder of route files.
+pub const CARVE_FILE: &str = "carve.toml";
+
+/// What the file says. Every key has a default.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "The front of an app, and how the rest of the app is passed on")]
+pub struct CarveFile {
+    /// What the front takes from clients.
+    pub front: Front,
+    /// How everything that no route has is passed on to the app.
+    pub app: App,
+}
+
+/// What the front takes from clients, whichever path they ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Front {
+    /// How long a client may take to send the head of a request.
+    #[schemars(with = "String")]
+    pub head_timeout: Time,
+    /// How long a client may send nothing of a body, or take nothing of an answer; without it, as long as it likes.
+    #[schemars(with = "Option<String>")]
+    pub client_timeout: Option<Time>,
+    /// The longest line of a head, in both directions: the one with the path, or a header with cookies. 1k to 1m.
+    #[schemars(with = "String")]
+    pub max_line: Size,
+    /// Whether headers with an underscore in their name are passed on. No server can then tell `X_Real_IP` from
+    /// `X-Real-IP`, so those that the front sets itself are taken away in either spelling.
+    pub underscores: bool,
+    /// Requests at once of one address; clients get 429 beyond that. Without it, as many as there are.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub requests_per_address: Option<u32>,
+    /// How long open requests may last after a reload, which every move of a share is; without it, as long as they
+    /// do. Old workers stay for them.
+    #[schemars(with = "Option<String>")]
+    pub drain: Option<Time>,
+    /// Load balancers before the front, as addresses or networks. Of them alone, `X-Forwarded-For`, `-Proto`, `-Host`
+    /// and `-Port` are believed, and passed on to the app.
+    #[schemars(with = "Vec<String>")]
+    pub trusted_proxies: Vec<Network>,
+    /// Who may choose the side of a request.
+    pub choose: Choose,
+}
+
+/// Who may choose the side of a request, and how. Such requests are counted apart.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Choose {
+    /// What has the side, `old` or `new`: header:NAME or cookie:NAME; none, if nobody may choose.
+    #[schemars(with = "String")]
+    pub by: ChooseBy,
+    /// The addresses of clients who may; this machine by default.
+    #[schemars(with = "Vec<String>")]
+    pub from: Vec<Network>,
+}
+
+impl Default for Choose {
+    fn default() -> Self {
+        Choose {
+            by: ChooseBy::Key(Key::Header("X-Route-Arm".to_owned())),
+            from: vec![Network("127.0.0.0/8".to_owned()), Network("::1/128".to_owned())],
+        }
+    }
+}
+
+/// What has the side that a client chooses.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum ChooseBy {
+    /// Nothing.
+    None,
+    /// A header or a cookie.
+    Key(Key),
+}
+
+impl TryFrom<String> for ChooseBy {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> anyhow::Result<Self> {
+        match text.parse() {
+            _ if text == "none" => Ok(ChooseBy::None),
+            Ok(key @ (Key::Header(_) | Key::Cookie(_))) => Ok(ChooseBy::Key(key)),
+            _ => bail!("{text:?}: must be header:NAME, cookie:NAME or none"),
+        }
+    }
+}
+
+impl Default for Front {
+    fn default() -> Self {
+        Front {
+            head_timeout: Time::seconds(60),
+            client_timeout: None,
+            max_line: Size(64 << 10),
+            underscores: true,
+            requests_per_address: None,
+            drain: None,
+            trusted_proxies: Vec::new(),
+            choose: Choose::default(),
+        }
+    }
+}
+
+/// How everything that no route has is passed on to the app.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct App {
+    /// The longest body of a request; clients get 413 beyond it. 0 is no limit.
+    #[schemars(with = "String")]
+    pub max_body: Size,
+    /// How long connecting to the app may take.
+    #[schemars(with = "String")]
+    pub connect_timeout: Time,
+    /// How long the app may be silent before and during an answer, and a WebSocket in both directions; without it, as
+    /// long as it likes.
+    #[schemars(with = "Option<String>")]
+    pub timeout: Option<Time>,
+    /// How long an idle connection to a side is kept: less than the side keeps it, or a request meets one that closes.
+    #[schemars(with = "String")]
+    pub keep_alive: Time,
+    /// Whether WebSockets and other upgrades are passed on, but for those to HTTP/2. They are the app's even below the
+    /// path of a route.
+    pub websocket: bool,
+    /// Whether nginx reads all of a request before it asks the app, and keeps what a slow client has not taken of an
+    /// answer. Then nothing streams.
+    pub buffering: bool,
+}
+
+impl Default for App {
+    fn default() -> Self {
+        App {
+            max_body: Size(0),
+            connect_timeout: Time::seconds(10),
+            timeout: None,
+            // Node and uvicorn keep theirs for 5 s.
+            keep_alive: Time::seconds(4),
+            websocket: true,
+            buffering: false,
+        }
+    }
+}
+
+impl CarveFile {
+    /// Reads the file of a folder of route files, if it has one.
+    ///
+    /// # Errors
+    /// One line for each mistake that names the file and what was meant.
+    pub fn of(routes: &Path) -> anyhow::Result<Self> {
+        let file = routes.join(CARVE_FILE);
+        let shown = file.display();
+        if !file.is_file() {
+            return Ok(CarveFile::default());
+        }
+        let text = fs::read_to_string(&file).with_context(|| shown.to_string())?;
+        let read = CarveFile::parse(&text);
+        read.map_err(|error| {
+            let lines = format!("{error:#}");
+            let lines: Vec<String> = lines.lines().map(|line| format!("{shown}: {line}")).collect();
+            anyhow::anyhow!(lines.join("\n"))
+        })
+    }
+
+    /// Reads the file's text.
+    ///
+    /// # Errors
+    /// One line for each mistake.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let file: CarveFile = parse(text)?;
+        let mistakes = file.mistakes();
+        ensure!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+        Ok(file)
+    }
+
+    fn mistakes(&self) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        let Front { max_line, requests_per_address, .. } = &self.front;
+        if !(1 << 10..=1 << 20).contains(&max_line.0) {
+            mistakes.push(format!("front.max_line: {max_line}: must be 1k to 1m"));
+        }
+        if let Some(count) = requests_per_address.filter(|count| !(1..=1_000_000).contains(count)) {
+            mistakes.push(format!("front.requests_per_address: {count}: must be 1 to 1000000"));
+        }
+        mistakes
+    }
+}
+
+/// The JSON Schema of `carve.toml`, for editors.
+///
+/// # Errors
+/// None in practice: the schema is JSON.
+pub fn carve_schema() -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(&schemars::schema_for!(CarveFile))? + "\n")
+}
+
+#[cfg(test)]
+mod tests;

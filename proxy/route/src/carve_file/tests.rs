@@ -1,0 +1,39 @@
+use super::*;
+
+#[test]
+fn without_a_file_nothing_is_limited() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = CarveFile::of(folder.path()).expect("no file");
+    assert_eq!(file, CarveFile::parse("").expect("an empty one"));
+    assert_eq!((file.app.max_body, file.app.timeout, file.front.drain), (Size(0), None, None));
+    assert!(file.app.websocket && !file.app.buffering && file.front.underscores);
+}
+
+#[test]
+fn every_mistake_has_a_line_with_the_file_and_the_key() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = |text: &str| {
+        fs::write(folder.path().join(CARVE_FILE), text).expect("a file");
+        format!("{:#}", CarveFile::of(folder.path()).expect_err(text))
+    };
+    for (text, problem) in [
+        ("[frnt]", "line 1: unknown field `frnt`, expected `front` or `app`"),
+        ("[app]\nmax_body = \"1g\"", "line 2: max_body: \"1g\": must be a size such as"),
+        ("[app]\ntimeout = \"x\"", "line 2: timeout: \"x\": must be a time such as"),
+        (
+            "[front]\ntrusted_proxies = [\"10.0.0.0/33\"]",
+            "line 2: trusted_proxies: \"10.0.0.0/33\": must be",
+        ),
+        ("[front]\nchoose.by = \"client\"", "line 2: choose.by: \"client\": must be header:NAME"),
+        ("[app]\nwebsocket = 1", "line 2: websocket: invalid type: integer `1`"),
+    ] {
+        let error = said(text);
+        assert!(error.contains(&format!("carve.toml: {problem}")), "{text}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    let both = said("[front]\nmax_line = \"512\"\nrequests_per_address = 0\n");
+    let lines: Vec<&str> = both.lines().collect();
+    assert!(lines[0].ends_with("carve.toml: front.max_line: 512: must be 1k to 1m"), "{both}");
+    assert!(lines[1].ends_with("front.requests_per_address: 0: must be 1 to 1000000"), "{both}");
+    assert_eq!(lines.len(), 2);
+}

@@ -1,0 +1,47 @@
+use super::*;
+
+#[test]
+fn the_least_is_a_path() {
+    let route = Route::parse("report", "path = \"/report\"").expect("valid");
+    assert_eq!(route.file.share, Share::NONE);
+    assert_eq!(route.file.key, Key::Request);
+    assert_eq!((route.body(), route.fallback()), (Body::None, Fallback::Both));
+    let writes = Route::parse("order", "path = \"/order\"\nmethods = [\"POST\"]").expect("valid");
+    assert_eq!((writes.body(), writes.fallback()), (Body::Buffered, Fallback::None));
+    assert_eq!(route.sent_headers(), ["accept", "accept-language"]);
+    assert_eq!(writes.sent_headers()[2..], ["content-encoding", "content-type"]);
+    assert_eq!(route.compared_headers(), ["content-type", "location"]);
+    assert_eq!(route.file.judge, JudgeSettings::Bytes);
+}
+
+#[test]
+fn a_mistake_is_one_line_that_names_line_and_field() {
+    for (text, problem) in [
+        ("", "missing field `path`"),
+        ("path = \"report\"", "line 1: path: \"report\": a path begins with /"),
+        ("path = \"/*\"", "line 1: path: \"/*\": this is the whole app"),
+        ("path = \"/a\"\npth = 1", "line 2: unknown field `pth`, expected one of `path`"),
+        ("path = \"/a\"\nkey = \"cookie\"", "line 2: key: \"cookie\": must be request, client"),
+        ("path = \"/a\"\nmethods = [\"get\"]", "line 2: methods: \"get\": methods are in capitals"),
+        ("path = \"/a\"\njudge = \"jsn\"", "line 2: judge: unknown variant `jsn`, expected one of"),
+        ("path = \"/a\"\nfallback = \"yes\"", "line 2: fallback: unknown variant `yes`"),
+        ("path = \"/a\"\nfallback_limit = 0", "fallback_limit: 0: must be 1 to 10000"),
+        ("path = \"/a\"\n[ramp]\nlease = \"1s\"", "ramp.lease: 1s: must be 2s or more"),
+        ("path = \"/a\"\n[ramp]\non_lost = \"x\"", "unknown variant `x`, expected `back` or"),
+        ("path = \"/a\"\nmax_body = \"1g\"", "line 2: max_body: \"1g\": must be a size such as"),
+        ("path = \"/a\"\nshare = 101", "line 2: share: \"101\": must be 0 to 100 percent"),
+        ("path = \"/a\"\n[new]\nurl = \"x:1\"", "line 3: url: \"x:1\": must be http://HOST:PORT"),
+        ("path = \"/a\"\n[new]\ntimeout = \"3\"", "line 3: timeout: \"3\": must be a time such"),
+        ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": letters, digits"),
+        ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is no header's name"),
+        ("path = \"/a\"\nshadow.noise = 90.5", "shadow.noise: 90.50: must be 0 to 90 percent"),
+        ("path = \"/a\"\n[shadow]\nmethods = [\"POST\"]", "\"POST\" is not among the route's"),
+        ("path = ", "line 1"),
+    ] {
+        let error = format!("{:#}", Route::parse("report", text).expect_err(text));
+        assert!(error.contains(problem) && error.lines().count() == 1, "{text}: {error}");
+    }
+    for name in ["", "Report", "1st", "a_b", "other", "admin", "a b"] {
+        assert!(Route::parse(name, "path = \"/a\"").is_err(), "{name}");
+    }
+}

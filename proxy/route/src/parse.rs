@@ -1,0 +1,24 @@
+//! How a file of TOML is read, and how a mistake in it is said.
+
+use serde::de::DeserializeOwned;
+
+/// Reads a file's text.
+///
+/// # Errors
+/// One line that names the line and the field, and says what was meant.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> anyhow::Result<T> {
+    toml::from_str(text).map_err(|error| in_one_line(text, &error))
+}
+
+fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let start = error.span().map(|span| span.start);
+    let line = start.map(|at| 1 + text[..at].matches('\n').count());
+    // A value's error names the value; the field is what its line begins with.
+    let field =
+        line.and_then(|line| text.lines().nth(line - 1)).and_then(|line| line.split_once('='));
+    let field = field.map_or(String::new(), |(field, _)| format!("{}: ", field.trim()));
+    let message = error.message().replace('\n', ": ");
+    let field = if message.contains("field `") { String::new() } else { field };
+    let line = line.map_or(String::new(), |line| format!("line {line}: "));
+    anyhow::anyhow!("{line}{field}{message}")
+}

@@ -1,0 +1,77 @@
+//! Whose word about clients counts: `clients.conf`.
+
+use std::fmt::Write;
+
+use super::HEAD;
+use crate::carve_file::{ChooseBy, Front};
+
+pub(super) fn clients(front: &Front) -> String {
+    format!("{HEAD}#\n# Whose word about clients counts.\n{}{}", trusted(front), choice(front))
+}
+
+/// Where `X-Forwarded-Proto`, `-Host` and `-Port` of the client's come from.
+pub(super) fn forwarded(front: &Front) -> [(&'static str, &'static str); 3] {
+    match front.trusted_proxies.is_empty() {
+        true => [
+            ("X-Forwarded-Proto", "$scheme"),
+            ("X-Forwarded-Host", "\"\""),
+            ("X-Forwarded-Port", "\"\""),
+        ],
+        false => [
+            ("X-Forwarded-Proto", "$forwarded_proto"),
+            ("X-Forwarded-Host", "$forwarded_host"),
+            ("X-Forwarded-Port", "$forwarded_port"),
+        ],
+    }
+}
+
+const FORWARDED: &str = "
+# What a load balancer says of the connection that it has ended. A client's own word never comes through.
+map \"$is_from_proxy $http_x_forwarded_proto\" $forwarded_proto {
+    default $scheme;
+    \"~*^1 (?<its_proto>https?)$\" $its_proto;
+}
+map $is_from_proxy $forwarded_host {
+    default \"\";
+    1       $http_x_forwarded_host;
+}
+map $is_from_proxy $forwarded_port {
+    default \"\";
+    1       $http_x_forwarded_port;
+}
+";
+
+fn trusted(front: &Front) -> String {
+    let proxies = &front.trusted_proxies;
+    if proxies.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n# Load balancers before nginx.\n".to_owned();
+    for proxy in proxies {
+        let _ = writeln!(text, "set_real_ip_from {proxy};");
+    }
+    text += "geo $realip_remote_addr $is_from_proxy {\n    default 0;\n";
+    for proxy in proxies {
+        let _ = writeln!(text, "    {proxy} 1;");
+    }
+    text + "}\n" + FORWARDED
+}
+
+fn choice(front: &Front) -> String {
+    let mut text =
+        "\n# Who may choose the side of a request.\ngeo $may_choose {\n    default 0;\n".to_owned();
+    for network in &front.choose.from {
+        let _ = writeln!(text, "    {network} 1;");
+    }
+    let ChooseBy::Key(key) = &front.choose.by else {
+        return text + "}\nmap \"\" $chosen_arm { default \"\"; }\n";
+    };
+    // A regular expression, since plain strings in a map ignore case and would match NEW too.
+    let _ = write!(
+        text,
+        "}}\nmap ${} $asked_arm {{\n    default \"\";\n    \"~^(?<its_arm>new|old)$\" \"$may_choose $its_arm\";\n}}\n\
+         map $asked_arm $chosen_arm {{\n    default \"\";\n    \"1 new\" new;\n    \"1 old\" old;\n}}\n",
+        key.variable()
+    );
+    text
+}

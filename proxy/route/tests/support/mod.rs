@@ -1,0 +1,267 @@
+//! A real nginx with the files of `proxy/`, as it stands before an app of somebody's own.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use route::render::{self, OF_THE_APP, SHARED, Upstreams};
+use route::{CarveFile, Route, SideUrl};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A process that ends when this value is dropped.
+pub(crate) struct Process(Child);
+
+impl Process {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        Process(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.0.id().cast_signed()).unwrap(), signal).unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A kill would leave nginx' workers behind.
+        self.signal(Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+/// An app of `apps/` on an address.
+pub(crate) fn app(file: &str, address: SocketAddr) -> Process {
+    let program = if file.ends_with(".py") { "python3" } else { "node" };
+    let mut command = Command::new(program);
+    command.arg(format!("{}/tests/apps/{file}", env!("CARGO_MANIFEST_DIR")));
+    let process = Process::start(command.arg(address.to_string()));
+    assert!(eventually(|| TcpStream::connect(address).is_ok()), "{file} starts");
+    process
+}
+
+/// What a front is made of.
+pub(crate) struct Setup {
+    pub(crate) carve: CarveFile,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) old: SideUrl,
+    pub(crate) new: SideUrl,
+}
+
+/// nginx on free ports, in a temporary folder.
+pub(crate) struct Front {
+    pub(crate) addr: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) setup: Setup,
+    addresses: BTreeMap<String, Vec<SocketAddr>>,
+    nginx: Option<Process>,
+    folder: TempDir,
+}
+
+impl Front {
+    /// Starts with 0% of each route on the new side.
+    pub(crate) fn start(setup: Setup) -> Self {
+        Front::start_at(setup, BTreeMap::new())
+    }
+
+    /// The same with the addresses of names.
+    pub(crate) fn start_at(setup: Setup, addresses: BTreeMap<String, Vec<SocketAddr>>) -> Self {
+        let [addr, admin] = [(); 2].map(|()| service_kit::free_address().unwrap());
+        let readable = Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+        for name in ["edge", "stop"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let mut front = Front { addr, admin, setup, addresses, nginx: None, folder };
+        front.write();
+        for route in &front.setup.routes {
+            front.split(&route.name, 0, false);
+        }
+        let log = File::create(front.at("nginx.log")).unwrap();
+        let mut command = Command::new("nginx");
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{path}:/usr/sbin:/sbin")).stderr(log);
+        command.args(["-e", "stderr", "-p"]).arg(front.folder.path());
+        front.nginx = Some(Process::start(command.arg("-c").arg(front.at("nginx.conf"))));
+        let says = || fs::read_to_string(front.at("nginx.log")).unwrap();
+        assert!(eventually(|| TcpStream::connect(front.addr).is_ok()), "{}", says());
+        front
+    }
+
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes nginx' files anew.
+    pub(crate) fn write(&self) {
+        let proxy = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        for name in SHARED {
+            fs::copy(proxy.join(name), self.at(name)).unwrap();
+        }
+        let conf = fs::read_to_string(proxy.join("nginx.conf")).unwrap();
+        fs::write(
+            self.at("nginx.conf"),
+            conf.replace("worker_processes auto", "worker_processes 2"),
+        )
+        .unwrap();
+        fs::write(self.at("listen.conf"), format!("listen {};", self.addr)).unwrap();
+        fs::write(self.at("listen-admin.conf"), format!("listen {};", self.admin)).unwrap();
+        for name in OF_THE_APP {
+            fs::write(self.at(name), "").unwrap();
+        }
+        let nobody = "http://127.0.0.1:9".parse().unwrap();
+        let Setup { carve, routes, old, new } = &self.setup;
+        let upstreams = Upstreams {
+            old: old.clone(),
+            new: new.clone(),
+            shadow: nobody,
+            prometheus: "http://127.0.0.1:9".parse().unwrap(),
+            resolved: Vec::new(),
+            addresses: self.addresses.clone(),
+        };
+        for (name, text) in render::all(carve, routes, &upstreams) {
+            fs::write(self.at(name), text).unwrap();
+        }
+    }
+
+    /// Writes what ramp writes of a route.
+    pub(crate) fn split(&self, route: &str, percent: u8, is_held: bool) {
+        let name = route.replace('-', "_");
+        let split = match percent {
+            0 => format!("map \"\" ${name}_split {{ default old; }}\n"),
+            100 => format!("map \"\" ${name}_split {{ default new; }}\n"),
+            _ => format!("split_clients $request_id ${name}_split {{ {percent}% new; * old; }}\n"),
+        };
+        let is_ramped = u8::from(is_held || (1..100).contains(&percent));
+        let text = format!(
+            "map \"\" ${name}_state {{ default '{percent}'; }}\n{split}\
+             map \"\" ${name}_sampled {{ default \"\"; }}\nmap \"\" ${name}_ramped {{ default {is_ramped}; }}\n\
+             map \"\" ${name}_given {{ default {}; }}\n",
+            u8::from(percent > 0 || is_held)
+        );
+        let folder = self.at("routes").join(route);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("split.conf"), text).unwrap();
+    }
+
+    pub(crate) fn reload(&self) {
+        self.nginx.as_ref().unwrap().signal(Signal::HUP);
+    }
+
+    pub(crate) fn ask(&self, line: &str, headers: &str) -> Answer {
+        ask(self.addr, line, headers, b"")
+    }
+}
+
+/// An answer as it came.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    /// A header's value; empty if there is none.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        header(&self.head, name)
+    }
+}
+
+/// The value of a header, also of those that an app says it got.
+pub(crate) fn header<'a>(lines: &'a str, name: &str) -> &'a str {
+    let mut headers = lines.lines().filter_map(|line| line.split_once(": "));
+    headers.find(|(header, _)| header.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value)
+}
+
+/// Sends a request over a connection of its own, and reads its answer.
+pub(crate) fn ask(addr: SocketAddr, line: &str, headers: &str, body: &[u8]) -> Answer {
+    let mut stream = connect(addr);
+    let length = match body.len() {
+        0 => String::new(),
+        length => format!("Content-Length: {length}\r\n"),
+    };
+    let head = format!(
+        "{line} HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n{length}{headers}\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // A refused body is not read.
+    let _ = stream.write_all(body);
+    read(stream)
+}
+
+pub(crate) fn connect(addr: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(addr).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+}
+
+/// Reads to the end of the connection.
+pub(crate) fn read(mut stream: TcpStream) -> Answer {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    Answer { status, head: head.to_owned(), body: body.to_owned() }
+}
+
+/// A WebSocket of a client.
+pub(crate) struct WebSocket(BufReader<TcpStream>);
+
+impl WebSocket {
+    /// The socket, or the status of an answer that is none.
+    pub(crate) fn open(addr: SocketAddr, path: &str) -> Result<Self, String> {
+        let mut stream = connect(addr);
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: app.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut socket = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if socket.read_line(&mut head).unwrap() == 0 {
+                break;
+            }
+        }
+        // The example of RFC 6455, section 1.3.
+        let is_accepted = header(&head, "sec-websocket-accept") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+        if head.starts_with("HTTP/1.1 101") && is_accepted { Ok(Self(socket)) } else { Err(head) }
+    }
+
+    /// Sends a text, and returns what comes back.
+    pub(crate) fn echo(&mut self, text: &str) -> String {
+        let mask = [1, 2, 3, 4];
+        let mut frame = vec![0x81, 0x80 | text.len() as u8];
+        frame.extend(mask);
+        frame.extend(text.bytes().enumerate().map(|(at, byte)| byte ^ mask[at % 4]));
+        self.0.get_mut().write_all(&frame).unwrap();
+        let mut head = [0; 2];
+        self.0.read_exact(&mut head).unwrap();
+        let mut text = vec![0; usize::from(head[1])];
+        self.0.read_exact(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+}
+
+/// Tries until `holds`, for at most 20 s.
+pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
