@@ -64,8 +64,9 @@ def run(folder, settings, route):
         (folder / name).mkdir(parents=True)
     for file in [*(TOP / "proxy").glob("*.conf"), *(TOP / "deploy/k8s/base/proxy").glob("*.conf")]:
         shutil.copy(file, folder / "etc/proxy")
-    for rendered in ("workers", "upstreams", "routes", "paths", "locations", "routes-admin"):
-        (folder / f"etc/proxy/{rendered}.conf").unlink()
+    for file in (folder / "etc/proxy").glob("*.conf"):
+        if "make generate" in file.read_text().partition("\n")[0]:
+            file.unlink()
     (folder / "etc/routes/report.toml").write_text(route)
     (folder / "etc/resolv.conf").write_text(RESOLV)
     carve = f'echo "$@" >>{folder}/said\ncase $1 in render | prepare) exec {TOP}/target/debug/carve "$@" ;; esac\n'

@@ -249,6 +249,12 @@ impl Place {
         if is_other { Ok(None) } else { self.run.started().map(Some) }
     }
 
+    /// What `carve up` has started, if its nginx is the one that is meant.
+    pub(crate) fn kept(&self) -> anyhow::Result<Option<Settings>> {
+        let started = self.run.started()?;
+        Ok((started.nginx_dir() == self.dir()?).then_some(started))
+    }
+
     pub(crate) fn admin(&self) -> anyhow::Result<SocketAddr> {
         match self.proxy_admin_addr {
             Some(addr) => Ok(addr),

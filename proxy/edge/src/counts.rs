@@ -93,7 +93,7 @@ impl RouteCounts {
         self.timeouts[arm] += u64::from(line.has_timed_out && attempt == Attempt::Failed);
         let is_success = Code::of(line.status) == Code::Success;
         self.empty[arm] += u64::from(line.is_empty && is_success && line.is_own_answer());
-        if line.arm != Arm::None {
+        if matches!(line.arm, Arm::New | Arm::Old) {
             self.outages[arm].take(line.ended_ms, attempt);
         }
         if line.side == Side::None {

@@ -1,24 +1,27 @@
-//! A line of the access log: eighteen fields, separated by tabs. The README has the format.
+//! A line of the access log: nineteen fields, separated by tabs. The README has the format.
 
 use memchr::{memchr_iter, memmem};
 
 use crate::outages::Attempt;
 
-/// The side that the split assigned.
+/// The side that the split assigned, or what else says why a request went where it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arm {
     New,
     Old,
+    /// The client chose its side: no arm of a comparison at random.
+    Chosen,
     None,
 }
 
 impl Arm {
-    pub(crate) const ALL: [Arm; 3] = [Arm::New, Arm::Old, Arm::None];
+    pub(crate) const ALL: [Arm; 4] = [Arm::New, Arm::Old, Arm::Chosen, Arm::None];
 
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Arm::New => "new",
             Arm::Old => "old",
+            Arm::Chosen => "chosen",
             Arm::None => "none",
         }
     }
@@ -121,9 +124,10 @@ impl Code {
 /// The statuses of errors that nginx makes when it has no upstream's answer, or refuses a request.
 pub(crate) const OWN_ERRORS: [u16; 5] = [429, 500, 502, 503, 504];
 
-const FIELDS: usize = 18;
-/// Logs of before had the first nine, which are enough to count a line, or all but the last, the body's length.
-const FIELDS_BEFORE: [usize; 2] = [9, 17];
+const FIELDS: usize = 19;
+/// Logs of before had the first nine, which are enough to count a line, or all but the last two or the last one: the
+/// body's length, and the side that the client chose.
+const FIELDS_BEFORE: [usize; 3] = [9, 17, 18];
 
 /// The longest name of a route.
 const MAX_ROUTE_BYTES: usize = 64;
@@ -202,6 +206,7 @@ impl<'a> Line<'a> {
             statuses,
             ..,
             body,
+            chosen,
         ] = *fields;
         let status = parse_status(status)?;
         let has_upstream = !matches!(upstream, b"" | b"-");
@@ -210,7 +215,10 @@ impl<'a> Line<'a> {
         Some(Line {
             ended_ms: milliseconds(ended)?,
             route: parse_route(route)?,
-            arm: Arm::parse(arm)?,
+            arm: match Arm::parse(arm)? {
+                Arm::New | Arm::Old if !matches!(chosen, b"" | b"-") => Arm::Chosen,
+                arm => arm,
+            },
             side: if is_own_error { Side::None } else { side },
             status,
             duration_ms: milliseconds(duration)?,

@@ -32,7 +32,7 @@ fn sides(arm: Arm) -> &'static [Side] {
     match arm {
         Arm::New => &[Side::New, Side::Fallback, Side::None],
         Arm::Old => &[Side::Old, Side::Rescue, Side::None],
-        Arm::None => &[],
+        Arm::Chosen | Arm::None => &[],
     }
 }
 

@@ -217,7 +217,7 @@ http {{
     }}
 }}
 "#,
-        log = log.replace("include app-paths.conf;", "")
+        log = log.replace("include app-paths.conf;", "").replace("$chosen_arm", "")
     )
 }
 

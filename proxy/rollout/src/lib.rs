@@ -16,7 +16,7 @@
 //! 7. `cluster`, `history`, `pulse`
 //! 8. `export`, `display`
 //! 9. `metrics`
-//! 10. `change`
+//! 10. `change`, `exchange`
 //! 11. `stop`
 //! 12. `set`, `watch`, `run`
 //! 13. `follow`
@@ -25,6 +25,7 @@
 mod change;
 pub mod cluster;
 mod display;
+mod exchange;
 mod export;
 mod files;
 mod folder;
@@ -54,6 +55,7 @@ mod webhooks;
 
 pub use change::{pending, prepare, take};
 pub use display::lines;
+pub use exchange::{Exchanged, exchange};
 pub use folder::{prepared, route_dir, write};
 pub use follow::{copy, follow};
 pub use lock::{Lock, holder};

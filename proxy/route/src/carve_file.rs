@@ -3,15 +3,17 @@
 //!
 //! Without the file nothing is limited that the app might allow: who puts the front before an app loses nothing.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::key::Key;
-use crate::parse::parse;
+use crate::parse::{is_header, parse};
 use crate::units::{Network, Size, Time};
 
 /// The file's name in a folder of route files.
@@ -26,6 +28,51 @@ pub struct CarveFile {
     pub front: Front,
     /// How everything that no route has is passed on to the app.
     pub app: App,
+    /// Headers that are added or taken away, of routes too.
+    pub headers: Headers,
+    /// The file's text.
+    #[serde(skip)]
+    pub text: String,
+}
+
+/// Headers by name, each with the value that it gets in place of its own; with "" it is taken away.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Headers {
+    /// What the sides get.
+    pub request: BTreeMap<String, String>,
+    /// What clients get.
+    pub response: BTreeMap<String, String>,
+}
+
+/// An address where clients connect, besides the one of `carve up --proxy-addr`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Listener {
+    /// IP:PORT.
+    #[schemars(with = "String")]
+    pub address: SocketAddr,
+    /// Whether clients speak TLS there.
+    #[serde(default)]
+    pub tls: bool,
+    /// Whether they may speak HTTP/2 there: by default if it is over TLS. Without TLS they must then.
+    #[serde(default)]
+    pub http2: Option<bool>,
+    /// Whether each request is sent to the first listener with TLS.
+    #[serde(default)]
+    pub redirect: bool,
+}
+
+/// The certificate of the front. Both files are read again when they change.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The file of the certificate and those between it and its authority, as PEM; from the folder of `carve.toml`.
+    #[schemars(with = "String")]
+    pub certificate: PathBuf,
+    /// The file of its key, as PEM.
+    #[schemars(with = "String")]
+    pub key: PathBuf,
 }
 
 /// What the front takes from clients, whichever path they ask for.
@@ -57,6 +104,10 @@ pub struct Front {
     pub trusted_proxies: Vec<Network>,
     /// Who may choose the side of a request.
     pub choose: Choose,
+    /// Addresses where clients connect, besides that of `carve up --proxy-addr`.
+    pub listen: Vec<Listener>,
+    /// The certificate of listeners with TLS.
+    pub tls: Option<Tls>,
 }
 
 /// Who may choose the side of a request, and how. Such requests are counted apart.
@@ -113,6 +164,8 @@ impl Default for Front {
             drain: None,
             trusted_proxies: Vec::new(),
             choose: Choose::default(),
+            listen: Vec::new(),
+            tls: None,
         }
     }
 }
@@ -137,6 +190,8 @@ pub struct App {
     /// Whether WebSockets and other upgrades are passed on, but for those to HTTP/2. They are the app's even below the
     /// path of a route.
     pub websocket: bool,
+    /// Whether gRPC is passed on, which the app speaks over HTTP/2 without TLS. Clients need a listener with HTTP/2.
+    pub grpc: bool,
     /// Whether nginx reads all of a request before it asks the app, and keeps what a slow client has not taken of an
     /// answer. Then nothing streams.
     pub buffering: bool,
@@ -151,6 +206,7 @@ impl Default for App {
             // Node and uvicorn keep theirs for 5 s.
             keep_alive: Time::seconds(4),
             websocket: true,
+            grpc: true,
             buffering: false,
         }
     }
@@ -168,7 +224,7 @@ impl CarveFile {
             return Ok(CarveFile::default());
         }
         let text = fs::read_to_string(&file).with_context(|| shown.to_string())?;
-        let read = CarveFile::parse(&text);
+        let read = CarveFile::parse_in(&text, routes);
         read.map_err(|error| {
             let lines = format!("{error:#}");
             let lines: Vec<String> = lines.lines().map(|line| format!("{shown}: {line}")).collect();
@@ -181,10 +237,28 @@ impl CarveFile {
     /// # Errors
     /// One line for each mistake.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let file: CarveFile = parse(text)?;
+        CarveFile::parse_in(text, Path::new(""))
+    }
+
+    /// Reads the text of the file of this folder.
+    ///
+    /// # Errors
+    /// One line for each mistake.
+    pub fn parse_in(text: &str, folder: &Path) -> anyhow::Result<Self> {
+        let mut file: CarveFile = parse(text)?;
         let mistakes = file.mistakes();
         ensure!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+        if let Some(tls) = &mut file.front.tls {
+            tls.certificate = folder.join(&tls.certificate);
+            tls.key = folder.join(&tls.key);
+        }
+        text.clone_into(&mut file.text);
         Ok(file)
+    }
+
+    /// The files that nginx reads besides its own.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.front.tls.iter().flat_map(|tls| [tls.certificate.as_path(), tls.key.as_path()])
     }
 
     fn mistakes(&self) -> Vec<String> {
@@ -195,6 +269,42 @@ impl CarveFile {
         }
         if let Some(count) = requests_per_address.filter(|count| !(1..=1_000_000).contains(count)) {
             mistakes.push(format!("front.requests_per_address: {count}: must be 1 to 1000000"));
+        }
+        let listen = &self.front.listen;
+        for (number, Listener { address, tls, redirect, .. }) in listen.iter().enumerate() {
+            let mut mistake = |what| mistakes.push(format!("front.listen: {address}: {what}"));
+            if listen[..number].iter().any(|other| other.address == *address) {
+                mistake("it is there twice");
+            }
+            if *tls && self.front.tls.is_none() {
+                mistake("tls needs a certificate and a key, front.tls");
+            }
+            if *redirect && (*tls || !listen.iter().any(|other| other.tls)) {
+                mistake("redirect leads from a listener without TLS to one with it");
+            }
+        }
+        if let Some(tls) = &self.front.tls {
+            let is_plain = |c: char| !c.is_control() && !"\"\\$".contains(c);
+            for file in [&tls.certificate, &tls.key] {
+                if !file.to_str().is_some_and(|file| file.chars().all(is_plain)) {
+                    mistakes.push(format!(
+                        "front.tls: {file:?}: it has a character that nginx reads otherwise"
+                    ));
+                }
+            }
+        }
+        let headers = self.headers.request.iter().chain(&self.headers.response);
+        for (name, value) in headers {
+            let is_value = |c: char| (' '..='~').contains(&c) && !"\"\\$".contains(c);
+            // nginx would read other characters of a name otherwise.
+            let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
+            if !is_header(name) || !name.bytes().all(is_plain) {
+                mistakes.push(format!("headers: {name:?} is no header's name"));
+            } else if !value.chars().all(is_value) {
+                mistakes.push(format!(
+                    "headers: {name}: {value:?}: visible ASCII without \", \\ and $"
+                ));
+            }
         }
         mistakes
     }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::judge::JudgeSettings;
 use crate::key::Key;
-use crate::parse::parse;
+use crate::parse::{is_header, parse};
 use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
@@ -316,11 +316,7 @@ impl Route {
             .chain(&file.ignore_headers)
             .chain(&file.shadow.send_headers)
         {
-            let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-            ensure!(
-                !header.is_empty() && header.bytes().all(is_token),
-                "{header:?} is no header's name"
-            );
+            ensure!(is_header(header), "{header:?} is no header's name");
         }
         ensure!(
             file.shadow.noise <= Share::percent(90)?,
@@ -341,6 +337,17 @@ impl Route {
             "shadow.methods: with body = \"none\" only GET and HEAD can be asked twice"
         );
         Ok(())
+    }
+
+    /// What is no mistake, and may still not be meant.
+    pub fn warning(&self) -> Option<String> {
+        let (old, new) = (self.file.old.timeout, self.file.new.timeout);
+        (old != new && !self.is_session()).then(|| {
+            format!(
+                "old.timeout is {old} and new.timeout {new}: an answer that takes a time between the two fails on one \
+                 side only"
+            )
+        })
     }
 
     /// The name in nginx' variables, which have no hyphens.

@@ -15,7 +15,9 @@ mod share;
 mod side;
 mod units;
 
-pub use carve_file::{App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, carve_schema};
+pub use carve_file::{
+    App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, Headers, Listener, Tls, carve_schema,
+};
 pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, schema};
 pub use folder::{load, load_all};
 pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};

@@ -22,3 +22,9 @@ fn in_one_line(text: &str, error: &toml::de::Error) -> anyhow::Error {
     let line = line.map_or(String::new(), |line| format!("line {line}: "));
     anyhow::anyhow!("{line}{field}{message}")
 }
+
+/// Whether a text can be a header's name (RFC 9110, section 5.6.2).
+pub(crate) fn is_header(name: &str) -> bool {
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !name.is_empty() && name.bytes().all(is_token)
+}

@@ -42,6 +42,21 @@ fn every_key_of_the_schema_has_a_row_in_the_reference() {
         .flat_map(|cell| cell.split(", "))
         .map(|name| name.trim_matches('`'))
         .collect();
+    let carve: Value = serde_json::from_str(&route::carve_schema().unwrap()).unwrap();
+    let defined = &carve["$defs"];
+    for (section, keys_of) in [("front", "Front"), ("app", "App"), ("headers", "Headers")] {
+        for key in keys(&defined[keys_of]) {
+            let inner = match key.as_str() {
+                "choose" => keys(&defined["Choose"]),
+                "tls" => keys(&defined["Tls"]),
+                _ => {
+                    wanted.push(format!("{section}.{key}"));
+                    continue;
+                }
+            };
+            wanted.extend(inner.iter().map(|inner| format!("{section}.{key}.{inner}")));
+        }
+    }
     for key in &wanted {
         assert!(named.contains(&key.as_str()), "proxy/routes/README.md has no row for {key}");
     }
@@ -52,8 +67,12 @@ fn the_examples_of_the_reference_are_valid() {
     let readme = readme();
     let examples = readme.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let examples: Vec<&str> = examples.collect();
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for example in examples {
+        if example.contains("[front]") {
+            route::CarveFile::parse(example).unwrap();
+            continue;
+        }
         let whole = match example.contains("path = ") {
             true => example.to_owned(),
             false => format!("path = \"/report\"\n{example}"),

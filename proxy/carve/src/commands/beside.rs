@@ -1,7 +1,9 @@
 //! What prepares nginx and what runs beside it: `carve prepare`, `watch`, `follow` and `copy`.
 
 use std::path::PathBuf;
+use std::thread;
 
+use carve::local::apply;
 use clap::Args;
 use rollout::cluster::Cluster;
 use rollout::state::By;
@@ -129,6 +131,13 @@ impl Watch {
             let nginx = Nginx::here(dir.clone(), route.to_owned(), admin);
             nginx.acting(by.clone(), webhooks.clone())
         };
-        rollout::watch(&dir, nginx, &signals.received)
+        // Of what `carve up` has started, it keeps nginx at the sides' names and at certificates too.
+        let Some(started) = self.place.kept()? else {
+            return rollout::watch(&dir, nginx, &signals.received);
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| apply::keep(&started, &signals.received));
+            rollout::watch(&dir, nginx, &signals.received)
+        })
     }
 }

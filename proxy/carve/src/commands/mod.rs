@@ -1,5 +1,6 @@
 //! The command line: one file per command, or per group of commands that share what they know.
 
+mod apply;
 mod beside;
 mod compare;
 mod contract;
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     /// Start nginx, the counting, the comparing and Prometheus around two servers, and wait until all are ready;
     /// without --old and --new, this project's own two servers too
     Up(Box<up::Up>),
+    /// Make what runs follow the route files and carve.toml as they are now; a mistake changes nothing
+    Apply(apply::Apply),
     /// Stop everything; data stays
     Down(up::Down),
     /// Start the parts of a run folder, and start again what ends; `up` starts it
@@ -114,6 +117,7 @@ impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Command::Up(command) => command.run(),
+            Command::Apply(command) => command.run().map(done),
             Command::Down(command) => command.run(),
             Command::Supervise(command) => command.run().map(done),
             Command::Status(command) => command.run(),

@@ -25,13 +25,21 @@ impl Check {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let (_, routes) = route::load_all(&self.routes)?;
         if self.json {
-            let said =
-                |route: &Route| json!({ "route": route.name, "path": route.file.path.to_string() });
+            let said = |route: &Route| {
+                let mut said = json!({ "route": route.name, "path": route.file.path.to_string() });
+                if let Some(warning) = route.warning() {
+                    said["warning"] = warning.into();
+                }
+                said
+            };
             println!("{}", Value::from_iter(routes.iter().map(said)));
             return Ok(());
         }
         for route in routes {
             println!("{:<20} {}", route.name, route.file.path);
+            if let Some(warning) = route.warning() {
+                println!("  warning: {warning}");
+            }
         }
         Ok(())
     }

@@ -4,9 +4,11 @@
 //! temporary folder for tests and measurements. Both render the same files ([`render`]): those of
 //! `proxy/` and `dashboards/`, which are part of the program, with other addresses. [`supervise`] starts the parts.
 
+pub mod apply;
 mod compat;
 mod files;
 pub mod http;
+mod names;
 mod parts;
 pub mod port_holder;
 pub mod preflight;

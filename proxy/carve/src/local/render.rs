@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use route::render::{OF_THE_APP, SHARED, Upstreams};
-use route::{BaseUrl, CarveFile, Route, SideUrl};
+use route::{BaseUrl, CARVE_FILE, CarveFile, Route, SideUrl};
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
 
 use super::parts::Parts;
 use super::settings::{Addresses, Settings, Sides, repository};
-use super::{compat, files};
+use super::{compat, files, names};
 
 /// Writes the run folder's configuration of nginx and Prometheus, and its parts.
 ///
@@ -44,22 +44,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     place("listen.conf", &[("127.0.0.1:8080;", format!("{};", at.proxy))])?;
     place("listen-admin.conf", &[("127.0.0.1:8081", at.proxy_admin.to_string())])?;
     let (carve, routes) = routes(settings)?;
-    let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
-    let (old, new) = match &settings.sides {
-        Some(Sides { old, new }) => (old.clone(), new.clone()),
-        None => (here(&at.old)?.into(), here(&at.new)?.into()),
-    };
-    // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
-    let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
-    let upstreams = Upstreams {
-        old: old.clone(),
-        new: socket.map_or(new.clone(), SideUrl::Unix),
-        shadow: here(&at.shadow)?,
-        prometheus: here(&at.prometheus)?,
-        resolved: Vec::new(),
-        addresses: Default::default(),
-    };
-    for (name, text) in route::render::all(&carve, &routes, &upstreams) {
+    for (name, text) in included(settings, &carve, &routes)? {
         write(&nginx.join(name), &text)?;
     }
     for name in OF_THE_APP {
@@ -75,6 +60,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     }
     files::write_folders(&prometheus, &nginx.join("live"))?;
     write(&prometheus.join("prometheus.yml"), &files::prometheus("prometheus.yml")?)?;
+    let Sides { old, new } = sides(settings)?;
     let started = Started {
         routes: settings.routes.clone(),
         old: old.to_string(),
@@ -93,8 +79,57 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     parts.write(&settings.run_dir)
 }
 
+/// Where the sides of all routes are.
+fn sides(settings: &Settings) -> anyhow::Result<Sides> {
+    let here = |address: &SocketAddr| format!("http://{address}").parse::<SideUrl>();
+    let at = &settings.addresses;
+    match &settings.sides {
+        Some(sides) => Ok(sides.clone()),
+        None => Ok(Sides { old: here(&at.old)?, new: here(&at.new)? }),
+    }
+}
+
+/// The addresses of all sides that nginx asks.
+pub(crate) fn urls<'a>(sides: &'a Sides, routes: &'a [Route]) -> impl Iterator<Item = &'a SideUrl> {
+    let of_routes = routes.iter().flat_map(|route| [&route.file.old.url, &route.file.new.url]);
+    [&sides.old, &sides.new].into_iter().chain(of_routes.flatten())
+}
+
+/// What nginx includes for these routes: the names and texts of its files.
+pub(crate) fn included(
+    settings: &Settings,
+    carve: &CarveFile,
+    routes: &[Route],
+) -> anyhow::Result<Vec<(String, String)>> {
+    let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
+    let (at, sides) = (&settings.addresses, sides(settings)?);
+    let names = names::that_answer(names::lookup(urls(&sides, routes)));
+    // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
+    let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
+    let upstreams = Upstreams {
+        old: sides.old,
+        new: socket.map_or(sides.new, SideUrl::Unix),
+        shadow: here(&at.shadow)?,
+        prometheus: here(&at.prometheus)?,
+        resolved: Vec::new(),
+        addresses: names,
+    };
+    let files = route::render::all(carve, routes, &upstreams);
+    let files = files.into_iter().map(|(name, text)| (name.to_owned(), text));
+    Ok(files.chain([(CARVE_FILE.to_owned(), carve.text.clone())]).collect())
+}
+
+/// What nginx was last made to follow: `carve.toml`, and the routes.
+pub(crate) fn applied(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
+    let dir = settings.nginx_dir();
+    let carve = CarveFile::parse_in(&read(&dir.join(CARVE_FILE))?, &settings.routes)?;
+    let routes = rollout::prepared(&dir).into_iter();
+    let routes = routes.map(|route| settings.nginx(&route).route_file());
+    Ok((carve, routes.collect::<anyhow::Result<_>>()?))
+}
+
 /// What `carve.toml` says, and the routes, with the addresses of this stack instead of the default ones.
-fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
+pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
     let (carve, mut routes) = route::load_all(&settings.routes)?;
     if settings.has_relay() {
         let addresses: Vec<(String, String)> = settings
@@ -111,7 +146,7 @@ fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
 }
 
 /// The folder of route files that the shadow reads: copies with the addresses of this stack, if it has a relay.
-fn shadow_routes(settings: &Settings, routes: &[Route]) -> anyhow::Result<PathBuf> {
+pub(crate) fn shadow_routes(settings: &Settings, routes: &[Route]) -> anyhow::Result<PathBuf> {
     if !settings.has_relay() {
         return Ok(settings.routes.clone());
     }

@@ -17,9 +17,14 @@ fn here(shell: &Shell, commands: &str) -> String {
     let at = &shell.addresses;
     let routes = shell.folder.path().join("routes");
     let mut commands = commands.replace("/tmp/report-routes", &routes.display().to_string());
-    for (port, address) in
-        [("4000", at.old), ("4001", at.new), ("8080", at.proxy), ("42081", at.shadow_admin)]
-    {
+    for (port, address) in [
+        ("4000", at.old),
+        ("4001", at.new),
+        ("8080", at.proxy),
+        // Of the relay, which is not started here.
+        ("8443", at.relay),
+        ("42081", at.shadow_admin),
+    ] {
         commands = commands.replace(port, &address.port().to_string());
     }
     let timeout = "new.timeout = \"3s\"\n";
@@ -35,7 +40,7 @@ fn the_guide_does_and_prints_what_it_says() {
     let blocks = blocks(&text);
     let commands: String = blocks.iter().map(|block| block.commands.as_str()).collect();
     let mut shell = Shell::new();
-    for replaced in ["/tmp/report-routes", "--hold 30s", "new.timeout = \"3s\"\n", "4000", "42081"]
+    for replaced in ["/tmp/report-routes", "--hold 30s", "new.timeout = \"3s\"\n", "4000", "8443", "42081"]
     {
         assert!(commands.contains(replaced), "the guide has no {replaced} to replace");
     }

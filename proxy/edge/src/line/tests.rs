@@ -21,6 +21,10 @@ fn fields_of_a_line_are_counted() {
     };
     assert_eq!(parse(line), Some(expected));
     assert_eq!(parse(&format!("{line}{}", "\tx".repeat(8))), Some(expected));
+    let unchosen = format!("{line}{}\t", "\tx".repeat(9));
+    assert_eq!(parse(&unchosen), Some(expected));
+    let chosen = format!("{line}{}\tnew", "\tx".repeat(9));
+    assert_eq!(parse(&chosen), Some(Line { arm: Arm::Chosen, ..expected }));
     let slow = format!("{line}{}\t504, 502 : 200{}\t0", "\tx".repeat(4), "\tx".repeat(3));
     assert_eq!(parse(&slow), Some(Line { has_timed_out: true, is_empty: true, ..expected }));
 }
@@ -45,7 +49,7 @@ fn malformed_lines_are_refused() {
         "garbage",
         "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t200",
         "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\tmore",
-        "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\t\t\t\t\t\t\t\t\t\t",
+        "1732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET\t\t\t\t\t\t\t\t\t\t\t",
         "1732250000\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
         "x732250000.123\tqrcode\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",
         "1732250000.123\tqr code\tnew\tnew\t200\t0.001\t10\t10.0.0.1:80\tGET",

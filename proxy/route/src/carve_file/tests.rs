@@ -17,7 +17,7 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
         format!("{:#}", CarveFile::of(folder.path()).expect_err(text))
     };
     for (text, problem) in [
-        ("[frnt]", "line 1: unknown field `frnt`, expected `front` or `app`"),
+        ("[frnt]", "line 1: unknown field `frnt`, expected one of `front`, `app`"),
         ("[app]\nmax_body = \"1g\"", "line 2: max_body: \"1g\": must be a size such as"),
         ("[app]\ntimeout = \"x\"", "line 2: timeout: \"x\": must be a time such as"),
         (
@@ -30,6 +30,18 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
         let error = said(text);
         assert!(error.contains(&format!("carve.toml: {problem}")), "{text}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    let listen = said(
+        "[front]\nlisten = [{ address = \"0.0.0.0:1\", tls = true }, { address = \"0.0.0.0:1\", redirect = true }]\n\
+         [headers.request]\n\"a b\" = \"1\"\nX-A = \"$x\"\n",
+    );
+    for problem in [
+        "front.listen: 0.0.0.0:1: tls needs a certificate and a key, front.tls",
+        "front.listen: 0.0.0.0:1: it is there twice",
+        "headers: X-A: \"$x\": visible ASCII without",
+        "headers: \"a b\" is no header's name",
+    ] {
+        assert!(listen.lines().any(|line| line.contains(problem)), "{problem}: {listen}");
     }
     let both = said("[front]\nmax_line = \"512\"\nrequests_per_address = 0\n");
     let lines: Vec<&str> = both.lines().collect();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{HEAD, clients};
-use crate::carve_file::{CarveFile, Front};
+use crate::carve_file::{CarveFile, Listener};
 use crate::file::Route;
 use crate::units::Time;
 
@@ -40,12 +40,29 @@ map $passed_upgrade $passed_connection {
 }
 ";
 
+const GRPC: &str = "
+# gRPC, but no gRPC-Web, which is HTTP like any other.
+map $http_content_type $is_grpc {
+    default 0;
+    \"~^application/grpc(?:[+;]|$)\" 1;
+}
+";
+
 /// For all servers: what a client may send, and how long it and the app may take.
 pub(super) fn front(carve: &CarveFile) -> String {
-    let CarveFile { front, app } = carve;
+    let CarveFile { front, app, .. } = carve;
     let mut text = format!("{HEAD}\ninclude headers.conf;\n");
     if app.websocket {
         text += UPGRADES;
+    }
+    if has_grpc(carve) {
+        text += GRPC;
+    }
+    for (header, value) in &carve.headers.response {
+        let _ = writeln!(text, "proxy_hide_header {header};");
+        if !value.is_empty() {
+            let _ = writeln!(text, "add_header {header} \"{value}\" always;");
+        }
     }
     let client = time(front.client_timeout);
     let app_time = time(app.timeout);
@@ -92,7 +109,8 @@ const REPLACED: [(&str, &str); 8] = [
 ];
 
 /// What a side gets with each request. A location with headers of its own includes it, because it inherits none then.
-pub(super) fn headers(front: &Front) -> String {
+pub(super) fn headers(carve: &CarveFile) -> String {
+    let front = &carve.front;
     let mut text = format!(
         "{HEAD}#\n# What nginx says of a client, in place of what the client says itself.\n\
          proxy_set_header Host $sent_host;\n"
@@ -108,7 +126,51 @@ pub(super) fn headers(front: &Front) -> String {
         }
         text += "proxy_headers_hash_max_size 1024;\nproxy_headers_hash_bucket_size 128;\n";
     }
+    for (header, value) in &carve.headers.request {
+        let _ = writeln!(text, "proxy_set_header {header} \"{value}\";");
+    }
     text
+}
+
+/// The same of a location that passes requests on by HTTP/2: never mirrored, and no fallback.
+pub(super) fn grpc_headers(carve: &CarveFile) -> String {
+    let own = REPLACED.into_iter().map(|(header, value)| match header {
+        "X-Route-Fallback" | "X-Route-Name" | "X-Route-Shadow" => (header, "\"\""),
+        _ => (header, value),
+    });
+    let mut text = String::new();
+    for (header, value) in own.chain(clients::forwarded(&carve.front)) {
+        let _ = writeln!(text, "    grpc_set_header {header} {value};");
+    }
+    for (header, value) in &carve.headers.request {
+        let _ = writeln!(text, "    grpc_set_header {header} \"{value}\";");
+    }
+    text
+}
+
+/// Whether clients can send gRPC: nginx takes HTTP/2 somewhere.
+pub(super) fn has_grpc(carve: &CarveFile) -> bool {
+    let http2 = |listener: &Listener| listener.http2.unwrap_or(listener.tls);
+    carve.app.grpc && carve.front.listen.iter().any(http2)
+}
+
+/// The location of the app's gRPC, in the public server.
+pub(super) fn grpc(carve: &CarveFile) -> String {
+    if !has_grpc(carve) {
+        return HEAD.to_owned();
+    }
+    let app = &carve.app;
+    let silence = time(app.timeout);
+    format!(
+        "{HEAD}location @grpc {{\n    error_page 597 = @too_many;\n    set $side old;\n    \
+         client_max_body_size {};\n    grpc_connect_timeout {};\n    grpc_read_timeout {silence};\n    \
+         grpc_send_timeout {silence};\n    grpc_next_upstream off;\n    grpc_socket_keepalive on;\n    \
+         grpc_hide_header X-Request-Id;\n    grpc_set_header Host $sent_host;\n{}    \
+         grpc_pass grpc://old_grpc;\n}}\n",
+        app.max_body,
+        app.connect_timeout,
+        grpc_headers(carve)
+    )
 }
 
 /// The header's name with underscores in place of some hyphens or of all.
@@ -128,11 +190,14 @@ fn with_underscores(header: &str) -> Vec<String> {
 
 /// A location of the app.
 pub(super) fn rest(carve: &CarveFile, tries: Option<usize>) -> String {
-    let CarveFile { front, app } = carve;
+    let CarveFile { front, app, .. } = carve;
     let mut text = format!(
         "{HEAD}#\n# The location of everything that no route has.\n\
          include page-errors.conf;\nset $side old;\nproxy_socket_keepalive on; # a dead peer is noticed\n"
     );
+    if has_grpc(carve) {
+        text += "error_page 593 = @grpc;\nif ($is_grpc) {\n    return 593;\n}\n";
+    }
     if let Some(tries) = tries {
         let _ = writeln!(text, "proxy_next_upstream_tries {tries};");
     }

@@ -6,6 +6,9 @@
 //! | `clients.conf` | http | which load balancers are believed, and who may choose a side |
 //! | `front.conf` | http | what clients may send, and how long they and the app may take |
 //! | `headers.conf` | http, and `rest.conf` | what a side gets with each request |
+//! | `listeners.conf` | the public server | where clients connect too |
+//! | `redirects.conf` | http | servers that lead to a listener with TLS |
+//! | `grpc.conf` | the public server | the location of the app's gRPC |
 //! | `rest.conf` | the locations of the app | how everything that no route has is passed on |
 //! | `upstreams.conf` | http | where the sides, the shadow and Prometheus are |
 //! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
@@ -20,6 +23,7 @@
 
 mod clients;
 mod front;
+mod listeners;
 mod session;
 mod too_long;
 mod upstreams;
@@ -100,7 +104,10 @@ pub fn all(
         ("workers.conf", front::workers(carve, routes)),
         ("clients.conf", clients::clients(&carve.front)),
         ("front.conf", front::front(carve)),
-        ("headers.conf", front::headers(&carve.front)),
+        ("headers.conf", front::headers(carve)),
+        ("listeners.conf", listeners::listeners(&carve.front)),
+        ("redirects.conf", listeners::redirects(&carve.front)),
+        ("grpc.conf", front::grpc(carve)),
         ("rest.conf", front::rest(carve, upstreams.tries(&upstreams.old))),
         ("upstreams.conf", upstreams::groups(carve, routes, upstreams)),
         ("routes.conf", maps(&carve.app, routes)),
@@ -229,7 +236,7 @@ fn locations(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> Stri
     for route in routes {
         let _ = write!(text, "\n# --- {}: {}\n\n", route.name, route.file.path);
         text += &if route.is_session() {
-            session::locations(&carve.front, route)
+            session::locations(carve, route)
         } else {
             location(&carve.app, route, upstreams)
         };

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{clients, stop_file};
-use crate::carve_file::Front;
+use super::{front, stop_file};
+use crate::carve_file::CarveFile;
 use crate::file::Route;
 use crate::path::Path;
 
@@ -45,7 +45,7 @@ pub(super) fn maps(route: &Route) -> String {
 }
 
 /// What both locations of a route have: the way of a stream.
-fn stream(front: &Front, route: &Route) -> String {
+fn stream(carve: &CarveFile, route: &Route) -> String {
     let name = route.variable();
     let idle = route.file.idle_timeout;
     let mut text = format!(
@@ -56,21 +56,7 @@ fn stream(front: &Front, route: &Route) -> String {
          grpc_next_upstream off; # a stream is not begun anew\n    grpc_hide_header X-Request-Id;\n",
         route.max_body()
     );
-    for (header, value) in [
-        ("X-Forwarded-For", "$remote_addr"),
-        ("X-Real-IP", "$remote_addr"),
-        ("Forwarded", "\"\""),
-        ("X-Request-Id", "$checked_request_id"),
-        ("X-Route-Fallback", "\"\""),
-        ("X-Route-Arm", "\"\""),
-        ("X-Route-Name", "\"\""),
-        ("X-Route-Shadow", "\"\""),
-    ]
-    .into_iter()
-    .chain(clients::forwarded(front))
-    {
-        let _ = writeln!(text, "    grpc_set_header {header} {value};");
-    }
+    text += &front::grpc_headers(carve);
     let _ = writeln!(text, "    grpc_pass grpc://${name}_group;");
     text
 }
@@ -106,14 +92,14 @@ const ABOUT: &str = "# A home tells the side of each request before the body is 
 # its partner there, and every new key goes to the old side.
 ";
 
-pub(super) fn locations(front: &Front, route: &Route) -> String {
+pub(super) fn locations(carve: &CarveFile, route: &Route) -> String {
     let (name, route_name) = (route.variable(), &route.name);
     let matching = match &route.file.path {
         Path::Exact(path) => format!("= {path}"),
         Path::Prefix(path) => format!("^~ {path}"),
     };
     let (home, stopped) = (format!("/.home/{route_name}"), format!("/.home/{route_name}/stopped"));
-    let (stop, stream) = (stop_file(route), stream(front, route));
+    let (stop, stream) = (stop_file(route), stream(carve, route));
     format!(
         "{ABOUT}\nlocation {matching} {{\n    error_page 596 = @{name}_stopped;\n    \
          set $carved {route_name};\n    if (-f {stop}) {{\n        return 596;\n    }}\n    \

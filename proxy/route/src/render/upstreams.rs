@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{HEAD, Upstreams, session};
+use super::{HEAD, Upstreams, front, session};
 use crate::carve_file::CarveFile;
 use crate::file::{Fallback, Route};
 use crate::side::SideUrl;
@@ -47,6 +47,10 @@ pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams)
     let mut groups = Groups { upstreams, keep_alive, text: format!("{HEAD}{ABOUT}{about}") };
     groups.watched("new", &upstreams.new, ROUTE_PAUSE, KEPT);
     groups.watched("old", &upstreams.old, APP_PAUSE, KEPT);
+    // Connections that speak HTTP/2 are not kept among others.
+    if front::has_grpc(carve) {
+        groups.group("old_grpc", &upstreams.old, &["max_fails=0"], 32);
+    }
     groups.watched("shadow", &upstreams.shadow.clone().into(), SHADOW_PAUSE, 16);
     let prometheus = upstreams.prometheus.authority();
     groups.text += &format!("\nupstream prometheus {{\n    server {prometheus};\n}}\n");

@@ -28,6 +28,7 @@ const server = createServer((request, response) => {
   } else {
     const { rawHeaders } = request;
     const lines = rawHeaders.map((part, at) => (at % 2 ? `${part}\n` : `${part}: `));
+    response.setHeader("X-Powered-By", "Node");
     response.end(lines.join(""));
   }
 });

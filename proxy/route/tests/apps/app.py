@@ -24,7 +24,8 @@ class App(BaseHTTPRequestHandler):
         elif path == "/long-cookie":
             self.answer("", [("Set-Cookie", "a=" + "c" * 9000)])
         else:
-            self.answer("".join(f"{name}: {value}\n" for name, value in self.headers.items()))
+            lines = "".join(f"{name}: {value}\n" for name, value in self.headers.items())
+            self.answer(lines, [("X-Powered-By", "Python")])
 
     def do_POST(self):
         digest, App.received = hashlib.sha256(), 0

@@ -1,0 +1,36 @@
+//! `carve apply`.
+
+use anstream::println;
+use carve::local::apply::apply;
+use clap::Args;
+
+use crate::place::RunDir;
+
+const EXAMPLES: &str = "\
+Example:
+  carve apply
+
+A route that was there keeps its share. The sides' addresses and the parts stay those of `carve up`.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Apply {
+    #[command(flatten)]
+    run: RunDir,
+}
+
+impl Apply {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let exchanged = apply(&self.run.started()?)?;
+        for (routes, what) in [
+            (&exchanged.added, "new"),
+            (&exchanged.changed, "changed"),
+            (&exchanged.removed, "no more"),
+        ] {
+            routes.iter().for_each(|route| println!("  route {route:<6} {what}"));
+        }
+        let is_same = exchanged.keeps_routes() && !exchanged.others;
+        println!("{}", if is_same { "Nothing has changed." } else { "In force." });
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! Makes what runs follow its files: those that people write, when they say so, and by itself what lies beside them.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use anstream::eprintln;
+use anyhow::ensure;
+use rollout::Exchanged;
+use route::{CarveFile, Route};
+
+use super::names::{self, Names};
+use super::settings::{Part, Settings, Sides};
+use super::supervisor::Supervisor;
+use super::{readiness, render};
+
+/// Between two looks at names and certificates. A resolver keeps an answer for its TTL.
+const POLL: Duration = Duration::from_secs(2);
+/// Between two looks at whether this is to end.
+const NAP: Duration = Duration::from_millis(200);
+
+/// Checks the route files and `carve.toml`, and makes the running nginx and the shadow follow them. No request is lost.
+///
+/// # Errors
+/// If nothing runs, a file has a mistake, or nginx does not take them over. All is as it was then.
+pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
+    let supervisor = Supervisor::new(settings.run_dir.clone());
+    ensure!(supervisor.pid().is_some(), "nothing runs in {}", settings.run_dir.display());
+    let (carve, routes) = render::routes(settings)?;
+    let exchanged = exchange(settings, &carve, &routes)?;
+    if !exchanged.keeps_routes() {
+        render::shadow_routes(settings, &routes)?;
+        supervisor.stop_part(Part::Shadow)?;
+        supervisor.start_part(Part::Shadow)?;
+        readiness::wait(settings, &supervisor, &[Part::Shadow])?;
+    }
+    Ok(exchanged)
+}
+
+fn exchange(settings: &Settings, carve: &CarveFile, routes: &[Route]) -> anyhow::Result<Exchanged> {
+    let files = render::included(settings, carve, routes)?;
+    rollout::exchange(&settings.nginx(""), routes, &files)
+}
+
+/// What nginx has read, and does not read again by itself.
+#[derive(PartialEq)]
+struct Seen {
+    names: Names,
+    certificates: Vec<Option<SystemTime>>,
+}
+
+impl Seen {
+    fn now(sides: &Sides, carve: &CarveFile, routes: &[Route]) -> Self {
+        let changed = |file| fs::metadata(file).and_then(|file| file.modified()).ok();
+        Seen {
+            names: names::lookup(render::urls(sides, routes)),
+            certificates: carve.files().map(changed).collect(),
+        }
+    }
+}
+
+/// Until `ended`, makes nginx follow the addresses of the sides' names and the certificates of the front, as DNS and
+/// their files change. Route files that nobody has applied are left alone.
+pub fn keep(settings: &Settings, ended: &AtomicBool) {
+    let Some(sides) = &settings.sides else { return };
+    let mut seen: Option<Seen> = None;
+    while !ended.load(Ordering::Relaxed) {
+        if let Ok((carve, routes)) = render::applied(settings) {
+            let mut now = Seen::now(sides, &carve, &routes);
+            if let Some(seen) = &seen {
+                // DNS that does not answer changes nothing.
+                for (name, addresses) in &seen.names {
+                    now.names.entry(name.clone()).or_insert_with(|| addresses.clone());
+                }
+            }
+            let is_other = seen.as_ref().is_some_and(|seen| *seen != now);
+            match is_other.then(|| exchange(settings, &carve, &routes)).transpose() {
+                Ok(_) => seen = Some(now),
+                Err(error) => eprintln!("carve: {error:#}"),
+            }
+        }
+        let naps = POLL.as_millis() / NAP.as_millis();
+        (0..naps).take_while(|_| !ended.load(Ordering::Relaxed)).for_each(|_| thread::sleep(NAP));
+    }
+}

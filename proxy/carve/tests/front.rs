@@ -1,0 +1,293 @@
+//! `carve up` before an app of somebody's own, and `carve apply`: real servers in Node and Python, real nginx.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs::{self, Permissions};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use carve::local::Addresses;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A kill would leave nginx behind.
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+/// An app that the tests of route files have too.
+fn app(file: &str, address: &str) -> Running {
+    let program = if file.ends_with(".py") { "python3" } else { "node" };
+    let mut command = Command::new(program);
+    command.arg(format!("{}/../route/tests/apps/{file}", env!("CARGO_MANIFEST_DIR"))).arg(address);
+    let app = Running(command.spawn().unwrap());
+    assert!(eventually(|| TcpStream::connect(address).is_ok()), "{file} starts");
+    app
+}
+
+fn eventually(mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    true
+}
+
+/// A run folder, a folder of route files, a file of names, and free addresses.
+struct Place {
+    folder: TempDir,
+    at: Addresses,
+    up: Option<Running>,
+}
+
+impl Place {
+    fn new() -> Self {
+        // nginx' workers are another user when root starts nginx.
+        let readable = Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+        fs::create_dir(folder.path().join("routes")).unwrap();
+        let place = Place { folder, at: Addresses::free().unwrap(), up: None };
+        place.write("routes/report.toml", "path = \"/report\"\n");
+        place.names("");
+        place
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Says where names are. `up` sees them in place of the machine's.
+    fn names(&self, text: &str) {
+        self.write("hosts", &format!("127.0.0.1 localhost\n::1 localhost\n{text}"));
+    }
+
+    fn with_settings(&self, command: &mut Command) {
+        command.env("STACK_RUN_DIR", self.path("run"));
+        for (variable, address, _) in self.at.listeners() {
+            command.env(variable, address.to_string());
+        }
+    }
+
+    /// `carve up` in a mount namespace of its own, with the names of this place.
+    fn up(&mut self, old: &str, new: &str) {
+        let mut command = Command::new("unshare");
+        // Who is not root is root there for the mount alone.
+        let user = rustix::process::geteuid();
+        if !user.is_root() {
+            command.arg("--map-root-user");
+        }
+        command.args(["--mount", "sh", "-c"]);
+        command.arg("mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"").arg("sh");
+        command.arg(self.path("hosts"));
+        if !user.is_root() {
+            command.args(["unshare", "--user", &format!("--map-user={}", user.as_raw())]);
+        }
+        command.arg(env!("CARGO_BIN_EXE_carve"));
+        command.args(["up", "--foreground"]).arg(self.path("routes"));
+        command.args(["--old", old, "--new", new]).stdout(Stdio::null());
+        self.with_settings(&mut command);
+        self.up = Some(Running(command.spawn().unwrap()));
+        assert!(
+            eventually(|| self.run(&["status"]).status.success()),
+            "{:?}",
+            self.run(&["status"])
+        );
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_carve"));
+        self.with_settings(&mut command);
+        command.args(args).output().unwrap()
+    }
+
+    fn succeeds(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{args:?}: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn fails(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
+    /// The head and body of a GET over a connection of its own.
+    fn get(&self, path: &str) -> String {
+        get(self.at.proxy, path)
+    }
+}
+
+fn get(addr: SocketAddr, path: &str) -> String {
+    let mut curl = Command::new("curl");
+    curl.args(["-s", "-k", "-i", "--max-time", "20"]).arg(format!("http://{addr}{path}"));
+    String::from_utf8_lossy(&curl.output().unwrap().stdout).replace('\r', "")
+}
+
+fn is_ok(answer: &str) -> bool {
+    answer.starts_with("HTTP/1.1 200")
+}
+
+/// A free address of this machine, as text.
+fn free() -> String {
+    service_kit::free_address().unwrap().to_string()
+}
+
+#[test]
+fn apply_takes_over_what_files_say_now_and_nothing_if_one_is_wrong_and_no_request_is_lost() {
+    let (old, new) = (free(), free());
+    let _apps = (app("app.mjs", &old), app("app.py", &new));
+    let mut place = Place::new();
+    place.up(&format!("http://{old}"), &format!("http://{new}"));
+    place.succeeds(&["split", "report", "50"]);
+    assert!(place.succeeds(&["apply"]).contains("Nothing has changed."));
+
+    let (ended, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let clients: Vec<_> = ["/", "/report"]
+            .map(|path| {
+                let (place, ended, asked) = (&place, &ended, &asked);
+                scope.spawn(move || {
+                    while !ended.load(Ordering::Relaxed) {
+                        let answer = place.get(path);
+                        assert!(is_ok(&answer), "{path}: {answer}");
+                        asked.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .into();
+        let _ends = support::EndsLoad(&ended);
+        place.write("routes/extra.toml", "path = \"/extra\"\nshare = 100\n");
+        place.write("routes/report.toml", "path = \"/report\"\nmethods = [\"any\"]\n");
+        place.write("routes/carve.toml", "[headers.response]\nX-Front = \"1\"\n");
+        let said = place.succeeds(&["apply"]);
+        assert!(said.contains("extra  new") && said.contains("report changed"), "{said}");
+        assert!(place.get("/").contains("\nX-Front: 1\n"));
+        assert!(place.get("/extra").contains("X-Powered-By: Python"));
+        let status = place.succeeds(&["status", "report"]);
+        assert!(status.contains("50%"), "a route keeps its share: {status}");
+
+        // A mistake that carve sees, and one that only nginx does.
+        place.write("routes/report.toml", "pfad = \"/report\"\n");
+        place.write("routes/carve.toml", "[app]\nmax = 1\n");
+        let said = place.fails(&["apply"]);
+        assert!(
+            said.contains("report.toml: line 1") && said.contains("carve.toml: line 2"),
+            "{said}"
+        );
+        place.write("routes/report.toml", "path = \"/report/*\"\n");
+        let tls = "[front.tls]\ncertificate = \"none.pem\"\nkey = \"none.pem\"\n";
+        place.write("routes/carve.toml", tls);
+        let said = place.fails(&["apply"]);
+        assert!(said.contains("nothing has changed") && said.contains("none.pem"), "{said}");
+        // One that only a running nginx meets: somebody else listens there.
+        let listen = format!("[front]\nlisten = [{{ address = \"{old}\" }}]\n");
+        place.write("routes/carve.toml", &listen);
+        let said = place.fails(&["apply"]);
+        assert!(said.contains("nothing has changed"), "{said}");
+        place.succeeds(&["split", "report", "40"]);
+        assert!(place.get("/").contains("\nX-Front: 1\n"), "{}", place.get("/"));
+
+        place.write("routes/carve.toml", "");
+        fs::remove_file(place.path("routes/extra.toml")).unwrap();
+        let said = place.succeeds(&["apply"]);
+        assert!(said.contains("extra  no more") && said.contains("report changed"), "{said}");
+        assert!(place.get("/extra").contains("X-Powered-By: Node"));
+        assert!(!place.get("/").contains("X-Front"));
+        ended.store(true, Ordering::Relaxed);
+        clients.into_iter().for_each(|client| client.join().unwrap());
+    });
+    assert!(asked.load(Ordering::Relaxed) > 50, "{asked:?}");
+}
+
+#[test]
+fn at_a_name_with_two_addresses_of_which_one_listens_every_page_comes() {
+    let address = service_kit::free_address().unwrap();
+    let _app = app("app.py", &address.to_string());
+    let url = format!("http://localhost:{}", address.port());
+    let mut place = Place::new();
+    place.up(&url, &url);
+    for number in 0..400 {
+        let path = if number % 2 == 0 { "/" } else { "/report" };
+        let answer = place.get(path);
+        assert!(is_ok(&answer), "{path}, {number}: {answer}");
+    }
+}
+
+#[test]
+fn the_address_of_a_name_and_a_certificate_are_followed() {
+    let port = service_kit::free_address().unwrap().port();
+    let _apps =
+        (app("app.mjs", &format!("127.0.0.2:{port}")), app("app.py", &format!("127.0.0.3:{port}")));
+    let mut place = Place::new();
+    place.names("127.0.0.2 app.test\n");
+    let tls = free();
+    let folder = place.path("routes");
+    certificate(&folder, "first");
+    place.write(
+        "routes/carve.toml",
+        &format!(
+            "[front]\ntls = {{ certificate = \"cert.pem\", key = \"key.pem\" }}\n\
+             listen = [{{ address = \"{tls}\", tls = true }}]\n"
+        ),
+    );
+    let url = format!("http://app.test:{port}");
+    place.up(&url, &url);
+    assert!(place.get("/").contains("X-Powered-By: Node"), "{}", place.get("/"));
+    assert_eq!(subject(&tls), "first");
+    // What nobody has applied stays as it is.
+    place.write("routes/report.toml", "path = \"/\"\n");
+    place.names("127.0.0.3 app.test\n");
+    certificate(&folder, "second");
+    assert!(eventually(|| place.get("/").contains("X-Powered-By: Python")), "{}", place.get("/"));
+    assert!(eventually(|| subject(&tls) == "second"), "{}", subject(&tls));
+    assert!(place.succeeds(&["status"]).contains("report"));
+}
+
+/// Writes a certificate for this name, and its key.
+fn certificate(folder: &Path, name: &str) {
+    let mut openssl = Command::new("openssl");
+    openssl.args([
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]);
+    openssl.args(["-days", "2", "-keyout", "key.pem", "-out", "cert.pem", "-subj"]);
+    openssl.arg(format!("/CN={name}")).current_dir(folder);
+    assert!(openssl.output().unwrap().status.success());
+}
+
+/// The name in the certificate that nginx has there.
+fn subject(address: &str) -> String {
+    let mut openssl = Command::new("openssl");
+    openssl.args(["s_client", "-connect", address]).stdin(Stdio::null());
+    let said = String::from_utf8_lossy(&openssl.output().unwrap().stdout).into_owned();
+    let line =
+        said.lines().find_map(|line| line.trim().strip_prefix("subject=")).unwrap_or_default();
+    line.replace("CN = ", "").replace("CN=", "")
+}

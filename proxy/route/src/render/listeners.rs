@@ -1,0 +1,43 @@
+//! Where clients connect besides the address of `carve up`: `listeners.conf`, and `redirects.conf`.
+
+use std::fmt::Write;
+
+use super::HEAD;
+use crate::carve_file::Front;
+
+/// In the public server.
+pub(super) fn listeners(front: &Front) -> String {
+    let mut text = HEAD.to_owned();
+    for listener in front.listen.iter().filter(|listener| !listener.redirect) {
+        let tls = if listener.tls { " ssl" } else { "" };
+        let http2 = if listener.http2.unwrap_or(listener.tls) { " http2" } else { "" };
+        let _ = writeln!(text, "listen {}{tls}{http2};", listener.address);
+    }
+    if let Some(tls) = &front.tls {
+        let _ = writeln!(
+            text,
+            "ssl_certificate \"{}\";\nssl_certificate_key \"{}\";\nssl_session_cache shared:tls:4m;\n\
+             ssl_protocols TLSv1.2 TLSv1.3;",
+            tls.certificate.display(),
+            tls.key.display()
+        );
+    }
+    text
+}
+
+/// Servers of their own.
+pub(super) fn redirects(front: &Front) -> String {
+    let mut text = HEAD.to_owned();
+    let port = front.listen.iter().find(|listener| listener.tls).map(|tls| tls.address.port());
+    let port = port.filter(|port| *port != 443).map_or_else(String::new, |port| format!(":{port}"));
+    for listener in front.listen.iter().filter(|listener| listener.redirect) {
+        // 308 keeps the method and the body.
+        let _ = write!(
+            text,
+            "server {{\n    listen {};\n    error_log stderr emerg;\n    \
+             return 308 https://$host{port}$request_uri;\n}}\n",
+            listener.address
+        );
+    }
+    text
+}

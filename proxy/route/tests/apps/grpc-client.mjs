@@ -1,0 +1,23 @@
+// Sends a message, waits for its echo, sends another one, and prints what came with the status in the trailers.
+
+import { connect } from "node:http2";
+
+const session = connect(`http://${process.argv[2]}`);
+const stream = session.request({ ":method": "POST", ":path": "/chat.Chat/Talk", "content-type": "application/grpc", te: "trailers" });
+stream.setEncoding("utf8");
+stream.write("first ");
+let said = "";
+let head = {};
+stream.on("response", (headers) => {
+  head = headers;
+});
+stream.on("data", (text) => {
+  said += text;
+  if (said === "first ") stream.end("second");
+});
+stream.on("trailers", (trailers) => {
+  console.log(`${head[":status"]} ${head["x-got"]} ${said} ${trailers["grpc-status"]}`);
+  session.close();
+});
+stream.on("end", () => session.close());
+setTimeout(() => process.exit(1), 20000).unref();

@@ -1,0 +1,107 @@
+//! Where clients connect besides: TLS, HTTP/2, redirects, gRPC; and the headers that `carve.toml` adds or takes away.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use route::{CarveFile, Route};
+use support::{Front, Process, Setup, app, header};
+
+/// A front before an app, with the certificate in its folder and these addresses in place of `A`, `B`, ...
+fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
+    let app_address = service_kit::free_address().unwrap();
+    let free = service_kit::free_addresses(2).unwrap();
+    let folder = tempfile::tempdir().unwrap().keep();
+    let mut openssl = Command::new("openssl");
+    openssl.args([
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]);
+    openssl.args([
+        "-subj",
+        "/CN=app.example",
+        "-days",
+        "2",
+        "-keyout",
+        "key.pem",
+        "-out",
+        "cert.pem",
+    ]);
+    assert!(openssl.current_dir(&folder).output().unwrap().status.success());
+    let carve = carve.replace("\"A\"", &format!("\"{}\"", free[0]));
+    let carve = carve.replace("\"B\"", &format!("\"{}\"", free[1]));
+    let process = app(file, app_address);
+    let side: route::SideUrl = format!("http://{app_address}").parse().unwrap();
+    let front = Front::start(Setup {
+        carve: CarveFile::parse_in(&carve, &folder).unwrap(),
+        routes: vec![Route::parse("report", "path = \"/report\"").unwrap()],
+        old: side.clone(),
+        new: side,
+    });
+    (process, front, free)
+}
+
+/// What curl prints: the head without its first line's reason, and the body.
+fn curl(args: &[&str]) -> String {
+    let output =
+        Command::new("curl").args(["-s", "-k", "-i", "--max-time", "20"]).args(args).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().replace('\r', "")
+}
+
+#[test]
+fn clients_speak_tls_and_http_2_and_are_led_there_from_http() {
+    let carve = "[front]\ntls = { certificate = \"cert.pem\", key = \"key.pem\" }\n\
+                 listen = [{ address = \"A\", tls = true }, { address = \"B\", redirect = true }]\n";
+    for file in ["app.mjs", "app.py"] {
+        let (_app, front, at) = front(file, carve);
+        for version in ["--http2", "--http1.1"] {
+            let said = curl(&[version, &format!("https://{}/", at[0])]);
+            let expected = if version == "--http2" { "HTTP/2 200" } else { "HTTP/1.1 200" };
+            assert!(said.starts_with(expected), "{said}");
+            assert_eq!(header(&said, "X-Forwarded-Proto"), "https", "{said}");
+            let said = curl(&[version, "-d", "a=b", &format!("https://{}/report", at[0])]);
+            assert!(said.contains("\n3 "), "{said}");
+        }
+        let said = curl(&["-d", "a=b", &format!("http://{}/a?b=c", at[1])]);
+        let location = format!("https://127.0.0.1:{}/a?b=c", at[0].port());
+        assert!(
+            said.starts_with("HTTP/1.1 308") && header(&said, "location") == location,
+            "{said}"
+        );
+        assert_eq!(front.ask("GET /", "").status, 200, "the address of carve up stays");
+    }
+}
+
+#[test]
+fn grpc_of_the_app_streams_both_ways_with_its_trailers() {
+    let (_app, _front, at) =
+        front("grpc.mjs", "[front]\nlisten = [{ address = \"A\", http2 = true }]\n");
+    let client = format!("{}/tests/apps/grpc-client.mjs", env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("node").args([client, at[0].to_string()]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said, "200 127.0.0.1 first second 0\n");
+}
+
+#[test]
+fn headers_are_added_and_taken_away_of_routes_too() {
+    let carve = "[headers.request]\nX-Tenant = \"a b\"\nX-Debug = \"\"\n\
+                 [headers.response]\nStrict-Transport-Security = \"max-age=60\"\nX-Powered-By = \"\"\n";
+    for file in ["app.mjs", "app.py"] {
+        let (_app, front, _) = front(file, carve);
+        for path in ["/", "/report"] {
+            let answer = front.ask(&format!("GET {path}"), "X-Debug: 1\r\nX-Tenant: mine\r\n");
+            let got = |name: &str| header(&answer.body, name);
+            assert_eq!((got("x-tenant"), got("x-debug")), ("a b", ""), "{path}: {}", answer.body);
+            assert_eq!(answer.header("strict-transport-security"), "max-age=60");
+            assert_eq!(answer.header("x-powered-by"), "");
+        }
+    }
+}
