@@ -28,7 +28,8 @@ const COMPARED: [&str; 2] = ["content-type", "location"];
 #[serde(deny_unknown_fields)]
 #[schemars(title = "A route to carve out")]
 pub struct RouteFile {
-    /// The path: /report for this one alone, /img/* for everything below.
+    /// The path: /report for this one alone, /img/* for everything below, /users/*/orders with any one segment in
+    /// place of *.
     #[schemars(with = "String")]
     pub path: Path,
     /// The methods that are carved out, or ["any"]; the old side answers the others.

@@ -14,6 +14,9 @@ pub enum Path {
     Exact(String),
     /// Every path that begins so; ends with a slash.
     Prefix(String),
+    /// Every path of these segments, of which some are `*`: any one, but not none. With a slash at its end, also
+    /// everything below.
+    Segments(String),
 }
 
 impl FromStr for Path {
@@ -27,9 +30,11 @@ impl FromStr for Path {
             Some(start) => (format!("{start}/"), true),
             None => (text.to_owned(), false),
         };
+        let segments = || path.split('/');
+        let has_any = segments().any(|segment| segment == "*");
         ensure!(
-            path.bytes().all(is_plain),
-            "{text:?}: a path has letters, digits and -._~!&'()+,=:@, \
+            segments().all(|segment| segment == "*" || segment.bytes().all(is_plain)),
+            "{text:?}: a path has letters, digits and -._~!&'()+,=:@, * in place of a segment, \
              and /* at its end for everything below"
         );
         ensure!(
@@ -39,7 +44,15 @@ impl FromStr for Path {
         for own in ["/.mirror", "/.home"] {
             ensure!(!path.starts_with(own), "{text:?}: nginx itself uses {own}");
         }
-        Ok(if prefix { Path::Prefix(path) } else { Path::Exact(path) })
+        if has_any {
+            let is_named = |segment: &str| !segment.is_empty() && segment != "*";
+            ensure!(segments().any(is_named), "{text:?}: name a part of the path");
+        }
+        Ok(match (has_any, prefix) {
+            (true, _) => Path::Segments(path),
+            (false, true) => Path::Prefix(path),
+            (false, false) => Path::Exact(path),
+        })
     }
 }
 
@@ -47,7 +60,7 @@ impl Path {
     /// The path, or its beginning.
     pub fn as_str(&self) -> &str {
         match self {
-            Path::Exact(path) | Path::Prefix(path) => path,
+            Path::Exact(path) | Path::Prefix(path) | Path::Segments(path) => path,
         }
     }
 
@@ -57,27 +70,67 @@ impl Path {
         match self {
             Path::Exact(exact) => path == exact,
             Path::Prefix(start) => path.starts_with(start.as_str()),
+            Path::Segments(segments) => {
+                let (mut path, mut wanted) = (path.split('/'), segments.split('/').peekable());
+                while let Some(segment) = wanted.next() {
+                    let Some(part) = path.next() else { return false };
+                    let is_last = wanted.peek().is_none();
+                    match segment {
+                        "" if is_last => return true,
+                        "*" if !part.is_empty() => {}
+                        segment if segment == part => {}
+                        _ => return false,
+                    }
+                }
+                path.next().is_none()
+            }
         }
+    }
+
+    /// The location of nginx: what stands between the word and its block.
+    pub(crate) fn location(&self) -> String {
+        match self {
+            Path::Exact(path) => format!("= {path}"),
+            Path::Prefix(path) => format!("^~ {path}"),
+            Path::Segments(_) => format!("~ \"{}\"", self.decoded()),
+        }
+    }
+
+    /// A regular expression for the path without its query.
+    pub(crate) fn decoded(&self) -> String {
+        let end = if self.has_more() { "" } else { "$" };
+        format!("^{}{end}", self.escaped("[^/]+"))
+    }
+
+    /// Whether everything below is of the route too.
+    fn has_more(&self) -> bool {
+        match self {
+            Path::Exact(_) => false,
+            Path::Prefix(_) => true,
+            Path::Segments(path) => path.ends_with('/'),
+        }
+    }
+
+    fn escaped(&self, any: &str) -> String {
+        let each = self.as_str().chars().map(|c| match c {
+            '*' => any.to_owned(),
+            '.' | '(' | ')' | '+' => format!("\\{c}"),
+            _ => c.to_string(),
+        });
+        each.collect()
     }
 
     /// A regular expression, without an anchor at its end, for nginx' `$request_uri`.
     pub(crate) fn pattern(&self) -> String {
-        let escaped: String = self
-            .as_str()
-            .chars()
-            .map(|c| if ".()+".contains(c) { format!("\\{c}") } else { c.to_string() })
-            .collect();
-        match self {
-            Path::Exact(_) => format!(r"{escaped}(\?|$)"),
-            Path::Prefix(_) => escaped,
-        }
+        let end = if self.has_more() { "" } else { r"(\?|$)" };
+        format!("{}{end}", self.escaped("[^/?]+"))
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())?;
-        if matches!(self, Path::Prefix(_)) { f.write_str("*") } else { Ok(()) }
+        if self.has_more() { f.write_str("*") } else { Ok(()) }
     }
 }
 
@@ -168,6 +221,21 @@ mod tests {
         assert!(path("/report").matches("/report?a=1") && !path("/report").matches("/report/1"));
         assert!(path("/img/*").matches("/img/a.png") && !path("/img/*").matches("/img"));
         assert_eq!(path("/a.b").pattern(), r"/a\.b(\?|$)");
+        let orders = path("/users/*/orders");
+        assert_eq!(orders.to_string(), "/users/*/orders");
+        for (target, is_it) in [
+            ("/users/1/orders", true),
+            ("/users/1/orders?a=/b", true),
+            ("/users//orders", false),
+            ("/users/1/orders/2", false),
+            ("/users/1/2/orders", false),
+            ("/users/1", false),
+        ] {
+            assert_eq!(orders.matches(target), is_it, "{target}");
+        }
+        let below = path("/users/*/orders/*");
+        assert_eq!(below.to_string(), "/users/*/orders/*");
+        assert!(below.matches("/users/1/orders/2/3") && !below.matches("/users/1/orders"));
         for text in [
             "",
             "report",
@@ -176,6 +244,8 @@ mod tests {
             "/a//b",
             "/../a",
             "/a*",
+            "/*/*",
+            "/a/b*/c",
             "/.mirror/x",
             "/a?b",
             "/\"",

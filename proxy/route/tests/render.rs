@@ -25,6 +25,8 @@ fn routes() -> Vec<Route> {
     [
         ("least", "path = \"/least\""),
         ("pictures", "path = \"/img/*\"\nfallback = \"none\"\nkey = \"cookie:user\""),
+        ("segments", "path = \"/users/*/orders\"\nmethods = [\"any\"]"),
+        ("segments-below", "path = \"/users/*/a.b/*\""),
         ("order", "path = \"/order\"\nmethods = [\"POST\"]"),
         ("bare", "path = \"/img\"\nfallback = \"new-to-old\""),
         ("dots-and-plus", "path = \"/a.b+c(d)\"\nmethods = [\"any\"]\nkey = \"header:X-User\""),
@@ -111,7 +113,7 @@ fn screens_get_valid_json() {
     let (_, text) = all.iter().find(|(name, _)| *name == "routes-admin.conf").unwrap();
     let json = text.split("return 200 '[").nth(1).unwrap().split("]\\n'").next().unwrap();
     let listed: serde_json::Value = serde_json::from_str(&format!("[{json}]")).unwrap();
-    assert_eq!(listed[5]["new"], "C++ 20");
+    assert_eq!(listed[7]["new"], "C++ 20");
     assert_eq!(listed[1]["path"], "/img/*");
 }
 

@@ -280,3 +280,28 @@ fn every_address_of_a_name_is_asked() {
         }
     }
 }
+
+#[test]
+fn a_route_of_segments_has_its_paths_and_no_others() {
+    let (_old, _new, front) = sides("", "path = \"/users/*/orders\"\nshare = 100");
+    front.split("report", 100, false);
+    front.reload();
+    let by = |path: &str| {
+        let answer = front.ask(&format!("GET {path}"), "");
+        answer.header("x-powered-by").to_owned()
+    };
+    assert!(eventually(|| by("/users/1/orders") == "Python"));
+    for path in ["/users/a.b/orders?c=d/e", "/users/%C3%A9/orders"] {
+        assert_eq!(by(path), "Python", "{path}");
+    }
+    // A slash that is written as %2F is none, and nginx passes it on as it came.
+    for path in [
+        "/users//orders",
+        "/users/1/orders/",
+        "/users/1/2/orders",
+        "/users/1%2F2/orders",
+        "/users/1",
+    ] {
+        assert_eq!(by(path), "Node", "{path}");
+    }
+}

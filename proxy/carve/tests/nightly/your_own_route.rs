@@ -40,7 +40,8 @@ fn the_guide_does_and_prints_what_it_says() {
     let blocks = blocks(&text);
     let commands: String = blocks.iter().map(|block| block.commands.as_str()).collect();
     let mut shell = Shell::new();
-    for replaced in ["/tmp/report-routes", "--hold 30s", "new.timeout = \"3s\"\n", "4000", "8443", "42081"]
+    for replaced in
+        ["/tmp/report-routes", "--hold 30s", "new.timeout = \"3s\"\n", "4000", "8443", "42081"]
     {
         assert!(commands.contains(replaced), "the guide has no {replaced} to replace");
     }

@@ -198,11 +198,7 @@ fn paths(routes: &[Route]) -> String {
     let mut text = HEAD.to_owned();
     for route in routes {
         let path = &route.file.path;
-        let pattern = match path {
-            Path::Exact(_) => path.pattern().replace(r"(\?|$)", "$"),
-            Path::Prefix(_) => path.pattern(),
-        };
-        let _ = writeln!(text, "\"~^{pattern}\" \"{path}\";");
+        let _ = writeln!(text, "\"~{}\" \"{path}\";", path.decoded());
     }
     text
 }
@@ -254,10 +250,7 @@ fn locations(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> Stri
 
 fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let (name, file) = (route.variable(), &route.file);
-    let matching = match &file.path {
-        Path::Exact(path) => format!("= {path}"),
-        Path::Prefix(path) => format!("^~ {path}"),
-    };
+    let matching = file.path.location();
     let (body, mirrored_body) = match route.body() {
         Body::None => ("    proxy_set_body \"\";\n", "off"),
         Body::Buffered => ("", "on"),

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use super::{front, stop_file};
 use crate::carve_file::CarveFile;
 use crate::file::Route;
-use crate::path::Path;
 
 pub(super) fn upstreams(route: &Route) -> String {
     let (name, file) = (route.variable(), &route.file);
@@ -94,10 +93,7 @@ const ABOUT: &str = "# A home tells the side of each request before the body is 
 
 pub(super) fn locations(carve: &CarveFile, route: &Route) -> String {
     let (name, route_name) = (route.variable(), &route.name);
-    let matching = match &route.file.path {
-        Path::Exact(path) => format!("= {path}"),
-        Path::Prefix(path) => format!("^~ {path}"),
-    };
+    let matching = route.file.path.location();
     let (home, stopped) = (format!("/.home/{route_name}"), format!("/.home/{route_name}/stopped"));
     let (stop, stream) = (stop_file(route), stream(carve, route));
     format!(
