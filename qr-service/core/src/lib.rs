@@ -21,6 +21,7 @@ mod color;
 mod damage;
 mod encode;
 mod encoder;
+mod error;
 mod generate;
 mod level;
 mod matrix;
@@ -60,6 +61,7 @@ pub use encoder::MicroEncoder;
 #[cfg(feature = "rmqr")]
 pub use encoder::RmqrEncoder;
 pub use encoder::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, MAX_SYMBOLS, Modes};
+pub use error::Error;
 pub use generate::{GenerateError, generate};
 pub use level::{Level, ParseLevelError};
 #[cfg(feature = "micro")]

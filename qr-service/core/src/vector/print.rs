@@ -56,12 +56,6 @@ impl PrintColor {
     /// assert_eq!(qr_core::Print::default().dark, qr_core::PrintColor::BLACK);
     /// ```
     pub const BLACK: PrintColor = PrintColor::Cmyk([0, 0, 0, 100]);
-    /// No ink.
-    ///
-    /// ```
-    /// assert_eq!(qr_core::PrintColor::WHITE, qr_core::PrintColor::Cmyk([0; 4]));
-    /// ```
-    pub const WHITE: PrintColor = PrintColor::Cmyk([0; 4]);
 
     /// Its channels from 0 to 1, and the operator after them, of which there is one for each kind.
     pub(super) fn operator(self, [cmyk, rgb]: [&str; 2]) -> String {

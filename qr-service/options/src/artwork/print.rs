@@ -4,9 +4,10 @@ use qr_core::{Color, Overlay, Print, PrintColor};
 
 use super::{Artwork, LogoPixels, over};
 use crate::options::Ink;
-use crate::picture::over_white;
 use crate::plan::Inks;
 
+/// The paper.
+const WHITE: PrintColor = PrintColor::Cmyk([0; 4]);
 /// The most pixels a side of a logo in print: 600 dpi at a width of 20 mm.
 const MAX_SIDE: u32 = 512;
 
@@ -26,7 +27,7 @@ pub(crate) fn with_overlays<T>(
     let dark = inks.dark.map_or(PrintColor::BLACK, print_color);
     let print = Print { dark, light, ..print };
     let Some((place, pixels)) = art.and_then(|art| art.logo) else { return write(&print) };
-    let color = light.unwrap_or(PrintColor::WHITE);
+    let color = light.unwrap_or(WHITE);
     let (start, end) = (place.start as f64, (place.start + place.side) as f64);
     let field = [(start, start), (end, start), (end, end), (start, end)];
     let middle = (start + end) / 2.0;
@@ -39,7 +40,7 @@ pub(crate) fn with_overlays<T>(
             .map(|(is_black, at)| (*is_black, at.iter().map(placed).collect()))
             .collect();
         let area = |(is_black, corners): &'_ (bool, Vec<(f64, f64)>)| {
-            (if *is_black { PrintColor::BLACK } else { PrintColor::WHITE }, corners.clone())
+            (if *is_black { PrintColor::BLACK } else { WHITE }, corners.clone())
         };
         let areas: Vec<_> = areas.iter().map(area).collect();
         let mut overlays = vec![field];
@@ -54,7 +55,8 @@ pub(crate) fn with_overlays<T>(
     };
     let (columns, rows) = (fit(wide) as u32, fit(high) as u32);
     let reduced = (longer > MAX_SIDE).then(|| pixels.reduced(columns, rows));
-    let below = over_white(inks.seen().light);
+    // It is opaque.
+    let below = inks.seen().light;
     let rgb = rgb_of(reduced.as_deref().unwrap_or(pixels), (columns, rows), below);
     let module = |length: u32| place.picture * f64::from(length) / f64::from(longer);
     let size = (module(wide), module(high));

@@ -82,14 +82,14 @@ fn a_swiss_bill_has_its_cross_in_every_format_and_is_read() {
         for extension in ["png", "svg", "pdf", "eps"] {
             let mut body = bill.clone();
             if extension == "png" {
-                body["scale"] = json!(10);
+                body["scale"] = json!(6);
             }
             let answer = post_json(service.addr, &format!("/v1/payload/swiss.{extension}"), &body);
             assert_eq!(answer.status, 200, "{bill} {}", answer.text());
             assert_eq!(answer.header("x-qr-level"), Some("M"));
             let picture = match extension {
                 "png" => of_png(&answer.body),
-                "svg" => of_svg(&answer.body, 12.0),
+                "svg" => of_svg(&answer.body, 8.0),
                 _ => of_print(&answer.body, extension, 300.0),
             };
             // The page is the symbol, 46 mm wide.
