@@ -9,9 +9,9 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits, RgbaIm
 use crate::fault::{Code, Fault};
 use crate::upload::{check_size, damaged};
 
-/// The most pixels of a logo's file. Decoded they take 32 MB, for as long as it takes to reduce them.
-const MAX_PIXELS: u64 = 8_000_000;
-/// The most pixels to a side that are kept, which take 4 MB.
+/// The most pixels of a logo's file. Decoding takes 28 MB at most, until they are reduced.
+const MAX_PIXELS: u64 = 4_000_000;
+/// The most pixels a side that are kept, which take 4 MB.
 const MAX_SIDE: u32 = 1000;
 const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
 /// The longest file of a logo.

@@ -82,7 +82,7 @@ options! {
         shape: Shape = one_of(Shape::NAMED).default("square"),
         /// Shape of the three finder patterns, for `png` and `svg`. Only for `qr`.
         finder_shape: FinderShape = one_of(FinderShape::NAMED).default("square"),
-        /// Logo in the middle, but for `txt` and `json`: a PNG, JPEG or WebP of up to 256 kB and 8 million pixels, as
+        /// Logo in the middle, but for `txt` and `json`: a PNG, JPEG or WebP of up to 256 kB and 4 million pixels, as
         /// a `data:` URI in Base64, or as the file of a form. Nothing is fetched. With a logo, the level is H by
         /// default, and the version rises until each block of error correction can spare what the logo covers.
         /// Only for `qr`.

@@ -166,7 +166,7 @@ fn addresses_bombs_and_damaged_logos_are_refused() {
     let service = start(&[]);
     let mut bomb = logo(1, 1, [0; 4]);
     bomb[16..24].copy_from_slice(&[0, 0, 0x40, 0, 0, 0, 0x40, 0]);
-    let wide = logo(4000, 2001, [9, 9, 9, 255]);
+    let wide = logo(2001, 2000, [9, 9, 9, 255]);
     let cut = logo(64, 64, [1, 2, 3, 255]);
     for logo in [
         "https://example.com/logo.png".to_owned(),
