@@ -66,10 +66,17 @@ fn pass(mut from: TcpStream, mut into: TcpStream, most: usize) {
 /// The project's routes, with gates for steps of seconds, and the new side of the relay at another address.
 fn routes(folder: &Path, new: Option<SocketAddr>) {
     for name in ["qrcode.toml", "relay.toml"] {
-        let text = std::fs::read_to_string(repository().join("proxy/routes").join(name)).unwrap();
-        let mut text = text.replace("\nproof = 0.05\n", "\nproof = 0.2\n");
+        let mut text =
+            std::fs::read_to_string(repository().join("proxy/routes").join(name)).unwrap();
         if name == "relay.toml" {
-            text = text.replace("limit = 50\n", "limit = 20\n");
+            for (own, short) in [
+                ("proof = 0.01", "proof = 0.2"),
+                ("own.lasts = \"5m\"", ""),
+                ("limit = 50", "limit = 20"),
+            ] {
+                assert!(text.contains(own), "{own}");
+                text = text.replace(own, short);
+            }
             text += "\n[gates.failures]\nproof = 0.2\n[gates.requests]\nlimit = 20\n";
             if let Some(new) = new {
                 let url = "url = \"http://127.0.0.1:42090\"";

@@ -166,7 +166,11 @@ pub(crate) fn adopt(
         return Err(error.context(format!("the split stays at {}%", old.share_percent)));
     }
     fs::remove_file(&before).with_context(|| before.display().to_string())?;
-    metrics::write(&nginx.dir)
+    // A disk that takes no metrics undoes no change, and ends no run.
+    if let Err(problem) = metrics::write(&nginx.dir) {
+        eprintln!("carve: {problem:#}");
+    }
+    Ok(())
 }
 
 /// Sets `reloaded` once nginx may have read the new file.

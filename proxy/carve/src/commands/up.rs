@@ -15,7 +15,8 @@ use carve::local::{
     Addresses, Key, Part, Settings, Share, preflight, readiness, render, supervise,
 };
 use clap::{Args, ValueEnum};
-use rollout::state::Back;
+use rollout::Webhooks;
+use rollout::state::{Back, By};
 use route::SideUrl;
 use service_kit::telemetry;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -282,7 +283,7 @@ impl Down {
 
 /// Ends a route's run, back where it began. One that does not answer keeps its lock, and `up` names it.
 fn end_run(settings: &Settings, route: &str) {
-    let nginx = settings.nginx(route);
+    let nginx = settings.nginx(route).acting(By::itself("carve down"), Webhooks::default());
     let Some(holder) = rollout::holder(&nginx.route_dir()) else { return };
     match rollout::run::end(&nginx, Back::Start, RUN_ENDS_WITHIN) {
         Ok(share) => println!("The run of {route} has ended; {share}% goes to the new side."),
