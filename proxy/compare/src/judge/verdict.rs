@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](super::Judge::kinds).
+use crate::judge::difference::{Differences, Found};
+
+/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](crate::judge::Judge::kinds).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The status.
@@ -66,12 +68,7 @@ pub enum Verdict {
     /// The answers are the same.
     Same,
     /// The answers differ.
-    Different {
-        /// What differs; if several things do, the first.
-        kind: Kind,
-        /// For people. It may quote both answers, so it must only be shown where texts may be kept.
-        detail: String,
-    },
+    Different(Differences),
     /// The judge itself failed: this pair was not compared, and must never count as a match.
     Unjudged {
         /// For people. It quotes neither answer.
@@ -83,6 +80,12 @@ pub enum Verdict {
 
 impl Verdict {
     pub(crate) fn different(kind: Kind, detail: impl Into<String>) -> Self {
-        Verdict::Different { kind, detail: detail.into() }
+        let mut found = Found::default();
+        found.whole(kind, detail);
+        Verdict::of(found)
+    }
+
+    pub(crate) fn of(found: Found) -> Self {
+        found.into_differences().map_or(Verdict::Same, Verdict::Different)
     }
 }
