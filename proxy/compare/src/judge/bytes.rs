@@ -1,8 +1,7 @@
 //! The judge `bytes`: bodies are equal byte by byte.
 
-use crate::judge::difference::Found;
+use crate::judge::difference::{Found, Kind};
 use crate::judge::long::Digest;
-use crate::judge::verdict::Kind;
 
 pub(crate) const KINDS: [Kind; 1] = [Kind::Body];
 

@@ -1,8 +1,10 @@
 //! Everything in which two answers differ.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
-use crate::judge::verdict::Kind;
+use serde::{Serialize, Serializer};
 
 /// Differences that are listed; all are counted.
 const MAX_LISTED: usize = 50;
@@ -10,6 +12,61 @@ const MAX_LISTED: usize = 50;
 const MAX_OF_FIELD: usize = 5;
 /// Fields that are counted by name. Keys of an object may be ids, so there may be any number.
 const MAX_FIELDS: usize = 50;
+
+/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](crate::judge::Judge::kinds).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The status.
+    Status,
+    /// One of the compared headers.
+    Header,
+    /// The bytes of the body.
+    Body,
+    /// The text of the body, or the text that a QR symbol shows.
+    Text,
+    /// The error correction level of a QR symbol.
+    Level,
+    /// The width or height of a picture.
+    Size,
+    /// A body is not in the format that the judge reads.
+    Undecodable,
+    /// The pixels of a picture.
+    Pixels,
+    /// A JSON value.
+    Json,
+    /// A kind that the user's program declared.
+    Declared(Arc<str>),
+}
+
+impl Kind {
+    /// The name, for metrics and reports.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Kind::Status => "status",
+            Kind::Header => "header",
+            Kind::Body => "body",
+            Kind::Text => "text",
+            Kind::Level => "level",
+            Kind::Size => "size",
+            Kind::Undecodable => "undecodable",
+            Kind::Pixels => "pixels",
+            Kind::Json => "json",
+            Kind::Declared(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
 
 /// One thing in which two answers differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,8 @@ use anyhow::{Context, ensure};
 use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::judge::difference::Found;
+use crate::judge::difference::{Found, Kind};
 use crate::judge::shorten::shortened;
-use crate::judge::verdict::Kind;
 
 /// The headers to compare, from a route file's `headers` and `ignore_headers`. Without `headers`,
 /// these are Content-Type and Location.

@@ -11,8 +11,7 @@ use std::panic::catch_unwind;
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
-use crate::judge::difference::Found;
-use crate::judge::verdict::Kind;
+use crate::judge::difference::{Found, Kind};
 use route::ImageSettings;
 
 pub(crate) const KINDS: [Kind; 3] = [Kind::Undecodable, Kind::Size, Kind::Pixels];

@@ -29,11 +29,11 @@ use route::JudgeSettings;
 use serde_json::Value;
 
 use difference::Found;
-pub use difference::{Difference, Differences};
+pub use difference::{Difference, Differences, Kind};
 pub use exec::{Failure, Stats};
 pub use headers::compared_headers;
 pub use long::Digest;
-pub use verdict::{Kind, Verdict};
+pub use verdict::Verdict;
 
 /// The request that both sides answered.
 #[derive(Clone, Copy, Debug)]

@@ -10,8 +10,7 @@ use std::panic::catch_unwind;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::judge::difference::Found;
-use crate::judge::verdict::Kind;
+use crate::judge::difference::{Found, Kind};
 use crate::judge::{Answer, Asked, bytes};
 use contract::decode::{Decoded, Pixels, decode_pixels};
 

@@ -16,9 +16,8 @@ use std::borrow::Cow;
 use anyhow::{anyhow, ensure};
 use regex::{NoExpand, Regex};
 
-use crate::judge::difference::Found;
+use crate::judge::difference::{Found, Kind};
 use crate::judge::shorten::shortened;
-use crate::judge::verdict::Kind;
 use route::TextSettings;
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Undecodable, Kind::Text];

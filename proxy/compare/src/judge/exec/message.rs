@@ -15,8 +15,9 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::CONTENT_ENCODING;
 use serde::{Deserialize, Serialize};
 
+use crate::judge::difference::Kind;
 use crate::judge::shorten::cut;
-use crate::judge::verdict::{Kind, Verdict};
+use crate::judge::verdict::Verdict;
 use crate::judge::{Answer, Asked, headers};
 
 /// The version of the protocol.

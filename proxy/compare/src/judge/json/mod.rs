@@ -17,9 +17,8 @@ use std::collections::BTreeSet;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use crate::judge::difference::Found;
+use crate::judge::difference::{Found, Kind};
 use crate::judge::shorten::shortened;
-use crate::judge::verdict::Kind;
 use pointer::{Ignored, Pointer, escaped};
 use route::JsonSettings;
 use tree::{Node, Tree};
