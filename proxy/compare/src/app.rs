@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | public | any path, any method | 204 at once; the request is queued if there is room |
 //! | admin | `/mismatches` | the last comparisons that did not match, as JSON |
+//! | admin | `/fields` | how often each field differs, and how often of the old side's own answers, as JSON |
 //! | admin | `/livez`, `/readyz`, `/metrics` | see `service_kit::admin` |
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use http_body::Body as _;
 use route::Body;
 
 use crate::asked::Asked;
+use crate::fields::AllFields;
 use crate::queue::{Queue, Queued};
 use crate::record::Kept;
 use crate::routes::{self, Watched};
@@ -59,16 +61,18 @@ async fn take(State((queue, routes)): State<(Queue, Routes)>, request: Request) 
 }
 
 /// The admin routes that only the shadow has.
-pub(crate) fn admin_router(kept: Arc<Kept>) -> Router {
-    Router::new().route("/mismatches", get(mismatches)).with_state(kept)
+pub(crate) fn admin_router(kept: Arc<Kept>, fields: Arc<AllFields>) -> Router {
+    let mismatches = async move || shown(kept.to_json());
+    let fields = async move || shown(fields.to_json());
+    Router::new().route("/mismatches", get(mismatches)).route("/fields", get(fields))
 }
 
-async fn mismatches(State(kept): State<Arc<Kept>>) -> Response {
-    match kept.to_json() {
+fn shown(json: serde_json::Result<Vec<u8>>) -> Response {
+    match json {
         Ok(json) => ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], json)
             .into_response(),
         Err(error) => {
-            tracing::error!(%error, "cannot write the mismatches as JSON");
+            tracing::error!(%error, "cannot write JSON");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

@@ -1,6 +1,7 @@
 //! The request that is sent to both sides.
 
 use bytes::Bytes;
+use http::header::{CACHE_CONTROL, HOST};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
@@ -8,6 +9,13 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Marks the shadow's own requests. If a shadow is pointed at the proxy, the proxy mirrors them back
 /// to it, and [`Asked::of`] drops them.
 pub(crate) const SHADOW_MARK: HeaderName = HeaderName::from_static("x-route-shadow");
+
+/// How the client came to the proxy, which redirects depend on. nginx sets it, or lets it through to the sides too.
+const FORWARDED: [HeaderName; 3] = [
+    HeaderName::from_static("x-forwarded-proto"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-port"),
+];
 
 /// The parts of a mirrored request that are sent again.
 ///
@@ -17,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) method: Method,
     /// Path and query, byte for byte.
     pub(crate) target: PathAndQuery,
+    /// The host that the client asked, which redirects and whole answers depend on; `None` for each side's own.
+    pub(crate) host: Option<HeaderValue>,
     /// X-Request-Id, so that the logs of both sides can be matched.
     pub(crate) request_id: Option<HeaderValue>,
     /// The headers that the route file names.
@@ -40,9 +50,11 @@ impl Asked {
             method: request.method().clone(),
             target: PathAndQuery::from_maybe_shared(Bytes::copy_from_slice(target.as_bytes()))
                 .ok()?,
+            host: request.headers().get(HOST).and_then(copied),
             request_id: request.headers().get(REQUEST_ID).and_then(copied),
             headers: sent
                 .iter()
+                .chain(&FORWARDED)
                 .flat_map(|name| {
                     request.headers().get_all(name).iter().map(move |value| (name, value))
                 })
@@ -57,10 +69,24 @@ impl Asked {
         Asked {
             method: Method::GET,
             target,
+            host: None,
             request_id: None,
             headers: HeaderMap::new(),
             body: Bytes::new(),
         }
+    }
+
+    /// The same question for no cache to answer: it says so, and if the app ignores a parameter, carries it with a new
+    /// value.
+    pub(crate) fn fresh(&self, parameter: Option<&str>) -> Self {
+        let mut fresh = self.clone();
+        fresh.headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if let Some(parameter) = parameter {
+            let mark = if self.target.query().is_some() { '&' } else { '?' };
+            let target = format!("{}{mark}{parameter}={:016x}", self.target, fastrand::u64(..));
+            fresh.target = target.parse().unwrap_or(fresh.target);
+        }
+        fresh
     }
 
     /// The request as judges see it.

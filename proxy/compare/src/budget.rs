@@ -1,5 +1,8 @@
-//! How much CPU comparisons may take: a share of one core, counted over the whole process, however long one takes.
+//! How much CPU comparisons may take: a share of one core, counted over the whole process, however long one takes. Each
+//! route has ten turns a second whatever the others take, or three routes that are ramped at once would all wait for
+//! pairs.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -8,21 +11,31 @@ use tokio::time::sleep;
 /// What may be saved up for a burst, and how much more than the share is remembered, as times at the share.
 const MOST_SAVED: Duration = Duration::from_secs(1);
 const MOST_OWED: Duration = Duration::from_secs(10);
-/// The longest wait, so that gates get their ten pairs a second even if taking requests costs the whole share.
+/// The longest wait of a route, so that its gates get their ten pairs a second even if taking requests costs the whole
+/// share.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// Says when the next comparison may start.
+/// What all routes may take together.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget(Arc<Mutex<Account>>);
+
 #[derive(Debug)]
-pub(crate) struct Budget {
+struct Account {
     /// Seconds of CPU per second.
     share: f64,
     /// Seconds of CPU that may be spent; below zero, those spent too much.
     saved: f64,
     /// The process's CPU time, and when it was looked at.
     seen: (Duration, Instant),
-    last_turn: Instant,
+}
+
+/// Says when the next comparison of a route may start.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    budget: Budget,
+    last: Instant,
 }
 
 impl Budget {
@@ -33,14 +46,21 @@ impl Budget {
 
     fn at(share: f64, cpu: Duration, now: Instant) -> Self {
         let saved = share * MOST_SAVED.as_secs_f64();
-        Budget { share, saved, seen: (cpu, now), last_turn: now }
+        Budget(Arc::new(Mutex::new(Account { share, saved, seen: (cpu, now) })))
     }
 
+    /// The turns of one more route.
+    pub(crate) fn turns(&self) -> Turns {
+        Turns { budget: self.clone(), last: Instant::now() }
+    }
+}
+
+impl Turns {
     /// Waits until the next may start. `elsewhere` is what the last took in other processes.
-    pub(crate) async fn turn(&mut self, elsewhere: Duration) {
-        self.saved -= elsewhere.as_secs_f64();
+    pub(crate) async fn next(&mut self, elsewhere: Duration) {
+        let mut elsewhere = elsewhere.as_secs_f64();
         loop {
-            let wait = self.wait(cpu_time(), Instant::now());
+            let wait = self.wait(cpu_time(), Instant::now(), std::mem::take(&mut elsewhere));
             if wait.is_zero() {
                 return;
             }
@@ -49,18 +69,25 @@ impl Budget {
     }
 
     /// How long to wait at least; if not at all, the turn begins.
-    fn wait(&mut self, cpu: Duration, now: Instant) -> Duration {
-        let (cpu_before, before) = std::mem::replace(&mut self.seen, (cpu, now));
-        let earned = self.share * (now - before).as_secs_f64();
-        let spent = cpu.saturating_sub(cpu_before).as_secs_f64();
-        let [most, least] = [MOST_SAVED, MOST_OWED].map(|it| self.share * it.as_secs_f64());
-        self.saved = (self.saved + earned - spent).clamp(-least, most);
-        let left = LONGEST_WAIT.saturating_sub(now - self.last_turn);
-        if self.saved >= 0.0 || left.is_zero() {
-            self.last_turn = now;
+    fn wait(&mut self, cpu: Duration, now: Instant, elsewhere: f64) -> Duration {
+        let mut account = self.budget.0.lock().unwrap_or_else(PoisonError::into_inner);
+        account.settle(cpu, now, elsewhere);
+        let left = LONGEST_WAIT.saturating_sub(now - self.last);
+        if account.saved >= 0.0 || left.is_zero() {
+            self.last = now;
             return Duration::ZERO;
         }
-        Duration::from_secs_f64(-self.saved / self.share).max(SHORTEST_WAIT).min(left)
+        Duration::from_secs_f64(-account.saved / account.share).max(SHORTEST_WAIT).min(left)
+    }
+}
+
+impl Account {
+    fn settle(&mut self, cpu: Duration, now: Instant, elsewhere: f64) {
+        let (cpu_before, before) = std::mem::replace(&mut self.seen, (cpu, now));
+        let earned = self.share * (now - before).as_secs_f64();
+        let spent = cpu.saturating_sub(cpu_before).as_secs_f64() + elsewhere;
+        let [most, least] = [MOST_SAVED, MOST_OWED].map(|it| self.share * it.as_secs_f64());
+        self.saved = (self.saved + earned - spent).clamp(-least, most);
     }
 }
 

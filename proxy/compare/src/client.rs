@@ -8,7 +8,7 @@ use http::header::{HOST, USER_AGENT};
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use http_body::Body as _;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -18,10 +18,9 @@ use service_kit::label_value;
 use tokio::time::timeout;
 
 use crate::asked::{Asked, REQUEST_ID, SHADOW_MARK};
+use crate::content::{Collector, Content, Limits, TooLong, Undecoded, decoded};
 use crate::unix::{self, UnixConnector};
 
-/// Longest body that is read: two of them are held for each comparison under way.
-const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// Longest head of an answer that is read.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// A connection that was idle for longer is not used again. This is shorter than both sides keep
@@ -37,7 +36,7 @@ pub(crate) enum Reason {
     Connect,
     /// The connection broke, or the answer was not HTTP.
     Broken,
-    /// The body is longer than [`MAX_BODY_BYTES`].
+    /// The body is longer than the route's `shadow.max_answer`.
     TooLarge,
     /// 502, 503 or 504: the server is overloaded or down, and its route did not answer.
     Unavailable,
@@ -65,16 +64,30 @@ label_value!(Reason);
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+    /// The body: at first as it came, for the judge decoded.
+    pub(crate) content: Content,
+    /// The body's length as it came.
+    pub(crate) received_bytes: u64,
 }
 
 impl Answer {
-    /// The answer as judges see it.
+    /// The answer as judges see it; without its body if that was not kept.
     pub(crate) fn for_judge(&self) -> crate::judge::Answer<'_> {
-        crate::judge::Answer {
-            status: self.status.as_u16(),
-            headers: &self.headers,
-            body: &self.body,
+        let body: &[u8] = match &self.content {
+            Content::Kept(body) => body,
+            Content::Digested(_) => &[],
+        };
+        crate::judge::Answer { status: self.status.as_u16(), headers: &self.headers, body }
+    }
+
+    fn decoded(self, limits: &Limits) -> Result<Self, Failure> {
+        match decoded(&self.headers, self.content, limits) {
+            Ok(content) => Ok(Answer { content, ..self }),
+            Err(Undecoded::TooLong) => Err(too_large(self.status, limits)),
+            Err(Undecoded::Broken(why)) => {
+                let detail = format!("content-encoding {why}");
+                Err(Failure { reason: Reason::Broken, detail, status: Some(self.status) })
+            }
         }
     }
 }
@@ -97,6 +110,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// The reply with its body decoded. Blocks, for as long as that takes.
+    pub(crate) fn decoded(self, limits: &Limits) -> Self {
+        let outcome = self.outcome.and_then(|answer| answer.decoded(limits));
+        Reply { outcome, ..self }
+    }
+
     /// The status, also of an answer that cannot be compared.
     pub(crate) fn status(&self) -> Option<StatusCode> {
         match &self.outcome {
@@ -110,11 +129,10 @@ impl Reply {
 pub(crate) struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
     unix: HttpClient<UnixConnector, Full<Bytes>>,
-    request_timeout: Duration,
 }
 
 impl Client {
-    pub(crate) fn new(request_timeout: Duration) -> Self {
+    pub(crate) fn new() -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let mut builder = HttpClient::builder(TokioExecutor::new());
@@ -123,21 +141,26 @@ impl Client {
             .pool_idle_timeout(IDLE_TIMEOUT)
             .http1_max_buf_size(MAX_HEAD_BYTES);
         let (http, unix) = (builder.build(connector), builder.build(unix::connector()));
-        Client { http, unix, request_timeout }
+        Client { http, unix }
     }
 
     /// Sends `asked` to the side at `base` and measures the time.
-    pub(crate) async fn ask(&self, base: &SideUrl, asked: &Asked) -> Reply {
+    pub(crate) async fn ask(&self, base: &SideUrl, asked: &Asked, limits: &Limits) -> Reply {
         let start = Instant::now();
-        let outcome = timeout(self.request_timeout, self.exchange(base, asked)).await;
+        let outcome = timeout(limits.timeout, self.exchange(base, asked, limits)).await;
         let outcome = outcome.unwrap_or_else(|_| {
-            let detail = format!("no complete answer within {:?}", self.request_timeout);
+            let detail = format!("no complete answer within {:?}", limits.timeout);
             Err(Failure { reason: Reason::Timeout, detail, status: None })
         });
         Reply { elapsed: start.elapsed(), outcome }
     }
 
-    async fn exchange(&self, base: &SideUrl, asked: &Asked) -> Result<Answer, Failure> {
+    async fn exchange(
+        &self,
+        base: &SideUrl,
+        asked: &Asked,
+        limits: &Limits,
+    ) -> Result<Answer, Failure> {
         let request = request_to(base, asked).map_err(|error| failure(Reason::Broken, &error))?;
         let response = match base {
             SideUrl::Tcp(_) => self.http.request(request),
@@ -147,21 +170,24 @@ impl Client {
             let reason = if error.is_connect() { Reason::Connect } else { Reason::Broken };
             failure(reason, &error)
         })?;
-        let (status, headers) = (response.status(), response.headers().clone());
+        let (head, mut body) = response.into_parts();
+        let (status, headers) = (head.status, head.headers);
         // A body that announces too many bytes is not read at all.
-        if response.body().size_hint().lower() > MAX_BODY_BYTES as u64 {
-            return Err(too_large(status));
+        if body.size_hint().lower() > limits.max_bytes {
+            return Err(too_large(status, limits));
         }
-        let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
-        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => too_large(status),
-            false => failure(Reason::Broken, error.as_ref()),
-        })?;
+        let mut collector = Collector::receiving(limits, &headers);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| failure(Reason::Broken, &error))?;
+            let data = frame.data_ref().map_or(&[][..], |data| &data[..]);
+            collector.push(data).map_err(|TooLong| too_large(status, limits))?;
+        }
         if matches!(status.as_u16(), 502..=504) {
             let detail = format!("status {}", status.as_u16());
             return Err(Failure { reason: Reason::Unavailable, detail, status: Some(status) });
         }
-        Ok(Answer { status, headers, body: body.to_bytes() })
+        let content = collector.finish();
+        Ok(Answer { status, headers, received_bytes: content.bytes(), content })
     }
 }
 
@@ -175,14 +201,18 @@ fn url(base: &SideUrl, target: PathAndQuery) -> Result<Uri, http::Error> {
     .build()
 }
 
-/// The mirrored request, with this side's host and the shadow's mark.
+/// The request to this side, with the client's host if it is known, and the shadow's mark.
 fn request_to(base: &SideUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, http::Error> {
     let mut request = Request::builder()
         .method(asked.method.clone())
         .uri(url(base, asked.target.clone())?)
-        .header(USER_AGENT, AGENT)
         .header(SHADOW_MARK, HeaderValue::from_static("1"));
-    if base.tcp().is_none() {
+    if !asked.headers.contains_key(USER_AGENT) {
+        request = request.header(USER_AGENT, AGENT);
+    }
+    if let Some(host) = &asked.host {
+        request = request.header(HOST, host.clone());
+    } else if base.tcp().is_none() {
         // Else it would be what stands for the path; nginx and curl send this name too.
         request = request.header(HOST, HeaderValue::from_static("localhost"));
     }
@@ -195,8 +225,8 @@ fn request_to(base: &SideUrl, asked: &Asked) -> Result<Request<Full<Bytes>>, htt
     request.body(Full::new(asked.body.clone()))
 }
 
-fn too_large(status: StatusCode) -> Failure {
-    let detail = format!("the body has more than {MAX_BODY_BYTES} bytes");
+fn too_large(status: StatusCode, limits: &Limits) -> Failure {
+    let detail = format!("the body has more than {} bytes (shadow.max_answer)", limits.max_bytes);
     Failure { reason: Reason::TooLarge, detail, status: Some(status) }
 }
 

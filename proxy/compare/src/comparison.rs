@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::judge::Differences;
 use serde_json::Value;
 
 use crate::asked::Asked;
-use crate::client::{Client, Reply};
+use crate::client::{Answer, Client, Reply};
 use crate::routes::Watched;
 use crate::side::Side;
 use crate::verdict::{self, Outcome, Verdict};
@@ -53,13 +54,13 @@ impl Comparer {
     /// and processors warm.
     pub(crate) async fn compare(&self, asked: Asked) -> Comparison {
         let time = SystemTime::now();
-        let Watched { new, old, .. } = &*self.watched;
+        let Watched { new, old, limits, .. } = &*self.watched;
         let (new, old) = if fastrand::bool() {
-            let new = self.client.ask(new, &asked).await;
-            (new, self.client.ask(old, &asked).await)
+            let new = self.client.ask(new, &asked, limits).await;
+            (new, self.client.ask(old, &asked, limits).await)
         } else {
-            let old = self.client.ask(old, &asked).await;
-            (self.client.ask(new, &asked).await, old)
+            let old = self.client.ask(old, &asked, limits).await;
+            (self.client.ask(new, &asked, limits).await, old)
         };
         let route = Arc::from(self.watched.name());
         let (watched, keep_text) = (Arc::clone(&self.watched), self.keep_text);
@@ -79,16 +80,54 @@ impl Comparer {
         Comparison { route, asked, time, new, old, verdict, judged_elsewhere }
     }
 
-    /// Asks the old side twice, and says whether its answers differ; `None` if they cannot be judged.
-    pub(crate) async fn differs_from_itself(&self, asked: Asked) -> Option<bool> {
-        let first = self.client.ask(&self.watched.old, &asked).await;
-        let second = self.client.ask(&self.watched.old, &asked).await;
-        let watched = Arc::clone(&self.watched);
+    /// Asks the old side twice, and compares its answers; `None` if they cannot be judged. If a cache may have
+    /// given one, the second is asked for anew, past the cache.
+    pub(crate) async fn old_with_itself(&self, asked: &Asked) -> Option<Noise> {
+        let Watched { old, limits, .. } = &*self.watched;
+        let parameter = self.watched.route.file.shadow.fresh_parameter.as_deref();
+        let fresh = asked.fresh(parameter);
+        let first = self.client.ask(old, asked, limits).await;
+        let is_suspect = parameter.is_some() || is_cached(&first);
+        let again = if is_suspect { &fresh } else { asked };
+        let mut second = self.client.ask(old, again, limits).await;
+        if !is_suspect && is_cached(&second) {
+            second = self.client.ask(old, &fresh, limits).await;
+        }
+        if is_cached(&second) {
+            return Some(Noise::Cached);
+        }
+        let (watched, asked) = (Arc::clone(&self.watched), asked.clone());
         let judged = tokio::task::spawn_blocking(move || {
-            verdict::differ(&watched.judge, &asked, &first, &second)
+            let (first, second) = (first.decoded(&watched.limits), second.decoded(&watched.limits));
+            verdict::compare_with_itself(&watched.judge, &asked, &first, &second)
         });
-        judged.await.ok().flatten()
+        judged.await.ok().flatten().map(|verdict| Noise::Judged(verdict.differences))
     }
+}
+
+/// What two answers of the old side say.
+#[derive(Debug)]
+pub(crate) enum Noise {
+    /// Nothing: a cache gave them, even when asked past it.
+    Cached,
+    /// In what they differ.
+    Judged(Option<Differences>),
+}
+
+/// Whether a cache says that it gave this answer (RFC 9111, 5.1; RFC 9211).
+fn is_cached(reply: &Reply) -> bool {
+    let Ok(answer) = &reply.outcome else { return false };
+    let header = |name: &str| answer.headers.get(name).and_then(|value| value.to_str().ok());
+    let is_aged = header("age").is_some_and(|age| age.trim().parse().unwrap_or(0_u64) > 0);
+    let names = ["cache-status", "cf-cache-status", "x-cache", "x-cache-status"];
+    let says_hit = |value: &str| {
+        // `fwd=miss` and `hit` are parameters of one header, and a miss may be spelled in capitals.
+        value
+            .to_ascii_lowercase()
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| word == "hit")
+    };
+    is_aged || names.into_iter().filter_map(header).any(says_hit)
 }
 
 fn judge(
@@ -98,10 +137,11 @@ fn judge(
     old: Reply,
     keep_text: bool,
 ) -> (Seen, Seen, Verdict) {
+    let (new, old) = (new.decoded(&watched.limits), old.decoded(&watched.limits));
     let verdict = verdict::judge(&watched.judge, asked, &new, &old);
     let seen = |reply: Reply| {
         let answer = reply.outcome.as_ref().ok().filter(|_| verdict.outcome != Outcome::Match);
-        let describe = |answer: &crate::client::Answer| {
+        let describe = |answer: &Answer| {
             watched.judge.describe(&asked.for_judge(), &answer.for_judge(), keep_text)
         };
         Seen { description: answer.and_then(describe), reply }

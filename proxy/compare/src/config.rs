@@ -59,22 +59,22 @@ pub struct Arguments {
     )]
     old_url: SideUrl,
 
-    /// Length of the queue; requests beyond it are dropped and counted
+    /// Length of each route's queue; requests beyond it are dropped and counted
     #[arg(long, env = "SHADOW_QUEUE_LENGTH", default_value_t = 100, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     queue_length: u32,
 
-    /// Comparisons under way at once
+    /// Comparisons of each route under way at once
     #[arg(long, env = "SHADOW_CONCURRENCY", default_value_t = 1, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=64))]
     concurrency: u32,
 
-    /// CPU time that this process may take, as a percentage of one core; ten comparisons per second always start
+    /// CPU time that this process may take, as a percentage of one core; ten comparisons of each route per second always start
     #[arg(long, env = "SHADOW_CPU_PERCENT", default_value_t = 10, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100))]
     cpu_percent: u8,
 
-    /// Longest wait for an answer, connecting included
+    /// Longest wait for an answer, connecting included, of routes that do not say
     #[arg(long, env = "SHADOW_REQUEST_TIMEOUT", default_value = "2s", value_name = "TIME", value_parser = timeout)]
     request_timeout: Duration,
 
@@ -109,7 +109,6 @@ pub struct Config {
     pub(crate) routes: Vec<Arc<Watched>>,
     pub(crate) queue_length: usize,
     pub(crate) pace: Pace,
-    pub(crate) request_timeout: Duration,
     pub(crate) keep_text: bool,
     pub(crate) serving: Serving,
     pub(crate) log_level: tracing::Level,
@@ -122,7 +121,7 @@ impl Arguments {
     /// Names the flag and the variable.
     pub fn check(self) -> Result<Config, String> {
         check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
-        let routes = routes::load(&self.routes, &self.new_url, &self.old_url)
+        let routes = routes::load(&self.routes, &self.new_url, &self.old_url, self.request_timeout)
             .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
         Ok(Config {
             addr: self.addr,
@@ -133,7 +132,6 @@ impl Arguments {
                 concurrency: self.concurrency as usize,
                 cpu_share: f64::from(self.cpu_percent) / 100.0,
             },
-            request_timeout: self.request_timeout,
             keep_text: self.keep_text,
             serving: Serving {
                 protocol: Protocol::Http1,

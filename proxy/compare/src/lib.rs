@@ -10,6 +10,8 @@ mod budget;
 mod client;
 mod comparison;
 mod config;
+mod content;
+mod fields;
 pub mod judge;
 mod metrics;
 mod offline;
@@ -32,16 +34,17 @@ pub use offline::report::Report;
 /// # Errors
 /// If it cannot listen.
 pub fn run(config: Config) -> anyhow::Result<()> {
-    runtime(config.pace.concurrency)?.block_on(service::run(config))
+    let at_once = config.pace.concurrency * config.routes.len().max(1);
+    runtime(at_once)?.block_on(service::run(config))
 }
 
-/// Compares the answers to each line of a file, one line after the other.
+/// Compares the answers to each request of a file, one after the other.
 ///
 /// # Errors
 /// If the file or the routes cannot be read.
 pub fn compare(options: &Options) -> anyhow::Result<Report> {
-    let lines = options.read()?;
-    Ok(runtime(1)?.block_on(offline::compare(options, &lines)))
+    let (lines, skipped) = options.read()?;
+    Ok(runtime(1)?.block_on(offline::compare(options, &lines, skipped)))
 }
 
 /// One thread sends requests and measures times; each comparison under way decodes on a thread of

@@ -3,7 +3,7 @@
 //! | metric | labels |
 //! | --- | --- |
 //! | `shadow_comparisons_total` | route, result |
-//! | `shadow_noise_total` | route; result of two answers of the old side: match, mismatch |
+//! | `shadow_noise_total` | route; result of two answers of the old side: match, mismatch, cached |
 //! | `shadow_pairs_total` | route |
 //! | `shadow_discordant_total` | route, event; worse: the side that had it alone |
 //! | `shadow_mismatches_total` | route, kind |
@@ -34,7 +34,7 @@ use prometheus_client::registry::{Registry, Unit};
 use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
 
 use crate::client::Reason;
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Noise};
 use crate::pairs::{Event, Thresholds, Took};
 use crate::routes::Watched;
 use crate::side::Side;
@@ -54,6 +54,12 @@ struct OfRoute {
 struct OfResult {
     route: Name,
     result: Outcome,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfNoise {
+    route: Name,
+    result: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -92,7 +98,7 @@ struct OfFailure {
 pub(crate) struct Metrics {
     registry: Registry,
     comparisons: Family<OfResult, Counter>,
-    noise: Family<OfResult, Counter>,
+    noise: Family<OfNoise, Counter>,
     mismatches: Family<OfKind, Counter>,
     failures: Family<OfFailure, Counter>,
     pairs: Family<OfRoute, Counter>,
@@ -147,7 +153,7 @@ impl Metrics {
         );
         registry.register(
             "noise",
-            "Requests that only the old side was asked, twice, by whether its answers are the same",
+            "Requests that only the old side was asked, twice, by whether its answers are the same; cached: a cache gave both",
             self.noise.clone(),
         );
         registry.register(
@@ -179,7 +185,7 @@ impl Metrics {
         );
         registry.register_with_unit(
             "response",
-            "Size of the answer's body",
+            "Size of the answer's body, as it came",
             Unit::Bytes,
             self.bytes.clone(),
         );
@@ -207,8 +213,8 @@ impl Metrics {
         for result in Outcome::ALL {
             drop(self.comparisons.get_or_create(&OfResult { route: route(), result }));
         }
-        for result in [Outcome::Match, Outcome::Mismatch] {
-            drop(self.noise.get_or_create(&OfResult { route: route(), result }));
+        for result in ["match", "mismatch", "cached"] {
+            drop(self.noise.get_or_create(&OfNoise { route: route(), result }));
         }
         for kind in kinds {
             drop(self.mismatches.get_or_create(&OfKind { route: route(), kind }));
@@ -230,9 +236,13 @@ impl Metrics {
     }
 
     /// Counts a pair of answers of the old side.
-    pub(crate) fn observe_noise(&self, route: &str, differs: bool) {
-        let result = if differs { Outcome::Mismatch } else { Outcome::Match };
-        self.noise.get_or_create(&OfResult { route: Arc::from(route), result }).inc();
+    pub(crate) fn observe_noise(&self, route: &str, noise: &Noise) {
+        let result = match noise {
+            Noise::Cached => "cached",
+            Noise::Judged(None) => "match",
+            Noise::Judged(Some(_)) => "mismatch",
+        };
+        self.noise.get_or_create(&OfNoise { route: Arc::from(route), result }).inc();
     }
 
     /// Counts the answers of a comparison, and then the comparison: a scrape that has it has its answers too.
@@ -246,8 +256,8 @@ impl Metrics {
             self.discordant.get_or_create(&OfEvent { route: route(), event, worse }).inc();
         }
         drop(thresholds);
-        if let Some(kind) = &comparison.verdict.kind {
-            let kind = kind.0.to_string();
+        if let Some(kind) = comparison.verdict.kind() {
+            let kind = kind.to_string();
             self.mismatches.get_or_create(&OfKind { route: route(), kind }).inc();
         }
         for side in Side::ALL {
@@ -260,7 +270,7 @@ impl Metrics {
                 Ok(answer) => {
                     let label = OfSide { route: route(), side };
                     self.seconds.get_or_create(&label).observe(reply.elapsed.as_secs_f64());
-                    self.bytes.get_or_create(&label).observe(answer.body.len() as f64);
+                    self.bytes.get_or_create(&label).observe(answer.received_bytes as f64);
                 }
                 Err(failure) => {
                     let labels = OfFailure { route: route(), side, reason: failure.reason };

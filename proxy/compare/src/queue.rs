@@ -1,15 +1,18 @@
-//! The queue between the proxy, which must not wait, and the comparisons, which take time.
+//! The queues between the proxy, which must not wait, and the comparisons, which take time. Each route has its own, so
+//! that one with many requests, or with a side that hangs, takes no other's turn.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use crate::asked::Asked;
-use crate::budget::Budget;
+use crate::budget::{Budget, Turns};
 use crate::metrics::Metrics;
 use crate::routes::Watched;
 
@@ -17,10 +20,11 @@ use crate::routes::Watched;
 /// a route's longest body may be 1 GiB, and on a cluster the whole process may take 64 MiB.
 const MAX_BODIES_BYTES: usize = 16 << 20;
 
-/// The queue's entrance.
+/// The queues' entrance.
 #[derive(Clone)]
 pub(crate) struct Queue {
-    sender: Sender<Queued>,
+    /// By the route's name.
+    senders: Arc<HashMap<String, Sender<Queued>>>,
     bytes: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
@@ -36,27 +40,40 @@ pub(crate) struct Queued {
 /// Room for the body of one request.
 pub(crate) struct Room(#[allow(dead_code, reason = "ends with the request")] OwnedSemaphorePermit);
 
-/// The queue's exit. It ends when every [`Queue`] is dropped and no request is left.
+/// The queues' exit. It ends when every [`Queue`] is dropped and no request is left.
 pub(crate) struct Waiting {
-    receiver: Receiver<Queued>,
+    receivers: Vec<Receiver<Queued>>,
     metrics: Arc<Metrics>,
 }
 
 /// Limits on the comparisons, whatever the proxy sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// Comparisons under way at once.
+    /// Comparisons of a route under way at once.
     pub(crate) concurrency: usize,
     /// CPU that they may take, as a share of one core.
     pub(crate) cpu_share: f64,
 }
 
-/// A queue of at most `length` requests.
-pub(crate) fn queue(length: usize, metrics: &Arc<Metrics>) -> (Queue, Waiting) {
-    let (sender, receiver) = channel(length);
+/// A queue of at most `length` requests for each route.
+pub(crate) fn queue(
+    length: usize,
+    routes: &[Arc<Watched>],
+    metrics: &Arc<Metrics>,
+) -> (Queue, Waiting) {
+    let (senders, receivers) = routes
+        .iter()
+        .map(|watched| {
+            let (sender, receiver) = channel(length);
+            ((watched.name().to_owned(), sender), receiver)
+        })
+        .unzip::<_, _, HashMap<_, _>, _>();
     let metrics = || Arc::clone(metrics);
     let bytes = Arc::new(Semaphore::new(MAX_BODIES_BYTES));
-    (Queue { sender, bytes, metrics: metrics() }, Waiting { receiver, metrics: metrics() })
+    (
+        Queue { senders: Arc::new(senders), bytes, metrics: metrics() },
+        Waiting { receivers, metrics: metrics() },
+    )
 }
 
 impl Queue {
@@ -73,10 +90,11 @@ impl Queue {
 
     /// Queues a request; drops and counts it if the queue is full.
     pub(crate) fn put(&self, queued: Queued) {
+        let Some(sender) = self.senders.get(queued.watched.name()) else { return };
         // Counted first: afterwards, a worker might take the request out before it is counted.
         self.metrics.queue_depth.inc();
         if let Err(TrySendError::Full(queued) | TrySendError::Closed(queued)) =
-            self.sender.try_send(queued)
+            sender.try_send(queued)
         {
             self.metrics.queue_depth.dec();
             self.metrics.drop_one(queued.watched.name());
@@ -91,23 +109,38 @@ impl Queue {
 
 impl Waiting {
     /// Runs `work` on each request within the limits of `pace`; it returns the time that it took in other processes.
-    /// Returns when the queue has ended and all work is done.
-    pub(crate) async fn work<F>(mut self, pace: Pace, work: impl Fn(Queued) -> F)
+    /// Returns when the queues have ended and all work is done.
+    pub(crate) async fn work<F>(self, pace: Pace, work: impl Fn(Queued) -> F)
     where
         F: Future<Output = Duration> + Send + 'static,
     {
-        let mut budget = Budget::new(pace.cpu_share);
-        let mut under_way = JoinSet::new();
-        loop {
-            let mut elsewhere = Duration::ZERO;
-            while under_way.len() >= pace.concurrency {
-                elsewhere += under_way.join_next().await.and_then(Result::ok).unwrap_or_default();
-            }
-            budget.turn(elsewhere).await;
-            let Some(queued) = self.receiver.recv().await else { break };
-            self.metrics.queue_depth.dec();
-            under_way.spawn(work(queued));
-        }
-        while under_way.join_next().await.is_some() {}
+        let budget = Budget::new(pace.cpu_share);
+        let Waiting { receivers, metrics } = self;
+        let of_route =
+            |receiver| work_of_route(receiver, pace.concurrency, budget.turns(), &metrics, &work);
+        join_all(receivers.into_iter().map(of_route)).await;
     }
+}
+
+async fn work_of_route<F>(
+    mut receiver: Receiver<Queued>,
+    concurrency: usize,
+    mut turns: Turns,
+    metrics: &Metrics,
+    work: &impl Fn(Queued) -> F,
+) where
+    F: Future<Output = Duration> + Send + 'static,
+{
+    let mut under_way = JoinSet::new();
+    loop {
+        let mut elsewhere = Duration::ZERO;
+        while under_way.len() >= concurrency {
+            elsewhere += under_way.join_next().await.and_then(Result::ok).unwrap_or_default();
+        }
+        turns.next(elsewhere).await;
+        let Some(queued) = receiver.recv().await else { break };
+        metrics.queue_depth.dec();
+        under_way.spawn(work(queued));
+    }
+    while under_way.join_next().await.is_some() {}
 }

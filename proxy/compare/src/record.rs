@@ -5,13 +5,15 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
+use crate::judge::{Difference, Differences, Kind};
 use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use crate::client::Reason;
 use crate::comparison::{Comparison, Seen};
-use crate::verdict::{Kind, Outcome};
+use crate::content::Content;
+use crate::verdict::Outcome;
 
 /// How many mismatches are kept, and how many failures.
 const MAX_KEPT: usize = 100;
@@ -27,11 +29,18 @@ pub(crate) struct Record {
     time: String,
     route: String,
     result: Outcome,
+    /// What differs first.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<Kind>,
-    /// What exactly differs, if texts are kept.
+    /// What differs first, exactly, if texts are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    /// All that differs, as far as it is listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differences: Vec<ShownDifference>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    differences_not_listed: usize,
     /// Why the judge failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -44,10 +53,21 @@ pub(crate) struct Record {
     old: Shown,
 }
 
+/// A difference, with what the answers have there if texts are kept.
+#[derive(Clone, Debug, Serialize)]
+struct ShownDifference {
+    kind: Kind,
+    /// A header's name, a JSON Pointer, an offset or a line.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    place: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
 /// Length and digest of bytes, and the bytes themselves if texts are kept.
 #[derive(Clone, Debug, Serialize)]
 struct Digested {
-    bytes: usize,
+    bytes: u64,
     digest: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
@@ -79,12 +99,23 @@ enum ShownOutcome {
 impl Record {
     pub(crate) fn of(comparison: &Comparison, keep_text: bool) -> Self {
         let Comparison { route, asked, time, new, old, verdict, .. } = comparison;
+        let listed = verdict.differences.as_ref().map_or(&[][..], Differences::listed);
+        let shown = |difference: &Difference| ShownDifference {
+            kind: difference.kind.clone(),
+            place: difference.place.clone(),
+            detail: keep_text.then(|| difference.detail.clone()),
+        };
         Record {
             time: humantime::format_rfc3339_millis(*time).to_string(),
             route: route.to_string(),
             result: verdict.outcome,
-            kind: verdict.kind.clone(),
-            detail: verdict.detail.clone().filter(|_| keep_text),
+            kind: verdict.kind(),
+            detail: listed.first().filter(|_| keep_text).map(|first| first.detail.clone()),
+            differences: listed.iter().map(shown).collect(),
+            differences_not_listed: verdict
+                .differences
+                .as_ref()
+                .map_or(0, |all| all.count() - listed.len()),
             problem: verdict.problem.clone(),
             method: asked.method.to_string(),
             request_id: asked
@@ -99,15 +130,23 @@ impl Record {
 }
 
 impl fmt::Display for Record {
+    /// One line, and one more for each difference after the first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.result.as_str())?;
         if let Some(kind) = &self.kind {
-            write!(f, " in {}", kind.0)?;
+            write!(f, " in {kind}")?;
         }
         if let Some(detail) = self.detail.as_ref().or(self.problem.as_ref()) {
             write!(f, ": {detail}")?;
         }
-        write!(f, "; new {}; old {}", self.new, self.old)
+        write!(f, "; new {}; old {}", self.new, self.old)?;
+        for other in self.differences.iter().skip(1) {
+            write!(f, "\n    {}: {}", other.kind, other.detail.as_ref().unwrap_or(&other.place))?;
+        }
+        match self.differences_not_listed {
+            0 => Ok(()),
+            more => write!(f, "\n    and {more} more"),
+        }
     }
 }
 
@@ -120,6 +159,10 @@ impl fmt::Display for Shown {
             }
         }
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// 32 random bytes, the same as long as this process runs.
@@ -137,7 +180,7 @@ fn salt() -> [u8; 32] {
 impl Digested {
     fn of(bytes: &[u8], keep: bool) -> Self {
         Digested {
-            bytes: bytes.len(),
+            bytes: bytes.len() as u64,
             digest: format!("{:x}", Sha256::new_with_prefix(salt()).chain_update(bytes).finalize()),
             content: keep.then(|| String::from_utf8_lossy(bytes).into_owned()),
         }
@@ -147,17 +190,21 @@ impl Digested {
 impl Shown {
     fn of(seen: &Seen, keep_text: bool) -> Self {
         let outcome = match &seen.reply.outcome {
-            Ok(answer) => {
-                // An error's body may echo the text.
-                let keep_body = keep_text
-                    && answer.body.len() <= MAX_SHOWN_BYTES
-                    && std::str::from_utf8(&answer.body).is_ok();
-                ShownOutcome::Answered {
-                    status: answer.status.as_u16(),
-                    body: Digested::of(&answer.body, keep_body),
-                    seen: seen.description.clone(),
-                }
-            }
+            Ok(answer) => ShownOutcome::Answered {
+                status: answer.status.as_u16(),
+                body: match &answer.content {
+                    // An error's body may echo the text.
+                    Content::Kept(body) => {
+                        let is_short = body.len() <= MAX_SHOWN_BYTES;
+                        let keep = keep_text && is_short && std::str::from_utf8(body).is_ok();
+                        Digested::of(body, keep)
+                    }
+                    Content::Digested(digest) => {
+                        Digested { bytes: digest.bytes(), ..Digested::of(&digest.whole(), false) }
+                    }
+                },
+                seen: seen.description.clone(),
+            },
             Err(failure) => {
                 ShownOutcome::Failed { failed: failure.reason, detail: failure.detail.clone() }
             }

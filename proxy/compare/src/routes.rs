@@ -2,12 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::judge::Judge;
 use anyhow::Context;
 use http::{HeaderName, Request};
 use route::{Route, SideUrl};
 
-use crate::judge::Judge;
+use crate::content::Limits;
 
 /// Set by nginx on a mirrored request.
 const ROUTE_NAME: &str = "x-route-name";
@@ -21,17 +23,30 @@ pub(crate) struct Watched {
     pub(crate) old: SideUrl,
     /// The request's headers that both sides get.
     pub(crate) sent_headers: Vec<HeaderName>,
+    pub(crate) limits: Limits,
 }
 
 impl Watched {
-    /// `new` and `old` are the sides of routes that do not name their own.
-    pub(crate) fn of(route: Route, new: &SideUrl, old: &SideUrl) -> anyhow::Result<Self> {
+    /// `new`, `old` and `timeout` are those of routes that do not name their own.
+    pub(crate) fn of(
+        route: Route,
+        new: &SideUrl,
+        old: &SideUrl,
+        timeout: Duration,
+    ) -> anyhow::Result<Self> {
         let named = |names: Vec<String>| -> anyhow::Result<Vec<HeaderName>> {
             names.iter().map(|name| Ok(name.parse()?)).collect()
         };
+        let judge = Judge::new(&route.file.judge, named(route.compared_headers())?)
+            .with_context(|| format!("{}.toml", route.name))?;
+        let shadow = &route.file.shadow;
         Ok(Watched {
-            judge: Judge::new(&route.file.judge, named(route.compared_headers())?)
-                .with_context(|| format!("{}.toml", route.name))?,
+            limits: Limits {
+                timeout: shadow.timeout.map_or(timeout, |time| time.0),
+                max_bytes: shadow.max_answer.0,
+                needs_bodies: judge.needs_bodies(),
+            },
+            judge,
             new: route.file.new.url.as_ref().unwrap_or(new).clone(),
             old: route.file.old.url.as_ref().unwrap_or(old).clone(),
             sent_headers: named(route.sent_headers())?,
@@ -49,9 +64,10 @@ pub(crate) fn load(
     folder: &Path,
     new: &SideUrl,
     old: &SideUrl,
+    timeout: Duration,
 ) -> anyhow::Result<Vec<Arc<Watched>>> {
     let mirrored = route::load(folder)?.into_iter().filter(|route| !route.is_session());
-    mirrored.map(|route| Watched::of(route, new, old).map(Arc::new)).collect()
+    mirrored.map(|route| Watched::of(route, new, old, timeout).map(Arc::new)).collect()
 }
 
 /// A request's route: the one that nginx names, or else the one of its path.

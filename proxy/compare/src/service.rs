@@ -10,8 +10,9 @@ use tokio::sync::oneshot;
 
 use crate::app;
 use crate::client::Client;
-use crate::comparison::Comparer;
+use crate::comparison::{Comparer, Noise};
 use crate::config::Config;
+use crate::fields::AllFields;
 use crate::metrics::Metrics;
 use crate::queue::{Queued, queue};
 use crate::record::{Kept, Record};
@@ -36,12 +37,13 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     }
     let metrics = Arc::new(Metrics::new(&config.routes));
     let kept = Arc::new(Kept::default());
-    let (queue, queued) = queue(config.queue_length, &metrics);
-    let client = Client::new(config.request_timeout);
+    let (queue, queued) = queue(config.queue_length, &config.routes, &metrics);
+    let fields = Arc::new(AllFields::default());
     let worker = Arc::new(Worker {
-        client,
+        client: Client::new(),
         metrics: Arc::clone(&metrics),
         kept: Arc::clone(&kept),
+        fields: Arc::clone(&fields),
         keep_text: config.keep_text,
     });
     let work = queued.work(config.pace, move |queued| Arc::clone(&worker).compare(queued));
@@ -59,7 +61,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         }
     };
     let shown = Arc::clone(&metrics);
-    let admin = Admin::new(move || shown.encode()).with(app::admin_router(kept));
+    let admin = Admin::new(move || shown.encode()).with(app::admin_router(kept, fields));
     let rest = async {
         // Comparisons, which may panic, are tasks of their own.
         let _ = work.await;
@@ -80,6 +82,7 @@ struct Worker {
     client: Client,
     metrics: Arc<Metrics>,
     kept: Arc<Kept>,
+    fields: Arc<AllFields>,
     keep_text: bool,
 }
 
@@ -92,20 +95,27 @@ impl Worker {
         let (noise, route) = (f64::from(watched.route.file.shadow.noise), Arc::clone(&watched));
         let comparer = Comparer { client, watched, keep_text };
         if 100.0 * fastrand::f64() < noise {
-            if let Some(differs) = comparer.differs_from_itself(asked).await {
-                self.metrics.observe_noise(route.name(), differs);
+            if let Some(noise) = comparer.old_with_itself(&asked).await {
+                self.metrics.observe_noise(route.name(), &noise);
+                if let Noise::Judged(differences) = &noise {
+                    self.fields.add(route.name(), true, differences.as_ref());
+                }
             }
             return Duration::ZERO;
         }
         let comparison = comparer.compare(asked).await;
         self.metrics.observe(&comparison);
         let verdict = &comparison.verdict;
+        if matches!(verdict.outcome, Outcome::Match | Outcome::Mismatch) {
+            self.fields.add(route.name(), false, verdict.differences.as_ref());
+        }
         let elsewhere = comparison.judged_elsewhere;
         if matches!(verdict.outcome, Outcome::Match | Outcome::Skipped) {
             return elsewhere;
         }
         let request_id = comparison.asked.request_id.as_ref().and_then(|id| id.to_str().ok());
-        let kind = verdict.kind.as_ref().map(|kind| kind.0.as_str());
+        let kind = verdict.kind();
+        let kind = kind.as_ref().map(crate::judge::Kind::as_str);
         let (route, problem) = (&*comparison.route, verdict.problem.as_deref());
         let result = verdict.outcome.as_str();
         tracing::warn!(request_id, route, result, kind, problem, "no match");

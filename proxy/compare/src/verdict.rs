@@ -2,15 +2,18 @@
 //!
 //! 1. A side gave no answer ([`Reason`]): `timeout` if it was too slow, else `new_error` or
 //!    `old_error`. If both failed, the new side's failure is the result: it is the side on trial.
-//! 2. The route's [`Judge`] says whether the answers are the same: `match`, or `mismatch` and its kind.
+//! 2. The old side failed by itself, with a 5xx that the new one has not: `old_error`. That is not the new side's
+//!    fault, and tells nothing of its answer.
+//! 3. The route's [`Judge`] says whether the answers are the same: `match`, or `mismatch` and its kind.
 //!    Where the judge itself failed the result is `unjudged`, which is never a match.
 
-use serde::{Serialize, Serializer};
+use crate::judge::{Differences, Judge, Kind};
+use serde::Serialize;
 use service_kit::label_value;
 
 use crate::asked::Asked;
-use crate::client::{Failure, Reason, Reply};
-use crate::judge::{self, Judge};
+use crate::client::{Answer, Failure, Reason, Reply};
+use crate::content::Content;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -19,7 +22,7 @@ pub(crate) enum Outcome {
     Mismatch,
     /// The new side gave no answer.
     NewError,
-    /// The old side gave no answer.
+    /// The old side gave no answer, or failed by itself.
     OldError,
     /// One of the sides was too slow.
     Timeout,
@@ -55,63 +58,81 @@ impl Outcome {
 
 label_value!(Outcome);
 
-/// What differs in a mismatch.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Kind(pub(crate) judge::Kind);
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.0.as_str())
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) outcome: Outcome,
     /// What differs; `None` unless the outcome is a mismatch.
-    pub(crate) kind: Option<Kind>,
-    /// What exactly differs; may quote both answers.
-    pub(crate) detail: Option<String>,
+    pub(crate) differences: Option<Differences>,
     /// Why the judge failed; quotes neither answer.
     pub(crate) problem: Option<String>,
 }
 
 impl Verdict {
     fn only(outcome: Outcome) -> Self {
-        Verdict { outcome, kind: None, detail: None, problem: None }
+        Verdict { outcome, differences: None, problem: None }
     }
 
     pub(crate) fn unjudged(problem: impl Into<String>) -> Self {
         Verdict { problem: Some(problem.into()), ..Verdict::only(Outcome::Unjudged) }
     }
+
+    /// What differs first.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.differences.as_ref().map(Differences::kind)
+    }
 }
 
+impl From<crate::judge::Verdict> for Verdict {
+    fn from(verdict: crate::judge::Verdict) -> Self {
+        match verdict {
+            crate::judge::Verdict::Same => Verdict::only(Outcome::Match),
+            crate::judge::Verdict::Skipped => Verdict::only(Outcome::Skipped),
+            crate::judge::Verdict::Unjudged { reason } => Verdict::unjudged(reason),
+            crate::judge::Verdict::Different(differences) => {
+                Verdict { differences: Some(differences), ..Verdict::only(Outcome::Mismatch) }
+            }
+        }
+    }
+}
+
+/// Judges two replies whose bodies are decoded.
 pub(crate) fn judge(judge: &Judge, asked: &Asked, new: &Reply, old: &Reply) -> Verdict {
     let (new, old) = match (&new.outcome, &old.outcome) {
         (Err(failure), _) => return failed(failure, Outcome::NewError),
         (_, Err(failure)) => return failed(failure, Outcome::OldError),
         (Ok(new), Ok(old)) => (new, old),
     };
-    match judge.compare(&asked.for_judge(), &old.for_judge(), &new.for_judge()) {
-        judge::Verdict::Same => Verdict::only(Outcome::Match),
-        judge::Verdict::Skipped => Verdict::only(Outcome::Skipped),
-        judge::Verdict::Unjudged { reason } => Verdict::unjudged(reason),
-        judge::Verdict::Different { kind, detail } => Verdict {
-            kind: Some(Kind(kind)),
-            detail: Some(detail),
-            ..Verdict::only(Outcome::Mismatch)
-        },
+    if old.status.is_server_error() && !new.status.is_server_error() {
+        return Verdict::only(Outcome::OldError);
     }
+    compare(judge, asked, old, new).into()
 }
 
-/// Whether two answers of the old side to the same request differ, by the route's judge; `None` if there
-/// is no verdict.
-pub(crate) fn differ(judge: &Judge, asked: &Asked, first: &Reply, second: &Reply) -> Option<bool> {
+/// Compares two answers of the old side to the same request, by the route's judge; `None` if there is no verdict,
+/// or one of them is an error.
+pub(crate) fn compare_with_itself(
+    judge: &Judge,
+    asked: &Asked,
+    first: &Reply,
+    second: &Reply,
+) -> Option<Verdict> {
     let (Ok(first), Ok(second)) = (&first.outcome, &second.outcome) else { return None };
-    match judge.compare(&asked.for_judge(), &first.for_judge(), &second.for_judge()) {
-        judge::Verdict::Same => Some(false),
-        judge::Verdict::Different { .. } => Some(true),
-        judge::Verdict::Skipped | judge::Verdict::Unjudged { .. } => None,
+    if first.status.is_server_error() || second.status.is_server_error() {
+        return None;
+    }
+    let verdict = Verdict::from(compare(judge, asked, first, second));
+    matches!(verdict.outcome, Outcome::Match | Outcome::Mismatch).then_some(verdict)
+}
+
+fn compare(judge: &Judge, asked: &Asked, old: &Answer, new: &Answer) -> crate::judge::Verdict {
+    match (&old.content, &new.content) {
+        (Content::Kept(_), Content::Kept(_)) => {
+            judge.compare(&asked.for_judge(), &old.for_judge(), &new.for_judge())
+        }
+        _ => judge.compare_digests(
+            (&old.for_judge(), &old.content.digest()),
+            (&new.for_judge(), &new.content.digest()),
+        ),
     }
 }
 

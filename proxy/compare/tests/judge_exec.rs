@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use compare::judge::{Answer, Asked, Failure, Judge, Verdict};
 use http::HeaderMap;
-use http::header::{CONTENT_TYPE, SET_COOKIE};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE};
 use route::{ExecSettings, JudgeSettings};
 
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -43,7 +43,7 @@ fn compare(judge: &Judge, old: &str, new: &str) -> Verdict {
 /// The detail of a mismatch.
 fn detail(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Different { detail, .. } => detail,
+        Verdict::Different(differences) => differences.listed()[0].detail.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -81,8 +81,9 @@ fn verdicts_come_from_the_program() {
     assert_eq!(compare(&judge, "12", "12"), Verdict::Same);
     assert_eq!(compare(&judge, "skip", ""), Verdict::Skipped);
     match compare(&judge, "12", "13") {
-        Verdict::Different { kind, detail } => {
-            assert_eq!((kind.as_str(), detail.as_str()), ("price", "12 and 13"));
+        Verdict::Different(differences) => {
+            let first = &differences.listed()[0];
+            assert_eq!((first.kind.as_str(), first.detail.as_str()), ("price", "12 and 13"));
         }
         other => panic!("{other:?}"),
     }
@@ -98,6 +99,7 @@ fn the_question_has_request_headers_and_bodies() {
     let judge = moody();
     let mut headers = HeaderMap::new();
     headers.append(CONTENT_TYPE, "text/csv".parse().unwrap());
+    headers.append(CONTENT_ENCODING, "gzip".parse().unwrap()); // it gets the body decoded
     headers.append(SET_COOKIE, "a=1".parse().unwrap());
     headers.append(SET_COOKIE, "b=2".parse().unwrap());
     let empty = HeaderMap::new();
@@ -110,7 +112,7 @@ fn the_question_has_request_headers_and_bodies() {
     let start = Instant::now();
     let question = loop {
         match judge.compare(&ASKED, &old, &new) {
-            Verdict::Different { detail, .. } => break detail,
+            Verdict::Different(found) => break found.listed()[0].detail.clone(),
             other => assert!(start.elapsed() < Duration::from_secs(20), "{other:?}"),
         }
         std::thread::sleep(Duration::from_millis(20));

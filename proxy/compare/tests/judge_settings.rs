@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use compare::judge::Judge;
-use route::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};
+use route::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSettings};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -32,7 +32,9 @@ fn settings_are_a_name_or_a_table() {
     let rows = [
         (r#""bytes""#, JudgeSettings::Bytes),
         (r#"{ kind = "bytes" }"#, JudgeSettings::Bytes),
-        (r#""text""#, JudgeSettings::Text),
+        (r#""text""#, JudgeSettings::Text(TextSettings::default())),
+        (r#"{ kind = "text", ignore = ["a+"] }"#,
+            JudgeSettings::Text(TextSettings { ignore: vec!["a+".to_owned()] })),
         (r#""qr""#, JudgeSettings::Qr),
         (r#""json""#, JudgeSettings::Json(JsonSettings::default())),
         (r#"{ kind = "json", ignore = ["/a"], tolerance = 1e-9 }"#,
@@ -91,6 +93,9 @@ fn values_out_of_range_are_named() {
         (r#"{ kind = "json", ignore = ["/a", "b"] }"#, "`b`, which does not begin with /"),
         (r#"{ kind = "json", ignore = ["/a~2"] }"#, "`/a~2`, where ~ is not followed by 0 or 1"),
         (r#"{ kind = "json", ignore = ["/a~"] }"#, "`/a~`, where ~ is not followed by 0 or 1"),
+        (r#"{ kind = "text", ignore = ["(a"] }"#, "ignore has `(a`: unclosed group"),
+        (r#"{ kind = "text", ignore = ["a*"] }"#, "ignore has `a*`, which matches an empty text"),
+        (r#"{ kind = "text", ignore = ["(a{1000}){1000}"] }"#, "exceeds size limit"),
         (r#"{ kind = "image", tolerance = 255 }"#, "tolerance = 255 would accept any pixel"),
         (r#"{ kind = "image", share = 1 }"#, "share = 1 is not from 0 to below 1"),
         (r#"{ kind = "exec", command = [] }"#, "command names no program"),

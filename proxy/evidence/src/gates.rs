@@ -143,6 +143,9 @@ pub struct Gate {
     /// When the gate may roll back.
     #[serde(default)]
     pub judge: Judge,
+    /// PromQL of counts by label, which say why the gate waits.
+    #[serde(default)]
+    pub because: Option<String>,
 }
 
 /// A comparison of value and limit.

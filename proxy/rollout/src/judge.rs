@@ -133,18 +133,32 @@ pub fn judge(
         }
         figures.push(asked);
     }
-    decide(&gates.all, &figures, step + gates.overlap, at_the_end)
+    let window = step + gates.overlap;
+    let mut judgement = decide(&gates.all, &figures, window, at_the_end);
+    for (gate, reading) in gates.all.iter().zip(&mut judgement.readings) {
+        let query = gate.because.as_ref().filter(|_| reading.verdict == Verdict::Inconclusive);
+        if let (Some(query), None) = (query, &away) {
+            let why = prometheus.counts(&over(gate, query, window));
+            let parts = [std::mem::take(&mut reading.detail), why];
+            reading.detail =
+                parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ");
+        }
+    }
+    judgement
 }
 
-/// Asks Prometheus for a gate's value and limit.
-pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -> Figures {
+/// A gate's query over its window.
+fn over(gate: &Gate, query: &str, step_window: Duration) -> String {
     let window = match gate.window {
         Window::Step => step_window,
         Window::Fixed(window) => window,
     };
-    let number = |query: &str| {
-        prometheus.number(&query.replace("$window", &format!("{}ms", window.as_millis())))
-    };
+    query.replace("$window", &format!("{}ms", window.as_millis()))
+}
+
+/// Asks Prometheus for a gate's value and limit.
+pub(crate) fn ask(gate: &Gate, prometheus: &Prometheus, step_window: Duration) -> Figures {
+    let number = |query: &str| prometheus.number(&over(gate, query, step_window));
     let limit = match &gate.limit {
         Limit::Number(limit) => *limit,
         Limit::Query(query) => number(query)?,

@@ -113,6 +113,18 @@ impl Prometheus {
         self.data(query, None).and_then(number_of)
     }
 
+    /// Counts with their labels, such as `40 old too_large`; empty if there are none.
+    pub(crate) fn counts(&self, query: &str) -> String {
+        let Ok(Data::Vector(samples)) = self.data(query, None) else { return String::new() };
+        let count = |sample: &Sample| sample.value.1.parse().unwrap_or(0.0_f64).round();
+        let shown = |sample: &Sample| {
+            let labels = sample.metric.values().rev().map(String::as_str);
+            format!("{} {}", count(sample), labels.collect::<Vec<_>>().join(" "))
+        };
+        let some = samples.iter().filter(|sample| count(sample) > 0.0);
+        some.map(shown).collect::<Vec<_>>().join(", ")
+    }
+
     /// The numbers of a query that gives one for each value of a label.
     ///
     /// # Errors

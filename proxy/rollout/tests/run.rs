@@ -158,6 +158,19 @@ fn differences_beyond_the_old_sides_own_roll_back() {
 
 /// Behind a login, a shadow without credentials gets 401 from both sides, whatever clients get.
 #[test]
+fn a_step_without_pairs_says_why() {
+    let place = Place::new();
+    let measured = measured(&place);
+    measured.set(Traffic { matches: 0.0, too_large: 400.0, ..Traffic::FINE });
+    let _process = start(&place, "1s");
+    says(&place, " old too_large");
+    let said = place.succeeds(&["status"]);
+    let line = said.lines().find(|line| line.contains(" comparisons ")).unwrap();
+    assert!(line.contains("must be >= 100; ") && !line.contains("new too_large"), "{line}");
+    assert_eq!(place.share(), "5");
+}
+
+#[test]
 fn a_run_waits_while_the_shadow_gets_other_answers_than_clients() {
     let place = Place::new();
     let measured = measured(&place);

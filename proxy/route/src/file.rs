@@ -1,6 +1,7 @@
 //! One route file.
 
 mod session;
+mod shadow;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +20,7 @@ use crate::share::Share;
 use crate::side::Side;
 use crate::units::{Size, Time};
 pub use session::Home;
+pub use shadow::{Shadow, Slower};
 
 /// Headers that are compared unless a file says otherwise.
 const COMPARED: [&str; 2] = ["content-type", "location"];
@@ -127,67 +129,6 @@ pub enum Body {
     None,
     /// nginx reads all of it before it asks a side, so that a second side can be asked.
     Buffered,
-}
-
-/// What the shadow is sent.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Shadow {
-    /// The share of the requests that the shadow gets at first, in percent; `carve split --mirror`
-    /// changes it.
-    #[schemars(with = "f64", range(min = 0, max = 100))]
-    pub percent: Share,
-    /// The methods that may be asked twice: by default GET and HEAD, as far as the route has them.
-    pub methods: Option<Vec<String>>,
-    /// Of the requests that the shadow gets, the share in percent for which it asks the old side twice
-    /// instead of both sides: for answers that are never quite the same. The run then goes back if the
-    /// sides differ more often than the old one from itself, not at the first difference.
-    #[schemars(with = "f64", range(min = 0, max = 90))]
-    pub noise: Share,
-    /// How much longer the new side may take than the old one before it counts as slower.
-    pub slower: Slower,
-    /// The request's headers that both sides get with it; a body's content-type and content-encoding go
-    /// with it anyway. A route for people who have logged in needs their cookie.
-    pub send_headers: Vec<String>,
-}
-
-impl Default for Shadow {
-    fn default() -> Self {
-        Shadow {
-            percent: Share::percent(10).unwrap_or(Share::NONE),
-            methods: None,
-            noise: Share::NONE,
-            slower: Slower::default(),
-            send_headers: vec!["accept".to_owned(), "accept-language".to_owned()],
-        }
-    }
-}
-
-/// The difference of times that matters: the larger of the two. Below it, the side with less traffic is slower
-/// because its caches and connections are colder.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Slower {
-    /// A share of the old side's time, in percent.
-    #[schemars(with = "f64", range(min = 0, max = 100))]
-    pub percent: Share,
-    /// A time.
-    #[schemars(with = "String")]
-    pub time: Time,
-}
-
-impl Default for Slower {
-    fn default() -> Self {
-        let percent = Share::percent(10).unwrap_or(Share::NONE);
-        Slower { percent, time: Time(Duration::from_millis(5)) }
-    }
-}
-
-impl Slower {
-    /// What the new side may take where the old one takes this.
-    pub fn allows(&self, old: Duration) -> Duration {
-        old + old.mul_f64(f64::from(self.percent) / 100.0).max(self.time.0)
-    }
 }
 
 /// What becomes of a run that is unfinished and silent: its process was killed, hangs, or has ended
@@ -319,11 +260,7 @@ impl Route {
         {
             ensure!(is_header(header), "{header:?} is no header's name");
         }
-        ensure!(
-            file.shadow.noise <= Share::percent(90)?,
-            "shadow.noise: {}: must be 0 to 90 percent, since the rest compares the sides",
-            file.shadow.noise
-        );
+        file.shadow.check()?;
         for method in file.shadow.methods.iter().flatten() {
             ensure!(
                 file.methods.include(method),

@@ -24,7 +24,7 @@ pub enum JudgeSettings {
     /// Byte by byte.
     Bytes,
     /// As UTF-8 text, whatever the line ends and the spaces at the end of lines.
-    Text,
+    Text(TextSettings),
     /// As JSON values.
     Json(JsonSettings),
     /// As pictures of the QR symbol that the request asked for.
@@ -35,6 +35,15 @@ pub enum JudgeSettings {
     Exec(ExecSettings),
     /// Not at all: its requests belong together. The scenarios of `carve contract --relay` compare the two sides.
     Session,
+}
+
+/// Settings of the judge `text`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TextSettings {
+    /// Regular expressions (of Rust's crate `regex`) for parts that are not compared, such as `nonce="[^"]*"`. Both
+    /// texts must have something there that matches. Line ends are LF.
+    pub ignore: Vec<String>,
 }
 
 /// Settings of the judge `json`.
@@ -108,7 +117,7 @@ fn five_seconds() -> Duration {
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Table {
     Bytes(NoSettings),
-    Text(NoSettings),
+    Text(TextSettings),
     Json(JsonSettings),
     Qr(NoSettings),
     Image(ImageSettings),
@@ -125,7 +134,7 @@ impl From<Table> for JudgeSettings {
     fn from(table: Table) -> Self {
         match table {
             Table::Bytes(NoSettings {}) => JudgeSettings::Bytes,
-            Table::Text(NoSettings {}) => JudgeSettings::Text,
+            Table::Text(settings) => JudgeSettings::Text(settings),
             Table::Json(settings) => JudgeSettings::Json(settings),
             Table::Qr(NoSettings {}) => JudgeSettings::Qr,
             Table::Image(settings) => JudgeSettings::Image(settings),

@@ -20,7 +20,7 @@ pub use carve_file::{
 };
 pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, schema};
 pub use folder::{load, load_all};
-pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings};
+pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSettings};
 pub use key::Key;
 pub use path::{Methods, Path};
 pub use share::Share;

@@ -16,21 +16,22 @@ const EXAMPLES: &str = "\
 Examples:
   carve compare report requests.txt
   carve compare requests.txt --json
+  carve compare /var/log/nginx/access.log --noise
   carve compare requests.txt --routes routes --old http://127.0.0.1:4000 --new http://127.0.0.1:4001
 
 Exit codes:
   0  all answers match
   1  an answer differs or is missing
-  2  nothing differs that was compared, but not all was: wrong usage, nothing to compare, a judge that
-     failed, or another failure of this program's own";
+  2  nothing differs that was compared, but not all was: wrong usage, nothing to compare, matches that
+     prove nothing, a judge that failed, or another failure of this program's own";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, override_usage = "carve compare [OPTIONS] [ROUTE] <FILE>")]
 pub(crate) struct Compare {
     /// The route [default: for each line, the route of its path]
     route: Option<String>,
-    /// File with one path and query per line, such as /report?year=2026; empty lines and lines that
-    /// begin with # are skipped; - is standard input
+    /// File of requests: paths such as /report?year=2026, lines of an access log, JSON objects, one per line, or a
+    /// HAR; - is standard input
     file: Option<PathBuf>,
     /// The folder of route files [default: that of what `carve up` started]
     #[arg(long, env = "SHADOW_ROUTES", value_name = "FOLDER")]
@@ -41,7 +42,13 @@ pub(crate) struct Compare {
     /// The old side, of routes that do not name their own [default: likewise]
     #[arg(long, env = "SHADOW_OLD_URL", value_name = "URL")]
     old: Option<SideUrl>,
-    /// Longest wait for an answer
+    /// The host that both sides are asked for, where the file does not say [default: the old side's address]
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// Ask the old side twice more, and say which fields differ in its own answers
+    #[arg(long)]
+    noise: bool,
+    /// Longest wait for an answer, of routes that do not say
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = timeout)]
     request_timeout: Duration,
     /// Print the report as JSON
@@ -75,8 +82,9 @@ impl Compare {
                 (routes.unwrap_or(started.routes), new, old)
             }
         };
-        let request_timeout = self.request_timeout;
-        let options = ::compare::Options { file, routes, route, new, old, request_timeout };
+        let Compare { request_timeout, host, noise, .. } = self;
+        let options =
+            ::compare::Options { file, routes, route, new, old, request_timeout, host, noise };
         let report = ::compare::compare(&options)?;
         report.print(self.json)?;
         Ok(ExitCode::from(report.exit_code()))

@@ -1,18 +1,30 @@
 //! The judge `bytes`: bodies are equal byte by byte.
 
-use super::verdict::{Kind, Verdict};
+use crate::judge::difference::{Found, Kind};
+use crate::judge::long::Digest;
 
 pub(crate) const KINDS: [Kind; 1] = [Kind::Body];
 
-pub(crate) fn compare(old: &[u8], new: &[u8]) -> Verdict {
+pub(crate) fn compare(old: &[u8], new: &[u8], found: &mut Found) {
     if old == new {
-        return Verdict::Same;
+        return;
     }
     let common = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let detail = format!(
-        "old {} bytes, new {} bytes, the first difference at offset {common}",
-        old.len(),
-        new.len()
-    );
-    Verdict::different(Kind::Body, detail)
+    found.add(&Kind::Body, "", || {
+        let (old, new) = (old.len(), new.len());
+        let detail =
+            format!("old {old} bytes, new {new} bytes, the first difference at offset {common}");
+        (format!("offset {common}"), detail)
+    });
+}
+
+/// The same of bodies that were not kept, so the place is a block.
+pub(crate) fn compare_digests(old: &Digest, new: &Digest, found: &mut Found) {
+    let Some(block) = old.first_difference(new) else { return };
+    found.add(&Kind::Body, "", || {
+        let (old, new) = (old.bytes(), new.bytes());
+        let place = format!("offset {} to {}", block.start, block.end - 1);
+        let detail = format!("old {old} bytes, new {new} bytes, the first difference at {place}");
+        (place, detail)
+    });
 }

@@ -4,8 +4,8 @@ use anyhow::{Context, ensure};
 use http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::shorten::shortened;
-use super::verdict::{Kind, Verdict};
+use crate::judge::difference::{Found, Kind};
+use crate::judge::shorten::shortened;
 
 /// The headers to compare, from a route file's `headers` and `ignore_headers`. Without `headers`,
 /// these are Content-Type and Location.
@@ -35,19 +35,18 @@ pub fn compared_headers(
     Ok(compared)
 }
 
-/// The first of `names` whose values differ. A header that both answers lack is equal.
-pub(crate) fn difference(
-    names: &[HeaderName],
-    old: &HeaderMap,
-    new: &HeaderMap,
-) -> Option<Verdict> {
-    let name = names.iter().find(|name| !is_equal(name, old, new))?;
-    let shown = |headers| match combined(name, headers) {
-        Some(value) => format!("`{}`", shortened(&String::from_utf8_lossy(&value))),
-        None => "absent".to_owned(),
-    };
-    let detail = format!("{name}: old {}, new {}", shown(old), shown(new));
-    Some(Verdict::Different { kind: Kind::Header, detail })
+/// Adds those of `names` whose values differ. A header that both answers lack is equal.
+pub(crate) fn compare(names: &[HeaderName], old: &HeaderMap, new: &HeaderMap, found: &mut Found) {
+    for name in names.iter().filter(|name| !is_equal(name, old, new)) {
+        let shown = |headers| match combined(name, headers) {
+            Some(value) => format!("`{}`", shortened(&String::from_utf8_lossy(&value))),
+            None => "absent".to_owned(),
+        };
+        found.add(&Kind::Header, name.as_str(), || {
+            let detail = format!("{name}: old {}, new {}", shown(old), shown(new));
+            (name.to_string(), detail)
+        });
+    }
 }
 
 fn is_equal(name: &HeaderName, old: &HeaderMap, new: &HeaderMap) -> bool {
@@ -71,7 +70,8 @@ pub(crate) fn combined(name: &HeaderName, headers: &HeaderMap) -> Option<Vec<u8>
 
 /// A Content-Type in a form in which equal types are equal (RFC 9110, 8.3.1): the media type and the
 /// names of parameters in lower case, values without quotes, no optional whitespace. The value of
-/// `charset` is in lower case too. Parameters are sorted, because their order means nothing.
+/// `charset` is in lower case too. Parameters are sorted, because their order means nothing. Without a `charset`
+/// that says nothing: UTF-8 of JSON, which is never anything else (RFC 8259, 8.1), and any of a type that is no text.
 #[derive(Debug, PartialEq, Eq)]
 struct ContentType {
     media_type: Vec<u8>,
@@ -94,10 +94,21 @@ impl ContentType {
                 }
                 (name, value)
             })
+            .filter(|(name, value)| name != b"charset" || is_charset_said(&media_type, value))
             .collect();
         parameters.sort();
         ContentType { media_type, parameters }
     }
+}
+
+/// Whether this charset, in lower case, tells the reader of a media type anything.
+fn is_charset_said(media_type: &[u8], charset: &[u8]) -> bool {
+    let is_json = media_type == b"application/json" || media_type.ends_with(b"+json");
+    let no_text: [&[u8]; 4] = [b"image/", b"audio/", b"video/", b"font/"];
+    // An image in SVG is text.
+    let is_text =
+        media_type.ends_with(b"+xml") || !no_text.iter().any(|it| media_type.starts_with(it));
+    is_text && !(is_json && charset == b"utf-8")
 }
 
 /// Splits at each `;` that is not in a quoted string.

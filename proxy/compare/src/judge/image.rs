@@ -11,7 +11,7 @@ use std::panic::catch_unwind;
 use anyhow::{Context, bail, ensure};
 use serde_json::{Value, json};
 
-use super::verdict::{Kind, Verdict};
+use crate::judge::difference::{Found, Kind};
 use route::ImageSettings;
 
 pub(crate) const KINDS: [Kind; 3] = [Kind::Undecodable, Kind::Size, Kind::Pixels];
@@ -41,21 +41,21 @@ impl Limits {
         Ok(Limits { tolerance, share })
     }
 
-    pub(crate) fn compare(&self, old: &[u8], new: &[u8]) -> Verdict {
+    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut Found) {
         let (old, new) = match (decode(old), decode(new)) {
             (Ok(old), Ok(new)) => (old, new),
-            (Err(why), _) => return Verdict::different(Kind::Undecodable, format!("old: {why}")),
-            (_, Err(why)) => return Verdict::different(Kind::Undecodable, format!("new: {why}")),
+            (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
+            (_, Err(why)) => return found.whole(Kind::Undecodable, format!("new: {why}")),
         };
         if (old.width, old.height) != (new.width, new.height) {
             let shown = |picture: &Picture| format!("{} x {} px", picture.width, picture.height);
             let detail = format!("old {}, new {}", shown(&old), shown(&new));
-            return Verdict::different(Kind::Size, detail);
+            return found.whole(Kind::Size, detail);
         }
-        self.compare_pixels(&old, &new)
+        self.compare_pixels(&old, &new, found);
     }
 
-    fn compare_pixels(&self, old: &Picture, new: &Picture) -> Verdict {
+    fn compare_pixels(&self, old: &Picture, new: &Picture, found: &mut Found) {
         let differs = |(old, new): (&[u8], &[u8])| {
             old.iter().zip(new).any(|(old, new)| old.abs_diff(*new) > self.tolerance)
         };
@@ -63,21 +63,22 @@ impl Limits {
         let total = pairs.len();
         let mut differing =
             pairs.enumerate().filter(|&(_, pair)| differs(pair)).map(|(index, _)| index);
-        let Some(first) = differing.next() else { return Verdict::Same };
+        let Some(first) = differing.next() else { return };
         let count = 1 + differing.count();
         if count as f64 <= self.share * total as f64 {
-            return Verdict::Same;
+            return;
         }
         let (width, at) = (old.width as usize, 4 * first..4 * first + 4);
-        let detail = format!(
-            "{count} of {total} pixels differ by more than {}, the first at x {}, y {}: old {}, new {}",
-            self.tolerance,
-            first % width,
-            first / width,
-            hex(&old.rgba[at.clone()]),
-            hex(&new.rgba[at])
-        );
-        Verdict::different(Kind::Pixels, detail)
+        found.add(&Kind::Pixels, "", || {
+            let place = format!("x {}, y {}", first % width, first / width);
+            let detail = format!(
+                "{count} of {total} pixels differ by more than {}, the first at {place}: old {}, new {}",
+                self.tolerance,
+                hex(&old.rgba[at.clone()]),
+                hex(&new.rgba[at])
+            );
+            (place, detail)
+        });
     }
 }
 

@@ -6,17 +6,19 @@
 //! 1. Both sides refuse the request as too large (414 or 431): the same. Servers word that refusal
 //!    themselves.
 //! 2. The statuses differ: `status`.
-//! 3. One of the compared headers differs: `header`. A header that both lack is equal. Content-Types
-//!    are equal if they mean the same: `text/html; charset=UTF-8` and `text/html;charset=utf-8`.
-//! 4. The bodies are equal byte by byte: the same, except for `qr` and `exec`, which look at equal
-//!    bodies too.
-//! 5. The judge compares the bodies.
+//! 3. Each of the compared headers that differs is a `header`. One that both lack is equal. Content-Types
+//!    are equal if they mean the same: `text/html; charset=UTF-8` and `text/html;charset=utf-8`, or
+//!    `application/json` with `charset=utf-8` and without.
+//! 4. The judge compares the bodies, whose differences come after those of the headers. Bodies that are equal
+//!    byte by byte are the same, except for `qr` and `exec`, which look at equal bodies too.
 
 mod bytes;
+mod difference;
 mod exec;
 mod headers;
 mod image;
 mod json;
+mod long;
 mod qr;
 mod shorten;
 mod text;
@@ -26,9 +28,12 @@ use http::{HeaderMap, HeaderName};
 use route::JudgeSettings;
 use serde_json::Value;
 
+use difference::Found;
+pub use difference::{Difference, Differences, Kind};
 pub use exec::{Failure, Stats};
 pub use headers::compared_headers;
-pub use verdict::{Kind, Verdict};
+pub use long::Digest;
+pub use verdict::Verdict;
 
 /// The request that both sides answered.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +51,7 @@ pub struct Answer<'a> {
     pub status: u16,
     /// All headers.
     pub headers: &'a HeaderMap,
-    /// The whole body.
+    /// The whole body, without content codings (RFC 9110, 8.4).
     pub body: &'a [u8],
 }
 
@@ -61,7 +66,7 @@ pub struct Judge {
 #[derive(Debug)]
 enum Bodies {
     Bytes,
-    Text,
+    Text(text::Rules),
     Json(json::Rules),
     Qr,
     Image(image::Limits),
@@ -80,7 +85,7 @@ impl Judge {
     ) -> anyhow::Result<Self> {
         let bodies = match settings {
             JudgeSettings::Bytes => Bodies::Bytes,
-            JudgeSettings::Text => Bodies::Text,
+            JudgeSettings::Text(settings) => Bodies::Text(text::Rules::new(settings)?),
             JudgeSettings::Json(settings) => Bodies::Json(json::Rules::new(settings)?),
             JudgeSettings::Qr => Bodies::Qr,
             JudgeSettings::Image(settings) => Bodies::Image(image::Limits::new(settings)?),
@@ -107,26 +112,60 @@ impl Judge {
     /// Compares two answers to `asked`. Blocks: decoding pictures takes milliseconds, and `exec` waits
     /// up to twice its `timeout`, or up to its `timeout` if the program runs and is idle.
     pub fn compare(&self, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
+        let mut found = match self.compare_heads(old, new) {
+            Ok(found) => found,
+            Err(verdict) => return verdict,
+        };
+        match &self.bodies {
+            Bodies::Qr => qr::compare(asked, old, new, &mut found),
+            Bodies::Exec(exec) => match exec.compare(asked, old, new) {
+                Verdict::Same => {}
+                Verdict::Different(others) => found.extend(others),
+                no_verdict if found.is_empty() => return no_verdict,
+                Verdict::Unjudged { .. } | Verdict::Skipped => {}
+            },
+            _ if old.body == new.body => {}
+            Bodies::Bytes => bytes::compare(old.body, new.body, &mut found),
+            Bodies::Text(rules) => rules.compare(old.body, new.body, &mut found),
+            Bodies::Json(rules) => rules.compare(old.body, new.body, &mut found),
+            Bodies::Image(limits) => limits.compare(old.body, new.body, &mut found),
+        }
+        Verdict::of(found)
+    }
+
+    /// Whether the judge has to see whole bodies. For another, [`Judge::compare_digests`] does.
+    pub fn needs_bodies(&self) -> bool {
+        !matches!(self.bodies, Bodies::Bytes)
+    }
+
+    /// As [`Judge::compare`], byte by byte, of answers whose bodies are not kept.
+    pub fn compare_digests(
+        &self,
+        old: (&Answer<'_>, &Digest),
+        new: (&Answer<'_>, &Digest),
+    ) -> Verdict {
+        match self.compare_heads(old.0, new.0) {
+            Ok(mut found) => {
+                bytes::compare_digests(old.1, new.1, &mut found);
+                Verdict::of(found)
+            }
+            Err(verdict) => verdict,
+        }
+    }
+
+    /// The headers that differ, or a verdict that needs no body.
+    fn compare_heads(&self, old: &Answer<'_>, new: &Answer<'_>) -> Result<Found, Verdict> {
         let too_large = |answer: &Answer<'_>| matches!(answer.status, 414 | 431);
         if too_large(old) && too_large(new) {
-            return Verdict::Same;
+            return Err(Verdict::Same);
         }
         if old.status != new.status {
             let detail = format!("old {}, new {}", old.status, new.status);
-            return Verdict::different(Kind::Status, detail);
+            return Err(Verdict::different(Kind::Status, detail));
         }
-        if let Some(verdict) = headers::difference(&self.headers, old.headers, new.headers) {
-            return verdict;
-        }
-        match &self.bodies {
-            Bodies::Qr => qr::compare(asked, old, new),
-            Bodies::Exec(exec) => exec.compare(asked, old, new),
-            _ if old.body == new.body => Verdict::Same,
-            Bodies::Bytes => bytes::compare(old.body, new.body),
-            Bodies::Text => text::compare(old.body, new.body),
-            Bodies::Json(rules) => rules.compare(old.body, new.body),
-            Bodies::Image(limits) => limits.compare(old.body, new.body),
-        }
+        let mut found = Found::default();
+        headers::compare(&self.headers, old.headers, new.headers, &mut found);
+        Ok(found)
     }
 
     /// What the judge sees in an answer, for people: width, height, level, version and text of a `qr`
@@ -152,7 +191,7 @@ impl Judge {
     pub fn kinds(&self) -> Vec<Kind> {
         let bodies = match &self.bodies {
             Bodies::Bytes => bytes::KINDS.to_vec(),
-            Bodies::Text => text::KINDS.to_vec(),
+            Bodies::Text(_) => text::KINDS.to_vec(),
             Bodies::Json(_) => json::KINDS.to_vec(),
             Bodies::Qr => qr::KINDS.to_vec(),
             Bodies::Image(_) => image::KINDS.to_vec(),

@@ -10,8 +10,8 @@ use std::panic::catch_unwind;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::verdict::{Kind, Verdict};
-use super::{Answer, Asked, bytes};
+use crate::judge::difference::{Found, Kind};
+use crate::judge::{Answer, Asked, bytes};
 use contract::decode::{Decoded, Pixels, decode_pixels};
 
 pub(crate) const KINDS: [Kind; 5] =
@@ -60,26 +60,26 @@ fn text_of(target: &str) -> Option<String> {
 }
 
 /// Compares two answers with the same status.
-pub(crate) fn compare(asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
+pub(crate) fn compare(asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>, found: &mut Found) {
     if !is_picture(asked, old.status) {
-        return bytes::compare(old.body, new.body);
+        return bytes::compare(old.body, new.body, found);
     }
     let old_picture = Picture::from_png(old.body);
     if old.body == new.body {
-        return difference(asked, &old_picture, &old_picture);
+        return compare_pictures(asked, &old_picture, &old_picture, found);
     }
-    difference(asked, &old_picture, &Picture::from_png(new.body))
+    compare_pictures(asked, &old_picture, &Picture::from_png(new.body), found);
 }
 
-fn difference(asked: &Asked<'_>, old: &Picture, new: &Picture) -> Verdict {
+fn compare_pictures(asked: &Asked<'_>, old: &Picture, new: &Picture, found: &mut Found) {
     let (old_symbol, new_symbol) = match (&old.symbol, &new.symbol) {
         (Ok(old), Ok(new)) => (old, new),
-        (Err(why), _) => return Verdict::different(Kind::Undecodable, format!("old: {why}")),
-        (_, Err(why)) => return Verdict::different(Kind::Undecodable, format!("new: {why}")),
+        (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
+        (_, Err(why)) => return found.whole(Kind::Undecodable, format!("new: {why}")),
     };
     // If the contract refuses the query, there is no text that a picture could show.
     let Some(text) = text_of(asked.target) else {
-        return Verdict::different(Kind::Text, "the query has no text that a picture could show");
+        return found.whole(Kind::Text, "the query has no text that a picture could show");
     };
     for (side, symbol) in [("old", old_symbol), ("new", new_symbol)] {
         if symbol.bytes != text.as_bytes() {
@@ -88,22 +88,19 @@ fn difference(asked: &Asked<'_>, old: &Picture, new: &Picture) -> Verdict {
                 symbol.bytes.len(),
                 text.len()
             );
-            return Verdict::different(Kind::Text, detail);
+            found.whole(Kind::Text, detail);
         }
     }
     if old_symbol.level != new_symbol.level {
-        let detail = format!("old {}, new {}", old_symbol.level, new_symbol.level);
-        return Verdict::different(Kind::Level, detail);
+        found.whole(Kind::Level, format!("old {}, new {}", old_symbol.level, new_symbol.level));
     }
     if old.size_px != new.size_px {
         let shown = |picture: &Picture| match picture.size_px {
             Some((width, height)) => format!("{width} x {height} px"),
             None => "unknown".to_owned(),
         };
-        let detail = format!("old {}, new {}", shown(old), shown(new));
-        return Verdict::different(Kind::Size, detail);
+        found.whole(Kind::Size, format!("old {}, new {}", shown(old), shown(new)));
     }
-    Verdict::Same
 }
 
 /// Width, height, level, version and text of the picture, or why it cannot be read; `None` if the

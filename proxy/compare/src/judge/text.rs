@@ -1,48 +1,88 @@
-//! The judge `text`: UTF-8 text, with line ends and trailing whitespace normalised.
+//! The judge `text`: UTF-8 text, HTML included, with line ends and trailing whitespace normalised.
 //!
 //! Before comparing:
 //!
 //! 1. CR LF and a single CR become LF.
-//! 2. Spaces and tabs before an LF, and before the end of the text, are removed.
-//! 3. Line ends at the end of the text are removed.
+//! 2. What a pattern of `ignore` matches becomes one character, U+FFFC. So both texts have to have something
+//!    there that matches.
+//! 3. Spaces and tabs before an LF, and before the end of the text, are removed.
+//! 4. Line ends at the end of the text are removed.
 //!
-//! Nothing else is: neither a byte order mark, nor other Unicode whitespace, nor letter case.
+//! Nothing else is: neither a byte order mark, nor other Unicode whitespace, nor letter case. Lines are compared
+//! one by one, so after one that only one side has, all others differ.
 
-use super::shorten::shortened;
-use super::verdict::{Kind, Verdict};
+use std::borrow::Cow;
+
+use anyhow::{anyhow, ensure};
+use regex::{NoExpand, Regex};
+
+use crate::judge::difference::{Found, Kind};
+use crate::judge::shorten::shortened;
+use route::TextSettings;
 
 pub(crate) const KINDS: [Kind; 2] = [Kind::Undecodable, Kind::Text];
 
-pub(crate) fn compare(old: &[u8], new: &[u8]) -> Verdict {
-    let (old, new) = match (read(old, "old"), read(new, "new")) {
-        (Ok(old), Ok(new)) => (old, new),
-        (Err(detail), _) | (_, Err(detail)) => {
-            return Verdict::different(Kind::Undecodable, detail);
-        }
-    };
-    let lines = old.len().max(new.len());
-    match (0..lines).find(|&line| old.get(line) != new.get(line)) {
-        None => Verdict::Same,
-        Some(line) => {
-            let shown = |lines: &[String]| match lines.get(line) {
-                Some(line) => format!("`{}`", shortened(line)),
-                None => "absent".to_owned(),
-            };
-            let detail = format!("line {}: old {}, new {}", line + 1, shown(&old), shown(&new));
-            Verdict::different(Kind::Text, detail)
-        }
-    }
+/// Stands for what is ignored.
+const IGNORED: &str = "\u{fffc}";
+
+/// What is not compared.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    ignore: Vec<Regex>,
 }
 
-/// The normalised lines of `body`.
-fn read(body: &[u8], side: &str) -> Result<Vec<String>, String> {
-    let text = std::str::from_utf8(body)
-        .map_err(|error| format!("{side} is not UTF-8 at byte {}", error.valid_up_to()))?;
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let line = |line: &str| line.trim_end_matches([' ', '\t']).to_owned();
-    let mut lines: Vec<String> = text.split('\n').map(line).collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
+impl Rules {
+    pub(crate) fn new(settings: &TextSettings) -> anyhow::Result<Self> {
+        let pattern = |text: &String| {
+            let regex = Regex::new(text).map_err(|error| {
+                // The lines before show the place, which is not much of a place in one line.
+                let error = error.to_string();
+                let problem =
+                    error.lines().last().unwrap_or_default().trim_start_matches("error: ");
+                anyhow!("ignore has `{text}`: {problem}")
+            })?;
+            ensure!(!regex.is_match(""), "ignore has `{text}`, which matches an empty text");
+            Ok(regex)
+        };
+        Ok(Rules { ignore: settings.ignore.iter().map(pattern).collect::<anyhow::Result<_>>()? })
     }
-    Ok(lines)
+
+    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut Found) {
+        let (old, new) = match (self.read(old, "old"), self.read(new, "new")) {
+            (Ok(old), Ok(new)) => (old, new),
+            (Err(detail), _) | (_, Err(detail)) => return found.whole(Kind::Undecodable, detail),
+        };
+        for line in 0..old.len().max(new.len()) {
+            if old.get(line) == new.get(line) {
+                continue;
+            }
+            found.add(&Kind::Text, "", || {
+                let shown = |lines: &[String]| match lines.get(line) {
+                    Some(line) => format!("`{}`", shortened(line)),
+                    None => "absent".to_owned(),
+                };
+                let place = format!("line {}", line + 1);
+                let detail = format!("{place}: old {}, new {}", shown(&old), shown(&new));
+                (place, detail)
+            });
+        }
+    }
+
+    /// The normalised lines of `body`.
+    fn read(&self, body: &[u8], side: &str) -> Result<Vec<String>, String> {
+        let text = std::str::from_utf8(body)
+            .map_err(|error| format!("{side} is not UTF-8 at byte {}", error.valid_up_to()))?;
+        let mut text = text.replace("\r\n", "\n").replace('\r', "\n");
+        for pattern in &self.ignore {
+            if let Cow::Owned(replaced) = pattern.replace_all(&text, NoExpand(IGNORED)) {
+                text = replaced;
+            }
+        }
+        let line = |line: &str| line.trim_end_matches([' ', '\t']).to_owned();
+        let mut lines: Vec<String> = text.split('\n').map(line).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        Ok(lines)
+    }
 }

@@ -1,64 +1,6 @@
 //! What a judge says about two answers.
 
-use std::fmt;
-use std::sync::Arc;
-
-use serde::{Serialize, Serializer};
-
-/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](super::Judge::kinds).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// The status.
-    Status,
-    /// One of the compared headers.
-    Header,
-    /// The bytes of the body.
-    Body,
-    /// The text of the body, or the text that a QR symbol shows.
-    Text,
-    /// The error correction level of a QR symbol.
-    Level,
-    /// The width or height of a picture.
-    Size,
-    /// A body is not in the format that the judge reads.
-    Undecodable,
-    /// The pixels of a picture.
-    Pixels,
-    /// A JSON value.
-    Json,
-    /// A kind that the user's program declared.
-    Declared(Arc<str>),
-}
-
-impl Kind {
-    /// The name, for metrics and reports.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Kind::Status => "status",
-            Kind::Header => "header",
-            Kind::Body => "body",
-            Kind::Text => "text",
-            Kind::Level => "level",
-            Kind::Size => "size",
-            Kind::Undecodable => "undecodable",
-            Kind::Pixels => "pixels",
-            Kind::Json => "json",
-            Kind::Declared(name) => name,
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
+use crate::judge::difference::{Differences, Found, Kind};
 
 /// The outcome of one comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,12 +8,7 @@ pub enum Verdict {
     /// The answers are the same.
     Same,
     /// The answers differ.
-    Different {
-        /// What differs; if several things do, the first.
-        kind: Kind,
-        /// For people. It may quote both answers, so it must only be shown where texts may be kept.
-        detail: String,
-    },
+    Different(Differences),
     /// The judge itself failed: this pair was not compared, and must never count as a match.
     Unjudged {
         /// For people. It quotes neither answer.
@@ -83,6 +20,12 @@ pub enum Verdict {
 
 impl Verdict {
     pub(crate) fn different(kind: Kind, detail: impl Into<String>) -> Self {
-        Verdict::Different { kind, detail: detail.into() }
+        let mut found = Found::default();
+        found.whole(kind, detail);
+        Verdict::of(found)
+    }
+
+    pub(crate) fn of(found: Found) -> Self {
+        found.into_differences().map_or(Verdict::Same, Verdict::Different)
     }
 }

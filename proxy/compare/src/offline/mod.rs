@@ -1,5 +1,6 @@
-//! Compares the answers to each line of a file, one line after the other.
+//! Compares the answers to each request of a file, one after the other.
 
+mod formats;
 pub(crate) mod report;
 
 use std::io::Read;
@@ -8,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use http::uri::PathAndQuery;
+use http::header::HOST;
+use http::{HeaderName, HeaderValue};
 use indicatif::{ProgressBar, ProgressStyle};
 use route::SideUrl;
 
@@ -16,7 +18,8 @@ use crate::asked::Asked;
 use crate::client::Client;
 use crate::comparison::Comparer;
 use crate::routes::{self, Watched};
-use report::Report;
+use formats::{Given, Parsed};
+use report::{Report, Skipped};
 
 /// Exit code if a difference was found.
 const DIFFERS: u8 = 1;
@@ -30,22 +33,26 @@ pub struct Options {
     pub file: PathBuf,
     /// The folder of route files.
     pub routes: PathBuf,
-    /// The route; `None` for the one of each line's path.
+    /// The route; `None` for the one of each request's path.
     pub route: Option<String>,
     /// The new side, of routes that do not name their own.
     pub new: SideUrl,
     /// The old side, likewise.
     pub old: SideUrl,
-    /// Longest wait for an answer.
+    /// Longest wait for an answer, of routes that do not say.
     pub request_timeout: Duration,
+    /// The host that both sides are asked for, where the file does not say; `None` for the old side's address.
+    pub host: Option<String>,
+    /// Whether the old side is compared with itself too.
+    pub noise: bool,
 }
 
-/// A line of the file.
+/// A request of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// Its number, from 1.
     number: usize,
-    target: PathAndQuery,
+    asked: Asked,
     watched: Arc<Watched>,
 }
 
@@ -54,8 +61,9 @@ impl Options {
     ///
     /// # Errors
     /// The file, the line, and what is wrong with it.
-    pub(crate) fn read(&self) -> anyhow::Result<Vec<Line>> {
-        let mut routes = routes::load(&self.routes, &self.new, &self.old).context("--routes")?;
+    pub(crate) fn read(&self) -> anyhow::Result<(Vec<Line>, Skipped)> {
+        let mut routes = routes::load(&self.routes, &self.new, &self.old, self.request_timeout)
+            .context("--routes")?;
         if let Some(name) = &self.route {
             let names: Vec<String> = routes.iter().map(|route| route.name().to_owned()).collect();
             routes.retain(|route| route.name() == name);
@@ -65,6 +73,7 @@ impl Options {
                 names.join(", ")
             );
         }
+        let host = self.host.as_ref().map(|host| host.parse().context("--host")).transpose()?;
         let name = self.file.display();
         let content = if self.file == Path::new("-") {
             let mut content = Vec::new();
@@ -73,41 +82,79 @@ impl Options {
             std::fs::read(&self.file)
         };
         let content = content.with_context(|| name.to_string())?;
-        let lines = lines(&content, &routes).with_context(|| name.to_string())?;
-        ensure!(!lines.is_empty(), "{name}: no request in it");
-        Ok(lines)
+        let parsed = formats::parse(&content).with_context(|| name.to_string())?;
+        let (lines, skipped) = lines(parsed, &routes, host.as_ref());
+        ensure!(!lines.is_empty() || !skipped.is_empty(), "{name}: no request in it");
+        let paths: Vec<String> = routes.iter().map(|one| one.route.file.path.to_string()).collect();
+        ensure!(
+            !lines.is_empty(),
+            "{name}: nothing to compare: skipped {skipped}; the routes' paths are {}",
+            paths.join(", ")
+        );
+        Ok((lines, skipped))
     }
 }
 
-fn lines(content: &[u8], routes: &[Arc<Watched>]) -> anyhow::Result<Vec<Line>> {
-    let lines = content.split(|&byte| byte == b'\n').enumerate();
-    let lines = lines.map(|(i, line)| (i + 1, line.strip_suffix(b"\r").unwrap_or(line)));
-    let parse = |(number, bytes): (usize, &[u8])| {
-        let shown = String::from_utf8_lossy(bytes);
-        let shown = shown.chars().take(60).collect::<String>();
-        ensure!(
-            bytes.starts_with(b"/"),
-            "line {number}: {shown:?}: must be a path and query such as /report?year=2026"
-        );
-        let target = PathAndQuery::try_from(bytes)
-            .with_context(|| format!("line {number}: {shown:?} is no path and query"))?;
-        let watched = routes.iter().find(|one| one.route.file.path.matches(target.path()));
-        let watched = watched.with_context(|| {
-            let paths: Vec<String> =
-                routes.iter().map(|one| one.route.file.path.to_string()).collect();
-            format!("line {number}: {shown:?} is of no route; the paths are {}", paths.join(", "))
-        })?;
-        Ok(Line { number, target, watched: Arc::clone(watched) })
+/// The requests that can be asked of both sides, and why the others cannot.
+fn lines(
+    parsed: Parsed,
+    routes: &[Arc<Watched>],
+    host: Option<&HeaderValue>,
+) -> (Vec<Line>, Skipped) {
+    let mut skipped = Skipped::default();
+    for (number, why) in parsed.lost {
+        skipped.add(why, number);
+    }
+    let mut lines = Vec::new();
+    for given in parsed.given {
+        let number = given.number;
+        let path = given.target.path();
+        let Some(watched) = routes.iter().find(|one| one.route.file.path.matches(path)) else {
+            skipped.add("of no route", number);
+            continue;
+        };
+        let (route, method) = (&watched.route, given.method.as_str());
+        if !route.file.methods.include(method) {
+            skipped
+                .add(&format!("of a method that route {} has not, {method}", route.name), number);
+        } else if !route.asked_twice().iter().any(|twice| twice == method) {
+            let why =
+                format!("of a method that shadow.methods of {} has not, {method}", route.name);
+            skipped.add(&why, number);
+        } else {
+            let asked = asked(given, watched, host);
+            lines.push(Line { number, asked, watched: Arc::clone(watched) });
+        }
+    }
+    (lines, skipped)
+}
+
+/// The request to both sides. Of a browser's own headers they get only what the route lets the shadow send.
+fn asked(given: Given, watched: &Watched, host: Option<&HeaderValue>) -> Asked {
+    let Given { method, target, headers, body, is_recorded, .. } = given;
+    let mut asked = Asked { method, body, ..Asked::get(target) };
+    let names: Vec<HeaderName> = match is_recorded {
+        true => watched.sent_headers.clone(),
+        false => headers.keys().filter(|name| *name != HOST).cloned().collect(),
     };
-    let says = |(_, line): &(usize, &[u8])| !line.is_empty() && !line.starts_with(b"#");
-    lines.filter(says).map(parse).collect()
+    for name in names {
+        for value in headers.get_all(&name) {
+            asked.headers.append(name.clone(), value.clone());
+        }
+    }
+    let address = || {
+        let authority = watched.old.tcp().map_or("localhost", |url| url.authority());
+        HeaderValue::from_str(authority).ok()
+    };
+    asked.host = headers.get(HOST).or(host).cloned().or_else(address);
+    asked
 }
 
 /// Compares the answers to all lines.
-pub(crate) async fn compare(options: &Options, lines: &[Line]) -> Report {
-    let client = Client::new(options.request_timeout);
+pub(crate) async fn compare(options: &Options, lines: &[Line], skipped: Skipped) -> Report {
+    let client = Client::new();
     let bar = progress_bar(lines.len());
-    let mut report = Report::default();
+    let mut report = Report::new(skipped);
     for line in lines {
         // The file's owner has its requests before them, so the report may say what exactly differs.
         let comparer = Comparer {
@@ -115,7 +162,10 @@ pub(crate) async fn compare(options: &Options, lines: &[Line]) -> Report {
             watched: Arc::clone(&line.watched),
             keep_text: true,
         };
-        report.add(line.number, &comparer.compare(Asked::get(line.target.clone())).await);
+        report.add(line.number, &comparer.compare(line.asked.clone()).await);
+        if options.noise {
+            report.add_noise(&line.watched, comparer.old_with_itself(&line.asked).await);
+        }
         bar.set_message(report.difference_count().to_string());
         bar.inc(1);
     }
@@ -134,34 +184,4 @@ fn progress_bar(length: usize) -> ProgressBar {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn routes() -> Vec<Arc<Watched>> {
-        let side = "http://127.0.0.1:1".parse().unwrap();
-        let route = route::Route::parse("report", "path = \"/report\"").unwrap();
-        vec![Arc::new(Watched::of(route, &side, &side).unwrap())]
-    }
-
-    #[test]
-    fn each_line_is_a_path_and_query_and_the_others_are_named() {
-        let of = |content: &[u8]| -> Vec<(usize, String)> {
-            let lines = lines(content, &routes()).unwrap().into_iter();
-            lines.map(|line| (line.number, line.target.to_string())).collect()
-        };
-        let line = |number, target: &str| (number, target.to_owned());
-        assert_eq!(
-            of(b"/report?a=%20\n\n# a remark\r\n/report\r\n"),
-            [line(1, "/report?a=%20"), line(4, "/report")]
-        );
-        assert_eq!(of(b"\n\n"), []);
-        for (content, problem) in [
-            ("/report\nreport", "line 2: \"report\": must be a path"),
-            ("/other", "line 1: \"/other\" is of no route; the paths are /report"),
-            ("/report?a b", "line 1: \"/report?a b\" is no path"),
-        ] {
-            let error = format!("{:#}", lines(content.as_bytes(), &routes()).unwrap_err());
-            assert!(error.starts_with(problem), "{error}");
-        }
-    }
-}
+mod tests;

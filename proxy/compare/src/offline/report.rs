@@ -4,13 +4,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
+use route::JudgeSettings;
 use serde::Serialize;
 
 use super::{DIFFERS, TROUBLE};
 use crate::client::Reply;
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Noise};
+use crate::fields::Fields;
 use crate::record::Record;
+use crate::routes::Watched;
 use crate::verdict::Outcome;
+
+/// Statuses by which a server refuses a request before it does what the request is for: without credentials, in a wrong
+/// method, too many at once, or because it fails. That both sides do so proves nothing of their answers.
+const REFUSALS: [u16; 5] = [401, 403, 405, 407, 429];
 
 /// How many differences are listed; all are counted.
 const MAX_LISTED: usize = 100;
@@ -18,11 +25,52 @@ const MAX_LISTED: usize = 100;
 /// What was compared, and what differs.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
+    skipped: Skipped,
     outcomes: BTreeMap<&'static str, usize>,
     kinds: BTreeMap<String, usize>,
     new: Answers,
     old: Answers,
     differences: Vec<Difference>,
+    /// Matches in which both sides refused or failed, by status.
+    unproven: BTreeMap<u16, usize>,
+    /// By route.
+    fields: BTreeMap<String, Fields>,
+    /// The routes whose old side was compared with itself, and whether their judge is `json`.
+    noise_of: BTreeMap<String, bool>,
+}
+
+/// Requests of the file that were not compared, by reason.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Skipped(BTreeMap<String, SkippedLines>);
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct SkippedLines {
+    count: usize,
+    first_line: usize,
+}
+
+impl Skipped {
+    /// Adds one; `why` says what kind of request it is.
+    pub(crate) fn add(&mut self, why: &str, line: usize) {
+        let new = SkippedLines { count: 0, first_line: line };
+        let lines = self.0.entry(why.to_owned()).or_insert(new);
+        lines.count += 1;
+        lines.first_line = lines.first_line.min(line);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let each = self.0.iter().map(|(why, SkippedLines { count, first_line })| {
+            format!("{count} {why} (the first in line {first_line})")
+        });
+        f.write_str(&each.collect::<Vec<_>>().join("; "))
+    }
 }
 
 /// A line of the file whose answers do not match.
@@ -37,7 +85,7 @@ struct Difference {
 #[derive(Clone, Debug, Default)]
 struct Answers {
     seconds: Vec<f64>,
-    bytes: usize,
+    bytes: u64,
 }
 
 /// Figures that need an answer are missing if there is none.
@@ -52,18 +100,24 @@ struct Figures {
 #[derive(Serialize)]
 struct Summary<'a> {
     requests: usize,
+    skipped: &'a Skipped,
     results: BTreeMap<&'static str, usize>,
+    /// Matches of statuses that prove nothing.
+    proves_nothing: &'a BTreeMap<u16, usize>,
     kinds: BTreeMap<String, usize>,
     new: Figures,
     old: Figures,
     differences: &'a [Difference],
+    /// If the old side was compared with itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fields: Option<&'a BTreeMap<String, Fields>>,
 }
 
 impl Answers {
     fn add(&mut self, reply: &Reply) {
         if let Ok(answer) = &reply.outcome {
             self.seconds.push(reply.elapsed.as_secs_f64());
-            self.bytes += answer.body.len();
+            self.bytes += answer.received_bytes;
         }
     }
 
@@ -85,16 +139,38 @@ impl Answers {
 }
 
 impl Report {
+    pub(crate) fn new(skipped: Skipped) -> Self {
+        Report { skipped, ..Report::default() }
+    }
+
     pub(crate) fn add(&mut self, line: usize, comparison: &Comparison) {
         let verdict = &comparison.verdict;
         *self.outcomes.entry(verdict.outcome.as_str()).or_default() += 1;
-        if let Some(kind) = &verdict.kind {
-            *self.kinds.entry(kind.0.to_string()).or_default() += 1;
+        if let Some(kind) = verdict.kind() {
+            *self.kinds.entry(kind.to_string()).or_default() += 1;
+        }
+        let status = comparison.new.reply.status().map_or(0, |status| status.as_u16());
+        if verdict.outcome == Outcome::Match && (REFUSALS.contains(&status) || status >= 500) {
+            *self.unproven.entry(status).or_default() += 1;
+        }
+        if matches!(verdict.outcome, Outcome::Match | Outcome::Mismatch) {
+            let fields = self.fields.entry(comparison.route.to_string()).or_default();
+            fields.add(false, verdict.differences.as_ref());
         }
         self.new.add(&comparison.new.reply);
         self.old.add(&comparison.old.reply);
         if verdict.outcome != Outcome::Match && self.differences.len() < MAX_LISTED {
             self.differences.push(Difference { line, record: Record::of(comparison, true) });
+        }
+    }
+
+    /// Counts two answers of the old side to the same request.
+    pub(crate) fn add_noise(&mut self, watched: &Watched, noise: Option<Noise>) {
+        let is_json = matches!(watched.route.file.judge, JudgeSettings::Json(_));
+        self.noise_of.insert(watched.name().to_owned(), is_json);
+        if let Some(Noise::Judged(differences)) = noise {
+            let fields = self.fields.entry(watched.name().to_owned()).or_default();
+            fields.add(true, differences.as_ref());
         }
     }
 
@@ -111,13 +187,14 @@ impl Report {
     }
 
     /// 0; 1 if an answer differs or is missing; 2 if nothing differs, but perhaps only because not all was compared, as
-    /// of diff, cmp and grep. A pair that the judge chose to skip is neither.
+    /// of diff, cmp and grep. A pair that the judge chose to skip is neither. Nor is a match that proves nothing, so
+    /// with no other the code is 2.
     pub fn exit_code(&self) -> u8 {
         let [matches, skipped, unjudged] = [Outcome::Match, Outcome::Skipped, Outcome::Unjudged]
             .map(|outcome| self.count(outcome));
         if self.requests() > matches + skipped + unjudged {
             DIFFERS
-        } else if unjudged > 0 || matches == 0 {
+        } else if unjudged > 0 || matches == self.unproven.values().sum::<usize>() {
             TROUBLE
         } else {
             0
@@ -141,11 +218,14 @@ impl Report {
     fn summary(&self) -> Summary<'_> {
         Summary {
             requests: self.requests(),
+            skipped: &self.skipped,
             results: Outcome::ALL.map(|o| (o.as_str(), self.count(o))).into(),
+            proves_nothing: &self.unproven,
             kinds: self.kinds.clone(),
             new: self.new.figures(),
             old: self.old.figures(),
             differences: &self.differences,
+            fields: self.noise_of.first_key_value().map(|_| &self.fields),
         }
     }
 }
@@ -159,6 +239,7 @@ impl fmt::Display for Report {
         if more > 0 {
             writeln!(f, "and {more} more")?;
         }
+        self.write_noise(f)?;
         writeln!(f, "        answers    p50 ms    p99 ms  mean bytes")?;
         write_row(f, "new", self.new.figures())?;
         write_row(f, "old", self.old.figures())?;
@@ -169,6 +250,57 @@ impl fmt::Display for Report {
         write!(f, "{} requests: {}", self.requests(), counts(&self.outcomes))?;
         if !self.kinds.is_empty() {
             write!(f, " ({})", counts(&self.kinds))?;
+        }
+        if !self.unproven.is_empty() {
+            let of = self.unproven.values().sum::<usize>();
+            let each =
+                self.unproven.iter().map(|(status, count)| format!("{count} times {status}"));
+            let each = each.collect::<Vec<_>>().join(", ");
+            write!(
+                f,
+                "\n{of} of the matches prove nothing, since both sides refused or failed: {each}"
+            )?;
+        }
+        if !self.skipped.is_empty() {
+            write!(f, "\nskipped: {}", self.skipped)?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    /// The fields in which the old side differs from itself.
+    fn write_noise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (route, fields) in
+            self.fields.iter().filter(|(route, _)| self.noise_of.contains_key(*route))
+        {
+            let (noise, pairs) = (fields.noise_pairs(), fields.pairs());
+            if fields.noisy().next().is_none() {
+                writeln!(
+                    f,
+                    "noise: {route}: {noise} answers of the old side are the same when asked again"
+                )?;
+                continue;
+            }
+            for (name, counts) in fields.noisy() {
+                let (of_old, between) = (counts.of_old_itself, counts.between_sides);
+                writeln!(
+                    f,
+                    "noise: {route}: {name}: differs in {of_old} of {noise} pairs of the old side with itself, \
+                     and in {between} of {pairs} of both sides"
+                )?;
+            }
+            let pointers: Vec<String> = fields
+                .noisy()
+                .filter_map(|(name, _)| Some(format!("{:?}", name.strip_prefix("json ")?)))
+                .collect();
+            if self.noise_of[route] && !pointers.is_empty() {
+                let pointers = pointers.join(", ");
+                writeln!(
+                    f,
+                    "noise: {route}: the judge leaves them out with ignore = [{pointers}]"
+                )?;
+            }
         }
         Ok(())
     }

@@ -1,10 +1,25 @@
 //! Judges, verdicts and pictures for tests.
 
-use compare::judge::{Judge, Verdict, compared_headers};
-use http::HeaderName;
+#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use compare::judge::{Answer, Asked, Differences, Judge, Verdict, compared_headers};
+use http::{HeaderMap, HeaderName};
 use qr_core::{Level, Raster, encode, write_png};
 use route::JudgeSettings;
 use serde::Deserialize;
+
+pub(crate) const GET: Asked<'_> = Asked { method: "GET", target: "/items" };
+
+pub(crate) fn answer<'a>(status: u16, headers: &'a HeaderMap, body: &'a [u8]) -> Answer<'a> {
+    Answer { status, headers, body }
+}
+
+/// Compares two bodies.
+pub(crate) fn compare(settings: &str, old: &[u8], new: &[u8]) -> Verdict {
+    let none = HeaderMap::new();
+    judge(settings).compare(&GET, &answer(200, &none, old), &answer(200, &none, new))
+}
 
 /// The judge of a route file. `settings` is a name or a table in TOML.
 pub(crate) fn judge(settings: &str) -> Judge {
@@ -23,10 +38,15 @@ pub(crate) fn judge_comparing(settings: &str, headers: Vec<HeaderName>) -> Judge
     Judge::new(&route.judge, headers).unwrap()
 }
 
-/// Kind and detail of a difference.
+/// Kind and detail of the first difference.
 pub(crate) fn shown(verdict: &Verdict) -> (&str, &str) {
+    let first = &differences(verdict).listed()[0];
+    (first.kind.as_str(), &first.detail)
+}
+
+pub(crate) fn differences(verdict: &Verdict) -> &Differences {
     match verdict {
-        Verdict::Different { kind, detail } => (kind.as_str(), detail),
+        Verdict::Different(differences) => differences,
         other => panic!("{other:?}"),
     }
 }

@@ -33,7 +33,7 @@ function answer(url, request, body) {
 			return [200, { "content-type": "application/json", "content-encoding": coding.replace("raw", "deflate") }, encoded];
 		}
 		case "/bomb":
-			return [200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(64 << 20))];
+			return [200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(8 << 20))];
 		case "/cut":
 			return [200, { "content-encoding": "gzip" }, gzipSync("whole").subarray(0, 15)];
 		case "/media":
@@ -54,7 +54,11 @@ function answer(url, request, body) {
 			return parameter("fails") === role && flaky % 2 ? json({ error: "oops" }, 500) : json({ a: 1 });
 		case "/orders":
 			if (request.method === "GET") return json({ error: "POST it" }, 405);
-			return json({ kind: request.headers["content-type"], token: request.headers["x-token"], body });
+			return json({
+				kind: request.headers["content-type"] ?? null,
+				token: request.headers["x-token"] ?? null,
+				body,
+			});
 		case "/noisy": {
 			const price = parameter("wrong") === role ? 4 : 3;
 			return json({ id: randomUUID(), items: [{ token: randomUUID(), price }] });

@@ -39,6 +39,8 @@ pub(crate) struct Traffic {
     pub(crate) shadow_gets: &'static str,
     /// What `ramp.prom` would say.
     pub(crate) share: f64,
+    /// Pairs without a verdict, since the old side's answer is too large.
+    pub(crate) too_large: f64,
     /// The job that fails its scrapes.
     pub(crate) down: &'static str,
 }
@@ -60,6 +62,7 @@ impl Traffic {
         old_seconds: 0.004,
         shadow_gets: "2xx",
         share: 0.0,
+        too_large: 0.0,
         down: "",
     };
     /// No requests.
@@ -98,6 +101,10 @@ impl Counters {
         }
         let name = "shadow shadow_mismatches_total{route=\"qrcode\",kind=\"body\"}";
         self.add(name.to_owned(), t.mismatches * seconds);
+        for (side, rate) in [("new", 0.0), ("old", t.too_large)] {
+            let labels = format!("route=\"qrcode\",side=\"{side}\",reason=\"too_large\"");
+            self.add(format!("shadow shadow_failures_total{{{labels}}}"), rate * seconds);
+        }
         for (result, rate) in [("match", t.noise.0 - t.noise.1), ("mismatch", t.noise.1)] {
             let labels = format!("route=\"qrcode\",result=\"{result}\"");
             self.add(format!("shadow shadow_noise_total{{{labels}}}"), rate * seconds);

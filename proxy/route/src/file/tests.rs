@@ -34,6 +34,27 @@ fn a_mistake_is_one_line_that_names_line_and_field() {
         ("path = \"/a\"\n[new]\ntimeout = \"3\"", "line 3: timeout: \"3\": must be a time such"),
         ("path = \"/a\"\n[new]\nname = \"a;b\"", "new.name: \"a;b\": letters, digits"),
         ("path = \"/a\"\nignore_headers = [\"a b\"]", "\"a b\" is no header's name"),
+        ("path = \"/a\"\nshadow.max_answer = \"0\"", "shadow.max_answer: 0: must be more"),
+        (
+            "path = \"/a\"\nshadow.fresh_parameter = \"a b\"",
+            "shadow.fresh_parameter: \"a b\": letters",
+        ),
+        (
+            "path = \"/a\"\nshadow.send_headers = [\"If-None-Match\"]",
+            "shadow.send_headers: \"If-None-Match\": each side makes its own tags",
+        ),
+        (
+            "path = \"/a\"\nshadow.send_headers = [\"Host\"]",
+            "shadow.send_headers: \"Host\": the shadow sends it anyway",
+        ),
+        (
+            "path = \"/a\"\nshadow.send_headers = [\"X-Route-Arm\"]",
+            "shadow.send_headers: \"X-Route-Arm\": nginx and the shadow alone",
+        ),
+        (
+            "path = \"/a\"\nshadow.send_headers = [\"te\"]",
+            "shadow.send_headers: \"te\": it is about one connection",
+        ),
         ("path = \"/a\"\nshadow.noise = 90.5", "shadow.noise: 90.50: must be 0 to 90 percent"),
         ("path = \"/a\"\n[shadow]\nmethods = [\"POST\"]", "\"POST\" is not among the route's"),
         ("path = ", "line 1"),

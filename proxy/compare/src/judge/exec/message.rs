@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use http::header::CONTENT_ENCODING;
 use serde::{Deserialize, Serialize};
 
+use crate::judge::difference::Kind;
 use crate::judge::shorten::cut;
-use crate::judge::verdict::{Kind, Verdict};
+use crate::judge::verdict::Verdict;
 use crate::judge::{Answer, Asked, headers};
 
 /// The version of the protocol.
@@ -89,7 +91,8 @@ pub(super) fn question(id: u64, asked: &Asked<'_>, old: &Answer<'_>, new: &Answe
 #[derive(Serialize)]
 struct Side {
     status: u16,
-    /// Names in lower case. The lines of a repeated header are joined with `, `.
+    /// Names in lower case. The lines of a repeated header are joined with `, `. Without `content-encoding`: the
+    /// body is decoded.
     headers: BTreeMap<String, String>,
     body_b64: String,
 }
@@ -102,7 +105,12 @@ impl Side {
         };
         Side {
             status: answer.status,
-            headers: answer.headers.keys().map(header).collect(),
+            headers: answer
+                .headers
+                .keys()
+                .filter(|name| **name != CONTENT_ENCODING)
+                .map(header)
+                .collect(),
             body_b64: STANDARD.encode(answer.body),
         }
     }

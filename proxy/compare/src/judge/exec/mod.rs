@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 
-use crate::judge::verdict::{Kind, Verdict};
+use crate::judge::difference::Kind;
+use crate::judge::verdict::Verdict;
 use crate::judge::{Answer, Asked};
 use program::Program;
 use route::ExecSettings;

@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
+use crate::judge::difference::{Found, Kind};
 use crate::judge::shorten::shortened;
-use crate::judge::verdict::{Kind, Verdict};
 use pointer::{Ignored, Pointer, escaped};
 use route::JsonSettings;
 use tree::{Node, Tree};
@@ -43,63 +43,66 @@ impl Rules {
         Ok(Rules { ignore: ignore.collect::<anyhow::Result<_>>()?, tolerance })
     }
 
-    pub(crate) fn compare(&self, old: &[u8], new: &[u8]) -> Verdict {
+    pub(crate) fn compare(&self, old: &[u8], new: &[u8], found: &mut Found) {
         let (old, new) = match (Tree::parse(old), Tree::parse(new)) {
             (Ok(old), Ok(new)) => (old, new),
-            (Err(why), _) => return Verdict::different(Kind::Undecodable, format!("old: {why}")),
-            (_, Err(why)) => return Verdict::different(Kind::Undecodable, format!("new: {why}")),
+            (Err(why), _) => return found.whole(Kind::Undecodable, format!("old: {why}")),
+            (_, Err(why)) => return found.whole(Kind::Undecodable, format!("new: {why}")),
         };
         let ignored = Ignored::at_top(&self.ignore);
-        match self.difference(&old, &new, &ignored) {
-            None => Verdict::Same,
-            Some(found) => Verdict::different(Kind::Json, found.into_detail()),
-        }
+        self.compare_trees(&old, &new, &ignored, &mut Way { steps: Vec::new(), found });
     }
 
-    /// The first difference: members in the order of their keys, items in order.
-    fn difference(
+    /// Members in the order of their keys, items in order.
+    fn compare_trees<'a>(
         &self,
-        old: &Tree<'_>,
-        new: &Tree<'_>,
+        old: &'a Tree<'_>,
+        new: &'a Tree<'_>,
         ignored: &Ignored<'_>,
-    ) -> Option<Difference> {
+        way: &mut Way<'a, '_>,
+    ) {
         match (&old.node, &new.node) {
             (Node::Array(olds), Node::Array(news)) => {
-                (0..olds.len().max(news.len())).find_map(|index| {
-                    let key = index.to_string();
-                    let ignored = ignored.below(&key)?;
-                    let found = self.difference_of(olds.get(index), news.get(index), &ignored)?;
-                    Some(found.below(&key))
-                })
+                for index in 0..olds.len().max(news.len()) {
+                    let Some(ignored) = ignored.below(&index.to_string()) else { continue };
+                    way.steps.push(Step::Index(index));
+                    self.compare_each(olds.get(index), news.get(index), &ignored, way);
+                    way.steps.pop();
+                }
             }
             (Node::Object(olds), Node::Object(news)) => {
                 let keys: BTreeSet<&String> = olds.keys().chain(news.keys()).collect();
-                keys.into_iter().find_map(|key| {
-                    let ignored = ignored.below(key)?;
-                    let values = |members: Option<_>| members.map_or(&[][..], Vec::as_slice);
+                for key in keys {
+                    let Some(ignored) = ignored.below(key) else { continue };
+                    let values =
+                        |members: Option<&'a Vec<_>>| members.map_or(&[][..], Vec::as_slice);
                     let (olds, news) = (values(olds.get(key)), values(news.get(key)));
-                    let found = (0..olds.len().max(news.len())).find_map(|index| {
-                        self.difference_of(olds.get(index), news.get(index), &ignored)
-                    })?;
-                    Some(found.repeated(olds.len(), news.len()).below(key))
-                })
+                    way.steps.push(Step::Key { key, times: (olds.len(), news.len()) });
+                    for index in 0..olds.len().max(news.len()) {
+                        self.compare_each(olds.get(index), news.get(index), &ignored, way);
+                    }
+                    way.steps.pop();
+                }
             }
             (old_node, new_node) => {
-                (!self.is_same(old_node, new_node)).then(|| Difference::of(Some(old), Some(new)))
+                if !self.is_same(old_node, new_node) {
+                    way.differs(Some(old), Some(new));
+                }
             }
         }
     }
 
-    /// As [`Rules::difference`], for values that one side may lack.
-    fn difference_of(
+    /// As [`Rules::compare_trees`], for values that one side may lack.
+    fn compare_each<'a>(
         &self,
-        old: Option<&Tree<'_>>,
-        new: Option<&Tree<'_>>,
+        old: Option<&'a Tree<'_>>,
+        new: Option<&'a Tree<'_>>,
         ignored: &Ignored<'_>,
-    ) -> Option<Difference> {
+        way: &mut Way<'a, '_>,
+    ) {
         match (old, new) {
-            (Some(old), Some(new)) => self.difference(old, new, ignored),
-            _ => Some(Difference::of(old, new)),
+            (Some(old), Some(new)) => self.compare_trees(old, new, ignored, way),
+            _ => way.differs(old, new),
         }
     }
 
@@ -115,44 +118,51 @@ impl Rules {
     }
 }
 
-/// Where two values differ, and how they are written there.
-struct Difference {
-    /// The keys from the innermost to the top.
-    keys: Vec<String>,
-    old: String,
-    new: String,
-    /// `Some` if a key on the way is repeated.
-    note: Option<String>,
+/// The way from the top to the values that are compared, and the differences so far.
+struct Way<'a, 'f> {
+    steps: Vec<Step<'a>>,
+    found: &'f mut Found,
 }
 
-impl Difference {
-    fn of(old: Option<&Tree<'_>>, new: Option<&Tree<'_>>) -> Self {
-        let shown = |tree: Option<&Tree<'_>>| match tree {
-            Some(tree) => shortened(tree.raw),
-            None => "absent".to_owned(),
-        };
-        Difference { keys: Vec::new(), old: shown(old), new: shown(new), note: None }
-    }
+enum Step<'a> {
+    Index(usize),
+    Key {
+        key: &'a str,
+        /// How often the old and the new object have it.
+        times: (usize, usize),
+    },
+}
 
-    fn below(mut self, key: &str) -> Self {
-        self.keys.push(escaped(key));
-        self
+impl Way<'_, '_> {
+    fn differs(&mut self, old: Option<&Tree<'_>>, new: Option<&Tree<'_>>) {
+        let Way { steps, found } = self;
+        found.add(&Kind::Json, &pointer(steps, |_| "*".to_owned()), || {
+            let shown = |tree: Option<&Tree<'_>>| match tree {
+                Some(tree) => shortened(tree.raw),
+                None => "absent".to_owned(),
+            };
+            let repeated = steps.iter().find_map(|step| match step {
+                Step::Key { times: (old, new), .. } if *old.max(new) > 1 => {
+                    Some(format!("; the key is there {old} and {new} times"))
+                }
+                _ => None,
+            });
+            let place = pointer(steps, |index| index.to_string());
+            let at = if place.is_empty() { "the whole value" } else { &place };
+            let note = repeated.unwrap_or_default();
+            let detail = format!("{at}: old {}, new {}{note}", shown(old), shown(new));
+            (place, detail)
+        });
     }
+}
 
-    /// Notes that a key has this many values, if a side repeats it.
-    fn repeated(mut self, old: usize, new: usize) -> Self {
-        if old.max(new) > 1 {
-            self.note = Some(format!("; the key is there {old} and {new} times"));
-        }
-        self
-    }
-
-    fn into_detail(self) -> String {
-        let Difference { keys, old, new, note } = self;
-        let path: String = keys.iter().rev().map(|key| format!("/{}", shortened(key))).collect();
-        let place = if path.is_empty() { "the whole value" } else { &path };
-        format!("{place}: old {old}, new {new}{}", note.unwrap_or_default())
-    }
+/// The steps as a JSON Pointer.
+fn pointer(steps: &[Step<'_>], index: impl Fn(usize) -> String) -> String {
+    let segment = |step: &Step<'_>| match step {
+        Step::Index(at) => format!("/{}", index(*at)),
+        Step::Key { key, .. } => format!("/{}", shortened(&escaped(key))),
+    };
+    steps.iter().map(segment).collect()
 }
 
 /// The type of the value and how many items or members it has, or why it cannot be read.

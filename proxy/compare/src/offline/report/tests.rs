@@ -20,6 +20,23 @@ fn a_failure_of_the_judge_is_no_difference_and_no_match() {
 }
 
 #[test]
+fn matches_that_prove_nothing_are_no_proof() {
+    let of = |matches, unproven| Report {
+        outcomes: [("match", matches)].into(),
+        unproven: [(401, unproven)].into(),
+        ..Report::default()
+    };
+    assert_eq!((of(2, 1).exit_code(), of(2, 2).exit_code()), (0, TROUBLE));
+    let said = of(3, 2).to_string();
+    assert!(
+        said.contains(
+            "2 of the matches prove nothing, since both sides refused or failed: 2 times 401"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_percentile_is_one_of_the_measured_times() {
     let figures = |seconds: Vec<f64>| Answers { seconds, bytes: 300 }.figures();
     let hundred = figures((1..=100).rev().map(f64::from).collect());

@@ -1,0 +1,225 @@
+//! The body of an answer: bounded, decoded, and kept only as far as the judge needs it.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use crate::judge::Digest;
+use brotli_decompressor::Decompressor;
+use bytes::Bytes;
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+use ruzstd::decoding::StreamingDecoder;
+
+/// Longest body that is kept for a judge that does not need it: with it, a difference has an exact place.
+const KEPT_BYTES: u64 = 1 << 20;
+/// Largest window of zstd that recipients have to support (RFC 9659).
+const MAX_WINDOW_BYTES: u64 = 8 << 20;
+const BROTLI_BUFFER_BYTES: usize = 4096;
+
+/// What is asked of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Longest wait for the whole answer.
+    pub(crate) timeout: Duration,
+    /// Longest body, as it comes and decoded.
+    pub(crate) max_bytes: u64,
+    /// Whether the judge needs the body itself.
+    pub(crate) needs_bodies: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Kept(Bytes),
+    /// Of a body that was too long to keep.
+    Digested(Digest),
+}
+
+impl Content {
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Content::Kept(body) => body.len() as u64,
+            Content::Digested(digest) => digest.bytes(),
+        }
+    }
+
+    pub(crate) fn digest(&self) -> Digest {
+        match self {
+            Content::Kept(body) => Digest::of(body),
+            Content::Digested(digest) => digest.clone(),
+        }
+    }
+}
+
+/// The body is longer than [`Limits::max_bytes`].
+#[derive(Debug)]
+pub(crate) struct TooLong;
+
+/// Takes a body piece by piece.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    content: Collected,
+    max_bytes: u64,
+    kept_bytes: u64,
+    is_too_long: bool,
+}
+
+#[derive(Debug)]
+enum Collected {
+    Kept(Vec<u8>),
+    Digested(Digest),
+}
+
+impl Collector {
+    /// For a body that comes. An encoded one is kept until it can be decoded.
+    pub(crate) fn receiving(limits: &Limits, headers: &HeaderMap) -> Self {
+        match headers.contains_key(CONTENT_ENCODING) {
+            true => Collector::new(limits.max_bytes, limits.max_bytes),
+            false => Collector::of(limits),
+        }
+    }
+
+    fn of(limits: &Limits) -> Self {
+        let kept = if limits.needs_bodies { limits.max_bytes } else { KEPT_BYTES };
+        Collector::new(limits.max_bytes, kept)
+    }
+
+    fn new(max_bytes: u64, kept_bytes: u64) -> Self {
+        let content = Collected::Kept(Vec::new());
+        Collector { content, max_bytes, kept_bytes, is_too_long: false }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        if let Collected::Kept(kept) = &mut self.content {
+            let length = (kept.len() + bytes.len()) as u64;
+            if length <= self.kept_bytes.min(self.max_bytes) {
+                kept.extend_from_slice(bytes);
+                return Ok(());
+            }
+            self.content = Collected::Digested(Digest::of(kept));
+        }
+        if let Collected::Digested(digest) = &mut self.content {
+            digest.push(bytes);
+            self.is_too_long = digest.bytes() > self.max_bytes;
+        }
+        if self.is_too_long { Err(TooLong) } else { Ok(()) }
+    }
+
+    pub(crate) fn finish(self) -> Content {
+        match self.content {
+            Collected::Kept(kept) => Content::Kept(kept.into()),
+            Collected::Digested(digest) => Content::Digested(digest),
+        }
+    }
+}
+
+impl Write for Collector {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes).map_err(|TooLong| io::Error::from(io::ErrorKind::FileTooLarge))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Why a body could not be decoded.
+#[derive(Debug)]
+pub(crate) enum Undecoded {
+    TooLong,
+    /// With the coding, and what is wrong.
+    Broken(String),
+}
+
+/// Takes the codings off a body (RFC 9110, 8.4). One that is not known stays, with all before it.
+///
+/// # Errors
+/// If the body is broken, or decodes to more than the limit.
+pub(crate) fn decoded(
+    headers: &HeaderMap,
+    content: Content,
+    limits: &Limits,
+) -> Result<Content, Undecoded> {
+    let mut content = content;
+    let codings: Vec<String> = headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .flat_map(|value| value.to_str().unwrap_or_default().split(','))
+        .map(|coding| coding.trim().to_ascii_lowercase())
+        .filter(|coding| !coding.is_empty() && coding != "identity")
+        .collect();
+    for (left, coding) in codings.iter().enumerate().rev() {
+        // Of HEAD, and of 204 and 304, there is no body.
+        let Content::Kept(encoded) = &content else { break };
+        if encoded.is_empty() {
+            break;
+        }
+        let mut collector = match left {
+            0 => Collector::of(limits),
+            _ => Collector::new(limits.max_bytes, limits.max_bytes),
+        };
+        match decode(coding, encoded, &mut collector) {
+            None => break,
+            Some(Ok(())) => content = collector.finish(),
+            Some(Err(_)) if collector.is_too_long => return Err(Undecoded::TooLong),
+            Some(Err(error)) => return Err(Undecoded::Broken(format!("{coding}: {error}"))),
+        }
+    }
+    Ok(content)
+}
+
+/// Decodes a body by one coding; `None` if it is not known.
+fn decode(coding: &str, encoded: &[u8], to: &mut Collector) -> Option<io::Result<()>> {
+    Some(match coding {
+        "gzip" | "x-gzip" => copied(&mut MultiGzDecoder::new(encoded), to),
+        // Some servers leave out the zlib header that RFC 9110 asks for.
+        "deflate" if has_zlib_header(encoded) => copied(&mut ZlibDecoder::new(encoded), to),
+        "deflate" => copied(&mut DeflateDecoder::new(encoded), to),
+        "br" => copied(&mut Decompressor::new(encoded, BROTLI_BUFFER_BYTES), to),
+        "zstd" => zstd(encoded, to),
+        _ => return None,
+    })
+}
+
+fn copied(from: &mut dyn Read, to: &mut Collector) -> io::Result<()> {
+    io::copy(from, to).map(|_| ())
+}
+
+/// RFC 1950, 2.2.
+fn has_zlib_header(encoded: &[u8]) -> bool {
+    let [method, flags, ..] = encoded else { return false };
+    method & 0x0f == 8 && u16::from_be_bytes([*method, *flags]) % 31 == 0
+}
+
+/// One frame after the other (RFC 8878, 3).
+fn zstd(mut encoded: &[u8], to: &mut Collector) -> io::Result<()> {
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    while !encoded.is_empty() {
+        let window = window_bytes(encoded);
+        if window > MAX_WINDOW_BYTES {
+            return Err(invalid(format!("a window of {window} bytes")));
+        }
+        let mut decoder =
+            StreamingDecoder::new(encoded).map_err(|error| invalid(error.to_string()))?;
+        // The decoder holds a frame of a single segment as a whole.
+        if decoder.decoder.content_size() > to.max_bytes {
+            to.is_too_long = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        io::copy(&mut decoder, to)?;
+        encoded = decoder.into_inner();
+    }
+    Ok(())
+}
+
+/// The window that a frame asks for (RFC 8878, 3.1.1.1.2); 0 if it has none.
+fn window_bytes(frame: &[u8]) -> u64 {
+    const SINGLE_SEGMENT: u8 = 0x20;
+    let [_, _, _, _, descriptor, window, ..] = frame else { return 0 };
+    if descriptor & SINGLE_SEGMENT != 0 {
+        return 0;
+    }
+    let base = 1_u64 << (10 + (window >> 3));
+    base + base / 8 * u64::from(window & 7)
+}

@@ -1,0 +1,167 @@
+//! Everything in which two answers differ.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+/// Differences that are listed; all are counted.
+const MAX_LISTED: usize = 50;
+/// Of one field, so that a long array does not hide the others.
+const MAX_OF_FIELD: usize = 5;
+/// Fields that are counted by name. Keys of an object may be ids, so there may be any number.
+const MAX_FIELDS: usize = 50;
+
+/// What differs. Every judge has a bounded set of kinds: [`Judge::kinds`](crate::judge::Judge::kinds).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The status.
+    Status,
+    /// One of the compared headers.
+    Header,
+    /// The bytes of the body.
+    Body,
+    /// The text of the body, or the text that a QR symbol shows.
+    Text,
+    /// The error correction level of a QR symbol.
+    Level,
+    /// The width or height of a picture.
+    Size,
+    /// A body is not in the format that the judge reads.
+    Undecodable,
+    /// The pixels of a picture.
+    Pixels,
+    /// A JSON value.
+    Json,
+    /// A kind that the user's program declared.
+    Declared(Arc<str>),
+}
+
+impl Kind {
+    /// The name, for metrics and reports.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Kind::Status => "status",
+            Kind::Header => "header",
+            Kind::Body => "body",
+            Kind::Text => "text",
+            Kind::Level => "level",
+            Kind::Size => "size",
+            Kind::Undecodable => "undecodable",
+            Kind::Pixels => "pixels",
+            Kind::Json => "json",
+            Kind::Declared(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// One thing in which two answers differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs.
+    pub kind: Kind,
+    /// Where: a header's name, a JSON Pointer, `offset 17`, `line 3`; empty for the whole answer. It may name
+    /// keys of JSON objects, and quotes nothing else of an answer.
+    pub place: String,
+    /// For people. It may quote both answers, so it must only be shown where texts may be kept.
+    pub detail: String,
+}
+
+/// The differences of two answers, at least one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Differences {
+    listed: Vec<Difference>,
+    count: usize,
+    fields: BTreeMap<String, usize>,
+}
+
+impl Differences {
+    /// The first ones in the order of the answers: 50 in all, and five of each field.
+    pub fn listed(&self) -> &[Difference] {
+        &self.listed
+    }
+
+    /// How many there are, listed or not.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What the first one is.
+    pub fn kind(&self) -> Kind {
+        // There is one.
+        self.listed.first().map_or(Kind::Body, |first| first.kind.clone())
+    }
+
+    /// How often each field differs. A field is a kind, and what all its differences have in common: a header's
+    /// name, or a JSON Pointer with `*` for the index of an item. Of more than 50, the others are one: `others`.
+    pub fn fields(&self) -> &BTreeMap<String, usize> {
+        &self.fields
+    }
+}
+
+/// Collects differences.
+#[derive(Debug, Default)]
+pub(crate) struct Found(Option<Differences>);
+
+impl Found {
+    /// Adds a difference of a field, which is empty if there is no field but the kind. `shown` says place and
+    /// detail; it is not asked for those that are only counted.
+    pub(crate) fn add(
+        &mut self,
+        kind: &Kind,
+        field: &str,
+        shown: impl FnOnce() -> (String, String),
+    ) {
+        let Differences { listed, count, fields } = self.0.get_or_insert_with(|| Differences {
+            listed: Vec::new(),
+            count: 0,
+            fields: BTreeMap::new(),
+        });
+        *count += 1;
+        let mut field = format!("{kind} {field}");
+        field.truncate(field.trim_end().len());
+        if fields.len() >= MAX_FIELDS && !fields.contains_key(&field) {
+            "others".clone_into(&mut field);
+        }
+        let of_field = fields.entry(field).or_default();
+        *of_field += 1;
+        if listed.len() < MAX_LISTED && *of_field <= MAX_OF_FIELD {
+            let (place, detail) = shown();
+            listed.push(Difference { kind: kind.clone(), place, detail });
+        }
+    }
+
+    /// Adds a difference of the whole answer.
+    pub(crate) fn whole(&mut self, kind: Kind, detail: impl Into<String>) {
+        self.add(&kind, "", || (String::new(), detail.into()));
+    }
+
+    /// Adds those of another judge.
+    pub(crate) fn extend(&mut self, others: Differences) {
+        for Difference { kind, place, detail } in others.listed {
+            self.add(&kind, "", || (place, detail));
+        }
+    }
+
+    /// What was found; `None` if nothing was.
+    pub(crate) fn into_differences(self) -> Option<Differences> {
+        self.0
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+}

@@ -1,0 +1,70 @@
+//! Bodies too long to keep: what is left of one is a digest of each block, so that two can still be compared,
+//! and differ at a place.
+
+use std::ops::Range;
+
+use sha2::{Digest as _, Sha256};
+
+/// Bytes of a block. A body of 1 GiB leaves 512 KiB of digests.
+const BLOCK: usize = 64 << 10;
+
+/// What is left of a body.
+#[derive(Clone, Debug, Default)]
+pub struct Digest {
+    blocks: Vec<[u8; 32]>,
+    /// The block that is not complete yet, and its length.
+    current: (Sha256, usize),
+    bytes: u64,
+}
+
+impl Digest {
+    /// The digest of a whole body.
+    pub fn of(body: &[u8]) -> Self {
+        let mut digest = Digest::default();
+        digest.push(body);
+        digest
+    }
+
+    /// Adds the next bytes.
+    pub fn push(&mut self, mut bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let (hasher, length) = &mut self.current;
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK - *length));
+            hasher.update(now);
+            *length += now.len();
+            if *length == BLOCK {
+                self.blocks.push(hasher.finalize_reset().into());
+                *length = 0;
+            }
+            bytes = later;
+        }
+    }
+
+    /// The body's length.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The digest of the digests.
+    pub fn whole(&self) -> [u8; 32] {
+        self.all().fold(Sha256::new(), Sha256::chain_update).finalize().into()
+    }
+
+    fn all(&self) -> impl Iterator<Item = [u8; 32]> + '_ {
+        let (hasher, length) = &self.current;
+        let last = (*length > 0).then(|| hasher.clone().finalize().into());
+        self.blocks.iter().copied().chain(last)
+    }
+
+    /// The first block in which two bodies differ, as far as both have it; `None` if they are the same.
+    pub(crate) fn first_difference(&self, other: &Digest) -> Option<Range<u64>> {
+        let same = self.all().zip(other.all()).take_while(|(one, other)| one == other).count();
+        if self.bytes == other.bytes && same == self.all().count() {
+            return None;
+        }
+        let start = (same * BLOCK) as u64;
+        let end = start + BLOCK as u64;
+        Some(start..end.min(self.bytes.max(other.bytes)))
+    }
+}

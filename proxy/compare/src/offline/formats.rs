@@ -1,0 +1,237 @@
+//! The files of `carve compare`. Each line is one of these, or the whole file is an HTTP Archive (HAR), as browsers
+//! save it:
+//!
+//! ```text
+//! /report?year=2026
+//! 203.0.113.7 - - [27/Nov/2026:10:00:00 +0000] "GET /report?year=2026 HTTP/1.1" 200 512 "-" "curl/8.5"
+//! {"method":"POST","path":"/orders","headers":{"content-type":"application/json"},"body":"{\"sku\":4}"}
+//! ```
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use serde::Deserialize;
+
+/// Headers that the client makes for its own connection.
+const OF_THE_CONNECTION: [HeaderName; 5] = [
+    http::header::CONNECTION,
+    http::header::CONTENT_LENGTH,
+    http::header::EXPECT,
+    http::header::TRANSFER_ENCODING,
+    http::header::UPGRADE,
+];
+
+/// A request of a file.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// Its line, or in a HAR its place, from 1.
+    pub(super) number: usize,
+    pub(super) method: Method,
+    pub(super) target: PathAndQuery,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+    /// Whether the headers are all that a browser had, and not chosen by hand.
+    pub(super) is_recorded: bool,
+}
+
+/// What a file has.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) given: Vec<Given>,
+    /// Lines of an access log whose request cannot be sent again, and why.
+    pub(super) lost: Vec<(usize, &'static str)>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// The line, and what is wrong with it.
+pub(super) fn parse(content: &[u8]) -> anyhow::Result<Parsed> {
+    if let Ok(Har { log }) = serde_json::from_slice(content) {
+        let given = log.entries.into_iter().enumerate().map(|(i, entry)| {
+            entry.request.given(i + 1).with_context(|| format!("entry {}", i + 1))
+        });
+        return Ok(Parsed { given: given.collect::<anyhow::Result<_>>()?, ..Parsed::default() });
+    }
+    let mut parsed = Parsed::default();
+    for (number, line) in (1..).zip(content.split(|&byte| byte == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() || line.starts_with(b"#") {
+            continue;
+        }
+        let shown = || {
+            let text = String::from_utf8_lossy(line);
+            format!("line {number}: {:?}", text.chars().take(60).collect::<String>())
+        };
+        match line[0] {
+            b'/' => {
+                let target = PathAndQuery::try_from(line)
+                    .with_context(|| format!("{} is no path and query", shown()))?;
+                parsed.given.push(Given::get(number, target));
+            }
+            b'{' => parsed.given.push(written(number, line).with_context(shown)?),
+            _ => match logged(number, line) {
+                Some(Ok(given)) => parsed.given.push(given),
+                Some(Err(why)) => parsed.lost.push((number, why)),
+                None => bail!(
+                    "{}: must be a path and query such as /report?year=2026, a JSON object, or a line of an \
+                     access log",
+                    shown()
+                ),
+            },
+        }
+    }
+    Ok(parsed)
+}
+
+impl Given {
+    fn get(number: usize, target: PathAndQuery) -> Self {
+        Given {
+            number,
+            method: Method::GET,
+            target,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            is_recorded: false,
+        }
+    }
+}
+
+/// A line of JSON.
+fn written(number: usize, line: &[u8]) -> anyhow::Result<Given> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Written {
+        method: Option<String>,
+        path: String,
+        #[serde(default)]
+        headers: BTreeMap<String, String>,
+        body: Option<String>,
+        body_base64: Option<String>,
+    }
+
+    let Written { method, path, headers, body, body_base64 } = serde_json::from_slice(line)?;
+    ensure!(path.starts_with('/'), "path: {path:?}: begins with /");
+    let body = match (body, body_base64) {
+        (Some(_), Some(_)) => bail!("body and body_base64: only one of them"),
+        (body, None) => body.unwrap_or_default().into(),
+        (None, Some(coded)) => STANDARD.decode(coded).context("body_base64")?.into(),
+    };
+    let mut given = Given {
+        body,
+        method: method.map_or(Ok(Method::GET), |method| method.parse()).context("method")?,
+        ..Given::get(number, path.parse().with_context(|| format!("path: {path:?}"))?)
+    };
+    for (name, value) in headers {
+        let of = || format!("headers: {name}");
+        let parsed: HeaderName = name.parse().with_context(of)?;
+        ensure!(!OF_THE_CONNECTION.contains(&parsed), "{}: compare makes it itself", of());
+        given.headers.append(parsed, value.parse().with_context(of)?);
+    }
+    Ok(given)
+}
+
+/// A line of an access log, in which the request stands in quotes. `None` without quotes; an error if it cannot be sent
+/// again: it may be a client's garbage, and it is without its body.
+fn logged(number: usize, line: &[u8]) -> Option<Result<Given, &'static str>> {
+    let line = String::from_utf8_lossy(line);
+    let request = line.split('"').nth(1)?;
+    let mut words = request.split(' ');
+    let given = match (words.next(), words.next(), words.next(), words.next()) {
+        (Some(method), Some(target), Some(version), None)
+            if version.starts_with("HTTP/") && target.starts_with('/') =>
+        {
+            let method = method.parse().ok();
+            let target = target.parse().ok();
+            method
+                .zip(target)
+                .map(|(method, target)| Given { method, ..Given::get(number, target) })
+        }
+        _ => None,
+    };
+    Some(match given {
+        None => Err("without a request"),
+        Some(given) if ["GET", "HEAD", "OPTIONS"].contains(&given.method.as_str()) => Ok(given),
+        Some(_) => Err("whose body the log has not"),
+    })
+}
+
+#[derive(Deserialize)]
+struct Har {
+    log: HarLog,
+}
+
+#[derive(Deserialize)]
+struct HarLog {
+    entries: Vec<HarEntry>,
+}
+
+#[derive(Deserialize)]
+struct HarEntry {
+    request: HarRequest,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HarRequest {
+    method: String,
+    url: String,
+    #[serde(default)]
+    headers: Vec<HarHeader>,
+    post_data: Option<HarBody>,
+}
+
+#[derive(Deserialize)]
+struct HarHeader {
+    name: String,
+    value: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HarBody {
+    #[serde(default)]
+    mime_type: String,
+    #[serde(default)]
+    text: String,
+}
+
+impl HarRequest {
+    fn given(self, number: usize) -> anyhow::Result<Given> {
+        let HarRequest { method, url, headers, post_data } = self;
+        let without_fragment = url.split('#').next().unwrap_or_default();
+        let uri: Uri = without_fragment.parse().context("url")?;
+        let target = uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+        let mut given = Given {
+            method: method.parse().context("method")?,
+            is_recorded: true,
+            ..Given::get(number, target)
+        };
+        for HarHeader { name, value } in headers {
+            // HTTP/2's begin with a colon, and say what method and url do.
+            let name = name.parse::<HeaderName>().ok().filter(|it| !OF_THE_CONNECTION.contains(it));
+            if let Some((name, value)) = name.zip(value.parse::<HeaderValue>().ok()) {
+                given.headers.append(name, value);
+            }
+        }
+        if let Some(host) = uri.authority() {
+            given.headers.insert(HOST, host.as_str().parse().context("url")?);
+        }
+        if let Some(HarBody { mime_type, text }) = post_data {
+            given.body = text.into();
+            if !given.headers.contains_key(CONTENT_TYPE) && !mime_type.is_empty() {
+                given.headers.insert(CONTENT_TYPE, mime_type.parse().context("postData.mimeType")?);
+            }
+        }
+        Ok(given)
+    }
+}
+
+#[cfg(test)]
+mod tests;

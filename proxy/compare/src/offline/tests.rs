@@ -1,0 +1,58 @@
+use super::*;
+
+fn routes() -> Vec<Arc<Watched>> {
+    let side = "http://127.0.0.1:1".parse().unwrap();
+    let files = [
+        ("report", "path = \"/report\"\nshadow.send_headers = [\"accept\", \"cookie\"]"),
+        ("orders", "path = \"/orders\"\nmethods = [\"POST\"]"),
+        ("search", "path = \"/search\"\nmethods = [\"POST\"]\nshadow.methods = [\"POST\"]"),
+    ];
+    let watched = |(name, text)| {
+        let route = route::Route::parse(name, text).unwrap();
+        Arc::new(Watched::of(route, &side, &side, Duration::from_secs(1)).unwrap())
+    };
+    files.map(watched).to_vec()
+}
+
+fn lines_of(content: &str, host: Option<&HeaderValue>) -> (Vec<Line>, Skipped) {
+    lines(formats::parse(content.as_bytes()).unwrap(), &routes(), host)
+}
+
+#[test]
+fn what_cannot_be_asked_is_skipped_with_its_reason() {
+    let content = "/report\n/other\n/orders\n{\"method\":\"POST\",\"path\":\"/orders\"}\n\
+        {\"method\":\"POST\",\"path\":\"/search\"}\n/another\nx \"-\"\n";
+    let (lines, skipped) = lines_of(content, None);
+    assert_eq!(lines.iter().map(|line| line.number).collect::<Vec<_>>(), [1, 5]);
+    let skipped = skipped.to_string();
+    for why in [
+        "2 of no route (the first in line 2)",
+        "1 of a method that route orders has not, GET (the first in line 3)",
+        "1 of a method that shadow.methods of orders has not, POST (the first in line 4)",
+        "1 without a request (the first in line 7)",
+    ] {
+        assert!(skipped.contains(why), "{skipped}");
+    }
+}
+
+#[test]
+fn of_a_browsers_headers_only_those_of_the_route_are_sent_and_by_hand_all() {
+    let har = r#"{"log":{"entries":[{"request":{"method":"GET","url":"https://shop.example/report","headers":[
+        {"name":"Cookie","value":"s=1"},{"name":"Authorization","value":"a"},{"name":"If-None-Match","value":"x"}]}}]}}"#;
+    let by_hand = r#"{"path":"/report","headers":{"authorization":"a","x-y":"z"}}"#;
+    let (other, address) = (HeaderValue::from_static("other.example"), "127.0.0.1:1");
+    for (content, host, sent, expected) in [
+        (har, Some(&other), "cookie", "shop.example"),
+        (by_hand, Some(&other), "authorization x-y", "other.example"),
+        (by_hand, None, "authorization x-y", address),
+    ] {
+        let (lines, _) = lines_of(content, host);
+        let asked = &lines[0].asked;
+        let mut names: Vec<&str> = asked.headers.keys().map(HeaderName::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(
+            (names.join(" ").as_str(), asked.host.as_ref().unwrap()),
+            (sent, &HeaderValue::from_static(expected))
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Statuses and headers: pairs that are the same and pairs that differ.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod judge_support;
+
+use compare::judge::{Asked, Verdict, compared_headers};
+use http::header::HeaderName;
+use http::{HeaderMap, HeaderValue};
+use judge_support::{GET, answer, judge, shown};
+
+#[test]
+fn statuses() {
+    #[rustfmt::skip]
+    let rows = [
+        // old, new, the same
+        (200, 200, true),
+        (404, 404, true),
+        (414, 414, true),
+        (414, 431, true),
+        (431, 414, true),
+        (200, 404, false),
+        (200, 204, false),
+        (500, 502, false),
+        (414, 400, false),
+        (400, 431, false),
+    ];
+    let headers = HeaderMap::new();
+    for settings in ["bytes", "text", "json", "qr", "image"] {
+        for (old, new, same) in rows {
+            // The bodies of too large requests are not compared.
+            let body = |status: u16| if status == 431 { &b"<h1>no</h1>"[..] } else { b"" };
+            let asked = Asked { method: "HEAD", target: "/items" };
+            let (old_answer, new_answer) =
+                (answer(old, &headers, body(old)), answer(new, &headers, body(new)));
+            let verdict = judge(settings).compare(&asked, &old_answer, &new_answer);
+            if same {
+                assert_eq!(verdict, Verdict::Same, "{settings}: {old} and {new}");
+            } else {
+                let detail = format!("old {old}, new {new}");
+                assert_eq!(shown(&verdict), ("status", detail.as_str()), "{settings}");
+            }
+        }
+    }
+}
+
+#[test]
+fn headers() {
+    #[rustfmt::skip]
+    let same: &[(&str, &str, &str)] = &[
+        // header, old, new; - is a header that is not there
+        ("content-type", "-", "-"),
+        ("content-type", "text/html; charset=UTF-8", "text/html;charset=utf-8"),
+        ("content-type", "text/html; charset=utf-8", "Text/HTML ;  Charset=\"UTF-8\""),
+        ("content-type", "text/html", "text/html;"),
+        ("content-type", "a/b; x=1; y=2", "a/b; y=2; x=1"),
+        ("content-type", "application/json", "application/json; charset=utf-8"),
+        ("content-type", "application/problem+json; charset=\"UTF-8\"", "Application/Problem+JSON"),
+        ("content-type", "image/png", "image/png; charset=utf-8"),
+        ("content-type", "a/b; x=\"1;\\\"2\"; y=3", "a/b; y=3; x=\"1;\\\"2\""),
+        ("location", "/a", "/a"),
+        ("etag", "\"1\"", "\"2\""),            // not compared
+        ("date", "yesterday", "-"),            // not compared
+    ];
+    #[rustfmt::skip]
+    let different: &[(&str, &str, &str, &str)] = &[
+        ("content-type", "text/html", "text/plain", "content-type: old `text/html`, new `text/plain`"),
+        ("content-type", "text/html", "-", "content-type: old `text/html`, new absent"),
+        ("content-type", "-", "text/html", "content-type: old absent, new `text/html`"),
+        ("content-type", "text/html; charset=utf-8", "text/html",
+            "content-type: old `text/html; charset=utf-8`, new `text/html`"),
+        ("content-type", "application/json", "application/json; charset=latin1",
+            "content-type: old `application/json`, new `application/json; charset=latin1`"),
+        ("content-type", "image/svg+xml", "image/svg+xml; charset=utf-16",
+            "content-type: old `image/svg+xml`, new `image/svg+xml; charset=utf-16`"),
+        ("content-type", "a/b; x=A", "a/b; x=a", "content-type: old `a/b; x=A`, new `a/b; x=a`"),
+        ("content-type", "a/b; x=\"1;y=2\"", "a/b; x=1;y=2",
+            "content-type: old `a/b; x=\"1;y=2\"`, new `a/b; x=1;y=2`"),
+        ("location", "/a", "/A", "location: old `/a`, new `/A`"),
+        ("location", "/a", "-", "location: old `/a`, new absent"),
+    ];
+    let verdict = |name: &str, old: &str, new: &str| {
+        let headers = |value: &str| {
+            let mut headers = HeaderMap::new();
+            if value != "-" {
+                let name: HeaderName = name.parse().unwrap();
+                headers.insert(name, HeaderValue::from_str(value).unwrap());
+            }
+            headers
+        };
+        let (old, new) = (headers(old), headers(new));
+        judge("bytes").compare(&GET, &answer(200, &old, b""), &answer(200, &new, b""))
+    };
+    for (name, old, new) in same {
+        assert_eq!(verdict(name, old, new), Verdict::Same, "{name}: {old} and {new}");
+    }
+    for (name, old, new, detail) in different {
+        assert_eq!(shown(&verdict(name, old, new)), ("header", *detail));
+    }
+}
+
+#[test]
+fn lines_of_a_header_are_one_value_except_cookies() {
+    let names = ["vary".to_owned(), "set-cookie".to_owned()];
+    let judge =
+        judge_support::judge_comparing("bytes", compared_headers(Some(&names), &[]).unwrap());
+    let headers = |lines: &[(&'static str, &str)]| -> HeaderMap {
+        lines
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
+            .fold(HeaderMap::new(), |mut headers, (name, value): (_, HeaderValue)| {
+                headers.append(name, value);
+                headers
+            })
+    };
+    let verdict = |old: &HeaderMap, new: &HeaderMap| {
+        judge.compare(&GET, &answer(200, old, b""), &answer(200, new, b""))
+    };
+    let (two, one) = (headers(&[("vary", "a"), ("vary", "b")]), headers(&[("vary", "a, b")]));
+    assert_eq!(verdict(&two, &one), Verdict::Same);
+    let two = headers(&[("set-cookie", "a=1"), ("set-cookie", "b=2")]);
+    let one = headers(&[("set-cookie", "a=1, b=2")]);
+    assert_eq!(shown(&verdict(&two, &one)).0, "header");
+}
+
+#[test]
+fn a_route_chooses_the_headers() {
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let compared = |headers: Option<&[&str]>, ignored: &[&str]| {
+        let headers = headers.map(names);
+        compared_headers(headers.as_deref(), &names(ignored))
+            .map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+            .map_err(|error| format!("{error:#}"))
+    };
+    assert_eq!(compared(None, &[]).unwrap(), "content-type location");
+    assert_eq!(compared(None, &["Content-Type"]).unwrap(), "location");
+    assert_eq!(compared(Some(&["ETag", "vary"]), &[]).unwrap(), "etag vary");
+    assert_eq!(compared(Some(&[]), &[]).unwrap(), "");
+    let error = compared(Some(&["cache control"]), &[]).unwrap_err();
+    assert!(error.contains("`cache control` is not the name of a header"), "{error}");
+    let error = compared(None, &["etag"]).unwrap_err();
+    assert!(error.contains("`etag`, which is not compared anyway"), "{error}");
+}
