@@ -118,12 +118,18 @@ impl Copy {
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve watch")]
 pub(crate) struct Watch {
+    /// Follow another machine instead, as `carve follow --from` does: so does what `carve up` has started there
+    #[arg(long, env = "RAMP_FROM", value_name = "URL")]
+    from: Option<BaseUrl>,
     #[command(flatten)]
     place: Place,
 }
 
 impl Watch {
     pub(crate) fn run(self) -> anyhow::Result<()> {
+        if self.from.is_some() {
+            return Follow { from: self.from, place: self.place }.run();
+        }
         let signals = Signals::watch()?;
         let (dir, admin) = (self.place.dir()?, self.place.admin()?);
         let (by, webhooks) = (By::itself(WATCH), self.place.webhooks());

@@ -74,6 +74,9 @@ pub(crate) struct Up {
     /// Share of the requests that are logged, in percent; failures and fallbacks always are
     #[arg(long, env = "NGINX_LOG_PERCENT", default_value_t = Share::ALL, value_name = "PERCENT")]
     log_share: Share,
+    /// The other machines, whose proxies follow this one (RAMP_FROM there): its Prometheus counts them too
+    #[arg(long, env = "STACK_OTHERS", value_name = "HOST,...", value_delimiter = ',')]
+    others: Vec<String>,
     #[command(flatten)]
     qr_service: QrService,
 }
@@ -126,6 +129,7 @@ impl Up {
             split_key: self.split_key,
             mirror: self.mirror,
             log_share: self.log_share,
+            others: self.others,
             old_workers: self.old_workers.unwrap_or_else(render::processors),
             ..Settings::new(run_dir, self.addresses, qr_service)
         })

@@ -110,12 +110,17 @@ impl Parts {
         fs::write(&file, toml::to_string(self)?).with_context(|| file.display().to_string())
     }
 
-    /// Prometheus' targets, each with its job.
-    pub(crate) fn targets(&self) -> anyhow::Result<String> {
+    /// Prometheus' targets, each with its job. Of the `others`, the machines whose proxies follow this one, it asks what
+    /// the gates count: at the ports of this machine.
+    pub(crate) fn targets(&self, others: &[String]) -> anyhow::Result<String> {
         let target = |Metrics { job, url }: &Metrics| {
             let (address, path) = url.strip_prefix("http://")?.split_once('/')?;
             let labels = json!({ "job": job, "__metrics_path__": format!("/{path}") });
-            Some(json!({ "labels": labels, "targets": [address] }))
+            let port = address.rsplit_once(':')?.1;
+            let is_counted = matches!(job.as_str(), "edge" | "shadow");
+            let others = others.iter().filter(|_| is_counted).map(|host| format!("{host}:{port}"));
+            let targets: Vec<_> = std::iter::once(address.to_owned()).chain(others).collect();
+            Some(json!({ "labels": labels, "targets": targets }))
         };
         let targets: Option<Value> =
             self.part.iter().flat_map(|part| &part.metrics).map(target).collect();

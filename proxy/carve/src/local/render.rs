@@ -75,7 +75,7 @@ pub fn render(settings: &Settings) -> anyhow::Result<()> {
     rollout::prepare(&settings.nginx_dir(), &routes, &settings.wanted_split())?;
     rollout::prepare_stops(&settings.nginx_dir(), settings.stops_dir().as_deref())?;
     let parts = parts(settings, &routes, sides)?;
-    write(&prometheus.join("targets.json"), &parts.targets()?)?;
+    write(&prometheus.join("targets.json"), &parts.targets(&settings.others)?)?;
     parts.write(&settings.run_dir)
 }
 

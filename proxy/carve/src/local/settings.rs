@@ -194,6 +194,8 @@ pub struct Settings {
     pub mirror: Option<Share>,
     /// Share of the requests without failure that `edge` makes JSON lines of.
     pub log_share: Share,
+    /// The other machines, whose proxies follow this one.
+    pub others: Vec<String>,
     /// `QR_ENGINE` of qr-service; `None` leaves it to the environment.
     pub engine: Option<String>,
     /// Processes of legacy-node.
@@ -229,6 +231,7 @@ impl Settings {
             split_key: None,
             mirror: None,
             log_share: Share::ALL,
+            others: Vec::new(),
             engine: None,
             old_workers: 1,
             carve: beside(&qr_service, "carve"),
