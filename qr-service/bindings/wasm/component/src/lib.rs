@@ -1,0 +1,27 @@
+//! `qr-core` as a Wasm component. `qr.wit` is its interface; a host of the component model needs nothing else.
+
+use qr_core::Raster;
+
+#[allow(missing_docs, reason = "generated")]
+mod bindings {
+    wit_bindgen::generate!({ path: "qr.wit" });
+    export!(Component with_types_in self);
+    use super::Component;
+}
+
+struct Component;
+
+impl bindings::Guest for Component {
+    fn generate(text: String, look: Option<bindings::Look>) -> Result<Vec<u8>, String> {
+        let (raster, level) = match look {
+            None => (Raster::SERVICE, qr_core::Level::L),
+            Some(look) => (
+                Raster { size_px: look.size, margin_modules: look.margin },
+                qr_core::Level::ALL[look.level as usize],
+            ),
+        };
+        let mut png = Vec::new();
+        qr_core::generate(&text, level, &raster, &mut png).map_err(|error| error.to_string())?;
+        Ok(png)
+    }
+}
