@@ -20,10 +20,8 @@ end
 
 function done(summary, latency)
     local errors = summary.errors
-    io.write(string.format(
-        '{"requests":%d,"seconds":%.6f,"bytes":%d,"errors":%d,' ..
-        '"mean_us":%d,"p50_us":%d,"p99_us":%d,"p999_us":%d}\n',
-        summary.requests, summary.duration / 1e6, summary.bytes,
+    io.write(string.format('{"requests":%d,"seconds":%.6f,"errors":%d,"p50_us":%d,"p99_us":%d}\n',
+        summary.requests, summary.duration / 1e6,
         errors.connect + errors.read + errors.write + errors.status + errors.timeout,
-        latency.mean, latency:percentile(50), latency:percentile(99), latency:percentile(99.9)))
+        latency:percentile(50), latency:percentile(99)))
 end

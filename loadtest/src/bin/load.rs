@@ -66,11 +66,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<Load> {
         let at = if is_random { fastrand::usize(..) } else { number as usize };
         requests[at % requests.len()].clone()
     };
-    measure(Flow {
-        lasts: duration,
-        connections: connections as usize,
-        ..Flow::new(server, rate.into(), target)
-    })
+    let flow = Flow::new(server, rate.into(), target);
+    measure(Flow { lasts: duration, connections: connections as usize, ..flow })
 }
 
 /// The address in a base URL.

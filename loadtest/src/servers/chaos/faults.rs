@@ -37,9 +37,8 @@ pub const FAULTS: [Fault; 9] = [
     fault("ramp's clock jumps", jump_clock),
     fault("the disk is full while ramp runs", fill_disk),
     Fault {
-        name: "wrong pictures while ramp runs",
         draws_wrong: true,
-        play: ramp_with_wrong_pictures,
+        ..fault("wrong pictures while ramp runs", ramp_with_wrong_pictures)
     },
 ];
 

@@ -146,16 +146,11 @@ pub fn play(faults: &[&Fault], plan: &Plan, mut told: impl FnMut(Report)) -> any
     Ok(())
 }
 
-/// Clients that ask for pictures; one of `keeps_every` is kept, and decoded later.
-fn clients(
-    place: &Place,
-    rate: f64,
-    connections: usize,
-    keeps_every: u64,
-) -> anyhow::Result<Running> {
+/// Clients that ask for pictures, over so many connections; one of `keeps_every` is kept, and decoded later.
+fn clients(place: &Place, rate: f64, most: usize, keeps_every: u64) -> anyhow::Result<Running> {
     let target = |number| format!("/qrcode?text={}", text_of(number));
     let server = place.stack.settings().addresses.proxy;
-    start(Flow { connections, keeps_every, ..Flow::new(server, rate, target) })
+    start(Flow { connections: most, keeps_every, ..Flow::new(server, rate, target) })
 }
 
 fn text_of(number: u64) -> String {

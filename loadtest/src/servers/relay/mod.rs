@@ -47,8 +47,6 @@ pub(super) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
             figures.insert(names[0], times[TIMED_PAIRS / 2][at]);
             figures.insert(names[1], times[TIMED_PAIRS * 99 / 100][at]);
         }
-    }
-    if row.is_relay() {
         figures.insert("pss_bytes", sampler.finish() as f64);
     }
     // Without a process there is no processor time, and what a row has not is not in its figures.
