@@ -121,8 +121,13 @@ $(CARVE):
 
 ##@ Work on it
 
-setup: ## install what make lint and make test need
+setup: ## install what make lint and make test need; setup-languages: what examples/rungs needs
 	@$(SETUP) test
+
+setup-languages:
+	@$(SETUP) load languages
+	$(MAKE) bindings
+	examples/rungs/build.sh
 
 lint: CHECK := --check
 lint: ## formatters, linters, checks of manifests, rules and generated files
@@ -139,12 +144,12 @@ lint: ## formatters, linters, checks of manifests, rules and generated files
 	$(NPM) run lint
 	$(LIVE) run lint
 	legacy-node/node_modules/.bin/biome ci --error-on-warnings --config-path=legacy-node dashboards/grafana/*.mjs \
-		qr-service/api/page qr-service/api/clients loadtest/floors loadtest/peers
+		qr-service/api/page qr-service/api/clients loadtest/floors loadtest/peers examples/rungs/node
 	node dashboards/grafana/lint.mjs
 	promtool check config dashboards/prometheus/prometheus.yml
 	promtool check rules dashboards/prometheus/rules/*.yml
 	promtool test rules dashboards/prometheus/tests/*.yml
-	shellcheck -x .ci/run $$(git ls-files '*.sh')
+	shellcheck -x .ci/run examples/rungs/run $$(git ls-files '*.sh')
 	target/tools/python/bin/hadolint $$(git ls-files '*Dockerfile')
 	target/tools/python/bin/zizmor --offline --quiet .github/workflows
 	$(PYTHON) deploy/k8s/check.py
@@ -173,12 +178,13 @@ all-docs:
 	# What a registry would refuse; `cargo publish --dry-run` of the two compiles them too.
 	$(CARGO) package --quiet --offline --no-verify --allow-dirty -p qr-core -p qr-options
 	$(CARGO) fmt --check --all --manifest-path loadtest/floors/rust/Cargo.toml
-	test -z "$$(gofmt -l loadtest/floors/go)"
+	$(CARGO) fmt --check --manifest-path qr-service/bindings/wasm/component/Cargo.toml
+	test -z "$$(gofmt -l loadtest/floors/go examples/rungs/go)"
 
 # As they are released, which make test does not wait for.
 all-bindings:
 	export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-	$(MAKE) bindings
+	$(MAKE) setup-languages
 	npm --prefix qr-service/bindings/node --loglevel=error test
 	qr-service/bindings/wasm/test.sh
 	target/tools/wheel/bin/pip install --quiet --disable-pip-version-check --no-index --force-reinstall target/wheels/qr_fast-*.whl
@@ -281,8 +287,8 @@ bench: ## the hot function beside its peers; ARGS=formats, instructions; ARGS=si
 	esac
 
 # What a group needs is built; a row of the floors whose server cannot be built here is left out, and the table says so.
-ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, nginx), ARGS=page
-	@group=$$(sed -nE 's/.*--group[ =]([a-z]+).*/\1/p' <<<'$(ARGS)')
+ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, nginx, languages), ARGS=page
+	@group=$$(sed -nE 's/.*--group[ =]([a-z]+).*/\1/p; s/.*--language[ =].*/languages/p' <<<'$(ARGS)')
 	case "$${group:-$(filter page,$(ARGS))}" in
 	page)
 		$(CARGO) run --profile plain --quiet -p loadtest --bin ladder -- page
@@ -300,6 +306,10 @@ ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, ngi
 	nginx)
 		$(SETUP) run load
 		$(call build,--bins --example static_answer,-p carve -p relay-service) ;;
+	languages)
+		$(SETUP) run
+		$(MAKE) setup-languages
+		$(call build,--bins,) ;;
 	*)
 		$(SETUP) run load
 		$(MAKE) bindings

@@ -7,6 +7,7 @@
 #     deploy/setup.sh test       what a change needs: make lint, make test, make bindings
 #     deploy/setup.sh all        every test: make test-all
 #     deploy/setup.sh load       to measure: make ladder, make chaos
+#     deploy/setup.sh languages  the languages of examples/rungs: make setup-languages
 #     deploy/setup.sh bench      make bench
 #     deploy/setup.sh fuzz       make test-all PART=fuzz
 #     deploy/setup.sh manifests  to check the chart and score manifests: make test-all PART=manifests, make deploy-test
@@ -17,7 +18,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "usage: deploy/setup.sh run|around|test|all|load|bench|fuzz|manifests|site|packages|release|rehearsal ..." >&2
+    echo "usage: deploy/setup.sh run|around|test|all|load|languages|bench|fuzz|manifests|site|packages|release|rehearsal ..." >&2
     exit 2
 }
 
@@ -27,10 +28,11 @@ expand() {
     case "$1" in
     around | load | bench | site | wasm | python | validate) ;;
     run) expand around ;;
+    languages) expand run && expand wasm && expand python ;;
     packages) expand wasm && expand python ;;
     manifests | fuzz) expand validate ;;
     test) expand run && expand wasm && expand python && expand validate ;;
-    all) expand test && expand load && expand bench && expand fuzz && expand manifests ;;
+    all) expand test && expand load && expand languages && expand bench && expand fuzz && expand manifests ;;
     release) ;;
     rehearsal) expand release && expand manifests ;;
     *) usage ;;
@@ -59,6 +61,10 @@ validate python3:ensurepip=python3-venv
 all valgrind=valgrind gs=ghostscript javac=default-jdk-headless /usr/share/java/jna.jar=libjna-java go=golang-go
 load nginx=nginx wrk=wrk haproxy=haproxy go=golang-go cc=build-essential valgrind=valgrind
 load /usr/lib/nginx/modules/ngx_http_lua_module.so=libnginx-mod-http-lua
+languages go=golang-go cc=build-essential pkg-config=pkg-config javac=default-jdk-headless mvn=maven
+languages php=php-cli php-fpm8.2|php-fpm8.4|php-fpm=php-fpm /var/lib/dpkg/info/php-gd.list=php-gd
+languages /usr/share/php/Bacon/BaconQrCode/autoload.php=php-bacon-qr-code
+languages ruby=ruby puma=puma /var/lib/dpkg/info/ruby-rack.list=ruby-rack /var/lib/dpkg/info/ruby-rqrcode.list=ruby-rqrcode
 fuzz c++=build-essential cmake=cmake
 bench python3:ensurepip=python3-venv cc=build-essential pkg-config=pkg-config qrencode=qrencode valgrind=valgrind
 bench /usr/include/qrencode.h=libqrencode-dev /usr/include/png.h=libpng-dev

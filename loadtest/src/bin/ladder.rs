@@ -28,6 +28,9 @@ struct Arguments {
     /// Only these rows, separated by commas; of qrcode also node and static
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// The rungs in these languages, separated by commas, and qr-service; all: --group languages
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["group", "only"])]
+    language: Vec<String>,
     /// One short round
     #[arg(long)]
     quick: bool,
@@ -62,7 +65,10 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let (group, only) = (arguments.group, &arguments.only);
+    let (group, only) = match &arguments.language[..] {
+        [] => (arguments.group, &arguments.only),
+        _ => (Group::Languages, &arguments.language),
+    };
     if let Some(Command::Page) = arguments.command {
         return write_page(&arguments.out);
     }
@@ -72,7 +78,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         arguments.shared || !is_shared,
         "--server-cores and --load-cores must differ, unless --shared"
     );
-    if [Group::Qrcode, Group::Floors].contains(&group) {
+    if ![Group::Relay, Group::Nginx].contains(&group) {
         wrk::check_installed()?;
     }
     // For 1,000 connections, here and in the servers, which inherit it.

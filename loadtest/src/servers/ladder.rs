@@ -27,7 +27,7 @@ pub struct Climbed {
 /// Measures rows in turn, round by round. A row that does not start is left out, unless `named` says that it was asked for
 /// by its name.
 ///
-/// The fixed rate that is the same for all rows is half of the baseline's capacity in its first round, so the
+/// The fixed rate that is the same for all rows is half of their baseline's capacity in its first round, so the
 /// baseline comes before all rows but the static answer.
 ///
 /// # Errors
@@ -51,10 +51,10 @@ pub fn climb(
         }
     }
     ensure!(!climbed.rows.is_empty(), "no row can be started here");
-    let mut equal_rate = None;
+    let mut equal_rates = Figures::new();
     for round in 1..=plan.rounds {
         for (row, rounds) in &mut climbed.rows {
-            let figures = measure(row, plan, &mut equal_rate)
+            let figures = measure(row, plan, &mut equal_rates)
                 .with_context(|| format!("{}, round {round}", row.name))?;
             let first = plan.group.columns()[0];
             let value = figures.get(first.figures[0]).copied().unwrap_or(f64::NAN);
@@ -70,14 +70,14 @@ pub fn climb(
 /// Adds to the last round of each row its ratio to the baseline in the same round.
 fn add_ratios(climbed: &mut Climbed, group: Group) {
     let first = group.columns()[0].figures[0];
-    let is_base = |row: &Row| Some(row.name) == group.baseline();
-    let mut base = climbed.rows.iter().filter(|(row, _)| is_base(row));
-    let base = base.next().and_then(|(_, rounds)| rounds.last()?.get(first).copied());
-    for (_, rounds) in &mut climbed.rows {
-        if let (Some(base), Some(last)) = (base, rounds.last_mut())
-            && let Some(value) = last.get(first)
-        {
-            last.insert("times_baseline", value / base);
+    let last = |rounds: &[Figures]| rounds.last()?.get(first).copied();
+    let values: Figures =
+        climbed.rows.iter().filter_map(|(row, rounds)| Some((row.name, last(rounds)?))).collect();
+    for (row, rounds) in &mut climbed.rows {
+        let base = group.baseline(row).and_then(|base| values.get(base));
+        let times = base.zip(values.get(row.name)).map(|(base, value)| value / base);
+        if let (Some(last), Some(times)) = (rounds.last_mut(), times) {
+            last.insert("times_baseline", times);
         }
     }
 }
@@ -97,21 +97,21 @@ fn try_out(row: &Row, plan: &Plan) -> anyhow::Result<anyhow::Result<()>> {
     Ok(Ok(()))
 }
 
-fn measure(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Result<Figures> {
+fn measure(row: &Row, plan: &Plan, equal_rates: &mut Figures) -> anyhow::Result<Figures> {
     match plan.group {
         Group::Relay => relay::measure(row, plan),
         Group::Nginx => nginx::measure(row, plan),
-        Group::Qrcode | Group::Floors => measure_served(row, plan, equal_rate),
+        _ => measure_served(row, plan, equal_rates),
     }
 }
 
-fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyhow::Result<Figures> {
+fn measure_served(row: &Row, plan: &Plan, equal_rates: &mut Figures) -> anyhow::Result<Figures> {
     let server = Server::start(row, &plan.server_cores)?;
     // Servers of the floors get one request again and again, so that wrk can send more.
     let texts = match (plan.group, row.answers) {
-        (Group::Qrcode, _) => texts::mix(),
-        (_, Answers::Pictures) => vec![texts::LINK.to_owned()],
-        _ => vec![String::new()],
+        (Group::Floors, Answers::Pictures) => vec![texts::LINK.to_owned()],
+        (Group::Floors, _) => vec![String::new()],
+        _ => texts::mix(),
     };
     let targets = texts::targets(row.target, &texts);
     let folder = tempfile::tempdir()?;
@@ -134,12 +134,14 @@ fn measure_served(row: &Row, plan: &Plan, equal_rate: &mut Option<f64>) -> anyho
         ("saturated_p50", closed.p50_us / 1e6),
         ("saturated_p99", closed.p99_us / 1e6),
     ]);
-    if plan.group == Group::Qrcode {
-        if Some(row.name) == plan.group.baseline() {
-            equal_rate.get_or_insert(rate / 2.0);
+    if plan.group != Group::Floors {
+        let base = plan.group.baseline(row);
+        if base == Some(row.name) {
+            equal_rates.entry(row.name).or_insert(rate / 2.0);
         }
         // The static answer comes before the baseline; its latency at the equal rate is not compared.
-        for (names, rate) in [(EQUAL, equal_rate.unwrap_or(100.0)), (OWN, 0.8 * rate)] {
+        let equal = base.and_then(|base| equal_rates.get(base)).copied().unwrap_or(100.0);
+        for (names, rate) in [(EQUAL, equal), (OWN, 0.8 * rate)] {
             let targets = targets.clone();
             let target = move |number: u64| targets[number as usize % targets.len()].clone();
             let load = send(Flow {

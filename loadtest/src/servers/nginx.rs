@@ -69,15 +69,10 @@ fn count_program(program: &str, asked: (&'static str, u64), cores: &Cores) -> an
 }
 
 /// Instructions of a run of a second nginx, in one process, before what stands behind the stack's own.
-fn count_nginx(
-    stack: &Stack,
-    counted: Counted,
-    requests: u64,
-    cores: &Cores,
-) -> anyhow::Result<u64> {
+fn count_nginx(stack: &Stack, what: Counted, requests: u64, cores: &Cores) -> anyhow::Result<u64> {
     let folder = tempfile::tempdir()?;
     let addr = service_kit::free_address()?;
-    match counted {
+    match what {
         Counted::Without(lines) => write_ours(stack, folder.path(), addr, lines)?,
         _ => {
             let new = stack.settings().addresses.new;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::servers::check::CHECKED;
 use crate::servers::ladder::Climbed;
 use crate::servers::plan::{Figures, Plan};
-use crate::servers::rows::{Group, Row};
+use crate::servers::rows::{Group, Row, Text};
 use crate::texts;
 
 /// A server that used less of its cores than this waited for something else. A row that got less than this share of
@@ -30,18 +30,14 @@ const NOTES: [(char, &str); 3] = [
 #[derive(Clone, Copy)]
 pub struct Column {
     /// Its heading.
-    pub title: &'static str,
+    pub title: Text,
     /// The names of its figures.
-    pub figures: &'static [&'static str],
+    pub figures: &'static [Text],
     /// How a figure is written.
     pub format: fn(f64) -> String,
 }
 
-const fn column(
-    title: &'static str,
-    figures: &'static [&'static str],
-    format: fn(f64) -> String,
-) -> Column {
+const fn column(title: Text, figures: &'static [Text], format: fn(f64) -> String) -> Column {
     Column { title, figures, format }
 }
 
@@ -59,14 +55,11 @@ const QRCODE: [Column; 8] = [
     BYTES,
     PSS,
 ];
-const PAGE: [Column; 6] = [
-    RATE,
-    column("times node", &["times_baseline"], number),
-    column("the article's", &["article"], number),
-    column("p99 at the same rate", &["equal_p99"], time),
-    BYTES,
-    PSS,
-];
+const ARTICLE: Column = column("the article's", &["article"], number);
+const P99: Column = column("p99 at the same rate", &["equal_p99"], time);
+const PAGE: [Column; 6] = [RATE, QRCODE[1], ARTICLE, P99, BYTES, PSS];
+const OWN: Column = column("times its own", &["times_baseline"], number);
+const LANGUAGES: [Column; 7] = [RATE, OWN, CPU, QRCODE[4], QRCODE[5], BYTES, PSS];
 const FLOORS: [Column; 6] = [
     RATE,
     column("times hyper", &["times_baseline"], number),
@@ -97,6 +90,7 @@ impl Group {
             Group::Relay => &RELAY,
             Group::Floors => &FLOORS,
             Group::Nginx => &NGINX,
+            Group::Languages => &LANGUAGES,
         }
     }
 }
@@ -249,10 +243,11 @@ fn method(plan: &Plan) -> String {
         "{warm_up_seconds} s of warm-up, {closed_seconds} s of wrk on core {clients} over {connections} kept connections"
     );
     let how = match plan.group {
-        Group::Qrcode => format!(
-            "{wrk}, as fast as it answered; then {open_seconds} s each at half of node's capacity, the same rate for all rows, \
+        Group::Qrcode | Group::Languages => format!(
+            "{wrk}, as fast as it answered; then {open_seconds} s each at half of {}'s capacity, the same rate for all rows, \
              and at 80 % of its own. Latency at fixed rates counts from the time a request was due. Texts: {texts}. Pictures \
-             of {CHECKED} of them were decoded before and after. Only the row nginx+qr-service logged every request"
+             of {CHECKED} of them were decoded before and after. Only the row nginx+qr-service logged every request",
+            if plan.group == Group::Qrcode { "node" } else { "the language's own rung" }
         ),
         Group::Floors => {
             format!("{wrk}, with one request again and again, whose answer was checked")

@@ -1,4 +1,6 @@
-//! The rows of the ladder, in groups. To add a row, add it here; a new kind of server also needs a `Way`.
+//! The rows of the ladder, in groups. To add one, add it here or to `examples/rungs`; a new kind also needs a `Way`.
+
+use std::sync::LazyLock;
 
 use anyhow::ensure;
 use carve::local::Share;
@@ -12,6 +14,9 @@ mod counted;
 use counted::COUNTED;
 pub(crate) use counted::{Counted, Cut};
 
+/// A text of this program.
+pub(crate) type Text = &'static str;
+
 /// Rows that are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -24,6 +29,8 @@ pub enum Group {
     Floors,
     /// The way through nginx, in instructions
     Nginx,
+    /// Ways to serve /qrcode in other languages
+    Languages,
 }
 
 /// How a row is served.
@@ -36,6 +43,8 @@ pub(crate) enum Way {
     /// A build of qr-service with `QR_ENGINE`.
     Service(&'static str, &'static str),
     QuickChart,
+    /// Of `examples/rungs`, by its language and name.
+    Rung(&'static str),
     /// A whole stack, which logs this share of the requests without failure.
     Stack(Share),
     /// A program of `floors/rust` or `floors/go` with arguments after the address and the number of cores.
@@ -86,12 +95,7 @@ impl Row {
         Row { name, about, way, answers, target, article: None }
     }
 
-    const fn legacy_node(
-        name: &'static str,
-        generator: &'static str,
-        workers: usize,
-        about: &'static str,
-    ) -> Self {
+    const fn legacy_node(name: Text, generator: Text, workers: usize, about: Text) -> Self {
         Row::new(name, Way::LegacyNode(generator, workers), about)
     }
 
@@ -120,7 +124,7 @@ impl Row {
 impl Group {
     /// Its name in arguments and files.
     pub fn name(self) -> &'static str {
-        ["qrcode", "relay", "floors", "nginx"][self as usize]
+        ["qrcode", "relay", "floors", "nginx", "languages"][self as usize]
     }
 
     /// Its rows, in the order of the table.
@@ -130,35 +134,43 @@ impl Group {
             Group::Relay => &RELAYS,
             Group::Floors => &FLOORS,
             Group::Nginx => &COUNTED,
+            Group::Languages => &RUNGS,
         }
     }
 
-    /// The row that the others are compared with.
-    pub fn baseline(self) -> Option<&'static str> {
+    /// The row that a row is compared with.
+    pub fn baseline(self, row: &Row) -> Option<&'static str> {
         match self {
             Group::Qrcode => Some("node"),
             Group::Floors => Some("hyper"),
             Group::Nginx => Some("ours"),
             Group::Relay => None,
+            Group::Languages => {
+                let is_own = |it: &Text| it.strip_suffix(" own") == row.name.split(' ').next();
+                self.rows().iter().map(|it| it.name).find(is_own)
+            }
         }
     }
 
-    /// The rows that `only` names, or all; those of `/qrcode` always with their limit and what they are compared with.
+    /// The rows that `only` names, by name or first word, or all; always with those that tell what figures mean.
     ///
     /// # Errors
     /// A name that no row has, and the names of the rows.
     pub fn chosen(self, only: &[String]) -> anyhow::Result<Vec<&'static Row>> {
-        let names: Vec<&str> = self.rows().iter().map(|row| row.name).collect();
+        let rows = self.rows().iter();
+        let named = |row: &Row, it: &str| row.name == it || row.name.split(' ').next() == Some(it);
         for name in only {
-            let is_known = names.contains(&name.as_str());
-            let group = self.name();
+            let names: Vec<&str> = rows.clone().map(|row| row.name).collect();
+            let (is_known, group) = (rows.clone().any(|row| named(row, name)), self.name());
             ensure!(is_known, "--only {name:?}: the rows of {group} are {}", names.join(", "));
         }
-        let always: &[&str] = if self == Group::Qrcode { &["static", "node"] } else { &[] };
-        let wanted = |row: &&Row| {
-            only.is_empty() || always.contains(&row.name) || only.iter().any(|it| it == row.name)
+        let is_always = |row: &Row| match self {
+            Group::Qrcode => ["static", "node"].contains(&row.name),
+            _ => row.name == "qr-service" && self == Group::Languages,
         };
-        Ok(self.rows().iter().filter(wanted).collect())
+        let wanted =
+            |row: &&Row| only.is_empty() || is_always(row) || only.iter().any(|it| named(row, it));
+        Ok(rows.filter(wanted).collect())
     }
 }
 
@@ -180,20 +192,19 @@ static QRCODE: [Row; 15] = [
     Row::new("axum-article", Way::Service("axum-article", "reference"), "the article's function")
         .article(4.93),
     Row::new("qr-service", OURS, "qr-service alone"),
-    Row::new(
-        "nginx+qr-service",
-        LOUD,
-        "a stack: every request is logged, legacy-node is beside it",
-    ),
-    Row::new(
-        "quiet-nginx+qr-service",
-        QUIET,
-        "the same, but only failures and fallbacks are logged",
-    ),
+    Row::new("nginx+qr-service", LOUD, "a stack with legacy-node; every request is logged"),
+    Row::new("quiet-nginx+qr-service", QUIET, "the same; only failures and fallbacks are logged"),
     Row::new("v1-qr", OURS, "the same picture by options").target("/v1/qr?size=200&level=L&text="),
     Row::new("quickchart", Way::QuickChart, "Express and npm qrcode, as in QuickChart's server")
         .target("/qr?size=200&ecLevel=L&text="),
 ];
+
+static RUNGS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    const FILE: &str = include_str!("../../../examples/rungs/rungs.json");
+    let rungs: Vec<(Text, Text)> = serde_json::from_str(FILE).expect("pairs of texts");
+    let rungs = rungs.into_iter().map(|(name, about)| Row::new(name, Way::Rung(name), about));
+    rungs.chain([Row::new("qr-service", OURS, "qr-service alone")]).collect()
+});
 
 static FLOORS: [Row; 13] = [
     Row::floor("hyper", Way::Built("hyper", &[]), "hyper 1 without a router, on tokio"),

@@ -219,6 +219,10 @@ impl Site<'_> {
                 command.env("NODE_PATH", top.join("legacy-node/node_modules"));
                 command.env("ADDR", at).env("NODE_ENV", "production");
             }
+            Way::Rung(name) => {
+                command = Command::new(there("examples/rungs/run")?);
+                command.args(name.split(' ')).arg(at).env("DATA_DIR", self.folder);
+            }
             Way::Node => {
                 command = node("loadtest/floors/node.mjs");
                 command.arg(at);
@@ -227,9 +231,8 @@ impl Site<'_> {
                 let program = "target/tools/relay/node_modules/.bin/piping-server";
                 there(program)?;
                 command = node(program);
-                command
-                    .args(["--host", "127.0.0.1", "--http-port"])
-                    .arg(self.addr.port().to_string());
+                let port = self.addr.port().to_string();
+                command.args(["--host", "127.0.0.1", "--http-port", &port]);
             }
             Way::Configured(program, conf) => {
                 command = Command::new(program);

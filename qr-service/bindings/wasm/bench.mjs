@@ -1,6 +1,6 @@
 /**
- * Measures the time of a picture in Node with the Wasm modules and the native addon, in turn. Run build.sh here and
- * in ../node first.
+ * Measures the time of a picture in Node with the Wasm modules, the component and the native addon, in turn, and of their
+ * start: from the file to the first picture. Run make setup-languages first.
  */
 import { fileURLToPath } from 'node:url';
 import { loadGenerator } from '../../../legacy-node/src/qr/generators/index.js';
@@ -10,19 +10,24 @@ const TEXTS = {
   '512 bytes': 'kLm7/'.repeat(103).slice(0, 512),
 };
 const WITH_DRAW = new URL('../../../target/wasm/nodejs/qr_wasm_draw.js', import.meta.url);
+const COMPONENT = new URL('../../../examples/rungs/node/component.cjs', import.meta.url);
 /** What is measured, by the names of generators and, unless it is the usual one, the file. */
 const GENERATORS = {
   native: ['native'],
   'wasm-raw': ['wasm-raw'],
   wasm: ['wasm'],
   'wasm-draw': ['wasm', fileURLToPath(WITH_DRAW)],
+  component: ['wasm', fileURLToPath(COMPONENT)],
 };
 const ROUNDS = 40;
 const CALLS = 2000;
 
 const generators = new Map();
-for (const [name, of] of Object.entries(GENERATORS))
+for (const [name, of] of Object.entries(GENERATORS)) {
+  const start = performance.now();
   generators.set(name, (await loadGenerator(...of)).generateQr);
+  console.log(`${name.padEnd(10)} starts in ${(performance.now() - start).toFixed(1)} ms`);
+}
 
 /** Returns microseconds per call. */
 async function measure(generateQr, text) {

@@ -36,10 +36,7 @@ pub const FAULTS: [Fault; 9] = [
     fault("shadow and Prometheus stopped", without_watchers),
     fault("ramp's clock jumps", jump_clock),
     fault("the disk is full while ramp runs", fill_disk),
-    Fault {
-        draws_wrong: true,
-        ..fault("wrong pictures while ramp runs", ramp_with_wrong_pictures)
-    },
+    Fault { draws_wrong: true, ..fault("wrong pictures while ramp runs", draw_wrong_texts) },
 ];
 
 fn move_split(place: &Place) -> anyhow::Result<()> {
@@ -148,7 +145,7 @@ fn start_ramp(place: &Place, mut run: Command) -> anyhow::Result<Child> {
 
 /// Deploys a release that draws other texts while ramp holds its first step. ramp has to return to the share it began with,
 /// 0, and to exit with its code for a rollback.
-fn ramp_with_wrong_pictures(place: &Place) -> anyhow::Result<()> {
+fn draw_wrong_texts(place: &Place) -> anyhow::Result<()> {
     const ROLLED_BACK: i32 = 3;
     place.stack.set_split(ROUTE, Share::NONE)?;
     let run = start_ramp(place, place.carve("ramp"))?;

@@ -1,0 +1,16 @@
+//! The rungs in other languages, as far as a change needs it: `nightly_contract.rs` runs them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::process::Command;
+
+use carve::local::settings::repository;
+
+#[test]
+fn every_file_of_the_rungs_parses() {
+    let python = repository().join("target/tools/python/bin/python");
+    let mut parse = Command::new(python);
+    let output = parse.arg(repository().join("examples/rungs/test/parse.py")).output();
+    let output = output.expect("run make setup first");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
