@@ -1,4 +1,4 @@
-//! The commands of docs/qr-codes.md work as they stand, and their symbols hold what the page says.
+//! The commands of docs/qr-codes.md and docs/qr-payloads.md work as they stand, and their symbols hold what the pages say.
 
 use std::process::Command;
 
@@ -26,9 +26,12 @@ fn recipes(page: &str) -> Vec<Recipe> {
 }
 
 #[test]
-fn every_command_of_the_page_works_as_it_stands() {
+fn every_command_of_the_pages_works_as_it_stands() {
     let service = start(&[]);
-    let page = include_str!("../../../../docs/qr-codes.md");
+    let page = concat!(
+        include_str!("../../../../docs/qr-codes.md"),
+        include_str!("../../../../docs/qr-payloads.md")
+    );
     let recipes = recipes(page);
     let folder = tempfile::TempDir::new().unwrap();
     let mut checked = Vec::new();
