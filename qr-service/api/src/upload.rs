@@ -8,21 +8,22 @@ use std::io::Cursor;
 use bytes::Bytes;
 use image::codecs::gif::GifDecoder;
 use image::codecs::webp::WebPDecoder;
-use image::{ImageDecoder, ImageFormat};
+use image::metadata::Orientation;
+use image::{DynamicImage, GrayImage, ImageDecoder, ImageFormat};
 use png::{InterlaceInfo, Transformations, expand_interlaced_row};
 use qr_core::Color;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
-use zune_jpeg::{JpegDecoder, SampleRatios};
+use zune_jpeg::{ImageInfo, JpegDecoder, SampleRatios};
 
 use crate::picture::over_white;
 use crate::reader::GreyImage;
 use crate::verify::luma;
 
-/// The most pixels.
-pub(crate) const MAX_PIXELS: u64 = 8_400_000;
-/// What all pictures that are being decoded may take together: as much as one of [`MAX_PIXELS`] in the form that takes
+/// The most pixels, above the 24 million of phones. Forms that take much memory have fewer.
+const MAX_PIXELS: u64 = 25_000_000;
+/// What all pictures that are being decoded may take together: as much as one of 9 million pixels in the form that takes
 /// most, a WebP of both kinds of compression or a progressive JPEG of four components.
 pub(crate) const MAX_BYTES: usize = 96 << 20;
 const MAX_SIDE: u32 = 16_384;
@@ -34,8 +35,10 @@ pub(crate) struct Upload {
     file: Bytes,
     format: ImageFormat,
     size: (u32, u32),
-    /// Bytes that decoding takes for each pixel.
+    /// Bytes that decoding and reading take for each pixel.
     pixel_bytes: u64,
+    /// How it is to be turned, as cameras write it down.
+    orientation: Orientation,
 }
 
 impl Upload {
@@ -48,24 +51,29 @@ impl Upload {
         let Some(format) = format.filter(|format| formats.contains(format)) else {
             return Err("it is no PNG, JPEG or WebP".to_owned());
         };
-        let (size, pixel_bytes) = match format {
-            ImageFormat::Png => (png_reader(&file)?.info().size(), 1),
-            ImageFormat::Jpeg => size_of_jpeg(&file)?,
+        let (size, pixel_bytes, exif) = match format {
+            ImageFormat::Png => {
+                let reader = png_reader(&file)?;
+                let exif = reader.info().exif_metadata.as_ref().map(|exif| exif.to_vec());
+                (reader.info().size(), 1, exif)
+            }
+            ImageFormat::Jpeg => head_of_jpeg(&file)?,
             ImageFormat::WebP => {
-                let decoder = WebPDecoder::new(Cursor::new(&file[..])).map_err(damaged)?;
+                let mut decoder = WebPDecoder::new(Cursor::new(&file[..])).map_err(damaged)?;
+                let exif = decoder.exif_metadata().map_err(damaged)?;
                 // The picture, its luma and chroma, its opacity; of an animation the canvas and a frame too.
-                (decoder.dimensions(), if decoder.has_animation() { 20 } else { 11 })
+                (decoder.dimensions(), if decoder.has_animation() { 20 } else { 11 }, exif)
             }
             // The canvas and a frame.
-            _ => (GifDecoder::new(Cursor::new(&file[..])).map_err(damaged)?.dimensions(), 9),
+            _ => (GifDecoder::new(Cursor::new(&file[..])).map_err(damaged)?.dimensions(), 9, None),
         };
-        check_size(size, MAX_PIXELS)?;
-        let upload = Upload { file, format, size, pixel_bytes };
-        if upload.bytes() > MAX_BYTES {
-            let (width, height) = size;
-            return Err(format!("it has {width} x {height} pixels, too many for an animation"));
-        }
-        Ok(upload)
+        let orientation = exif.and_then(|exif| Orientation::from_exif_chunk(&exif));
+        let orientation = orientation.unwrap_or(Orientation::NoTransforms);
+        // Turned, it is there twice; read, it is there at other sizes as well.
+        let pixel_bytes = pixel_bytes.max(2);
+        let most = (MAX_BYTES - MAX_CHUNK_BYTES) as u64 / pixel_bytes;
+        check_size(size, most.min(MAX_PIXELS))?;
+        Ok(Upload { file, format, size, pixel_bytes, orientation })
     }
 
     /// What decoding takes beside the file, at most.
@@ -75,7 +83,7 @@ impl Upload {
         pixels.unwrap_or(usize::MAX).saturating_add(MAX_CHUNK_BYTES)
     }
 
-    /// Decodes it to grey over white.
+    /// Decodes it to grey over white, and turns it.
     ///
     /// # Errors
     /// If it is damaged.
@@ -88,7 +96,14 @@ impl Upload {
             _ => grey_of(GifDecoder::new(file).map_err(damaged)?)?,
         };
         let (width, height) = self.size;
-        Ok(GreyImage { width, height, grey })
+        if self.orientation == Orientation::NoTransforms {
+            return Ok(GreyImage { width, height, grey });
+        }
+        let picture = GrayImage::from_raw(width, height, grey).ok_or(()).map_err(damaged)?;
+        let mut picture = DynamicImage::from(picture);
+        picture.apply_orientation(self.orientation);
+        let (width, height) = (picture.width(), picture.height());
+        Ok(GreyImage { width, height, grey: picture.into_bytes() })
     }
 }
 
@@ -147,27 +162,34 @@ fn jpeg_decoder(file: &[u8]) -> JpegDecoder<ZCursor<&[u8]>> {
     JpegDecoder::new_with_options(ZCursor::new(file), options)
 }
 
-/// The size of a JPEG, and what decoding takes for each pixel.
-fn size_of_jpeg(file: &[u8]) -> Result<((u32, u32), u64), String> {
+/// What a JPEG is decoded to, and how many samples a pixel has then: its luma, if it has that.
+fn samples_of_jpeg(decoder: &JpegDecoder<ZCursor<&[u8]>>, info: &ImageInfo) -> (ColorSpace, usize) {
+    // zune-jpeg 0.5 mixes up the rows of such a picture if it gives its luma alone.
+    let is_mixed_up = !info.sof.is_sequential_dct() && info.sample_ratio == SampleRatios::V;
+    match decoder.input_colorspace() {
+        Some(ColorSpace::YCbCr | ColorSpace::Luma) if !is_mixed_up => (ColorSpace::Luma, 1),
+        _ => (ColorSpace::RGB, 3),
+    }
+}
+
+/// The size of a JPEG, what decoding takes for each pixel, and its EXIF.
+fn head_of_jpeg(file: &[u8]) -> Result<((u32, u32), u64, Option<Vec<u8>>), String> {
     let mut decoder = jpeg_decoder(file);
     decoder.decode_headers().map_err(damaged)?;
     let info = decoder.info().ok_or(()).map_err(damaged)?;
-    // Coefficients of two bytes, which only a progressive one keeps, and the picture in up to three components.
+    // Coefficients of two bytes, which only a progressive one keeps, and the picture.
     let coefficients =
         if info.sof.is_sequential_dct() { 0 } else { 2 * u64::from(info.components) };
-    Ok(((info.width.into(), info.height.into()), coefficients + 3))
+    let (_, samples) = samples_of_jpeg(&decoder, &info);
+    let size = (info.width.into(), info.height.into());
+    Ok((size, coefficients + samples as u64, decoder.exif().cloned()))
 }
 
 fn grey_of_jpeg(file: &[u8]) -> Result<Vec<u8>, String> {
     let mut decoder = jpeg_decoder(file);
     decoder.decode_headers().map_err(damaged)?;
     let info = decoder.info().ok_or(()).map_err(damaged)?;
-    // zune-jpeg 0.5 mixes up the rows of such a picture if it gives its luma alone.
-    let is_mixed_up = !info.sof.is_sequential_dct() && info.sample_ratio == SampleRatios::V;
-    let (space, samples) = match decoder.input_colorspace() {
-        Some(ColorSpace::YCbCr | ColorSpace::Luma) if !is_mixed_up => (ColorSpace::Luma, 1),
-        _ => (ColorSpace::RGB, 3),
-    };
+    let (space, samples) = samples_of_jpeg(&decoder, &info);
     decoder.set_options(decoder.options().jpeg_set_out_colorspace(space));
     Ok(greyed(decoder.decode().map_err(damaged)?, samples))
 }

@@ -119,7 +119,7 @@ fn media_of(headers: &HeaderMap) -> (&str, &str) {
 }
 
 /// The length that a body says it has.
-fn announced(headers: &HeaderMap) -> Option<usize> {
+pub(super) fn announced(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok())
 }
 

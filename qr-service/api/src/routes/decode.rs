@@ -23,10 +23,10 @@ use crate::options::Kind;
 use crate::reader::{self, Found, GreyImage};
 use crate::upload::Upload;
 
-/// The longest picture, in bytes.
-pub(super) const MAX_BYTES: usize = 4 << 20;
-/// The most symbols that are read from one picture.
-pub(super) const MAX_SYMBOLS: usize = 32;
+/// The longest picture, in bytes: what phones make.
+const MAX_BYTES: usize = 10 << 20;
+/// The most symbols that are read from one picture: several sheets of labels.
+pub(super) const MAX_SYMBOLS: usize = 256;
 const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
 /// The formats that other services read.
 pub(super) const FORMATS_AND_GIF: [ImageFormat; 4] =
@@ -48,12 +48,14 @@ struct PictureForm {
 /// What is on a picture.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Decoded {
-    /// Width of the picture in pixels.
+    /// Width of the picture in pixels, turned as its EXIF says.
     width: u32,
     /// Its height.
     height: u32,
     /// The symbols that were read, none if there is nothing to read.
     symbols: Vec<DecodedSymbol>,
+    /// Whether there may be more of them: 256 are read, within two seconds.
+    truncated: bool,
 }
 
 /// A symbol on a picture.
@@ -66,8 +68,14 @@ struct DecodedSymbol {
     /// L, M, Q or H; `null` for Micro QR M1.
     #[schema(value_type = Option<String>)]
     level: Option<String>,
+    /// The symbology identifier (ISO/IEC 15424): `]Q3` for GS1, `]Q1` for plain data, `]Q2` with an ECI.
+    symbology: String,
     /// The message, by its ECI or as it most likely was meant.
     text: String,
+    /// The encoding that was guessed for the text, such as `GBK`, where the symbol tells none and it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    guessed_encoding: Option<&'static str>,
     /// The message's bytes in Base64.
     data: String,
     /// Which part of a message it is, counted from 1, and of how many (structured append).
@@ -86,9 +94,11 @@ impl From<Found> for DecodedSymbol {
             version: found.version,
             level: (!found.level.is_empty()).then_some(found.level),
             data: STANDARD.encode(&found.bytes),
+            symbology: found.symbology,
             text: found.text,
+            guessed_encoding: found.guess,
             part: found.part.map(|(index, count)| [index + 1, count]),
-            corners: found.corners.into_iter().map(|(x, y)| [round(x), round(y)]).collect(),
+            corners: found.corners.map(|(x, y)| [round(x), round(y)]).to_vec(),
         }
     }
 }
@@ -98,7 +108,8 @@ fn round(pixels: f64) -> f64 {
     (pixels * 10.0).round() / 10.0
 }
 
-/// Answers with the symbols of a PNG, JPEG or WebP, sent as it is or as the file of a form.
+/// Answers with the symbols of a PNG, JPEG or WebP, sent as it is or as the file of a form. It has up to 10 MiB and 25
+/// million pixels; a WebP 9 million, and a progressive JPEG 14. Symbols may be light on dark, turned, tilted and blurred.
 #[utoipa::path(
     post, path = "/v1/decode", operation_id = "decode", tag = "decode",
     request_body(content((Vec<u8> = "image/png"), (Vec<u8> = "image/jpeg"), (Vec<u8> = "image/webp"), (PictureForm = "multipart/form-data"))),
@@ -119,7 +130,7 @@ pub(super) async fn post(
         return Err(Refusal::Method("POST"));
     }
     // Before the body is read, so that few of them take memory at once.
-    let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
+    let _upload = api.upload(&parts.headers, MAX_BYTES)?;
     let types = "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";
     let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
     let decoded = decode_within(&api, bytes, &FORMATS, decoded).await?.map_err(Refusal::Body)?;
@@ -132,9 +143,11 @@ pub(super) async fn post(
 }
 
 fn decoded(picture: &GreyImage) -> Decoded {
-    let found = reader::read(picture, &[Kind::Qr, Kind::Micro, Kind::Rmqr], MAX_SYMBOLS);
-    let symbols = found.into_iter().map(DecodedSymbol::from).collect();
-    Decoded { width: picture.width, height: picture.height, symbols }
+    let kinds = [Kind::Qr, Kind::Micro, Kind::Rmqr];
+    let reading = reader::read_photo(picture, &kinds, MAX_SYMBOLS);
+    let symbols = reading.found.into_iter().map(DecodedSymbol::from).collect();
+    let (width, height, truncated) = (picture.width, picture.height, reading.is_truncated);
+    Decoded { width, height, symbols, truncated }
 }
 
 /// Decodes a picture on a worker, once there is memory for it, and has it read; or says what is wrong with it.

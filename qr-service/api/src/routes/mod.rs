@@ -17,18 +17,19 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::any;
 use http::header::{CONTENT_TYPE, IF_NONE_MATCH, ORIGIN};
-use http::{HeaderName, HeaderValue, Method};
-use tokio::sync::Semaphore;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use self::compat::HostRoutes;
+use crate::fault::Refusal;
 use crate::parameters::Schema;
 use crate::payload::schema_of;
 use crate::pool::Pool;
 use crate::{Routes, Settings, upload};
 
-/// Pictures that are received or decoded at once: 17 MB of files. A further one is answered 503.
-const MAX_UPLOADS: usize = 4;
+/// The KiB of pictures that are received or decoded at once. What has no room is answered 503.
+const MAX_UPLOAD_KIB: usize = 16 << 10;
 
 /// Batches and sheets of labels at once. Each takes up to 20 MB while its items are read. A further one is answered 503.
 const MAX_BATCHES: usize = 2;
@@ -36,7 +37,7 @@ const MAX_BATCHES: usize = 2;
 /// What the endpoints share.
 pub(crate) struct Api {
     pub(crate) pool: Pool,
-    /// Places for pictures that are being sent or decoded.
+    /// The KiB that pictures may have which are being sent or decoded.
     pub(crate) uploads: Semaphore,
     /// The KiB that pictures may take while they are decoded.
     pub(crate) decoding: Arc<Semaphore>,
@@ -49,6 +50,18 @@ pub(crate) struct Api {
     pub(crate) sheet: LazyLock<Schema>,
     /// Of the fields of each of [`crate::payload::KINDS`].
     pub(crate) payloads: LazyLock<Vec<Schema>>,
+}
+
+impl Api {
+    /// Room for a body of as many bytes as it announces, or else `most`. It is taken before the body is read.
+    ///
+    /// # Errors
+    /// If others have it.
+    fn upload(&self, headers: &HeaderMap, most: usize) -> Result<SemaphorePermit<'_>, Refusal> {
+        let bytes = bodies::announced(headers).unwrap_or(most).min(most);
+        let kib = u32::try_from(bytes.div_ceil(1024)).map_err(|_| Refusal::Internal)?;
+        self.uploads.try_acquire_many(kib).map_err(|_| Refusal::Busy)
+    }
 }
 
 /// The routes inside the layer for CORS. Starts the worker threads.
@@ -71,7 +84,7 @@ pub(crate) struct Api {
 pub fn start(settings: &Settings) -> std::io::Result<Routes> {
     let api = Api {
         pool: Pool::new(settings.workers, settings.queue)?,
-        uploads: Semaphore::new(MAX_UPLOADS),
+        uploads: Semaphore::new(MAX_UPLOAD_KIB),
         decoding: Arc::new(Semaphore::new(upload::MAX_BYTES / 1024)),
         batches: Arc::new(Semaphore::new(MAX_BATCHES)),
         options: LazyLock::new(|| Schema::new(&crate::options::Options::schema())),

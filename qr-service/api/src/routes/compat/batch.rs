@@ -28,6 +28,8 @@ const MAX_JPEG_PIXELS: i64 = 45_000_000;
 const MAX_BODY_BYTES: usize = 1 << 20;
 /// Bytes of an archive, which is made in memory.
 const MAX_ARCHIVE_BYTES: usize = 16 << 20;
+/// The share that one has of the room for uploads: four of them take all.
+const ROOM_KIB: u32 = 4 << 10;
 
 /// Answers `/qr/batch`.
 pub(super) async fn answer(
@@ -39,7 +41,7 @@ pub(super) async fn answer(
         return Err(Refusal::Method("POST"));
     }
     // As for pictures that are sent: few of them take memory at once.
-    let _place = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
+    let _place = api.uploads.try_acquire_many(ROOM_KIB).map_err(|_| Refusal::Busy)?;
     let body = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
     let (codes, filename) = match codes_of(&body) {
         Ok(batch) => batch,

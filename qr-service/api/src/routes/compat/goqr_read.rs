@@ -26,7 +26,7 @@ pub(super) async fn read(
     State(api): State<Arc<Api>>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
+    let _upload = api.upload(request.headers(), MAX_FILE_BYTES + FORM_BYTES)?;
     let query = request.uri().query().unwrap_or_default().to_owned();
     let asked = match goqr::asked(request, MAX_FILE_BYTES + FORM_BYTES).await {
         Ok(Ok(asked)) => asked,
@@ -58,7 +58,7 @@ const TOO_BIG: &str = "file is too big (1048576 bytes at most)";
 
 /// The texts on a picture; one error if there are none.
 fn symbols_of(picture: &GreyImage) -> Vec<Result<String, &'static str>> {
-    let found = reader::read(picture, &[Kind::Qr], MAX_SYMBOLS);
+    let found = reader::read_photo(picture, &[Kind::Qr], MAX_SYMBOLS).found;
     if found.is_empty() {
         return vec![Err("could not find/read QR Code")];
     }

@@ -21,7 +21,7 @@ use crate::fault::Refusal;
 use crate::options::{Bytes, Kind, Logo};
 use crate::reader::{self, GreyImage};
 
-/// The longest picture, in bytes, as of `/v1/decode`.
+/// The longest picture, in bytes.
 const MAX_FILE_BYTES: usize = 4 << 20;
 /// The longest body: such a picture in Base64.
 const MAX_BODY_BYTES: usize = MAX_FILE_BYTES / 3 * 4 + 1024;
@@ -39,7 +39,7 @@ pub(super) async fn read(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    let _upload = api.uploads.try_acquire().map_err(|_| Refusal::Busy)?;
+    let _upload = api.upload(&parts.headers, MAX_BODY_BYTES)?;
     let asked = match parts.method {
         Method::GET | Method::HEAD => {
             Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
@@ -84,6 +84,6 @@ fn file_of(asked: &Fields) -> Result<Vec<u8>, &'static str> {
 }
 
 fn text_of(picture: &GreyImage) -> Result<String, &'static str> {
-    let found = reader::read(picture, &[Kind::Qr], 1);
+    let found = reader::read_photo(picture, &[Kind::Qr], 1).found;
     found.into_iter().next().map(|found| found.text).ok_or(NO_CODE)
 }
