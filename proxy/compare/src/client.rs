@@ -163,7 +163,11 @@ impl Client {
     ) -> Result<Answer, Failure> {
         let request = request_to(base, asked).map_err(|error| failure(Reason::Broken, &error))?;
         let response = match base {
-            SideUrl::Tcp(_) => self.http.request(request),
+            SideUrl::Far(url) if url.is_tls => {
+                let detail = format!("{url}: nginx asks a side behind TLS, under `carve up`");
+                return Err(Failure { reason: Reason::Connect, detail, status: None });
+            }
+            SideUrl::Tcp(_) | SideUrl::Far(_) => self.http.request(request),
             SideUrl::Unix(_) => self.unix.request(request),
         };
         let response = response.await.map_err(|error| {
@@ -193,10 +197,14 @@ impl Client {
 
 /// The URL of a path and query on a side.
 fn url(base: &SideUrl, target: PathAndQuery) -> Result<Uri, http::Error> {
+    let path_and_query = target.as_str().to_owned();
     let uri = Uri::builder().scheme(Scheme::HTTP).path_and_query(target);
     match base {
         SideUrl::Tcp(url) => uri.authority(url.authority()),
         SideUrl::Unix(path) => uri.authority(unix::authority(path)),
+        SideUrl::Far(url) => uri
+            .authority(url.server.authority())
+            .path_and_query(format!("{}{path_and_query}", url.prefix)),
     }
     .build()
 }

@@ -184,6 +184,10 @@ pub struct App {
     /// long as it likes.
     #[schemars(with = "Option<String>")]
     pub timeout: Option<Time>,
+    /// The file of the authorities, as PEM, that the certificates of sides behind https:// are checked by; from the
+    /// folder of `carve.toml`. By default the system's.
+    #[schemars(with = "Option<String>")]
+    pub authorities: Option<PathBuf>,
     /// How long an idle connection to a side is kept: less than the side keeps it, or a request meets one that closes.
     #[schemars(with = "String")]
     pub keep_alive: Time,
@@ -203,6 +207,7 @@ impl Default for App {
             max_body: Size(0),
             connect_timeout: Time::seconds(10),
             timeout: None,
+            authorities: None,
             // Node and uvicorn keep theirs for 5 s.
             keep_alive: Time::seconds(4),
             websocket: true,
@@ -252,13 +257,18 @@ impl CarveFile {
             tls.certificate = folder.join(&tls.certificate);
             tls.key = folder.join(&tls.key);
         }
+        if let Some(authorities) = &mut file.app.authorities {
+            *authorities = folder.join(&authorities);
+        }
         text.clone_into(&mut file.text);
         Ok(file)
     }
 
     /// The files that nginx reads besides its own.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.front.tls.iter().flat_map(|tls| [tls.certificate.as_path(), tls.key.as_path()])
+        let tls = self.front.tls.iter();
+        let tls = tls.flat_map(|tls| [tls.certificate.as_path(), tls.key.as_path()]);
+        tls.chain(self.app.authorities.as_deref())
     }
 
     fn mistakes(&self) -> Vec<String> {
@@ -283,14 +293,10 @@ impl CarveFile {
                 mistake("redirect leads from a listener without TLS to one with it");
             }
         }
-        if let Some(tls) = &self.front.tls {
-            let is_plain = |c: char| !c.is_control() && !"\"\\$".contains(c);
-            for file in [&tls.certificate, &tls.key] {
-                if !file.to_str().is_some_and(|file| file.chars().all(is_plain)) {
-                    mistakes.push(format!(
-                        "front.tls: {file:?}: it has a character that nginx reads otherwise"
-                    ));
-                }
+        let is_plain = |c: char| !c.is_control() && !"\"\\$".contains(c);
+        for file in self.files() {
+            if !file.to_str().is_some_and(|file| file.chars().all(is_plain)) {
+                mistakes.push(format!("{file:?}: it has a character that nginx reads otherwise"));
             }
         }
         let headers = self.headers.request.iter().chain(&self.headers.response);

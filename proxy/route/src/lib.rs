@@ -24,5 +24,5 @@ pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSe
 pub use key::Key;
 pub use path::{Methods, Path};
 pub use share::Share;
-pub use side::{Side, SideUrl};
+pub use side::{FarUrl, Side, SideUrl};
 pub use units::{BaseUrl, Network, Size, Time};

@@ -4,13 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use anyhow::Context;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
 
 use crate::units::{BaseUrl, Time, as_text};
 
-/// Where a side is: `http://HOST:PORT`, or `unix:/PATH` on the same machine.
+/// Where a side is: `http://HOST:PORT`, `unix:/PATH` on the same machine, or behind TLS or below a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum SideUrl {
@@ -18,6 +19,50 @@ pub enum SideUrl {
     Tcp(BaseUrl),
     /// A Unix socket.
     Unix(SocketPath),
+    /// A port whose server speaks TLS or has the app below a path.
+    Far(FarUrl),
+}
+
+/// `https://HOST:PORT/PATH`, or `http://` with a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FarUrl {
+    /// Whether it speaks TLS.
+    pub is_tls: bool,
+    /// HOST:PORT.
+    pub server: BaseUrl,
+    /// What each path of the side begins with, without a slash at its end; may be empty.
+    pub prefix: String,
+}
+
+impl FarUrl {
+    fn parse(text: &str) -> Option<Self> {
+        let (is_tls, rest) = match text.strip_prefix("https://") {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix("http://")?),
+        };
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let prefix = path.trim_end_matches('/');
+        let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
+        if prefix.contains("//") || !prefix.bytes().all(is_plain) {
+            return None;
+        }
+        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.ends_with(']'));
+        let port = if is_tls && !has_port { ":443" } else { "" };
+        let server = format!("http://{host}{port}").parse().ok()?;
+        Some(FarUrl { is_tls, server, prefix: prefix.to_owned() })
+    }
+
+    /// The host's name or address.
+    pub fn host(&self) -> &str {
+        self.server.authority().rsplit_once(':').map_or("", |(host, _)| host)
+    }
+}
+
+impl fmt::Display for FarUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.server.authority(), self.prefix)
+    }
 }
 
 as_text!(SideUrl);
@@ -28,6 +73,7 @@ impl SideUrl {
         match self {
             SideUrl::Tcp(url) => url.authority().to_owned(),
             SideUrl::Unix(path) => path.to_string(),
+            SideUrl::Far(url) => url.server.authority().to_owned(),
         }
     }
 
@@ -35,7 +81,16 @@ impl SideUrl {
     pub fn tcp(&self) -> Option<&BaseUrl> {
         match self {
             SideUrl::Tcp(url) => Some(url),
+            SideUrl::Far(url) => Some(&url.server),
             SideUrl::Unix(_) => None,
+        }
+    }
+
+    /// What TLS or a path says besides, if it has either.
+    pub fn far(&self) -> Option<&FarUrl> {
+        match self {
+            SideUrl::Far(url) => Some(url),
+            SideUrl::Tcp(_) | SideUrl::Unix(_) => None,
         }
     }
 }
@@ -54,7 +109,13 @@ impl FromStr for SideUrl {
             let path = text.parse().map_err(|reason| anyhow::anyhow!("{text:?}: {reason}"))?;
             return Ok(SideUrl::Unix(path));
         }
-        text.parse().map(SideUrl::Tcp).map_err(|error| anyhow::anyhow!("{error} or unix:/PATH"))
+        if let Ok(url) = text.parse() {
+            return Ok(SideUrl::Tcp(url));
+        }
+        let far = FarUrl::parse(text).map(SideUrl::Far);
+        far.with_context(|| {
+            format!("{text:?}: must be http://HOST:PORT or unix:/PATH, or https:// or with a path")
+        })
     }
 }
 
@@ -63,6 +124,7 @@ impl fmt::Display for SideUrl {
         match self {
             SideUrl::Tcp(url) => url.fmt(f),
             SideUrl::Unix(path) => path.fmt(f),
+            SideUrl::Far(url) => url.fmt(f),
         }
     }
 }
@@ -74,8 +136,8 @@ pub struct Side {
     /// The side's name on screens, such as Node or Rust.
     #[schemars(length(max = 30))]
     pub name: Option<String>,
-    /// The side's address: http://HOST:PORT, or unix:/PATH for a socket on nginx' machine. By default the side
-    /// of all routes.
+    /// The side's address: http://HOST:PORT or https://HOST:PORT, each with a path that the side's own begin with if it
+    /// has one, or unix:/PATH for a socket on nginx' machine. By default the side of all routes.
     #[schemars(with = "Option<String>")]
     pub url: Option<SideUrl>,
     /// How long connecting to the side may take.
@@ -111,9 +173,19 @@ mod tests {
         {
             assert_eq!(text.parse::<SideUrl>().expect(text).server(), server);
         }
+        for (text, shown) in [
+            ("https://app", "https://app:443"),
+            ("https://[::1]:8443/a/b/", "https://[::1]:8443/a/b"),
+            ("http://app/v1", "http://app:80/v1"),
+        ] {
+            let url = text.parse::<SideUrl>().expect(text);
+            assert_eq!((url.to_string().as_str(), url.far().is_some()), (shown, true));
+        }
         let long = format!("unix:/{}", "a".repeat(106));
         for (text, problem) in [
             ("x:1", "\"x:1\": must be http://HOST:PORT or unix:/PATH"),
+            ("https://a/b?c", "\"https://a/b?c\": must be http://HOST:PORT or unix:/PATH"),
+            ("http://a//b", "\"http://a//b\": must be"),
             ("unix:qr.sock", "\"unix:qr.sock\": must be unix:/PATH, from the root"),
             ("unix:/a b", "\"unix:/a b\": the path of a socket must not have ' '"),
             (&long, "the path has 107 bytes, and that of a Unix socket at most 106"),

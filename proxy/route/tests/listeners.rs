@@ -15,27 +15,7 @@ fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
     let app_address = service_kit::free_address().unwrap();
     let free = service_kit::free_addresses(2).unwrap();
     let folder = tempfile::tempdir().unwrap().keep();
-    let mut openssl = Command::new("openssl");
-    openssl.args([
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-    ]);
-    openssl.args([
-        "-subj",
-        "/CN=app.example",
-        "-days",
-        "2",
-        "-keyout",
-        "key.pem",
-        "-out",
-        "cert.pem",
-    ]);
-    assert!(openssl.current_dir(&folder).output().unwrap().status.success());
+    certificate(&folder);
     let carve = carve.replace("\"A\"", &format!("\"{}\"", free[0]));
     let carve = carve.replace("\"B\"", &format!("\"{}\"", free[1]));
     let process = app(file, app_address);
@@ -47,6 +27,23 @@ fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
         new: side,
     });
     (process, front, free)
+}
+
+/// Writes a certificate for `app.example`, and its key.
+fn certificate(folder: &std::path::Path) {
+    let mut openssl = Command::new("openssl");
+    openssl.args([
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]);
+    openssl.args(["-subj", "/CN=app.example", "-addext", "subjectAltName=DNS:app.example"]);
+    openssl.args(["-days", "2", "-keyout", "key.pem", "-out", "cert.pem"]);
+    assert!(openssl.current_dir(folder).output().unwrap().status.success());
 }
 
 /// What curl prints: the head without its first line's reason, and the body.
@@ -102,6 +99,59 @@ fn headers_are_added_and_taken_away_of_routes_too() {
             assert_eq!((got("x-tenant"), got("x-debug")), ("a b", ""), "{path}: {}", answer.body);
             assert_eq!(answer.header("strict-transport-security"), "max-age=60");
             assert_eq!(answer.header("x-powered-by"), "");
+        }
+    }
+}
+
+/// nginx with TLS for a name before an app, which has the app below a path.
+fn behind_tls(app: SocketAddr, addr: SocketAddr, folder: &std::path::Path) -> Process {
+    let conf = format!(
+        "daemon off; pid nginx.pid; error_log stderr; events {{ }}\nhttp {{ access_log off;\n\
+         client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;\n\
+         server {{ listen {addr} ssl default_server; ssl_reject_handshake on; }}\n\
+         server {{ listen {addr} ssl; server_name app.example; ssl_certificate cert.pem; ssl_certificate_key key.pem;\n\
+         location = /base/moved {{ return 302 https://$host/base/there; }}\n\
+         location /base/ {{ proxy_pass http://{app}/; proxy_set_header Host $host; }} }} }}\n"
+    );
+    std::fs::write(folder.join("tls.conf"), conf).unwrap();
+    let mut nginx = Command::new("nginx");
+    nginx.args(["-e", "stderr", "-p"]).arg(folder).arg("-c").arg(folder.join("tls.conf"));
+    Process::start(&mut nginx)
+}
+
+#[test]
+fn a_side_behind_tls_and_below_a_path_is_asked_by_its_name_and_its_certificate_checked() {
+    let free = service_kit::free_addresses(2).unwrap();
+    let folder = tempfile::tempdir().unwrap().keep();
+    certificate(&folder);
+    let _app = app("app.mjs", free[0]);
+    let _tls = behind_tls(free[0], free[1], &folder);
+    let url = format!("https://app.example:{}/base", free[1].port());
+    for (authorities, status) in [("authorities = \"cert.pem\"", 200), ("", 502)] {
+        let setup = Setup {
+            carve: CarveFile::parse_in(&format!("[app]\n{authorities}\n"), &folder).unwrap(),
+            routes: vec![Route::parse("report", "path = \"/report\"").unwrap()],
+            old: url.parse().unwrap(),
+            new: url.parse().unwrap(),
+        };
+        let addresses = [(format!("app.example:{}", free[1].port()), vec![free[1]])].into();
+        let front = Front::start_at(setup, addresses);
+        for percent in [0, 100] {
+            front.split("report", percent, false);
+            front.reload();
+            let state = || support::ask(front.admin, "GET /split/report", "", b"").body;
+            assert!(support::eventually(|| state().trim() == percent.to_string()));
+            for path in ["/", "/report", "/a%2Fb?c=d"] {
+                let answer = front.ask(&format!("GET {path}"), "");
+                assert_eq!(answer.status, status, "{path}: {answer:?}");
+            }
+        }
+        if status == 200 {
+            let moved = front.ask("GET /moved", "");
+            assert_eq!(moved.header("location"), "/there", "{moved:?}");
+            // As the shadow asks.
+            let answer = support::ask(front.admin, "GET /.side/old/a%2Fb?c=d", "", b"");
+            assert_eq!((answer.status, header(&answer.body, "host")), (200, "app.example"));
         }
     }
 }

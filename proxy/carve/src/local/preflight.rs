@@ -92,8 +92,9 @@ pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
     for (flag, url) in [("OLD, --old", old), ("NEW, --new", new)] {
         let problem = || format!("{url} ({flag}) does not answer");
         let reached = match url {
-            SideUrl::Tcp(url) => {
-                let mut addresses = url.authority().to_socket_addrs().with_context(problem)?;
+            SideUrl::Tcp(_) | SideUrl::Far(_) => {
+                let server = url.server();
+                let mut addresses = server.to_socket_addrs().with_context(problem)?;
                 let within = Duration::from_secs(2);
                 addresses.any(|address| TcpStream::connect_timeout(&address, within).is_ok())
             }

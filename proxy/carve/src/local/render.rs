@@ -101,22 +101,36 @@ pub(crate) fn included(
     carve: &CarveFile,
     routes: &[Route],
 ) -> anyhow::Result<Vec<(String, String)>> {
+    let upstreams = upstreams(settings, routes)?;
+    let files = route::render::all(carve, routes, &upstreams);
+    let files = files.into_iter().map(|(name, text)| (name.to_owned(), text));
+    Ok(files.chain([(CARVE_FILE.to_owned(), carve.text.clone())]).collect())
+}
+
+fn upstreams(settings: &Settings, routes: &[Route]) -> anyhow::Result<Upstreams> {
     let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
     let (at, sides) = (&settings.addresses, sides(settings)?);
     let names = names::that_answer(names::lookup(urls(&sides, routes)));
     // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
     let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
-    let upstreams = Upstreams {
+    Ok(Upstreams {
         old: sides.old,
         new: socket.map_or(sides.new, SideUrl::Unix),
         shadow: here(&at.shadow)?,
         prometheus: here(&at.prometheus)?,
         resolved: Vec::new(),
         addresses: names,
-    };
-    let files = route::render::all(carve, routes, &upstreams);
-    let files = files.into_iter().map(|(name, text)| (name.to_owned(), text));
-    Ok(files.chain([(CARVE_FILE.to_owned(), carve.text.clone())]).collect())
+    })
+}
+
+/// Where the shadow finds the sides that nginx asks for it: of a route, or of all.
+fn for_shadow(
+    settings: &Settings,
+    routes: &[Route],
+) -> anyhow::Result<Vec<(Option<String>, &'static str, String)>> {
+    let admin = settings.addresses.proxy_admin;
+    let asked = route::render::asked_by_nginx(routes, &upstreams(settings, routes)?).into_iter();
+    Ok(asked.map(|it| (it.route, it.which, format!("http://{admin}{}", it.path))).collect())
 }
 
 /// What nginx was last made to follow: `carve.toml`, and the routes.
@@ -145,9 +159,11 @@ pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Rout
     Ok((carve, routes))
 }
 
-/// The folder of route files that the shadow reads: copies with the addresses of this stack, if it has a relay.
+/// The folder of route files that the shadow reads: copies with the addresses of this stack, if it has a relay, or a
+/// route with a side that nginx asks for the shadow.
 pub(crate) fn shadow_routes(settings: &Settings, routes: &[Route]) -> anyhow::Result<PathBuf> {
-    if !settings.has_relay() {
+    let asked = for_shadow(settings, routes)?;
+    if !settings.has_relay() && asked.iter().all(|(route, ..)| route.is_none()) {
         return Ok(settings.routes.clone());
     }
     let folder = settings.run_dir.join("routes");
@@ -156,7 +172,15 @@ pub(crate) fn shadow_routes(settings: &Settings, routes: &[Route]) -> anyhow::Re
     }
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     for route in routes {
-        write(&folder.join(format!("{}.toml", route.name)), &route.text)?;
+        let mut text = route.text.clone();
+        for (_, which, url) in asked.iter().filter(|it| it.0.as_ref() == Some(&route.name)) {
+            let mut table: toml::Table = toml::from_str(&text)?;
+            if let Some(side) = table.get_mut(*which).and_then(toml::Value::as_table_mut) {
+                side.insert("url".to_owned(), url.clone().into());
+            }
+            text = toml::to_string(&table)?;
+        }
+        write(&folder.join(format!("{}.toml", route.name)), &text)?;
     }
     Ok(folder)
 }
@@ -252,6 +276,11 @@ fn parts(
     routes: &[Route],
     (old_url, new_url): (&SideUrl, &SideUrl),
 ) -> anyhow::Result<Parts> {
+    let asked = for_shadow(settings, routes)?;
+    let of_all = |which: &str, url: &SideUrl| {
+        let here = asked.iter().find(|it| it.0.is_none() && it.1 == which);
+        here.map_or_else(|| url.to_string(), |(_, _, url)| url.clone())
+    };
     let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
     let at = &settings.addresses;
     let path = |path: &Path| path.to_string_lossy().into_owned();
@@ -268,8 +297,8 @@ fn parts(
         ("relay_home_program", path(&settings.relay_home)),
         ("routes", path(&shadow_routes(settings, routes)?)),
         ("route_names", names.join(",")),
-        ("old_url", old_url.to_string()),
-        ("new_url", new_url.to_string()),
+        ("old_url", of_all("old", old_url)),
+        ("new_url", of_all("new", new_url)),
         ("edge", at.edge.to_string()),
         ("requests_log", path(&settings.requests_log())),
         ("log_share", settings.log_share.to_string()),

@@ -79,7 +79,7 @@ pub(crate) fn check(file: &RouteFile, table: &toml::Table) -> anyhow::Result<()>
             "{which}.url: judge = \"session\" needs it: a listener that speaks HTTP/2 without TLS"
         );
         ensure!(
-            side.url.as_ref().is_none_or(|url| url.tcp().is_some()),
+            side.url.as_ref().is_none_or(|url| url.tcp().is_some() && url.far().is_none()),
             "{which}.url: judge = \"session\" needs http://HOST:PORT"
         );
     }

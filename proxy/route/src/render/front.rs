@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{HEAD, clients};
+use super::{HEAD, Upstreams, clients, pass};
 use crate::carve_file::{CarveFile, Listener};
 use crate::file::Route;
 use crate::units::Time;
@@ -155,18 +155,21 @@ pub(super) fn has_grpc(carve: &CarveFile) -> bool {
 }
 
 /// The location of the app's gRPC, in the public server.
-pub(super) fn grpc(carve: &CarveFile) -> String {
+pub(super) fn grpc(carve: &CarveFile, upstreams: &Upstreams) -> String {
     if !has_grpc(carve) {
         return HEAD.to_owned();
     }
     let app = &carve.app;
     let silence = time(app.timeout);
+    let far = upstreams.old.far().filter(|far| far.is_tls);
+    let tls = far.map_or_else(String::new, |far| pass::tls(app, far, "grpc", "    "));
+    let scheme = if tls.is_empty() { "grpc" } else { "grpcs" };
     format!(
         "{HEAD}location @grpc {{\n    error_page 597 = @too_many;\n    set $side old;\n    \
          client_max_body_size {};\n    grpc_connect_timeout {};\n    grpc_read_timeout {silence};\n    \
          grpc_send_timeout {silence};\n    grpc_next_upstream off;\n    grpc_socket_keepalive on;\n    \
-         grpc_hide_header X-Request-Id;\n    grpc_set_header Host $sent_host;\n{}    \
-         grpc_pass grpc://old_grpc;\n}}\n",
+         grpc_hide_header X-Request-Id;\n    grpc_set_header Host $sent_host;\n{}{tls}    \
+         grpc_pass {scheme}://old_grpc;\n}}\n",
         app.max_body,
         app.connect_timeout,
         grpc_headers(carve)
@@ -189,7 +192,7 @@ fn with_underscores(header: &str) -> Vec<String> {
 }
 
 /// A location of the app.
-pub(super) fn rest(carve: &CarveFile, tries: Option<usize>) -> String {
+pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams) -> String {
     let CarveFile { front, app, .. } = carve;
     let mut text = format!(
         "{HEAD}#\n# The location of everything that no route has.\n\
@@ -198,7 +201,7 @@ pub(super) fn rest(carve: &CarveFile, tries: Option<usize>) -> String {
     if has_grpc(carve) {
         text += "error_page 593 = @grpc;\nif ($is_grpc) {\n    return 593;\n}\n";
     }
-    if let Some(tries) = tries {
+    if let Some(tries) = upstreams.tries(&upstreams.old) {
         let _ = writeln!(text, "proxy_next_upstream_tries {tries};");
     }
     if !app.buffering {
@@ -216,7 +219,7 @@ pub(super) fn rest(carve: &CarveFile, tries: Option<usize>) -> String {
         text += "include headers.conf;\nproxy_set_header Upgrade $passed_upgrade;\n\
                  proxy_set_header Connection $passed_connection;\n";
     }
-    text + "proxy_pass http://old;\n"
+    text + &pass::to(app, &upstreams.old, "old", "")
 }
 
 /// What an answer's head may have in nginx by itself.

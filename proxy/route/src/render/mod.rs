@@ -14,6 +14,7 @@
 //! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
 //! | `paths.conf` | http, in the map `$route` | the routes' names in the access log |
 //! | `locations.conf` | the public server | the way of a request |
+//! | `sides-admin.conf` | the admin server | sides that nginx asks for the shadow |
 //! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/stop/NAME`, `/routes.json` |
 //!
 //! A route of sessions has no split that nginx knows: `session.rs` renders its way.
@@ -24,6 +25,7 @@
 mod clients;
 mod front;
 mod listeners;
+mod pass;
 mod session;
 mod too_long;
 mod upstreams;
@@ -107,8 +109,9 @@ pub fn all(
         ("headers.conf", front::headers(carve)),
         ("listeners.conf", listeners::listeners(&carve.front)),
         ("redirects.conf", listeners::redirects(&carve.front)),
-        ("grpc.conf", front::grpc(carve)),
-        ("rest.conf", front::rest(carve, upstreams.tries(&upstreams.old))),
+        ("sides-admin.conf", sides(carve, routes, upstreams)),
+        ("grpc.conf", front::grpc(carve, upstreams)),
+        ("rest.conf", front::rest(carve, upstreams)),
         ("upstreams.conf", upstreams::groups(carve, routes, upstreams)),
         ("routes.conf", maps(&carve.app, routes)),
         ("paths.conf", paths(routes)),
@@ -117,11 +120,55 @@ pub fn all(
     ]
 }
 
+/// The sides that the shadow cannot ask by itself, and where it finds them at nginx' admin listener: the route, or none
+/// for that of all routes, which side, and its path.
+pub fn asked_by_nginx(routes: &[Route], upstreams: &Upstreams) -> Vec<AskedByNginx> {
+    let of = |route: Option<&Route>, which: &'static str, url: &SideUrl| {
+        url.far()?;
+        let name = route.map_or(which.to_owned(), |route| format!("{}-{which}", route.name));
+        let group = name.replace('-', "_");
+        Some(AskedByNginx {
+            route: route.map(|route| route.name.clone()),
+            which,
+            path: format!("/.side/{name}"),
+            url: url.clone(),
+            name,
+            group,
+        })
+    };
+    let of_routes = routes.iter().flat_map(|route| {
+        let sides = [("old", &route.file.old.url), ("new", &route.file.new.url)];
+        sides.into_iter().filter_map(move |(which, url)| of(Some(route), which, url.as_ref()?))
+    });
+    let of_all = [("old", &upstreams.old), ("new", &upstreams.new)];
+    of_all.into_iter().filter_map(|(which, url)| of(None, which, url)).chain(of_routes).collect()
+}
+
+/// A side behind TLS or below a path, which nginx asks for the shadow.
+#[derive(Clone, Debug)]
+pub struct AskedByNginx {
+    /// The route that has it for itself.
+    pub route: Option<String>,
+    /// `old` or `new`.
+    pub which: &'static str,
+    /// Its path at the admin listener.
+    pub path: String,
+    url: SideUrl,
+    name: String,
+    group: String,
+}
+
 /// A route's own file, for other servers than those it was written for: without the line that names its schema,
 /// which lies beside the other.
 pub fn route_file(route: &Route) -> String {
     let lines = route.text.lines().filter(|line| !line.starts_with("#:schema"));
     format!("{HEAD}{}\n", lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn sides(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
+    let asked = asked_by_nginx(routes, upstreams);
+    let each = asked.iter().map(|it| pass::side(&carve.app, &it.name, &it.url, &it.group));
+    HEAD.to_owned() + &each.collect::<String>()
 }
 
 /// Matches the rest of a `Cache-Control` with a time of more than 59 s.
@@ -248,6 +295,9 @@ fn locations(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> Stri
     text
 }
 
+/// A side, where it is, and what is said of a second try.
+type To<'a> = (&'a Side, &'a SideUrl, String);
+
 fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let (name, file) = (route.variable(), &route.file);
     let matching = file.path.location();
@@ -258,20 +308,21 @@ fn location(app: &App, route: &Route, upstreams: &Upstreams) -> String {
     let mirror =
         format!("    mirror /.mirror/{}; mirror_request_body {mirrored_body};\n", route.name);
     let expires = format!("    expires ${name}_expires;\n");
-    let within = |time: String, (side, retry): &(&Side, String), group: &str| {
+    let within = |time: String, (side, url, retry): &To<'_>, group: &str| {
         format!(
             "    proxy_connect_timeout {};\n    proxy_send_timeout {time};\n    \
-             proxy_read_timeout {time};\n{retry}{expires}{body}    proxy_pass http://{group};\n",
-            side.connect_timeout
+             proxy_read_timeout {time};\n{retry}{expires}{body}{}",
+            side.connect_timeout,
+            pass::to(app, url, group, "    ")
         )
     };
-    let with_retry = |side, url| (side, retried(side, upstreams.tries(url)));
+    let with_retry = |side, url| (side, url, retried(side, upstreams.tries(url)));
     let old_side = with_retry(&file.old, upstreams.old_of(route));
     let new_side = with_retry(&file.new, upstreams.new_of(route));
-    let to = |side: &(&Side, String), group: &str| within(side.0.timeout.to_string(), side, group);
+    let to = |side: &To<'_>, group: &str| within(side.0.timeout.to_string(), side, group);
     let cache = if file.cache.is_some() { cached(&name) } else { String::new() };
     // After it nobody else is asked.
-    let at_last = |side: &(&Side, String), group: &str| {
+    let at_last = |side: &To<'_>, group: &str| {
         within(front::time(app.timeout.map(|time| time.max(side.0.timeout))), side, group)
     };
     let new = format!("{name}_new");
