@@ -1,4 +1,4 @@
-//! Runs the commands of `docs/your-own-route.md` as written, and checks that they print what the guide
+//! Runs the commands of `docs/your-own-route.md` and `docs/when-it-says-no.md` as written, and checks that they print what the guide
 //! says: the start, the answers of `carve compare`, the walk to 100 %, and each refusal.
 //!
 //! What differs from a person's shell: what [`Shell`] says, and steps are held for 5 s and wait up to three minutes for
@@ -36,7 +36,8 @@ fn here(shell: &Shell, commands: &str) -> String {
 
 #[test]
 fn the_guide_does_and_prints_what_it_says() {
-    let text = fs::read_to_string(repository().join("docs/your-own-route.md")).unwrap();
+    let read = |page| fs::read_to_string(repository().join(page)).unwrap();
+    let text = ["docs/your-own-route.md", "docs/when-it-says-no.md"].map(read).concat();
     let blocks = blocks(&text);
     let commands: String = blocks.iter().map(|block| block.commands.as_str()).collect();
     let mut shell = Shell::new();
