@@ -313,7 +313,7 @@ fn a_bad_setting_is_reported_in_one_line_before_anything_listens() {
         ("SHADOW_ADMIN_ADDR", "127.0.0.1:99999"),
         ("SHADOW_ROUTES", "/nowhere"),
         ("SHADOW_NEW_URL", "127.0.0.1:42069"),
-        ("SHADOW_OLD_URL", "https://127.0.0.1:3000"),
+        ("SHADOW_OLD_URL", "ftp://127.0.0.1:3000"),
         ("SHADOW_QUEUE_LENGTH", "0"),
         ("SHADOW_CONCURRENCY", "65"),
         ("SHADOW_CPU_PERCENT", "0"),

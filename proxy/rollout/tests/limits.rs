@@ -382,7 +382,7 @@ fn pictures_are_limited_by_address_and_never_fall_back() {
 #[test]
 fn what_nginx_refuses_below_v1_is_a_problem_document() {
     let place = place_with_other_services();
-    let large = "x".repeat((5 << 20) + 1);
+    let large = "x".repeat((11 << 20) + 1);
     // 980 characters of Chinese.
     let long = format!("GET /v1/qr?text={}", "%E6%BC%A2".repeat(980));
     for (line, body, status) in [("POST /v1/decode", &*large, 413), (&*long, "", 414)] {

@@ -88,7 +88,7 @@ fn one_line_names_the_flag_and_its_bad_value() {
         (&["a", "--title", "t"], "--title: png has no title; give --format svg"),
         (
             &["a", "--dark", "red"],
-            "--dark <COLOUR>: invalid value \"red\": use 3, 4, 6 or 8 hexadecimal digits, or three decimals up to 255 with dashes",
+            "--dark <COLOUR>: invalid value \"red\": use 3, 4, 6 or 8 hexadecimal digits, three decimals up to 255 with dashes, or transparent",
         ),
         (
             &["a", "--symbol-version", "9-5"],
