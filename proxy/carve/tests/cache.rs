@@ -17,6 +17,8 @@ fn cached() -> (Stack, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = fs::read_to_string(repository().join("proxy/routes/qrcode.toml")).unwrap();
     fs::write(folder.path().join("qrcode.toml"), format!("cache = \"1m\"\n{file}")).unwrap();
+    let front = "proxy/routes/carve.toml";
+    fs::copy(repository().join(front), folder.path().join("carve.toml")).unwrap();
     let routes = Some(folder.path().to_owned());
     (start(&Options { routes, mirror: Share::NONE, ..Options::default() }), folder)
 }

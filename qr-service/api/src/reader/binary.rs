@@ -3,7 +3,7 @@
 //! rxing's own local binarizer takes a block's mean for its threshold, which is off where a block is mostly of one
 //! colour: in blurred and faint symbols. The middle between a block's darkest and lightest pixel is what zxing-cpp uses.
 
-use rxing::common::{BitArray, BitMatrix, GlobalHistogramBinarizer};
+use rxing::common::{BitArray, BitMatrix, GlobalHistogramBinarizer, HybridBinarizer};
 use rxing::{Binarizer, Luma8Source};
 
 use super::GreyImage;
@@ -14,6 +14,12 @@ const BLOCK: usize = 8;
 const REACH: usize = 2;
 /// A block whose greys differ less is of one colour, and has no threshold of its own.
 const MIN_CONTRAST: u8 = 24;
+
+/// What is dark by rxing's own thresholds: which shapes every decoder reads was tried with them.
+pub(super) fn by_means(picture: &GreyImage) -> Option<BitMatrix> {
+    let source = Luma8Source::new_with_slice(&picture.grey, picture.width, picture.height);
+    HybridBinarizer::new(source.ok()?).get_black_matrix().ok().cloned()
+}
 
 /// What is dark. `None` if the picture is too small, or of one colour.
 pub(super) fn binarized(picture: &GreyImage) -> Option<BitMatrix> {

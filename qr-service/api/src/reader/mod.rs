@@ -88,7 +88,7 @@ pub(crate) struct Reading {
 /// Reads up to `most` symbols of the kinds, dark on light, as a reader without any patience would.
 pub(crate) fn read(picture: &GreyImage, kinds: &[Kind], most: usize) -> Vec<Found> {
     let mut search = Search::new(kinds, most);
-    search.pass(binarized(picture).as_ref());
+    search.pass(binary::by_means(picture).as_ref());
     search.reading.found
 }
 
@@ -103,11 +103,17 @@ pub(crate) fn read_photo(picture: &GreyImage, kinds: &[Kind], most: usize) -> Re
         bits.iter_mut().for_each(BitMatrix::flip_self);
         search.pass(bits.as_ref());
         if layer.width.max(layer.height) < MIN_HALVED_PX || layer.width.min(layer.height) < 2 {
-            return search.reading;
+            break;
         }
         smaller = Some(halved(layer));
         search.scale *= 2.0;
     }
+    if search.reading.found.is_empty() {
+        // Some small symbols with round shapes are read by these thresholds alone.
+        search.scale = 1.0;
+        search.pass(binary::by_means(picture).as_ref());
+    }
+    search.reading
 }
 
 /// The picture at half its size: each pixel is the mean of four.
