@@ -172,8 +172,10 @@ fn samples_of_jpeg(decoder: &JpegDecoder<ZCursor<&[u8]>>, info: &ImageInfo) -> (
     }
 }
 
-/// The size of a JPEG, what decoding takes for each pixel, and its EXIF.
-fn head_of_jpeg(file: &[u8]) -> Result<((u32, u32), u64, Option<Vec<u8>>), String> {
+/// The size of a picture, how many bytes decoding it takes for each pixel, and its EXIF.
+type Head = ((u32, u32), u64, Option<Vec<u8>>);
+
+fn head_of_jpeg(file: &[u8]) -> Result<Head, String> {
     let mut decoder = jpeg_decoder(file);
     decoder.decode_headers().map_err(damaged)?;
     let info = decoder.info().ok_or(()).map_err(damaged)?;

@@ -67,7 +67,8 @@ fn block_thresholds(picture: &GreyImage) -> Vec<u8> {
     let (mut least, mut most) = (vec![255; width], vec![0; width]);
     let mut thresholds = Vec::new();
     for rows in picture.grey.chunks(BLOCK * width) {
-        (least.fill(255), most.fill(0));
+        least.fill(255);
+        most.fill(0);
         for row in rows.chunks_exact(width) {
             least.iter_mut().zip(row).for_each(|(least, grey)| *least = (*least).min(*grey));
             most.iter_mut().zip(row).for_each(|(most, grey)| *most = (*most).max(*grey));
