@@ -1,0 +1,44 @@
+use super::*;
+
+#[test]
+fn a_path_is_exact_or_a_prefix() {
+    let path = |text: &str| text.parse::<Path>().expect(text);
+    assert!(path("/report").matches("/report?a=1") && !path("/report").matches("/report/1"));
+    assert!(path("/img/*").matches("/img/a.png") && !path("/img/*").matches("/img"));
+    assert_eq!(path("/a.b").pattern(), r"/a\.b(\?|$)");
+    let orders = path("/users/*/orders");
+    assert_eq!(orders.to_string(), "/users/*/orders");
+    for (target, is_it) in [
+        ("/users/1/orders", true),
+        ("/users/1/orders?a=/b", true),
+        ("/users//orders", false),
+        ("/users/1/orders/2", false),
+        ("/users/1/2/orders", false),
+        ("/users/1", false),
+    ] {
+        assert_eq!(orders.matches(target), is_it, "{target}");
+    }
+    let below = path("/users/*/orders/*");
+    assert_eq!(below.to_string(), "/users/*/orders/*");
+    assert!(below.matches("/users/1/orders/2/3") && !below.matches("/users/1/orders"));
+    for text in [
+        "",
+        "report",
+        "/*",
+        "/a b",
+        "/a//b",
+        "/../a",
+        "/a*",
+        "/*/*",
+        "/a/b*/c",
+        "/.mirror/x",
+        "/a?b",
+        "/\"",
+        "/a{b",
+        "/$x",
+        "/a;",
+    ] {
+        let error = text.parse::<Path>().expect_err(text).to_string();
+        assert!(error.contains(&format!("{text:?}")), "{error}");
+    }
+}
