@@ -7,12 +7,17 @@ use std::time::{Duration, Instant};
 
 use tungstenite::client::IntoClientRequest;
 use tungstenite::error::Error;
-use tungstenite::handshake::HandshakeError;
+#[cfg(not(feature = "tls"))]
+use tungstenite::error::UrlError;
+use tungstenite::handshake::client::{Request, Response};
+use tungstenite::handshake::{HandshakeError, HandshakeRole};
 use tungstenite::http::header::{HOST, ORIGIN};
 use tungstenite::{Bytes, Message, WebSocket, stream::MaybeTlsStream};
 use ureq::http::Uri;
 
 use super::ask::Sides;
+
+type Socket = WebSocket<MaybeTlsStream<TcpStream>>;
 
 /// Longest wait for the handshake, and for the answer to a ping.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,7 +90,7 @@ impl Sides {
         }
     }
 
-    fn open(&self, side: &Uri, path: &str) -> Result<WebSocket<MaybeTlsStream<TcpStream>>, Error> {
+    fn open(&self, side: &Uri, path: &str) -> Result<Socket, Error> {
         let is_tls = side.scheme_str() == Some("https");
         let authority = side.authority().map_or("", |it| it.as_str());
         let scheme = if is_tls { "wss" } else { "ws" };
@@ -101,11 +106,7 @@ impl Sides {
         let name = side.host().unwrap_or_default().trim_matches(['[', ']']);
         let stream = connect(name, port)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
-        let opened = tungstenite::client_tls_with_config(request, stream, None, self.connector()?);
-        let (mut socket, _) = opened.map_err(|error| match error {
-            HandshakeError::Failure(error) => error,
-            HandshakeError::Interrupted(_) => Error::Io(io::ErrorKind::TimedOut.into()),
-        })?;
+        let mut socket = self.shake_hands(request, stream)?;
         // To look at the clock meanwhile.
         let stream = match socket.get_mut() {
             MaybeTlsStream::Plain(stream) => stream,
@@ -118,8 +119,16 @@ impl Sides {
     }
 
     #[cfg(not(feature = "tls"))]
-    fn connector(&self) -> Result<Option<tungstenite::Connector>, Error> {
-        Ok(None)
+    fn shake_hands(&self, request: Request, stream: TcpStream) -> Result<Socket, Error> {
+        if request.uri().scheme_str() == Some("wss") {
+            return Err(UrlError::TlsFeatureNotEnabled.into());
+        }
+        opened(tungstenite::client(request, MaybeTlsStream::Plain(stream)))
+    }
+
+    #[cfg(feature = "tls")]
+    fn shake_hands(&self, request: Request, stream: TcpStream) -> Result<Socket, Error> {
+        opened(tungstenite::client_tls_with_config(request, stream, None, self.connector()?))
     }
 
     /// What trusts the certificates of `--ca`; the usual ones without.
@@ -141,6 +150,16 @@ impl Sides {
             .with_no_client_auth();
         Ok(Some(tungstenite::Connector::Rustls(std::sync::Arc::new(config))))
     }
+}
+
+/// The socket of a handshake.
+fn opened<R: HandshakeRole>(
+    outcome: Result<(Socket, Response), HandshakeError<R>>,
+) -> Result<Socket, Error> {
+    outcome.map(|(socket, _)| socket).map_err(|error| match error {
+        HandshakeError::Failure(error) => error,
+        HandshakeError::Interrupted(_) => Error::Io(io::ErrorKind::TimedOut.into()),
+    })
 }
 
 /// The first of the name's addresses that takes a connection.
