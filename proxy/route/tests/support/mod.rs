@@ -94,6 +94,8 @@ impl Front {
         front.nginx = Some(Process::start(command.arg("-c").arg(front.at("nginx.conf"))));
         let says = || fs::read_to_string(front.at("nginx.log")).unwrap();
         assert!(eventually(|| TcpStream::connect(front.addr).is_ok()), "{}", says());
+        // It listens before it heeds signals: a reload now would end it.
+        assert_eq!(ask(front.admin, "GET /livez", "", b"").status, 200);
         front
     }
 
