@@ -99,7 +99,6 @@ class Template:
         annotations = " ".join(["merge", *sums, ".Values.podAnnotations"] if sums else [".Values.podAnnotations"])
         if name == "proxy":
             settings = {it["name"]: it for it in pod["containers"][0]["env"]}
-            del settings["TRUSTED_PROXIES"]["valueFrom"]
             settings["TRUSTED_PROXIES"]["value"] = self.of('{{ include "carve-out.trusted" . | quote }}')
             settings["NGINX_WORKERS"]["value"] = self.of('"{{ .Values.proxy.workers }}"')
             (edge,) = (it for it in pod["containers"] if it["name"] == "edge")
