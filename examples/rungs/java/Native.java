@@ -3,7 +3,6 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
@@ -14,9 +13,14 @@ import java.util.Arrays;
 /** Calls the C library through the foreign function interface, which Java has since 22. */
 final class Native {
     private static final int MAX_PNG = 8192;
+
+    static {
+        System.loadLibrary("qr");
+    }
+
     // Critical: it takes microseconds, and so arrays need not be copied out of the heap.
     private static final MethodHandle QR_PNG = Linker.nativeLinker().downcallHandle(
-            SymbolLookup.libraryLookup("libqr.so.0", Arena.global()).find("qr_png").orElseThrow(),
+            SymbolLookup.loaderLookup().find("qr_png").orElseThrow(),
             FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS),
             Linker.Option.critical(true));
 
