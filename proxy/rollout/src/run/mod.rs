@@ -196,10 +196,17 @@ impl<'a> Run<'a> {
             && self.state.judged.is_none()
             && let Err(problem @ NoNumber::Away(_)) = self.around.prometheus.number("vector(1)")
         {
+            if self.is_stopped() {
+                return Ok(self.stopped());
+            }
             return Ok(self.stay(Phase::Inconclusive, &format!("{problem}; nothing moved")));
         }
         loop {
             match self.step()? {
+                // The stop came while Prometheus took its time, or while this process was held up.
+                Step::Passed | Step::Inconclusive(_) if self.is_stopped() => {
+                    return Ok(self.stopped());
+                }
                 Step::Passed => {}
                 Step::Failed(judgement) => {
                     self.state.reason = judgement.named(Verdict::Fail);
@@ -263,13 +270,13 @@ impl<'a> Run<'a> {
     /// Moves to the step's share and holds it. It saves the step before the move: after a kill in
     /// between, the share is this step's or the one before, and the run can resume from both.
     fn step(&mut self) -> anyhow::Result<Step> {
-        if self.around.nginx.store.heard().is_stopped {
+        if self.is_stopped() {
             return Ok(Step::Stopped);
         }
         self.state.save(&self.around.nginx.route_dir())?;
         match self.move_to(self.state.share()) {
             Err(_) if self.is_interrupted() => return Ok(Step::Interrupted),
-            Err(_) if self.around.nginx.store.heard().is_stopped => return Ok(Step::Stopped),
+            Err(_) if self.is_stopped() => return Ok(Step::Stopped),
             moved => moved?,
         }
         self.report.event(&self.state, "moved", None);
@@ -457,6 +464,10 @@ impl<'a> Run<'a> {
         let split = current(&self.around.nginx.route_dir());
         self.report.end(&self.state, split.map_or(self.state.share(), |split| split.share_percent));
         phase
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.around.nginx.store.heard().is_stopped
     }
 
     fn is_interrupted(&self) -> bool {
