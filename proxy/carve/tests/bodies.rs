@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use carve::local::{Options, Share, Stack};
-use support::{eventually, get, start};
+use support::{get, holds_within, start};
 
 /// `client_body_buffer_size` of nginx.conf; nginx writes a longer body to a file.
 const BUFFER_BYTES: usize = 16 << 10;
@@ -283,7 +283,7 @@ fn a_body_reaches_the_side_and_the_shadow_as_it_was_sent() {
     let matched =
         format!("shadow_comparisons_total{{route=\"once\",result=\"match\"}} {}", sent.len());
     let all = || get(&metrics, &[]).text().lines().any(|line| line == matched);
-    assert!(eventually(Duration::from_secs(30), all), "{}", get(&metrics, &[]).text());
+    assert!(holds_within(Duration::from_secs(30), all), "{}", get(&metrics, &[]).text());
     for (id, what, body) in &sent {
         for side in [&place.new, &place.old] {
             let got = side.got(id, true);
@@ -336,7 +336,7 @@ fn other_methods_and_routes_without_bodies(place: &Place) {
         let expected = Some(("GET /read HTTP/1.1".to_owned(), 0));
         assert_eq!(bare(&place.new, false), expected);
         let compared = || bare(&place.new, true) == expected && bare(&place.old, true) == expected;
-        assert!(eventually(Duration::from_secs(20), compared), "{id} by the shadow");
+        assert!(holds_within(Duration::from_secs(20), compared), "{id} by the shadow");
     }
 }
 

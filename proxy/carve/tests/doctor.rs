@@ -5,9 +5,9 @@
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Output};
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Output};
+
+use service_kit::testing::{Process, eventually};
 
 const APP: &str = r#"
 const { createServer } = require("http");
@@ -44,27 +44,12 @@ for (const port of process.argv.slice(1)) {
 }
 "#;
 
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 fn listens(address: SocketAddr) {
-    for _ in 0..200 {
-        if TcpStream::connect(address).is_ok() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("nothing listens on {address}");
+    eventually(&address.to_string(), || TcpStream::connect(address).is_ok());
 }
 
 /// An nginx as a hasty administrator writes it.
-fn nginx(dir: &Path, listen: SocketAddr, app: SocketAddr) -> Running {
+fn nginx(dir: &Path, listen: SocketAddr, app: SocketAddr) -> Process {
     let text = format!(
         "daemon off; master_process off; pid {0}/pid; error_log {0}/log;
         events {{}}
@@ -85,7 +70,7 @@ fn nginx(dir: &Path, listen: SocketAddr, app: SocketAddr) -> Running {
     fs::write(dir.join("nginx.conf"), text).unwrap();
     let mut command = Command::new("nginx");
     command.arg("-p").arg(dir).arg("-c").arg(dir.join("nginx.conf")).args(["-e", "stderr"]);
-    Running(command.spawn().unwrap())
+    Process::start(&mut command)
 }
 
 fn doctor(app: &str, proxy: &str, arguments: &[&str]) -> (Option<i32>, String) {
@@ -102,7 +87,7 @@ fn what_breaks_behind_a_proxy_is_named_and_what_works_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let free = service_kit::free_addresses(4).unwrap();
     let ports = [free[0].port(), free[1].port()].map(|port| port.to_string());
-    let _app = Running(Command::new("node").args(["-e", APP]).args(&ports).spawn().unwrap());
+    let _app = Process::start(Command::new("node").args(["-e", APP]).args(&ports));
     let _nginx = nginx(dir.path(), free[2], free[0]);
     free[..3].iter().copied().for_each(listens);
     let url = |at: usize| format!("http://{}", free[at]);

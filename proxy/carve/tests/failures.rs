@@ -14,7 +14,7 @@ use carve::local::{Options, Part, Share, Stack, http};
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
 use service_kit::testing::{has_stopped, timed};
-use support::{EndsLoad, client, eventually, get, log_lines, post_json, start};
+use support::{EndsLoad, client, get, holds_within, log_lines, post_json, start};
 
 /// Sends requests over several connections while `meanwhile` runs, and panics at the first answer that
 /// is not the right picture. `meanwhile` can ask how many qr-service and legacy-node served. Returns
@@ -59,7 +59,7 @@ fn with_load(stack: &Stack, meanwhile: impl FnOnce(&dyn Fn() -> (usize, usize)))
 
 fn grows(count: impl Fn() -> usize) -> bool {
     let before = count();
-    eventually(Duration::from_secs(20), || count() > before + 20)
+    holds_within(Duration::from_secs(20), || count() > before + 20)
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     let url = format!("{}/qrcode?text=a", stack.url());
     stack.signal_part(Part::QrService, Signal::STOP).unwrap();
     let pid = stack.pid_of(Part::QrService).unwrap().as_raw_nonzero().get().cast_unsigned();
-    assert!(eventually(Duration::from_secs(10), || has_stopped(pid)));
+    assert!(holds_within(Duration::from_secs(10), || has_stopped(pid)));
     let ask = || {
         let answer = get(&url, &[]);
         assert_eq!((answer.status, answer.served_by()), (200, "legacy-node"));
@@ -102,7 +102,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
     assert!(times[18] < Duration::from_secs(1), "{times:?}");
     stack.signal_part(Part::QrService, Signal::CONT).unwrap();
     let back = || get(&url, &[]).served_by() == "qr-service";
-    assert!(eventually(Duration::from_secs(15), back));
+    assert!(holds_within(Duration::from_secs(15), back));
     let admin = stack.settings().addresses.old_admin;
     let metrics = get(&format!("http://{admin}/metrics"), &[]).text();
     let counted = metrics.lines().find_map(|line| line.strip_prefix("qr_fallback_requests_total "));
@@ -151,9 +151,9 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
 
     // nginx tries a server that failed again after some seconds.
     stack.start_part(Part::LegacyNode).unwrap();
-    assert!(eventually(Duration::from_secs(10), || get(&url, &[]).status == 200));
+    assert!(holds_within(Duration::from_secs(10), || get(&url, &[]).status == 200));
     let by_old = || get(&format!("{url}/qrcode?text=a"), &[]).served_by() == "legacy-node";
-    assert!(eventually(Duration::from_secs(10), by_old));
+    assert!(holds_within(Duration::from_secs(10), by_old));
 }
 
 #[test]
@@ -230,6 +230,6 @@ mod nightly {
         );
         kill_process(stack.pid().unwrap(), Signal::KILL).unwrap();
         let gone = |pid: &Pid| !carve::local::supervisor::is_alive(*pid);
-        assert!(eventually(Duration::from_secs(20), || processes.iter().all(gone)));
+        assert!(holds_within(Duration::from_secs(20), || processes.iter().all(gone)));
     }
 }

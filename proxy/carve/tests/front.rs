@@ -7,53 +7,34 @@ mod support;
 use std::fs::{self, Permissions};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use carve::local::Addresses;
-use rustix::process::{Pid, Signal, kill_process};
+use service_kit::testing::{Process, certificate, holds_within};
 use tempfile::TempDir;
 
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // A kill would leave nginx behind.
-        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
-        let _ = self.0.wait();
-    }
-}
-
 /// An app that the tests of route files have too.
-fn app(file: &str, address: &str) -> Running {
+fn app(file: &str, address: &str) -> Process {
     let program = if file.ends_with(".py") { "python3" } else { "node" };
     let mut command = Command::new(program);
     command.arg(format!("{}/../route/tests/apps/{file}", env!("CARGO_MANIFEST_DIR"))).arg(address);
-    let app = Running(command.spawn().unwrap());
+    let app = Process::start(&mut command);
     assert!(eventually(|| TcpStream::connect(address).is_ok()), "{file} starts");
     app
 }
 
-fn eventually(mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !holds() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    true
+fn eventually(holds: impl FnMut() -> bool) -> bool {
+    holds_within(Duration::from_secs(60), holds)
 }
 
 /// A run folder, a folder of route files, a file of names, and free addresses.
 struct Place {
     folder: TempDir,
     at: Addresses,
-    up: Option<Running>,
+    up: Option<Process>,
 }
 
 impl Place {
@@ -106,7 +87,7 @@ impl Place {
         command.args(["up", "--foreground"]).arg(self.path("routes"));
         command.args(["--old", old, "--new", new]).stdout(Stdio::null());
         self.with_settings(&mut command);
-        self.up = Some(Running(command.spawn().unwrap()));
+        self.up = Some(Process::start(&mut command));
         assert!(
             eventually(|| self.run(&["status"]).status.success()),
             "{:?}",
@@ -263,23 +244,6 @@ fn the_address_of_a_name_and_a_certificate_are_followed() {
     assert!(eventually(|| place.get("/").contains("X-Powered-By: Python")), "{}", place.get("/"));
     assert!(eventually(|| subject(&tls) == "second"), "{}", subject(&tls));
     assert!(place.succeeds(&["status"]).contains("report"));
-}
-
-/// Writes a certificate for this name, and its key.
-fn certificate(folder: &Path, name: &str) {
-    let mut openssl = Command::new("openssl");
-    openssl.args([
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-    ]);
-    openssl.args(["-days", "2", "-keyout", "key.pem", "-out", "cert.pem", "-subj"]);
-    openssl.arg(format!("/CN={name}")).current_dir(folder);
-    assert!(openssl.output().unwrap().status.success());
 }
 
 /// The name in the certificate that nginx has there.

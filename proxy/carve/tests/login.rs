@@ -14,8 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use carve::local::{Options, Share, Stack};
-use service_kit::testing::built;
-use support::{EndsLoad, eventually, get};
+use service_kit::testing::{Process, built};
+use support::{EndsLoad, get, holds_within};
 use tempfile::TempDir;
 
 /// The first server lets in who has a cookie. The second one does the same, or nobody.
@@ -30,19 +30,10 @@ for (const [at, port] of ports.entries()) {
 }
 "#;
 
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The two servers, and a stack around them that mirrors everything.
 struct Place {
     stack: Stack,
-    _app: Running,
+    _app: Process,
     _routes: TempDir,
 }
 
@@ -51,9 +42,9 @@ impl Place {
         let free = service_kit::free_addresses(2).unwrap();
         let ports = [free[0].port(), free[1].port()].map(|port| port.to_string());
         let mut app = Command::new("node");
-        let app = Running(app.args(["-e", APP, new_side]).args(&ports).spawn().unwrap());
+        let app = Process::start(app.args(["-e", APP, new_side]).args(&ports));
         let listens = || free.iter().all(|at| TcpStream::connect(at).is_ok());
-        assert!(eventually(Duration::from_secs(10), listens));
+        assert!(holds_within(Duration::from_secs(10), listens));
         let routes = tempfile::tempdir().unwrap();
         fs::write(routes.path().join("report.toml"), route).unwrap();
         let url = |at: usize| Some(format!("http://{}", free[at]).parse().unwrap());
@@ -113,10 +104,10 @@ fn a_run_waits_for_a_shadow_that_may_log_in() {
     place.under_load(|mut run| {
         let differs = "clients get 100 % 2xx, the shadow 100 % 4xx; it does not ask as they do";
         let waits = || place.status().contains(differs);
-        assert!(eventually(Duration::from_secs(60), waits), "{}", place.status());
+        assert!(holds_within(Duration::from_secs(60), waits), "{}", place.status());
         // Every other gate has passed.
         let alone = || place.status().matches("\n  inconclusive").count() == 1;
-        assert!(eventually(Duration::from_secs(60), alone), "{}", place.status());
+        assert!(holds_within(Duration::from_secs(60), alone), "{}", place.status());
         assert!(run.try_wait().unwrap().is_none(), "{}", place.status());
         assert!(place.carve(&["abort", "report"]).output().unwrap().status.success());
         assert_eq!(run.wait().unwrap().code(), Some(5));

@@ -13,7 +13,7 @@ use std::time::Duration;
 use carve::local::settings::repository;
 use carve::local::{Options, Share, Stack};
 use prometheus::Prometheus;
-use support::{eventually, get, ramp_once, sources, start};
+use support::{get, holds_within, ramp_once, sources, start};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -33,7 +33,7 @@ fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_duration
     // ramp's gates have numbers after two scrapes.
     let prometheus = prometheus_of(&stack);
     let scraped = || !prometheus.query("increase(qr_fallback_requests_total[1m])", None).is_empty();
-    assert!(eventually(LONG, scraped), "legacy-node is not scraped");
+    assert!(holds_within(LONG, scraped), "legacy-node is not scraped");
     ramp_once(&stack);
     let scrapes: BTreeMap<&str, String> =
         sources(&stack).into_iter().map(|(source, url)| (source, get(&url, &[]).text())).collect();
@@ -148,7 +148,7 @@ fn prometheus_has_the_id_beside_the_duration(prometheus: &Prometheus) {
     let query = "http_request_duration_seconds_bucket{job='qr-service',route='/qrcode'}";
     let form = [("query", query.to_owned()), ("start", "0".to_owned()), ("end", far().to_owned())];
     let has = || prometheus.post("query_exemplars", &form).to_string().contains("an-exemplar");
-    assert!(eventually(LONG, has), "no exemplar");
+    assert!(holds_within(LONG, has), "no exemplar");
 }
 
 /// A time after every sample of a test.

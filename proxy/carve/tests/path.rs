@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use carve::local::{Key, Options, Part, Share, Stack, http};
 use contract::decode;
-use support::{eventually, get, log_lines, post_json, start};
+use support::{get, holds_within, log_lines, post_json, start};
 
 #[test]
 fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
@@ -186,7 +186,7 @@ fn prometheus_scrapes_every_part(stack: &Stack) {
         found["data"]["result"][0]["value"][1] == "1"
     };
     for job in ["qr-service", "legacy-node", "shadow", "edge", "ramp", "prometheus"] {
-        assert!(eventually(Duration::from_secs(30), || up(job)), "{job} is not up");
+        assert!(holds_within(Duration::from_secs(30), || up(job)), "{job} is not up");
     }
 }
 

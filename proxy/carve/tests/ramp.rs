@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use carve::local::{Options, Part, Share, Stack};
 use rustix::process::Signal;
-use support::{EndsLoad, built, eventually, get, qr_service};
+use support::{EndsLoad, built, get, holds_within, qr_service};
 
 /// A stack whose old side serves everything and which mirrors everything.
 fn start(qr_service: &std::path::Path) -> Stack {
@@ -75,7 +75,7 @@ fn wrong_pictures_are_rolled_back() {
     assert!(said(&output).contains("rolled back: mismatches ("), "{}", said(&output));
     assert_eq!(share(&stack), "0");
     let answer = || get(&format!("{}/qrcode?text=a", stack.url()), &[]);
-    assert!(eventually(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
+    assert!(holds_within(Duration::from_secs(5), || answer().served_by() == "legacy-node"));
 }
 
 /// Only `make test-all` runs these.

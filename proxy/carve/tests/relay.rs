@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use carve::local::{Options, Part, Share, Stack};
 use rustix::process::Signal;
-use support::{eventually, get, log_lines, start};
+use support::{get, holds_within, log_lines, start};
 
 /// Sends `body` to a receiver that waits, and returns what it gets, and the side that served it.
 fn pair(stack: &Stack, key: &str, body: &[u8]) -> (Vec<u8>, String) {
@@ -66,7 +66,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
     // The other half comes after the share has moved, and still meets the first.
     let waits = receive(&stack, "waits");
     let asked = || asked_of(&stack) > 2.0;
-    assert!(eventually(Duration::from_secs(10), asked), "the home is asked");
+    assert!(holds_within(Duration::from_secs(10), asked), "the home is asked");
     set_share(&stack, 100);
     send(&stack, "waits", b"hello");
     assert_eq!(complete(waits), (b"hello".to_vec(), "legacy-node".to_owned()));
@@ -93,7 +93,7 @@ fn pairs_meet_while_the_share_moves_and_parts_fail() {
 
     // `edge` counts both halves, and the logs have no key.
     let counted = "edge_requests_total{route=\"relay\",arm=\"new\",side=\"new\",code=\"2xx\"}";
-    assert!(eventually(Duration::from_secs(10), || metrics(&stack).contains(counted)));
+    assert!(holds_within(Duration::from_secs(10), || metrics(&stack).contains(counted)));
     log_lines(stack.settings(), Part::Nginx, "put-second", 1);
     let log = std::fs::read_to_string(stack.settings().requests_log()).unwrap();
     assert!(log.contains("\"route\":\"/p/*\"") && !log.contains("/p/second"), "a key in the log");

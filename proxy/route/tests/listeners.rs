@@ -8,14 +8,15 @@ use std::net::SocketAddr;
 use std::process::Command;
 
 use route::{CarveFile, Route};
-use support::{Front, Process, Setup, app, header};
+use service_kit::testing::{Process, certificate};
+use support::{Front, Setup, app, header};
 
 /// A front before an app, with the certificate in its folder and these addresses in place of `A`, `B`, ...
 fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
     let app_address = service_kit::free_address().unwrap();
     let free = service_kit::free_addresses(2).unwrap();
     let folder = tempfile::tempdir().unwrap().keep();
-    certificate(&folder);
+    certificate(&folder, "app.example");
     let carve = carve.replace("\"A\"", &format!("\"{}\"", free[0]));
     let carve = carve.replace("\"B\"", &format!("\"{}\"", free[1]));
     let process = app(file, app_address);
@@ -27,23 +28,6 @@ fn front(file: &str, carve: &str) -> (Process, Front, Vec<SocketAddr>) {
         new: side,
     });
     (process, front, free)
-}
-
-/// Writes a certificate for `app.example`, and its key.
-fn certificate(folder: &std::path::Path) {
-    let mut openssl = Command::new("openssl");
-    openssl.args([
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-    ]);
-    openssl.args(["-subj", "/CN=app.example", "-addext", "subjectAltName=DNS:app.example"]);
-    openssl.args(["-days", "2", "-keyout", "key.pem", "-out", "cert.pem"]);
-    assert!(openssl.current_dir(folder).output().unwrap().status.success());
 }
 
 /// What curl prints: the head without its first line's reason, and the body.
@@ -123,7 +107,7 @@ fn behind_tls(app: SocketAddr, addr: SocketAddr, folder: &std::path::Path) -> Pr
 fn a_side_behind_tls_and_below_a_path_is_asked_by_its_name_and_its_certificate_checked() {
     let free = service_kit::free_addresses(2).unwrap();
     let folder = tempfile::tempdir().unwrap().keep();
-    certificate(&folder);
+    certificate(&folder, "app.example");
     let _app = app("app.mjs", free[0]);
     let _tls = behind_tls(free[0], free[1], &folder);
     let url = format!("https://app.example:{}/base", free[1].port());

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// A program of the same build, which stands beside the tests.
@@ -134,12 +135,58 @@ pub fn help_explains_settings(program: &clap::Command, prefix: &str) {
 }
 
 /// Polls `holds`; panics with `what` if it stays false for too long.
-pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn eventually(what: &str, holds: impl FnMut() -> bool) {
+    assert!(holds_within(Duration::from_secs(20), holds), "never: {what}");
+}
+
+/// Polls `holds`; says whether it became true in time.
+pub fn holds_within(time: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !holds() {
-        assert!(start.elapsed() < Duration::from_secs(20), "never: {what}");
+        if start.elapsed() > time {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
+    true
+}
+
+/// A process that is told to end when this value is dropped: a kill would leave nginx' workers behind.
+pub struct Process(pub Child);
+
+impl Process {
+    /// Starts it without input.
+    pub fn start(command: &mut Command) -> Self {
+        Process(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
+    }
+
+    /// Its exit code.
+    pub fn wait(mut self) -> Option<i32> {
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.0.try_wait().is_ok_and(|ended| ended.is_none()) {
+            self.signal(Signal::TERM);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Writes `cert.pem` for this name, and its `key.pem`.
+pub fn certificate(folder: &Path, name: &str) {
+    let mut openssl = Command::new("openssl");
+    openssl.args("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2".split(' '));
+    openssl.args(["-keyout", "key.pem", "-out", "cert.pem", "-subj", &format!("/CN={name}")]);
+    openssl.args(["-addext", &format!("subjectAltName=DNS:{name}")]);
+    assert!(openssl.current_dir(folder).output().unwrap().status.success());
 }
 
 /// Runs `work`; returns what it returns and how long it took, less the time for which the machine kept a thread

@@ -87,7 +87,7 @@ impl Follow {
         let signals = Signals::watch()?;
         let dir = self.place.dir()?;
         let cluster = match &self.from {
-            Some(url) => Cluster::of_a_machine(&url.to_string(), &dir)?,
+            Some(url) => Cluster::of_a_machine(url, &dir)?,
             None => self.place.cluster()?,
         };
         rollout::follow(&dir, self.place.admin()?, &cluster, &signals.received)

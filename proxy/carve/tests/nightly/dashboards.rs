@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::prometheus::Prometheus;
-use crate::support::{EndsLoad, client, eventually, get, ramp_once, sources, start};
+use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 use carve::local::settings::repository;
 use carve::local::{Key, Options, Share, Stack, http};
 use serde_json::Value;
@@ -36,10 +36,10 @@ fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scra
         }
         let _ends_load = EndsLoad(&over);
         let began = Instant::now();
-        assert!(eventually(LOAD + LOAD, || began.elapsed() > LOAD && has_ratios(&prometheus)));
+        assert!(holds_within(LOAD + LOAD, || began.elapsed() > LOAD && has_ratios(&prometheus)));
         // A scrape that is stored late is in the raw samples, and not yet in what the rule saw.
         let mut last = Ok(());
-        let agrees = eventually(Duration::from_secs(30), || {
+        let agrees = holds_within(Duration::from_secs(30), || {
             last = the_ratios_are_those_of_the_raw_scrapes(&prometheus);
             last.is_ok()
         });
@@ -80,7 +80,7 @@ fn every_query_has_data(prometheus: &Prometheus) {
         *query = query.replace("$route", route).replace("$detailed", route);
         *query = query.replace("$sessions", route);
     }
-    let all_have = eventually(Duration::from_secs(60), || {
+    let all_have = holds_within(Duration::from_secs(60), || {
         queries.retain(|query| prometheus.query(query, None).is_empty());
         queries.is_empty()
     });

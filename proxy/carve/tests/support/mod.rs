@@ -6,11 +6,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use carve::local::http::{self, Answer};
 use carve::local::{Options, Part, Settings, Stack};
-pub(crate) use service_kit::testing::built;
+pub(crate) use service_kit::testing::{built, holds_within};
 use ureq::Agent;
 
 /// qr-service's binary.
@@ -74,25 +74,11 @@ pub(crate) fn post_json(url: &str, json: &str) -> Answer {
 pub(crate) fn log_lines(settings: &Settings, part: Part, what: &str, count: usize) -> Vec<String> {
     let mut found = Vec::new();
     let file = if part == Part::Nginx { settings.requests_log() } else { settings.log_of(part) };
-    let came = eventually(Duration::from_secs(10), || {
+    let came = holds_within(Duration::from_secs(10), || {
         let log = std::fs::read_to_string(&file).unwrap_or_default();
         found = log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect();
         found.len() >= count
     });
     assert!(came, "{} has {} lines with {what}, not {count}", part.name(), found.len());
     found
-}
-
-/// Waits until `holds`; false if it does not in time.
-pub(crate) fn eventually(within: Duration, mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + within;
-    loop {
-        if holds() {
-            return true;
-        }
-        if Instant::now() > deadline {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

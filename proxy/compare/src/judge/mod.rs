@@ -1,5 +1,5 @@
 //! Decides whether two answers to the same request are the same. A route chooses its judge by name:
-//! [`JudgeSettings`](route::JudgeSettings).
+//! [`JudgeSettings`].
 //!
 //! The first rule that applies gives the [`Verdict`]:
 //!

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use ::route::Route;
+use ::route::{BaseUrl, Route};
 use anyhow::{Context, anyhow};
 use serde_json::{Value, json};
 
@@ -130,16 +130,14 @@ impl Cluster {
         Ok(Cluster { api, map, proxies: Proxies::new(proxies, folder.to_owned()) })
     }
 
-    /// The proxy of another machine, whose admin listener is at `url`, to follow. `folder` as for a cluster.
+    /// The proxy of another machine, with its admin listener at `url`, to follow. `folder` as for a cluster.
     ///
     /// # Errors
     /// None in practice.
-    pub fn of_a_machine(url: &str, folder: &Path) -> anyhow::Result<Self> {
-        let (url, map) =
-            (format!("{}{STATE}", url.trim_end_matches('/')), "machine/state".parse()?);
-        let admin = url.trim_end_matches(STATE).rsplit('/').next().unwrap_or_default().to_owned();
-        let api = Arc::new(Api::new(&url, Path::new(""))?);
-        Ok(Cluster { api, map, proxies: Proxies::new(admin, folder.to_owned()) })
+    pub fn of_a_machine(url: &BaseUrl, folder: &Path) -> anyhow::Result<Self> {
+        let api = Arc::new(Api::new(&format!("{url}{STATE}"), Path::new(""))?);
+        let proxies = Proxies::new(url.authority().to_owned(), folder.to_owned());
+        Ok(Cluster { api, map: "machine/state".parse()?, proxies })
     }
 
     /// A route of the cluster. `dir` is for a copy of its split.

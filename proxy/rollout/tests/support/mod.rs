@@ -12,39 +12,15 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rollout::{Nginx, Route, Share, Split, Wanted};
 use route::render::{OF_THE_APP, SHARED, Upstreams};
-use rustix::process::{Pid, Signal, kill_process};
-pub(crate) use service_kit::testing::built;
+use service_kit::testing::holds_within;
+pub(crate) use service_kit::testing::{Process, built};
 use tempfile::TempDir;
-
-/// A process that ends when this value is dropped.
-pub(crate) struct Process(pub(crate) Child);
-
-impl Process {
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_raw(self.0.id().cast_signed()).unwrap(), signal).unwrap();
-    }
-
-    /// Its exit code.
-    pub(crate) fn wait(mut self) -> Option<i32> {
-        self.0.wait().unwrap().code()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        if self.0.try_wait().is_ok_and(|ended| ended.is_none()) {
-            // A kill would leave nginx' workers behind.
-            self.signal(Signal::TERM);
-            let _ = self.0.wait();
-        }
-    }
-}
 
 /// The addresses of a test, on free ports.
 #[derive(Clone, Copy)]
@@ -356,13 +332,6 @@ pub(crate) fn stderr(output: &Output) -> String {
 }
 
 /// Tries until `holds`, for at most 20 s.
-pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    true
+pub(crate) fn eventually(holds: impl FnMut() -> bool) -> bool {
+    holds_within(Duration::from_secs(20), holds)
 }

@@ -9,35 +9,15 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use route::render::{self, OF_THE_APP, SHARED, Upstreams};
 use route::{CarveFile, Route, SideUrl};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+pub(crate) use service_kit::testing::Process;
+use service_kit::testing::holds_within;
 use tempfile::TempDir;
-
-/// A process that ends when this value is dropped.
-pub(crate) struct Process(Child);
-
-impl Process {
-    pub(crate) fn start(command: &mut Command) -> Self {
-        Process(command.stdin(Stdio::null()).spawn().unwrap())
-    }
-
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_raw(self.0.id().cast_signed()).unwrap(), signal).unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // A kill would leave nginx' workers behind.
-        self.signal(Signal::TERM);
-        let _ = self.0.wait();
-    }
-}
 
 /// An app of `apps/` on an address.
 pub(crate) fn app(file: &str, address: SocketAddr) -> Process {
@@ -257,13 +237,6 @@ impl WebSocket {
 }
 
 /// Tries until `holds`, for at most 20 s.
-pub(crate) fn eventually(mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        if Instant::now() > deadline {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    true
+pub(crate) fn eventually(holds: impl FnMut() -> bool) -> bool {
+    holds_within(Duration::from_secs(20), holds)
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tungstenite::client::IntoClientRequest;
@@ -37,11 +36,7 @@ enum Went {
 impl Sides {
     /// What differs for a WebSocket that is open for a time, without messages of ours, and answers a ping then.
     pub(super) fn websocket(&self, path: &str, lasting: Duration) -> Vec<String> {
-        let (app, proxied) = thread::scope(|scope| {
-            let app = scope.spawn(|| self.talk(&self.app, path, lasting));
-            (app.join(), self.talk(&self.proxy, path, lasting))
-        });
-        let Ok(app) = app else { return vec!["a thread has failed".to_owned()] };
+        let [app, proxied] = [&self.app, &self.proxy].map(|side| self.talk(side, path, lasting));
         let words = |went: &Went| match went {
             Went::Refused(why) => format!("is not opened: {why}"),
             Went::Ended(after, why) => format!("ends after {:.1} s: {why}", after.as_secs_f32()),
