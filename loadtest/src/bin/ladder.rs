@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anstream::println;
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use carve::local::settings::repository;
 use clap::{Parser, Subcommand};
 use loadtest::exit_code;
@@ -43,12 +43,9 @@ struct Arguments {
     /// Cores of the servers
     #[arg(long, default_value = "0")]
     server_cores: Cores,
-    /// Cores of the clients
+    /// Cores of the clients; if they are the servers' too, compare rows by their CPU time
     #[arg(long, default_value = "1")]
     load_cores: Cores,
-    /// The clients may use the servers' cores; compare rows by their CPU time then
-    #[arg(long)]
-    shared: bool,
     /// Folder of the reports
     #[arg(long, default_value = "target/ladder")]
     out: PathBuf,
@@ -73,11 +70,6 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return write_page(&arguments.out);
     }
     let rows = group.chosen(only)?;
-    let is_shared = arguments.server_cores.overlaps(&arguments.load_cores);
-    ensure!(
-        arguments.shared || !is_shared,
-        "--server-cores and --load-cores must differ, unless --shared"
-    );
     if ![Group::Relay, Group::Nginx].contains(&group) {
         wrk::check_installed()?;
     }

@@ -42,11 +42,6 @@ impl Cores {
         sched_setaffinity(None, &mine)?;
         started
     }
-
-    /// Whether both lists have a core in common.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.0.iter().any(|core| other.0.contains(core))
-    }
 }
 
 impl std::str::FromStr for Cores {

@@ -21,9 +21,9 @@ const REACHED: f64 = 0.9;
 /// Quartiles that are further apart, as a share of the median, are said in the tables.
 const WIDE: f64 = 0.1;
 const NOTES: [(char, &str); 3] = [
-    ('¹', "the server used less than 95 % of its cores: something else was the limit"),
-    ('²', "the rate was not reached"),
-    ('³', "quartiles more than 10 % apart"),
+    ('†', "the server used less than 95 % of its cores: something else was the limit"),
+    ('‡', "the rate was not reached"),
+    ('§', "quartiles more than 10 % apart"),
 ];
 
 /// A column of a table: one figure, or several beside each other.
@@ -164,15 +164,8 @@ impl Report {
             let cells: Vec<String> = columns.iter().map(|column| cell(row, column)).collect();
             let _ = writeln!(out, "| {} | {} |", row.name, cells.join(" | "));
         }
-        // A table without the first mark begins with ¹ all the same.
-        let mut notes: Vec<String> = Vec::new();
-        for (mark, note) in NOTES {
-            if out.contains(mark) {
-                let (number, _) = NOTES[notes.len()];
-                out = out.replace(mark, number.encode_utf8(&mut [0; 4]));
-                notes.push(format!("{number} {note}."));
-            }
-        }
+        let used = NOTES.iter().filter(|(mark, _)| out.contains(*mark));
+        let notes: Vec<String> = used.map(|(mark, note)| format!("{mark} {note}.")).collect();
         if !notes.is_empty() {
             let _ = writeln!(out, "\n{}", notes.join(" "));
         }
@@ -221,17 +214,17 @@ fn cell(row: &RowReport, column: &Column) -> String {
     let values = column.figures.iter().map(|figure| (column.format)(row.median(figure)));
     let mut cell = values.collect::<Vec<_>>().join(" / ");
     if first == "requests_per_second" && row.median("busy") < BUSY {
-        cell += " ¹";
+        cell += " †";
     }
     for phase in ["equal", "own"] {
         let [asked, rate] = ["asked", "rate"].map(|it| row.median(&format!("{phase}_{it}")));
         if first.starts_with(phase) && rate < REACHED * asked {
-            cell += " ²";
+            cell += " ‡";
         }
     }
     let [low, median, high] = row.figures.get(first).copied().unwrap_or([f64::NAN; 3]);
     if first == "requests_per_second" && high - low > WIDE * median {
-        cell += " ³";
+        cell += " §";
     }
     cell
 }
