@@ -170,7 +170,7 @@ test-all: ## every test, an hour; PART=rust: only these; CONTRIBUTING.md lists t
 # The tests of make test as well: some only fail beside others.
 all-rust:
 	$(MAKE) bindings PROFILE=dev
-	PROPTEST_CASES=2000 REQUESTS=1000 $(CARGO) nextest run --workspace --all-features --profile all $(ARGS)
+	REQUESTS=1000 $(CARGO) nextest run --workspace --all-features --profile all $(ARGS)
 
 all-docs:
 	$(CARGO) test --quiet --doc --workspace --all-features

@@ -39,7 +39,7 @@ impl Plan {
             group,
             rounds: rounds.unwrap_or(if is_quick || group == Group::Nginx { 1 } else { 3 }).max(1),
             // Java compiles what runs often, on the same core.
-            warm_up_seconds: seconds(2, 1) * if group == Group::Languages { 5 } else { 1 },
+            warm_up_seconds: if group == Group::Languages { 10 } else { seconds(2, 1) },
             closed_seconds: if group == Group::Relay { seconds(2, 1) } else { seconds(6, 2) },
             open_seconds: seconds(8, 2),
             counted: seconds(2000, 320),

@@ -27,16 +27,21 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
+/// Encodes, and decodes by both decoders.
+fn decodes_to_itself(text: String) -> Result<(), TestCaseError> {
+    let mut png = Vec::new();
+    generate(&text, Level::L, &Raster::SERVICE, &mut png).unwrap();
+    let (decoded, pixels) = decode_by_both(&png);
+    prop_assert_eq!((pixels.width, pixels.height), (200, 200));
+    let version = encode(&text, Level::L).unwrap().version();
+    prop_assert_eq!(decoded, Decoded { bytes: text.into_bytes(), version, level: 'L' });
+    Ok(())
+}
+
 proptest! {
-    // PROPTEST_CASES sets how many; `make test-all` asks for more.
     #[test]
     fn every_text_decodes_to_itself(text in text()) {
-        let mut png = Vec::new();
-        generate(&text, Level::L, &Raster::SERVICE, &mut png).unwrap();
-        let (decoded, pixels) = decode_by_both(&png);
-        prop_assert_eq!((pixels.width, pixels.height), (200, 200));
-        let version = encode(&text, Level::L).unwrap().version();
-        prop_assert_eq!(decoded, Decoded { bytes: text.into_bytes(), version, level: 'L' });
+        decodes_to_itself(text)?;
     }
 }
 
@@ -52,6 +57,15 @@ fn a_symbol_with_two_equal_rows_decodes() {
 /// Only `make test-all` runs these.
 mod nightly {
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn two_thousand_texts_decode_to_themselves(text in text()) {
+            decodes_to_itself(text)?;
+        }
+    }
 
     #[test]
     fn every_length_up_to_512_bytes_has_a_picture() {
