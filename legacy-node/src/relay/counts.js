@@ -1,4 +1,4 @@
-/** Counts pairs by their end, and who waited for nothing. */
+/** Counts pairs by how they ended, and clients that waited in vain. */
 
 /** `observe` may be replaced by histograms: what they get is seconds. */
 export function createCounts() {
