@@ -153,6 +153,7 @@ lint: ## formatters, linters, checks of manifests, rules and generated files
 	target/tools/python/bin/hadolint $$(git ls-files '*Dockerfile')
 	target/tools/python/bin/zizmor --offline --quiet .github/workflows
 	$(PYTHON) deploy/k8s/check.py
+	PYTHONPATH=deploy/k8s $(PYTHON) deploy/k8s/tests/manifest_rules.py
 	$(PYTHON) deploy/k8s/tests/start.py
 
 test: ## the tests that a change needs, pages in Chromium included

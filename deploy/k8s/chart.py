@@ -7,6 +7,7 @@ expression wherever a value of `values.yaml` decides. So there is one source, an
 """
 
 import argparse
+import functools
 import json
 import re
 import shutil
@@ -74,7 +75,8 @@ def rendered(components=(), base="base"):
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
-def version():
+@functools.cache
+def workspace_version():
     return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.MULTILINE)[1]
 
 
@@ -83,7 +85,7 @@ def write_chart(out):
     ephemeral = {it["metadata"]["name"]: it["spec"] for it in rendered(EPHEMERAL) if it["kind"] == "Deployment"}
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(CHART, out)
-    chart = (out / "Chart.yaml").read_text().replace("0.0.0", version())
+    chart = (out / "Chart.yaml").read_text().replace("0.0.0", workspace_version())
     (out / "Chart.yaml").write_text(chart)
     (out / "templates").mkdir(exist_ok=True)
     base = rendered()
@@ -93,7 +95,7 @@ def write_chart(out):
         if manifest["kind"] == "Namespace":
             continue
         name = f"{manifest['metadata']['name']}.{manifest['kind'].lower()}.yaml"
-        (out / "templates" / name).write_text(Template(manifest, ephemeral, version()).text())
+        (out / "templates" / name).write_text(Template(manifest, ephemeral, workspace_version()).text())
 
 
 def key_of(manifest):

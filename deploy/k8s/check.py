@@ -2,9 +2,9 @@
 """Checks the manifests without a cluster: `make lint`, and with --all `make test-all PART=manifests`.
 
 It renders every kustomization, and every component on top of the default. It validates the manifests strictly against
-the schemas of several Kubernetes versions and checks what goes across manifests. With --all it also renders the
-chart, validates the custom kinds by their types, and runs kube-score and the rules of policy/. It prints one line per
-problem and exits with 1 if there is any.
+the schemas of several Kubernetes versions, and checks the rules of rules.py and what goes across manifests. With --all
+it also renders the chart, validates the custom kinds by their types, and runs kube-score. It prints one line per problem
+and exits with 1 if there is any.
 
 With --write-rules it writes the one manifest that is generated from other files.
 """
@@ -26,20 +26,19 @@ import kubernetes_validate.utils
 import yaml
 
 from arrows import check_arrows
+from chart import KUBECTL, TOP, workspace_version
 from chart_values import CHART_VALUES, check_chart
 from restricted import check_restricted
+from rules import broken_rules
 
-TOP = Path(__file__).resolve().parents[2]
 DEPLOY = TOP / "deploy"
 TOOLS = TOP / "target" / "tools" / "bin"
-KUBECTL = TOP / "target/tools/python/bin/kubectl"
 # The oldest supported one, where `make test-all` has brought it.
 OLDEST = TOOLS / "kubectl-1.28"
 # The oldest supported version, the newest with published schemas, and two between them.
 VERSIONS = ["1.28", "1.31", "1.34", "1.37"]
 # Kinds of the components' CRDs; the Kubernetes schemas do not cover them.
 CUSTOM = {"monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"}
-POLICY = DEPLOY / "k8s/policy"
 EPHEMERAL = DEPLOY / "k8s/components/ephemeral-data"
 OPENSHIFT = DEPLOY / "k8s/components/openshift"
 PRODUCTION = DEPLOY / "k8s/overlays/production"
@@ -51,7 +50,7 @@ kubernetes_validate.utils.schema_contents = functools.cache(kubernetes_validate.
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--all", action="store_true", help="also the chart, custom kinds, kube-score and policy/")
+    parser.add_argument("--all", action="store_true", help="also the chart, custom kinds and kube-score")
     parser.add_argument("--write-rules", action="store_true", help="write the PrometheusRule again")
     arguments = parser.parse_args()
     if arguments.write_rules:
@@ -70,7 +69,6 @@ def main():
         for found in pool.map(check_manifest, manifests):
             problems += found
         if arguments.all:
-            problems += check_policy(manifests)
             problems += check_custom(manifests)
             for found in pool.map(score, texts):
                 problems += found
@@ -140,6 +138,7 @@ def check_manifest(manifest):
     name = f"{manifest['kind']} {manifest['metadata']['name']}"
     problems = [] if manifest["apiVersion"] in CUSTOM else [*schema_problems(manifest)]
     problems += check_restricted(pod_of(manifest) or {})
+    problems += broken_rules(manifest, workspace_version())
     return [f"{name}: {problem}" for problem in problems]
 
 
@@ -164,19 +163,6 @@ def schema_problems(manifest):
 def pod_of(manifest):
     """Returns the pod's specification, or None for kinds without one."""
     return manifest.get("spec", {}).get("template", {}).get("spec")
-
-
-def check_policy(manifests):
-    """Returns what the rules of policy/ refuse, and what is wrong with the rules themselves."""
-    command = [TOOLS / "rules", POLICY, workspace_version()]
-    text = yaml.safe_dump_all(manifests)
-    done = subprocess.run(command, check=False, capture_output=True, text=True, input=text)
-    return done.stdout.splitlines() + done.stderr.splitlines()
-
-
-@functools.cache
-def workspace_version():
-    return re.search(r'^version = "(.+)"', (TOP / "Cargo.toml").read_text(), re.MULTILINE)[1]
 
 
 # Rules that kube-score skips everywhere. An exception for one manifest is an annotation there.
