@@ -41,6 +41,9 @@ const targets = (lines, more) =>
   }));
 
 function panel(type, { title, description, unit, width, height = 8, lines }, query = {}) {
+  if (!(title && description && unit && lines.length > 0 && lines.flat().every(Boolean))) {
+    throw new Error(`panel ${title}: needs a title, a description, a unit and legends`);
+  }
   return {
     type,
     title,
