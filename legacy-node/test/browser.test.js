@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { startApp } from './support/app-process.js';
-import { launchBrowser, openPage as open, overflowOf, picture } from './support/browser.js';
+import {
+  findingsOf,
+  launchBrowser,
+  openPage as open,
+  overflowOf,
+  picture,
+} from './support/browser.js';
 import { decodeQr, pngSize } from './support/decoder.js';
 
 const stackUrl = process.env.STACK_URL;
@@ -65,6 +71,38 @@ describe('the page in a browser', () => {
     await page.waitForURL(target);
     await page.getByTestId('latest-item').first().getByText('1 visit', { exact: true }).waitFor();
     assert.deepEqual(problems, []);
+  });
+
+  it('lists the links made in this browser, and nobody else does', async (t) => {
+    const { page, problems } = await openPage(t);
+    await page.getByTestId('latest-empty').waitFor();
+    const [first, second] = ['first', 'second'].map((name) => `https://example.com/${name}`);
+    await shorten(page, first);
+    await shorten(page, second);
+    await page.reload();
+    await page.getByTestId('latest-item').nth(1).waitFor();
+    const shown = await page.locator('#latest .to').allTextContents();
+    assert.deepEqual(shown, [second, first]);
+    const other = await openPage(t);
+    await other.page.getByTestId('latest-empty').waitFor();
+    assert.equal(await other.page.getByTestId('latest-item').count(), 0);
+    assert.deepEqual([...problems, ...other.problems], []);
+  });
+
+  it('tells screen readers the link, and says if the picture does not load', async (t) => {
+    const { page } = await openPage(t);
+    const announced = page.getByTestId('link-made');
+    assert.deepEqual(await announced.evaluate((it) => [it.role, it.textContent]), ['status', '']);
+    await page.route('**/qrcode?*', (route) => route.fulfill({ status: 503 }));
+    const short = await shorten(page, 'https://example.com/without-a-picture');
+    assert.equal(await announced.textContent(), `Your short link is ${short}`);
+    const status = page.getByTestId('result-status');
+    await status.getByText('The QR code did not load. The link works without it.').waitFor();
+    assert.equal(await page.getByTestId('result-qr').isVisible(), false);
+    await page.unroute('**/qrcode?*');
+    await page.getByTestId('latest-item').getByRole('button').click();
+    await page.waitForFunction(() => document.getElementById('result-qr').naturalWidth > 0);
+    assert.equal(await status.textContent(), '');
   });
 
   it('works by keyboard alone', async (t) => {
@@ -129,8 +167,11 @@ describe('the page in a browser', () => {
         await assertScreenDecodesTo(page, short);
         assert.equal(await overflowOf(page), 0);
         assert.equal(await page.evaluate(overlapInList), undefined);
+        assert.deepEqual(await findingsOf(page), []);
         await picture(page, `${name}-${colorScheme}`);
         assert.deepEqual(problems, []);
+        await page.goto(`${baseUrl}/nothing`);
+        assert.deepEqual(await findingsOf(page), []);
       });
     }
   }

@@ -7,7 +7,13 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { startApp, temporaryFolder } from './support/app-process.js';
-import { launchBrowser, openPage as open, overflowOf, picture } from './support/browser.js';
+import {
+  findingsOf,
+  launchBrowser,
+  openPage as open,
+  overflowOf,
+  picture,
+} from './support/browser.js';
 import { decodeQr } from './support/decoder.js';
 
 const MB = 1e6;
@@ -332,6 +338,7 @@ describe('the place for files', () => {
         const scanned = await decodeQr(await page.screenshot({ fullPage: true }));
         assert.equal(scanned?.bytes.toString(), link);
         assert.equal(await overflowOf(page), 0);
+        assert.deepEqual(await findingsOf(page), []);
         await picture(page, `files-waiting-${name}-${colorScheme}`);
         (await receive(link)).resume();
         await stateIs(page, 'Received.');

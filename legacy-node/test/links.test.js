@@ -117,15 +117,22 @@ describe('POST /api/links', () => {
 });
 
 describe('GET /api/links', () => {
-  it('lists the latest ten, newest first', async () => {
-    for (let i = 1; i <= 12; i++) await shorten(`https://example.com/${i}`);
-    const { status, json } = await get('/api/links');
+  const list = (ids) => get(`/api/links?${new URLSearchParams(ids.map((id) => ['id', id]))}`);
+
+  it('lists what the client names, in its order, and nothing that it does not', async () => {
+    const made = [];
+    for (let i = 0; i < 11; i++) made.push((await shorten(`https://example.com/${i}`)).json);
+    const asked = made.slice(1).reverse();
+    const { status, json } = await list(asked.map(({ id }) => id));
     assert.equal(status, 200);
-    const expected = Array.from({ length: 10 }, (_, i) => `https://example.com/${12 - i}`);
-    assert.deepEqual(
-      json.links.map(({ url }) => url),
-      expected,
-    );
+    assert.deepEqual(json.links, asked);
+    for (const target of ['/api/links', '/api/links?', '/api/links?id=', '/api/links?limit=10']) {
+      assert.deepEqual((await get(target)).json, { links: [] }, target);
+    }
+    const [one] = made;
+    assert.deepEqual((await list(['zzzzzzz', one.id, "1'OR'1'='1", '%'])).json.links, [one]);
+    const eleven = await list(made.map(({ id }) => id));
+    assert.deepEqual([eleven.status, eleven.json.error.code], [400, 'too_many_ids']);
   });
 
   it('answers 404 for a link that is not there, whatever the id looks like', async () => {
@@ -211,11 +218,7 @@ describe('the data', () => {
     const ids = [];
     for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM']) {
       const app = await startApp(t, { DATA_DIR });
-      const listed = JSON.parse((await request(app.addr, '/api/links')).body).links;
-      assert.deepEqual(
-        listed.map(({ id }) => id),
-        ids.toReversed(),
-      );
+      for (const id of ids) assert.equal((await request(app.addr, `/api/links/${id}`)).status, 200);
       const body = '{"url":"https://example.com"}';
       const headers = { 'Content-Type': 'application/json' };
       const added = await request(app.addr, '/api/links', { method: 'POST', headers, body });

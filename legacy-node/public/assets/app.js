@@ -1,10 +1,16 @@
 // User input is set as text or as an attribute, never as markup.
+import { showQr } from './qr-image.js';
 
+/** Of localStorage. There are no accounts: only the browser knows which links were made in it. */
+const KEPT = 'links';
+const MOST_KEPT = 10;
 const byId = (id) => document.getElementById(id);
 const form = byId('link-form');
 const input = byId('link-url');
 const submit = byId('link-submit');
 const status = byId('result-status');
+/** The ids of the links made in this browser, newest first. */
+let own = [];
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
@@ -18,6 +24,7 @@ form.addEventListener('submit', async (event) => {
     });
     showResult(link);
     input.value = '';
+    keep(link.id);
     await showLatest();
   } catch (error) {
     showError(error.message);
@@ -64,21 +71,42 @@ function showError(message) {
 }
 
 function showResult(link) {
-  const qrSrc = `/qrcode?text=${encodeURIComponent(link.short_url)}`;
   const short = byId('result-short');
   short.href = link.short_url;
   short.textContent = link.short_url;
   byId('result-target').textContent = link.url;
   const image = byId('result-qr');
-  image.src = qrSrc;
-  image.alt = `QR code of ${link.short_url}`;
-  byId('result-download').href = qrSrc;
   status.textContent = '';
+  showQr(image, link.short_url, status);
+  byId('result-download').href = image.src;
   byId('result').hidden = false;
+  byId('link-made').textContent = `Your short link is ${link.short_url}`;
+}
+
+/** Other tabs keep theirs in the same place. */
+function readOwn() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEPT));
+    if (Array.isArray(kept)) own = kept.map(String).slice(0, MOST_KEPT);
+  } catch {
+    // Storage may be disabled: the list then lasts until the page closes.
+  }
+}
+
+function keep(id) {
+  readOwn();
+  own = [id, ...own].slice(0, MOST_KEPT);
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(own));
+  } catch {
+    // As above.
+  }
 }
 
 async function showLatest() {
-  const { links } = await requestJson('/api/links');
+  readOwn();
+  const ids = new URLSearchParams(own.map((id) => ['id', id]));
+  const { links } = own.length > 0 ? await requestJson(`/api/links?${ids}`) : { links: [] };
   byId('latest').replaceChildren(...links.map(latestItem));
   byId('latest-empty').hidden = links.length > 0;
 }

@@ -1,4 +1,5 @@
 // The place for files. A file's name is set as text, never as markup.
+import { showQr } from './qr-image.js';
 import { isReadable, newPath, sendFile } from './send-file.js';
 
 const byId = (id) => document.getElementById(id);
@@ -113,13 +114,11 @@ function showTransfer(file, link) {
   const anchor = byId('transfer-link');
   anchor.href = link;
   anchor.textContent = link;
-  const image = byId('transfer-qr');
-  image.src = `/qrcode?text=${encodeURIComponent(link)}`;
-  image.alt = `QR code of ${link}`;
   byId('transfer-local').hidden = !isLoopback(location.hostname);
   byId('transfer-copied').textContent = '';
   showAmount(0, file.size);
   showLink(true);
+  showQr(byId('transfer-qr'), link, byId('transfer-copied'));
   cancel.hidden = false;
   again.hidden = true;
   drop.hidden = true;

@@ -13,7 +13,6 @@ const ID_ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 const ID_LENGTH = 7;
 const ID_ATTEMPTS = 5;
 const BUSY_TIMEOUT_MS = 5000;
-const LATEST = 10;
 
 /** Of the table, as SQL. */
 export const COLUMNS = `(
@@ -45,7 +44,6 @@ const SQL = {
   insert: 'INSERT INTO links (id, url, created_at_ms) VALUES (?, ?, ?) RETURNING *',
   byId: 'SELECT * FROM links WHERE id = ?',
   visit: 'UPDATE links SET visits = visits + 1 WHERE id = ? RETURNING *',
-  latest: 'SELECT * FROM links ORDER BY seq DESC LIMIT ?',
 };
 
 class LinkStore {
@@ -78,11 +76,6 @@ class LinkStore {
   /** The link {id, url, createdAt, visits}, or undefined. */
   find(id) {
     return toLink(this.#row('byId', id));
-  }
-
-  /** The ten newest links, newest first. */
-  latest() {
-    return this.#statements.latest.all(LATEST).map(toLink);
   }
 
   /** Counts a visit; returns the link, or undefined if there is none. */

@@ -5,6 +5,7 @@ import { parseTargetUrl } from '../links/target-url.js';
 
 /** Room for a URL of 2048 bytes in JSON escapes, where \u00e9 takes 6 bytes for 2. */
 const MAX_BODY_BYTES = 16 * 1024;
+const MAX_LISTED = 10;
 const HOST_PATTERN = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
 /**
@@ -12,6 +13,7 @@ const HOST_PATTERN = /^(?:[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
  * @param {string | undefined} publicUrl start of short links; undefined: from the Host header
  */
 export function mountLinks(app, { store, publicUrl }) {
+  const find = (id) => (ID_PATTERN.test(id) ? store.find(id) : undefined);
   const toJson = (req, link) => ({
     id: link.id,
     url: link.url,
@@ -22,8 +24,14 @@ export function mountLinks(app, { store, publicUrl }) {
 
   app
     .route('/api/links')
+    // Only links that the client names: an id is the one thing that tells whose a link is.
     .get((req, res) => {
-      const links = store.latest().map((link) => toJson(req, link));
+      const ids = new URLSearchParams(req.url.split('?')[1]).getAll('id');
+      if (ids.length > MAX_LISTED) {
+        throw new ApiError(400, 'too_many_ids', `at most ${MAX_LISTED} ids at once`);
+      }
+      const found = ids.map((id) => find(id)).filter(Boolean);
+      const links = found.map((link) => toJson(req, link));
       res.set('Cache-Control', 'no-store').json({ links });
     })
     .post(requireJson, express.json({ limit: MAX_BODY_BYTES }), (req, res) => {
@@ -40,7 +48,7 @@ export function mountLinks(app, { store, publicUrl }) {
   app
     .route('/api/links/:id')
     .get((req, res) => {
-      const link = ID_PATTERN.test(req.params.id) ? store.find(req.params.id) : undefined;
+      const link = find(req.params.id);
       if (!link) throw new ApiError(404, 'link_not_found', 'there is no such link');
       res.set('Cache-Control', 'no-store').json(toJson(req, link));
     })

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 
 /** Folder for screenshots of the pages; none by default. */
@@ -55,6 +56,15 @@ export async function openPage(browser, t, url, options = {}) {
 export function overflowOf(page) {
   return page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+}
+
+/** What axe-core finds wrong for people who use the page by keyboard or screen reader, or need contrast. */
+export async function findingsOf(page) {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
   );
 }
 

@@ -130,7 +130,7 @@ fn storm(
     let lasts = WARM_UP + plan.storm + RECOVERED + AFTER;
     let route = send(stack, STORM, lasts, path_of_text)?;
     let pages = send(stack, 10.0, lasts, |_| "/".to_owned())?;
-    let links = send(stack, 10.0, lasts, |_| "/api/links".to_owned())?;
+    let links = send(stack, 10.0, lasts, |_| "/api/links?id=0000000".to_owned())?;
     thread::sleep(WARM_UP);
     let began = Instant::now();
     begin()?;
