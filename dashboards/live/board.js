@@ -1,10 +1,10 @@
 /** What the page shows of one route: the title, the numbers, the cards and the charts. */
 import { Chart } from './chart.js';
-import { onGrid, scrapedOn } from './grid.js';
+import { gridFor, onGrid, scrapedOn, unknownPart } from './grid.js';
 import { say } from './parts.js';
-import { history, samples, Unreachable } from './prometheus.js';
+import { alerts, histories, samples } from './prometheus.js';
 import { Ratio } from './ratio.js';
-import { filled, titleOf } from './routes.js';
+import { filled, ofBothSides, titleOf } from './routes.js';
 import { State } from './state.js';
 
 export class Board {
@@ -14,17 +14,23 @@ export class Board {
    * @param {import('./routes.js').Route} route
    */
   constructor(queries, route) {
-    const specs = filled(queries, route);
-    const { detailed, scraped, share } = specs;
-    this.exprs = { detailed: detailed.expr, scraped: scraped.expr, share: share.expr };
+    const charts = queries.charts.map((chart) => ({
+      ...chart,
+      lines: chart.lines.flatMap(ofBothSides),
+    }));
+    const specs = filled({ ...queries, charts }, route);
     const kind = route.sessions ? 'sessions' : 'requests';
     const belongs = ({ of }) => of === undefined || of === kind;
-    this.ratios = specs.ratios
-      .filter(belongs)
-      .map((spec) => new Ratio(spec, filled('$old', route), filled('$new', route)));
-    this.charts = specs.charts.filter(belongs).map((spec) => new Chart(spec));
     const [oldSide, newSide] = ['$old', '$new'].map((side) => filled(side, route));
-    this.state = new State(specs.ramp.expr, { name: route.name, oldSide, newSide });
+    this.ratios = specs.ratios.filter(belongs).map((spec) => new Ratio(spec, oldSide, newSide));
+    this.charts = specs.charts.filter(belongs).map((spec) => new Chart(spec));
+    this.state = new State({ name: route.name, oldSide, newSide });
+    const { detailed, ramp, scraped, share } = specs;
+    this.scraped = { scraped: scraped.expr };
+    this.numbers = Object.assign(
+      { now: 'vector(time())', detailed: detailed.expr, ramp: ramp.expr, share: share.expr },
+      ...this.ratios.map((ratio) => ratio.queries),
+    );
     say(document.getElementById('path'), route.path);
     say(document.getElementById('sides'), titleOf(route));
     document.title = `${route.path}: ${titleOf(route)}`;
@@ -41,61 +47,60 @@ export class Board {
     for (const chart of this.charts) chart.redraw();
   }
 
-  /** Queries everything; the charts only if there are points that they have not drawn. */
-  async refresh(now, grid, signal) {
-    const [detailed, share] = await Promise.all([
-      samples(this.exprs.detailed, signal),
-      samples(this.exprs.share, signal),
-    ]);
-    this.showDetails(detailed.length > 0);
-    const served = share[0]?.value ?? null;
-    const ratios = this.ratios.filter(isShown).map((ratio) => ratio.refresh(served, signal));
-    const all = [...ratios, this.state.refresh(now, served, signal)];
-    if (grid.start !== this.drawn?.start || grid.end !== this.drawn.end) {
-      all.push(this.refreshCharts(grid, signal));
-    }
-    await Promise.all(all);
+  /**
+   * Queries everything.
+   * @param {number} seconds the charts' range
+   * @returns {Promise<number>} Prometheus' clock in seconds, because this device's may be wrong
+   */
+  async refresh(seconds, signal) {
+    // First and alone: if Prometheus is down, one request shows it.
+    const found = await samples(this.numbers, signal);
+    const now = found.now[0].value;
+    const served = found.share[0]?.value ?? null;
+    this.showDetails(found.detailed.length > 0);
+    for (const ratio of this.ratios) ratio.update(found, served);
+    this.state.update(found.ramp, served, now);
+    const grid = gridFor(seconds, now);
+    const [raised] = await Promise.all([alerts(signal), this.refreshCharts(grid, signal)]);
+    this.state.showAlerts(raised, now);
+    return now;
   }
 
-  /**
-   * Shows or hides what only the servers' own metrics can fill. The charts have two columns: the last of
-   * an odd number takes both.
-   */
+  /** Shows or hides what only the servers' own metrics can fill. */
   showDetails(detailed) {
     if (this.detailed === detailed) return;
     this.detailed = detailed;
-    this.drawn = null;
+    this.drawn = undefined;
     for (const { element, spec } of [...this.ratios, ...this.charts]) {
       element.hidden = spec.detail === true && !detailed;
     }
-    const shown = this.charts.filter(isShown);
-    for (const chart of this.charts) {
-      const isLastOfOdd = shown.length % 2 === 1 && chart === shown.at(-1);
+  }
+
+  /** Asks for the points that the charts have not drawn. */
+  async refreshCharts(grid, signal) {
+    const { drawn } = this;
+    if (grid.start === drawn?.start && grid.end === drawn.end) return;
+    const shown = this.charts.filter(({ element }) => !element.hidden);
+    const queries = Object.assign({}, this.scraped, ...shown.map((chart) => chart.queries));
+    const asked = unknownPart(grid, drawn);
+    const found = await histories(queries, asked, signal);
+    for (const [name, pairs] of Object.entries(found)) {
+      const known = drawn?.pairs[name] ?? [];
+      const kept = known.filter(([time]) => time >= grid.start && time < asked.start);
+      found[name] = [...kept, ...pairs];
+    }
+    this.drawn = { ...grid, pairs: found };
+    const wasScraped = scrapedOn(found.scraped, grid);
+    for (const chart of shown) {
+      const names = Object.keys(chart.queries);
+      const columns = names.map((name) => onGrid(found[name], grid, wasScraped));
+      chart.show(grid, columns);
+    }
+    // There are two columns: the last of an odd number takes both.
+    const full = shown.filter(({ isEmpty }) => !isEmpty);
+    for (const chart of full) {
+      const isLastOfOdd = full.length % 2 === 1 && chart === full.at(-1);
       chart.element.classList.toggle('wide', isLastOfOdd);
     }
-    for (const chart of shown) chart.mount();
-  }
-
-  async refreshCharts(grid, signal) {
-    const wasScraped = scrapedOn(await history(this.exprs.scraped, grid, signal), grid);
-    const shown = this.charts.filter(isShown);
-    await Promise.all(shown.map((chart) => refreshChart(chart, grid, wasScraped, signal)));
-    this.drawn = grid;
-  }
-}
-
-const isShown = ({ element }) => !element.hidden;
-
-async function refreshChart(chart, grid, wasScraped, signal) {
-  try {
-    const lines = chart.spec.lines.map(({ expr }) => history(expr, grid, signal));
-    const found = await Promise.all(lines);
-    chart.show(
-      grid,
-      found.map((pairs) => onGrid(pairs, grid, wasScraped)),
-    );
-  } catch (error) {
-    if (signal.aborted || error instanceof Unreachable) throw error;
-    chart.fail(error.message);
   }
 }

@@ -23,6 +23,8 @@ export class Chart {
     this.spec = spec;
     this.element = copyOf('chart-template');
     this.element.id = `chart-${spec.id}`;
+    this.queries = Object.fromEntries(spec.lines.map(({ expr }, i) => [`${spec.id} ${i}`, expr]));
+    this.isEmpty = true;
     this.parts = partsOf(this.element);
     say(this.parts.title, spec.title);
     say(this.parts.about, spec.about);
@@ -40,13 +42,13 @@ export class Chart {
     this.parts.cursor.addEventListener('blur', () => this.point(null));
   }
 
-  /** Draws for the first time; the element must be shown by now, to have a width. */
+  /** Draws for the first time; the plot must be shown by now, to have a width. */
   mount() {
     if (this.plot) return;
     const { plot } = this.parts;
     this.plot = new uPlot(this.options(plot.clientWidth), this.data, plot);
     this.resized = new ResizeObserver(() => {
-      // While the chart is hidden, it has no width.
+      // While the plot is hidden, it has no width.
       if (plot.clientWidth > 0) this.plot.setSize({ width: plot.clientWidth, height: HEIGHT });
     });
     this.resized.observe(plot);
@@ -96,25 +98,18 @@ export class Chart {
     return [0, this.spec.max ?? (Math.max((max ?? 0) * 1.1, this.spec.least ?? 0) || 1)];
   }
 
+  /** Without a value, one line says what will appear. */
   show(grid, columns) {
     this.span = [grid.start, grid.end];
     this.data = [timesOf(grid), ...columns];
+    this.isEmpty = columns.every((column) => column.every((value) => value === null));
+    this.element.classList.toggle('empty', this.isEmpty);
+    say(this.parts.nothing, this.isEmpty ? `No data yet. ${this.spec.empty}` : '');
+    if (this.isEmpty) return;
+    this.mount();
     this.plot.setData(this.data);
-    this.parts.plot.classList.remove('blank');
-    const nothing = columns.every((column) => column.every((value) => value === null));
-    this.say(nothing ? `No data yet. ${this.spec.empty}` : '');
     this.showValues(this.plot.cursor.idx);
     this.writeTable();
-  }
-
-  fail(message) {
-    this.say(`Prometheus refused this chart's query: ${message}`);
-  }
-
-  say(text) {
-    this.parts.nothing.hidden = text === '';
-    say(this.parts.nothing, text);
-    this.parts.plot.classList.toggle('empty', text !== '');
   }
 
   redraw() {

@@ -8,12 +8,21 @@ const SCRAPE_SECONDS = 5;
 /** Older samples do not count for a point. This leaves room for scrapes every 15 s. */
 const OLDEST_SECONDS = 20;
 const MOST_POINTS = 240;
+/** Rules store their results some seconds late: newer points may change. */
+const LATE_SECONDS = 60;
 
 /** Aligns points to whole steps, so that they do not move with the clock. */
 export function gridFor(rangeSeconds, nowSeconds) {
   const step = Math.ceil(rangeSeconds / MOST_POINTS / SCRAPE_SECONDS) * SCRAPE_SECONDS;
   const end = Math.floor(nowSeconds / step) * step;
   return { start: end - Math.floor(rangeSeconds / step) * step, end, step };
+}
+
+/** The part of a grid to ask for if another is drawn: new points, and drawn ones that may have changed. */
+export function unknownPart(grid, drawn) {
+  if (drawn?.step !== grid.step || drawn.start > grid.start) return grid;
+  const start = drawn.end - Math.ceil(LATE_SECONDS / grid.step) * grid.step;
+  return { ...grid, start: Math.max(start, grid.start) };
 }
 
 export function timesOf({ start, end, step }) {

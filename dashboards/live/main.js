@@ -1,10 +1,9 @@
 /** Wires the page: queries Prometheus every few seconds while the page is visible. */
 import { Board } from './board.js';
 import { rangeControl, routeControl, themeControl } from './controls.js';
-import { gridFor } from './grid.js';
 import { load } from './load.js';
 import { say } from './parts.js';
-import { time, Unreachable } from './prometheus.js';
+import { Unreachable } from './prometheus.js';
 import { timeOf } from './units.js';
 
 const REFRESH_MS = 5000;
@@ -21,7 +20,7 @@ const route = routeControl(routes, () => {
 let board = boardOf(route.chosen());
 themeControl(() => board.redraw());
 const range = rangeControl(start);
-/** When Prometheus last answered every query, by its clock; before that, when it first answered. */
+/** When Prometheus last answered every query, by its clock. */
 let reachedAt = null;
 let running = new AbortController();
 
@@ -29,7 +28,7 @@ document.addEventListener('visibilitychange', () => {
   if (document.hidden) running.abort();
   else start();
 });
-start();
+if (!document.hidden) start();
 
 function loadAll(...files) {
   const problems = new Map();
@@ -62,10 +61,7 @@ async function start() {
 }
 
 async function refresh(signal) {
-  // First and alone: if Prometheus is down, one request shows it.
-  const now = await time(signal);
-  reachedAt ??= now;
-  await board.refresh(now, gridFor(range.seconds(), now), signal);
+  const now = await board.refresh(range.seconds(), signal);
   reachedAt = now;
   showTrouble(null);
   say(updated, `As of ${timeOf(now)}, refreshed every ${REFRESH_MS / 1000} s.`);

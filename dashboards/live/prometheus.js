@@ -1,6 +1,7 @@
 /**
  * Prometheus' HTTP API, behind the same server as the page.
  *
+ * Many queries go as one: each viewer costs Prometheus a few requests every 5 s, however many lines there are.
  * A failure is either `Unreachable` (Prometheus is down or starting) or an `Error` with Prometheus'
  * message (it refused the query).
  */
@@ -9,38 +10,64 @@ const API = 'prometheus/api/v1/';
 const TIMEOUT_MS = 4000;
 /** nginx answers these when Prometheus is down, and Prometheus when it is not ready. */
 const AWAY = new Set([502, 503, 504]);
+/** Tells in a joined answer which query a series belongs to; none of our metrics has it. */
+const LABEL = 'asked_as';
 
 export class Unreachable extends Error {}
 
-/** Prometheus' clock in seconds, because this device's may be wrong. */
-export async function time(signal) {
-  return Number((await ask('query', { query: 'time()' }, signal)).result[1]);
+/**
+ * The current samples of each query, by the query's name.
+ * @param {Record<string, string>} queries by name
+ * @returns {Promise<Record<string, {metric: Record<string, string>, value: number | null}[]>>}
+ */
+export async function samples(queries, signal) {
+  const { result } = await ask('query', signal, { query: joined(queries) });
+  return separated(queries, result, ({ metric, value }) => ({ metric, value: numberOf(value[1]) }));
 }
 
-/** @returns {Promise<{metric: Record<string, string>, value: number | null}[]>} the current sample of each series */
-export async function samples(expr, signal) {
-  const { result } = await ask('query', { query: expr }, signal);
-  return result.map(({ metric, value }) => ({ metric, value: numberOf(value[1]) }));
-}
-
-/** @returns {Promise<[number, number | null][]>} times in seconds and values of the one series */
-export async function history(expr, { start, end, step }, signal) {
-  const { result } = await ask('query_range', { query: expr, start, end, step }, signal);
-  if (result.length > 1) throw new Error(`${result.length} series where one was expected: ${expr}`);
-  return (result[0]?.values ?? []).map(([time, value]) => [time, numberOf(value)]);
+/**
+ * Times in seconds and values of the one series of each query, by the query's name.
+ * @param {Record<string, string>} queries by name
+ * @returns {Promise<Record<string, [number, number | null][]>>}
+ */
+export async function histories(queries, { start, end, step }, signal) {
+  const { result } = await ask('query_range', signal, { query: joined(queries), start, end, step });
+  const numbers = ({ values }) => values.map(([time, value]) => [time, numberOf(value)]);
+  const found = separated(queries, result, numbers);
+  return Object.fromEntries(
+    Object.entries(found).map(([name, series]) => {
+      if (series.length < 2) return [name, series[0] ?? []];
+      throw new Error(`${series.length} series where one was expected: ${queries[name]}`);
+    }),
+  );
 }
 
 /** @returns {Promise<{labels: object, annotations: object, state: string, activeAt: string}[]>} */
 export async function alerts(signal) {
-  return (await ask('alerts', {}, signal)).alerts;
+  return (await ask('alerts', signal)).alerts;
 }
 
-async function ask(path, parameters, signal) {
-  const url = `${API}${path}?${new URLSearchParams(parameters)}`;
+/** One query in place of many. `or` keeps all their series, for the label tells them apart. */
+export function joined(queries) {
+  return Object.entries(queries)
+    .map(([name, expr]) => `label_replace(${expr}, "${LABEL}", "${name}", "", "")`)
+    .join(' or ');
+}
+
+/** The series of a joined answer, by their query's name; a query without any has an empty list. */
+export function separated(queries, series, read) {
+  const found = Object.fromEntries(Object.keys(queries).map((name) => [name, []]));
+  for (const one of series) found[one.metric[LABEL]].push(read(one));
+  return found;
+}
+
+/** A joined query is longer than nginx lets a request line be, so parameters go as a form. */
+async function ask(path, signal, parameters) {
+  const form = parameters && { method: 'POST', body: new URLSearchParams(parameters) };
   const ends = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   let answer;
   try {
-    const response = await fetch(url, { signal: ends, cache: 'no-store' });
+    const response = await fetch(API + path, { ...form, signal: ends, cache: 'no-store' });
     if (AWAY.has(response.status)) throw new Unreachable(`HTTP ${response.status}`);
     answer = await response.json();
   } catch (error) {

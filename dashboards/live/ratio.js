@@ -1,5 +1,4 @@
 import { copyOf, partsOf, say } from './parts.js';
-import { samples } from './prometheus.js';
 import { digits, withUnit } from './units.js';
 
 /** A side with a smaller percentage of the clients' requests is idle. */
@@ -36,16 +35,19 @@ export class Ratio {
     this.element = copyOf('ratio-template');
     this.element.id = `ratio-${spec.id}`;
     this.parts = partsOf(this.element);
+    this.queries = { [`ratio ${spec.id}`]: spec.expr, [`sides ${spec.id}`]: spec.sides.expr };
     say(this.parts.who, `${oldName} uses`);
     say(this.parts.what, spec.what);
     say(this.parts.oldName, oldName);
     say(this.parts.newName, newName);
   }
 
-  /** What a whole server uses says nothing about one that is idle. The shadow asks both sides the same. */
-  async refresh(served, signal) {
-    const { expr, sides } = this.spec;
-    const [ratio, both] = await Promise.all([samples(expr, signal), samples(sides.expr, signal)]);
+  /**
+   * What a whole server uses says nothing about one that is idle. The shadow asks both sides the same.
+   * @param {object} found the samples of `queries`, by name
+   */
+  update(found, served) {
+    const [ratio, both] = Object.keys(this.queries).map((name) => found[name]);
     const side = (name) => both.find(({ metric }) => metric.side === name)?.value;
     const idle = this.spec.detail ? idleSide(served, this.names) : null;
     this.show(ratio[0]?.value ?? null, side('old') ?? null, side('new') ?? null, idle);

@@ -17,6 +17,17 @@ export function titleOf({ old: oldName, new: newName }) {
   return `${side(oldName, 'old')} against ${side(newName, 'new')}`;
 }
 
+/** A line whose query says `$side` stands for two: one of each side, in its colour. */
+export function ofBothSides(line) {
+  if (!line.expr.includes('$side')) return [line];
+  return ['old', 'new'].map((side) => ({
+    ...line,
+    colour: side,
+    name: line.name.replace('$side', () => `$${side}`),
+    expr: line.expr.replace('$side', side),
+  }));
+}
+
 /** Replaces `$route`, `$old` and `$new` in every text of a value, at any depth. */
 export function filled(value, route) {
   if (typeof value === 'string') return value.replaceAll(/\$(route|old|new)\b/g, wordsOf(route));

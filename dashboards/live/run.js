@@ -1,10 +1,12 @@
 /** What the page says of a run: what its phase means, what to type then, and what its gates say. */
-import { ageOf, digits } from './units.js';
+import { ageOf, digits, timeOf } from './units.js';
 
 /** A live process beats every 5 s or oftener, and Prometheus scrapes as often. */
 const SILENT_AFTER_SECONDS = 30;
+const LIST = new Intl.ListFormat('en');
 const VERDICTS = { fail: 'fails', inconclusive: 'is undecided', pass: 'passes' };
 
+const BEGIN = ['ramp', 'moves the traffic in steps'];
 const GO_ON = ['ramp', 'goes on with this step'];
 const BEGIN_AGAIN = ['ramp', 'begins a new run'];
 const GO_BACK = ['abort', 'goes back to where the run began'];
@@ -14,6 +16,8 @@ const WENT_BACK = 'The traffic is back where the run began.';
 
 /** By the `ramp_phase` label: the headline, a sentence, and what to type, with its effect. */
 const PHASES = {
+  none: ['No run', '', [BEGIN]],
+  whole: ['No run', '', []],
   ordered: ['Ordered', 'The Deployment ramp is to carry it out.', [SAY_WHY, GO_BACK]],
   holding: ['Under way', '', []],
   paused: [
@@ -41,48 +45,67 @@ export function commandFor({ name }, command, ...settings) {
 }
 
 /**
- * @param {string} phase
+ * @param {string} phase without a run `whole` if the new side has all traffic, else `none`: ramp drops its phase when
+ * someone sets the share by hand
  * @param {number | null} silentSeconds since the last heartbeat
  * @param {boolean} isStopped whether the route is stopped now
- * @returns {{ headline: string, text: string, isBad: boolean, orders: [string, string][] }} `orders` are
- * commands and what they do
+ * @returns {{ headline: string, text: string, isBad: boolean, hasProcess: boolean, orders: [string, string][] }}
+ * `orders` are commands and what they do
  */
 export function runSays(phase, silentSeconds, isStopped) {
   const [headline, text, orders] = PHASES[phase] ?? [phase, '', [SAY_WHY]];
   const isBad = ['inconclusive', 'interrupted', 'lost', 'rolled_back', 'stopped'].includes(phase);
+  const isSilent = silentSeconds === null || silentSeconds > SILENT_AFTER_SECONDS;
+  const hasProcess = HAVE_A_PROCESS.has(phase) && !isSilent;
   // No run may begin before the stop is cleared; the notice says how.
   if (isStopped) {
-    return { headline, text, isBad, orders: orders.filter(([command]) => command === 'status') };
+    const why = orders.filter(([command]) => command === 'status');
+    return { headline, text, isBad, hasProcess, orders: why };
   }
-  if (
-    HAVE_A_PROCESS.has(phase) &&
-    (silentSeconds === null || silentSeconds > SILENT_AFTER_SECONDS)
-  ) {
+  if (HAVE_A_PROCESS.has(phase) && isSilent) {
     const since = silentSeconds === null ? '' : ` for ${ageOf(silentSeconds)}`;
     return {
       headline: 'Silent: its process may be dead',
       text: `No heartbeat${since}. ${NO_PROCESS}`,
       isBad: true,
+      hasProcess,
       orders: [SAY_WHY, GO_ON, GO_BACK],
     };
   }
-  return { headline, text, isBad, orders };
+  return { headline, text, isBad, hasProcess, orders };
+}
+
+/** The verdict on a step, counted from 1. */
+export function stepSays(step, steps, verdict) {
+  const judged = verdict === null ? 'is not judged yet' : (VERDICTS[verdict] ?? verdict);
+  return `Step ${step} of ${steps} ${judged}.`;
 }
 
 /**
- * The verdict on a step, and what follows while a run holds it.
- * @param {number} step from 1
- * @param {number} steps how many there are
- * @param {string | null} verdict
- * @param {{ share: number | null, seconds: number } | null} next the next step's share, none after the
- * last step, and the time left to hold this one; null if no run holds it
+ * What happens next, while nobody types anything.
+ * @param {object} run
+ * @param {string} run.phase as `runSays` takes it, and `hasProcess` as it gives it
+ * @param {string} run.served what the split says, such as `50% to Rust`
+ * @param {string | null} run.after the same of the next step; null after the last
+ * @param {number | null} run.endsAt when the step ends at the earliest; null if ramp does not say
+ * @param {string[]} run.undecided the gates that need more data
+ * @param {number} now
  */
-export function stepSays(step, steps, verdict, next) {
-  const judged = verdict === null ? 'is not judged yet' : (VERDICTS[verdict] ?? verdict);
-  const says = `Step ${step} of ${steps} ${judged}.`;
-  if (next === null) return says;
-  const then = next.share === null ? 'the run ends' : `${digits(next.share)}%`;
-  return `${says} Then ${then}, ${next.seconds >= 1 ? `in ${ageOf(next.seconds)} at the earliest` : 'once it passes'}.`;
+export function nextSays({ phase, isStopped, hasProcess, served, after, endsAt, undecided }, now) {
+  if (isStopped) return 'Next: nothing, until the stop is cleared.';
+  if (phase === 'ordered') return 'Next: the Deployment ramp carries it out.';
+  if (phase === 'whole') return `All done: ${served}.`;
+  if (phase === 'done') return `All done: ${served}, and every step has passed.`;
+  if (!hasProcess) return 'Next: nothing by itself.';
+  if (phase === 'paused') return 'Next: nothing, until somebody ends the pause.';
+  if (phase === 'going_back') return 'Next: the traffic is back where the run began.';
+  const what = after ?? 'the run is done';
+  const at = endsAt !== null && endsAt - now >= 1 ? timeOf(endsAt) : null;
+  if (undecided.length > 0) {
+    const pass = `${LIST.format(undecided)} ${undecided.length === 1 ? 'passes' : 'pass'}`;
+    return `Next: ${what} once ${pass}${at === null ? '' : `, not before ${at}`}.`;
+  }
+  return `Next: ${what} ${at === null ? 'once every gate passes' : `at ${at} if every gate still passes`}.`;
 }
 
 /**

@@ -1,7 +1,6 @@
-/** The state of the route: a stop in force, and the cards of the split, of the ramp that moves it, and of the alerts. */
+/** The state of the route: a stop in force, what happens next, and the cards of the split, its ramp and the alerts. */
 import { make, partsOf, say } from './parts.js';
-import { alerts, samples } from './prometheus.js';
-import { bandOf, byVerdict, commandFor, gateSays, runSays, stepSays } from './run.js';
+import { bandOf, byVerdict, commandFor, gateSays, nextSays, runSays, stepSays } from './run.js';
 import { ageOf, digits, timeOf } from './units.js';
 
 /** ramp and its watcher write their metrics every few seconds. */
@@ -10,32 +9,32 @@ const STALE_AFTER_SECONDS = 60;
 export class State {
   /**
    * Clears what the cards said of another route.
-   * @param {string} expr the query of all metrics of ramp
    * @param {{ name: string, oldSide: string, newSide: string }} route its name, and what the page calls its sides
    */
-  constructor(expr, route) {
-    this.expr = expr;
+  constructor(route) {
     this.route = route;
     this.stop = document.getElementById('stop');
+    this.next = document.getElementById('next');
     this.split = partsOf(document.getElementById('split'));
     this.ramp = partsOf(document.getElementById('ramp'));
     this.alerts = partsOf(document.getElementById('alerts'));
     for (const part of [this.split.asked, this.ramp.phase]) say(part, '–');
     this.stop.hidden = true;
     this.split.bar.style.width = 0;
-    say(this.split.real, 'Waiting for the first answer.');
-    for (const part of ['verdict', 'next', 'stale']) say(this.ramp[part], '');
+    for (const part of [this.split.real, this.next]) say(part, 'Waiting for the first answer.');
+    for (const part of ['verdict', 'about', 'stale']) say(this.ramp[part], '');
     this.ramp.gates.replaceChildren();
   }
 
-  /** `served` is the percentage of clients' requests that the new side answered; null without requests. */
-  async refresh(now, served, signal) {
-    const [ramp, raised] = await Promise.all([samples(this.expr, signal), alerts(signal)]);
-    const figures = new Figures(ramp);
+  /**
+   * @param {object[]} found all samples of ramp
+   * @param {number | null} served the percentage of clients' requests that the new side answered; null without requests
+   */
+  update(found, served, now) {
+    const figures = new Figures(found);
     this.showStop(figures, now);
     this.showSplit(figures, served);
     this.showRamp(figures, now);
-    this.showAlerts(raised, now);
   }
 
   showStop(figures, now) {
@@ -58,7 +57,7 @@ export class State {
     const isStopped = isStoppedBy(figures);
     // While a run goes back, nginx asks the old side whatever the share still says.
     const share = isStopped || figures.is('ramp_braked') ? 0 : (set ?? 0);
-    const words = isStopped ? 'Stopped' : `${digits(share)}% to ${this.route.newSide}`;
+    const words = isStopped ? 'Stopped' : this.toNew(share);
     say(split.asked, set === null ? 'No data yet' : words);
     split.asked.classList.toggle('bad', isStopped);
     split.bar.style.width = `${share}%`;
@@ -73,40 +72,49 @@ export class State {
 
   showRamp(figures, now) {
     const { ramp, route } = this;
-    const phase = figures.chosen('ramp_phase', 'phase');
+    const ofRun = figures.chosen('ramp_phase', 'phase');
+    const share = figures.number('ramp_share_percent');
+    const phase = ofRun ?? (share === 100 ? 'whole' : 'none');
     const updated = figures.number('ramp_updated_timestamp_seconds');
     const age = updated === null ? 0 : now - updated;
     const stale = `These numbers are ${ageOf(age)} old: nothing watches the run.`;
     say(ramp.stale, age > STALE_AFTER_SECONDS ? stale : '');
-    // ramp drops its phase when someone sets the share by hand.
-    if (phase === null) {
-      say(ramp.phase, 'No run');
-      ramp.phase.classList.remove('bad');
-      say(ramp.verdict, '');
-      const says = [make('code', {}, commandFor(route, 'ramp')), ' moves the traffic in steps.'];
-      write(ramp.next, isStoppedBy(figures) ? [] : says);
-      ramp.gates.replaceChildren();
-      return;
-    }
     const beat = figures.number('ramp_heartbeat_timestamp_seconds');
     const silent = beat === null ? null : now - beat;
-    const { headline, text, isBad, orders } = runSays(phase, silent, isStoppedBy(figures));
+    const isStopped = isStoppedBy(figures);
+    const { headline, text, isBad, hasProcess, orders } = runSays(phase, silent, isStopped);
     say(ramp.phase, headline);
     ramp.phase.classList.toggle('bad', isBad);
     const [step, steps] = ['ramp_step', 'ramp_steps'].map((name) => figures.number(name));
-    const next = phase === 'holding' && !isBad ? nextOf(figures, now) : null;
-    say(ramp.verdict, stepSays(step, steps, figures.chosen('ramp_verdict', 'verdict'), next));
+    const verdict = figures.chosen('ramp_verdict', 'verdict');
+    say(ramp.verdict, ofRun === null ? '' : stepSays(step, steps, verdict));
+    say(ramp.about, text);
+    const gates = ofRun === null ? [] : byVerdict(gatesOf(figures));
+    ramp.gates.replaceChildren(
+      ...gates.map((gate) =>
+        make('li', { className: gate.verdict }, gateSays(gate), ...strip(bandOf(gate))),
+      ),
+    );
+    const run = {
+      phase,
+      isStopped,
+      hasProcess,
+      served: this.toNew(share),
+      after: this.toNew(figures.number('ramp_next_share_percent')),
+      endsAt: figures.number('ramp_hold_ends_timestamp_seconds'),
+      undecided: gates.filter((gate) => gate.verdict === 'inconclusive').map(({ gate }) => gate),
+    };
     const all = orders.map(([command, effect], i) => [
       i === 0 ? ' ' : '; ',
       make('code', {}, commandFor(route, command)),
       ` ${effect}`,
     ]);
-    write(ramp.next, [text, ...all.flat(), all.length === 0 ? '' : '.']);
-    ramp.gates.replaceChildren(
-      ...byVerdict(gatesOf(figures)).map((gate) =>
-        make('li', { className: gate.verdict }, gateSays(gate), ...strip(bandOf(gate))),
-      ),
-    );
+    write(this.next, [nextSays(run, now), ...all.flat(), all.length === 0 ? '' : '.']);
+  }
+
+  /** How people say that a share goes to the new side. */
+  toNew(share) {
+    return share === null ? null : `${digits(share)}% to ${this.route.newSide}`;
   }
 
   showAlerts(raised, now) {
@@ -148,13 +156,6 @@ export class Figures {
 /** Whether any nginx stops the route. */
 function isStoppedBy(figures) {
   return figures.is('ramp_stopped');
-}
-
-/** The share of the next step and the time until then; null from a ramp that does not say. */
-function nextOf(figures, now) {
-  const ends = figures.number('ramp_hold_ends_timestamp_seconds');
-  if (ends === null) return null;
-  return { share: figures.number('ramp_next_share_percent'), seconds: ends - now };
 }
 
 /** Each gate with its verdict, value and limit, and the ends of a test's interval. */

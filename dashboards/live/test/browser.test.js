@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import {
+  findingsOf,
   launchBrowser,
   openPage,
   overflowOf,
@@ -108,6 +109,7 @@ function pixelsOf(figure, colour) {
   const style = getComputedStyle(document.documentElement).getPropertyValue(`--${colour}`).trim();
   const wanted = style.match(/[0-9a-f]{2}/gi).map((digits) => Number.parseInt(digits, 16));
   const canvas = figure.querySelector('canvas');
+  if (canvas === null) return 0; // it has had no value yet
   const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
   let found = 0;
   for (let i = 0; i < data.length; i += 4) {
@@ -124,6 +126,15 @@ async function curve(page, id, colour) {
     assert.ok(Date.now() < deadline, `${id} has no curve in the colour --${colour}`);
     await page.waitForTimeout(200);
   }
+}
+
+/** How many requests of its API Prometheus has answered, as it counts them itself. */
+async function askedOfPrometheus() {
+  const metrics = await (await fetch(`${adminUrl}/prometheus/metrics`)).text();
+  const counted = metrics.matchAll(
+    /^prometheus_http_requests_total{.*handler="\/api\/.*} (\d+)$/gm,
+  );
+  return [...counted].reduce((sum, [, number]) => sum + Number(number), 0);
 }
 
 const ratio = (page, id) => page.locator(`#ratio-${id} [data-part=number]`);
@@ -143,7 +154,10 @@ describe('the live page', () => {
     await page.locator('#ratio-latency').getByText('No data yet').waitFor();
     await page.locator('#split').getByText('50% to Rust').waitFor(PATIENCE);
     await page.locator('#ramp').getByText('No run').waitFor();
+    const next = 'Next: nothing by itself. carve ramp qrcode moves the traffic in steps.';
+    assert.equal(await page.locator('#next').textContent(), next);
     await page.locator('#alerts').getByText('None firing').waitFor();
+    assert.deepEqual(await findingsOf(page), []);
     await picture(page, 'no-data');
     const policy = responses[0].headers()['content-security-policy'];
     assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
@@ -169,12 +183,14 @@ describe('the live page', () => {
         'too-high fails: 7 (limit 5)',
         'low passes: 3 (limit 5)',
       ]);
-      await state.getByText('carve status qrcode', { exact: true }).waitFor();
+      const next = page.locator('#next');
+      assert.match(await next.textContent(), /^Next: nothing by itself\. carve status qrcode says/);
       const alerts = page.locator('#alerts');
       const rolledBack = alerts.getByText(/^RampRolledBack for \d+ s\. qrcode: a gate failed/);
       await rolledBack.waitFor(PATIENCE);
       await rolledBack.getByText(/^docs\/runbooks\/[\w-]+\.md$/).waitFor();
       await alerts.getByText(/^\d firing$/).waitFor();
+      assert.deepEqual(await findingsOf(page), []);
       await picture(page, 'rolled-back');
       assert.equal(await carve('split', '30'), 0);
       await page.locator('#split').getByText('30% to Rust').waitFor(PATIENCE);
@@ -192,7 +208,7 @@ describe('the live page', () => {
       const state = page.locator('#ramp');
       await state.getByText('Ended: too little data to judge').waitFor(PATIENCE);
       await state.getByText('data is undecided: 7 (limit 5)').waitFor();
-      const orders = await state.locator('code').allTextContents();
+      const orders = await page.locator('#next code').allTextContents();
       assert.deepEqual(orders, ['carve status qrcode', 'carve ramp qrcode', 'carve abort qrcode']);
       await picture(page, 'inconclusive');
       await state.getByText('Lost: its process fell silent').waitFor(PATIENCE);
@@ -207,7 +223,7 @@ describe('the live page', () => {
       await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
       assert.equal(await page.locator('#stop').isVisible(), false);
       assert.equal(await carve('rollback', '--reason', 'wrong pictures'), 0);
-      const stop = page.getByRole('status');
+      const stop = page.locator('#stop[role=status]');
       await stop
         .getByText(/^qrcode is stopped since \d.+: every new request goes to Node/)
         .waitFor(PATIENCE);
@@ -266,7 +282,7 @@ describe('the live page', () => {
           await curve(page, id, colour);
         }
       }
-      assert.equal(await page.locator('.nothing:visible').count(), 0);
+      assert.equal(await page.locator('.chart.empty').count(), 0);
       sameOrigin(responses);
       assert.deepEqual(problems, []);
       assert.deepEqual(load.failures.splice(0), []);
@@ -307,6 +323,7 @@ describe('the live page', () => {
         .waitFor(PATIENCE);
       assert.deepEqual(await shown('.ratio'), ['ratio-latency', 'ratio-bytes']);
       assert.deepEqual((await shown('.chart')).slice(0, 2), ['chart-latency', 'chart-bytes']);
+      assert.equal(await page.locator('.plot:visible').count(), 0, 'one line stands for each');
       await page.locator('#split').getByText('No data yet').waitFor();
       await picture(page, 'other-route');
       await page.reload();
@@ -324,9 +341,26 @@ describe('the live page', () => {
       assert.deepEqual(problems, []);
     });
 
+    it('asks Prometheus at most ten times in 5 s, and not at all while it is hidden', async (t) => {
+      const before = await askedOfPrometheus();
+      const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
+      await page.waitForTimeout(5000);
+      const first = (await askedOfPrometheus()) - before;
+      // Two refreshes, of three requests each.
+      assert.ok(first >= 3 && first <= 10, `${first} requests in the first 5 s`);
+      await page.evaluate(() => {
+        Object.defineProperty(document, 'hidden', { value: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      });
+      const hidden = await askedOfPrometheus();
+      await page.waitForTimeout(5500);
+      assert.equal((await askedOfPrometheus()) - hidden, 0);
+      assert.deepEqual(problems, []);
+    });
+
     it('works by keyboard alone', async (t) => {
       const { page, problems } = await openPage(browser, t, `${adminUrl}/?range=5m`);
-      await page.locator('#chart-memory .plot:not(.blank)').waitFor(PATIENCE);
+      await page.locator('#chart-memory:not(.empty)').waitFor(PATIENCE);
       // The choice of a route comes first.
       await page.keyboard.press('Tab');
       assert.equal(await page.evaluate(() => document.activeElement.tagName), 'SELECT');
@@ -367,8 +401,9 @@ describe('the live page', () => {
             viewport,
           });
           await ratio(page, 'memory').getByText(/^\d/).waitFor(PATIENCE);
-          await page.locator('#chart-memory .plot:not(.blank)').waitFor(PATIENCE);
+          await page.locator('#chart-memory:not(.empty)').waitFor(PATIENCE);
           assert.equal(await overflowOf(page), 0);
+          assert.deepEqual(await findingsOf(page), []);
           await picture(page, `${name}-${colorScheme}`);
           assert.deepEqual(problems, []);
         });

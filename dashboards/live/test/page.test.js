@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { gridFor, isolated, onGrid, scrapedOn, timesOf } from '../grid.js';
-import { chosenRoute, filled, titleOf } from '../routes.js';
+import { gridFor, isolated, onGrid, scrapedOn, timesOf, unknownPart } from '../grid.js';
+import { joined, separated } from '../prometheus.js';
+import { chosenRoute, filled, ofBothSides, titleOf } from '../routes.js';
 import { ageOf, axisTimes, withUnit } from '../units.js';
 
 const folder = new URL('../', import.meta.url);
@@ -44,8 +45,38 @@ describe('points in time', () => {
     assert.deepEqual(onGrid(level, grid, wasScraped), [3, null, null, null, 3]);
   });
 
+  it('are asked for once, but for the newest, which late samples may change', () => {
+    const drawn = { start: 1000, end: 1300, step: 5 };
+    const later = { start: 1010, end: 1310, step: 5 };
+    assert.deepEqual(unknownPart(later, drawn), { start: 1240, end: 1310, step: 5 });
+    const [first, longer] = [undefined, { ...drawn, start: 1005 }];
+    for (const other of [first, longer, { ...drawn, start: 900, step: 30 }]) {
+      assert.deepEqual(unknownPart({ ...later, start: 1000 }, other), { ...later, start: 1000 });
+    }
+    const afterALongPause = { start: 5000, end: 5300, step: 5 };
+    assert.deepEqual(unknownPart(afterALongPause, drawn), afterALongPause);
+    const days = { start: 0, end: 86_400, step: 360 };
+    const next = { start: 360, end: 86_760, step: 360 };
+    assert.deepEqual(unknownPart(next, days), { ...next, start: 86_040 });
+  });
+
   it('are shown alone where they have no neighbour', () => {
     assert.deepEqual(isolated([1, null, 0, null, 2, 3, null]), [0, 2]);
+  });
+});
+
+describe('queries', () => {
+  const queries = { up: 'up', 'cpu 0': 'sum(a) or b' };
+
+  it('go to Prometheus as one', () => {
+    const one = (expr, name) => `label_replace(${expr}, "asked_as", "${name}", "", "")`;
+    assert.equal(joined(queries), `${one('up', 'up')} or ${one('sum(a) or b', 'cpu 0')}`);
+  });
+
+  it('get their own series of the answer, or none', () => {
+    const series = [3, 4].map((value) => ({ metric: { asked_as: 'up' }, value }));
+    const found = separated(queries, series, ({ value }) => value);
+    assert.deepEqual(found, { up: [3, 4], 'cpu 0': [] });
   });
 });
 
@@ -103,6 +134,18 @@ describe('the route', () => {
     assert.equal(filled('$old over $new of $route', unnamed), 'Old over New of api-prices');
     // Names may have characters that mean something to replace().
     assert.equal(filled('$new', { ...named, new: '$& C++' }), '$& C++');
+  });
+
+  it('has a line of each side where one stands for both', () => {
+    const lines = [
+      { name: '$side failed', expr: 'f{r="$side_error"}', style: 'dashed' },
+      { name: 'All', expr: 'f', colour: 'other' },
+    ];
+    assert.deepEqual(lines.flatMap(ofBothSides), [
+      { name: '$old failed', expr: 'f{r="old_error"}', style: 'dashed', colour: 'old' },
+      { name: '$new failed', expr: 'f{r="new_error"}', style: 'dashed', colour: 'new' },
+      lines[1],
+    ]);
   });
 
   it('has a title that tells the sides apart', () => {
@@ -169,7 +212,8 @@ describe('the page', () => {
     for (const { unit, lines, empty, id } of charts) {
       assert.ok(empty.length > 10, id);
       assert.notEqual(withUnit(1, unit), '');
-      for (const { colour } of lines) assert.ok(css.includes(`--${colour}:`), `${id}: ${colour}`);
+      for (const { colour } of lines.flatMap(ofBothSides))
+        assert.ok(css.includes(`--${colour}:`), `${id}: ${colour}`);
     }
   });
 });

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { load } from '../load.js';
 import { idleSide, insteadOf, Ratio } from '../ratio.js';
-import { bandOf, byVerdict, commandFor, gateSays, runSays, stepSays } from '../run.js';
+import { bandOf, byVerdict, commandFor, gateSays, nextSays, runSays, stepSays } from '../run.js';
 import { Figures, State } from '../state.js';
+import { timeOf } from '../units.js';
 
 const says = (phase, { silent = 1, isStopped = false } = {}) => runSays(phase, silent, isStopped);
 const ordersOf = (phase, given) => says(phase, given).orders.map(([command]) => command);
@@ -74,17 +75,41 @@ describe('a run', () => {
   });
 
   it('says how its step is judged', () => {
-    assert.equal(stepSays(2, 5, null, null), 'Step 2 of 5 is not judged yet.');
-    assert.equal(stepSays(2, 5, 'inconclusive', null), 'Step 2 of 5 is undecided.');
+    assert.equal(stepSays(2, 5, null), 'Step 2 of 5 is not judged yet.');
+    assert.equal(stepSays(2, 5, 'inconclusive'), 'Step 2 of 5 is undecided.');
   });
 
-  it('says what follows, and when', () => {
-    const says = (verdict, share, seconds) => stepSays(2, 3, verdict, { share, seconds });
-    const soon = 'Step 2 of 3 passes. Then 50%, in 40 s at the earliest.';
-    assert.equal(says('pass', 50, 40), soon);
-    const waits = 'Step 2 of 3 is undecided. Then 50%, once it passes.';
-    assert.equal(says('inconclusive', 50, -3), waits);
-    assert.equal(says('pass', null, 0), 'Step 2 of 3 passes. Then the run ends, once it passes.');
+  it('says what follows, when, and what it waits for', () => {
+    const now = 1_700_000_000;
+    const held = {
+      phase: 'holding',
+      hasProcess: true,
+      served: '25% to Rust',
+      after: '50% to Rust',
+    };
+    const says = (seconds, undecided, more) =>
+      nextSays({ ...held, endsAt: now + seconds, undecided, ...more }, now);
+    const at = timeOf(now + 40);
+    assert.equal(says(40, []), `Next: 50% to Rust at ${at} if every gate still passes.`);
+    const waits = `Next: 50% to Rust once comparisons passes, not before ${at}.`;
+    assert.equal(says(40, ['comparisons']), waits);
+    const late = 'Next: 50% to Rust once requests and slow pass.';
+    assert.equal(says(-3, ['requests', 'slow']), late);
+    const last = 'Next: the run is done once every gate passes.';
+    assert.equal(says(0, [], { after: null }), last);
+  });
+
+  it('says that nothing follows by itself, or that all is done', () => {
+    const says = (phase, more) =>
+      nextSays({ phase, served: '100% to Rust', hasProcess: false, ...more }, 0);
+    for (const phase of ['none', 'inconclusive', 'lost', 'rolled_back', 'holding']) {
+      assert.equal(says(phase), 'Next: nothing by itself.', phase);
+    }
+    assert.equal(says('done'), 'All done: 100% to Rust, and every step has passed.');
+    assert.equal(says('whole'), 'All done: 100% to Rust.');
+    assert.match(says('holding', { isStopped: true }), /until the stop is cleared/);
+    assert.match(says('paused', { hasProcess: true }), /until somebody ends the pause/);
+    assert.match(says('going_back', { hasProcess: true }), /back where the run began/);
   });
 });
 

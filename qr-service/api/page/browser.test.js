@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import {
+  findingsOf,
   launchBrowser,
   openPage,
   overflowOf,
@@ -259,6 +260,7 @@ describe('the playground', () => {
         const { page } = await open(t, { ...options, colorScheme });
         await page.locator('summary', { hasText: 'More' }).click();
         assert.equal(await overflowOf(page), 0, `${name} ${colorScheme}`);
+        assert.deepEqual(await findingsOf(page), []);
         assert.equal(await onScreen(page), 'https://example.com/');
         await picture(page, `playground-${name}-${colorScheme}`);
       }

@@ -69,7 +69,10 @@ fn has_ratios(prometheus: &Prometheus) -> bool {
 }
 
 fn every_query_has_data(prometheus: &Prometheus) {
-    let mut queries: Vec<String> = SCREENS.iter().flat_map(|screen| queries_of(screen)).collect();
+    let of_a_side = |query: String| ["old", "new"].map(|side| query.replace("$side", side));
+    let mut queries: Vec<String> =
+        SCREENS.iter().flat_map(|screen| queries_of(screen)).flat_map(of_a_side).collect();
+    queries.dedup();
     assert!(queries.len() > 60, "{}", queries.len());
     // Every choice of Grafana's variables at once.
     for query in &mut queries {
