@@ -11,6 +11,8 @@ PLACES = [
     ("Rust", "Cargo.toml", r'^rust-version = "([\d.]+)"'),
     ("Node.js", "legacy-node/package.json", r'"node": ">=([\d.]+)"'),
     ("Node.js", "qr-service/bindings/node/package.json", r'"node": ">=([\d.]+)"'),
+    ("Node", "legacy-node/Dockerfile", r"library/node:(\d+)\."),
+    ("Node", "deploy/Dockerfile", r"library/node:(\d+)\."),
     ("kubectl", "deploy/k8s/check.py", r"kubectl-([\d.]+)"),
     ("Helm", "deploy/k8s/chart_values.py", r"helm-([\d.]+)"),
     ("Kubernetes", "deploy/chart/Chart.yaml", r'kubeVersion: ">=(\d+\.\d+)'),
