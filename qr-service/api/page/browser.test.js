@@ -331,6 +331,8 @@ describe('the documentation', () => {
       // A problem's type leads here.
       assert.equal(await page.locator('#invalid-parameters').count(), 1);
       assert.equal(await page.getByText('`').count(), 0);
+      // Before an operation is open: the colours in there are the viewer's.
+      assert.deepEqual(await findingsOf(page), []);
       await page.locator('[data-path="/v1/qr"]').first().click();
       await page.locator('[data-param-name="finder_shape"]').waitFor();
       assert.equal(await overflowOf(page), 0, look);
