@@ -64,6 +64,7 @@ def main():
         problems = [error for _, error in rendered if error]
         manifests = unique(texts)
         problems += check_rules()
+        problems += check_context()
         problems += check_compose(manifests)
         problems += check_arrows(manifests)
         for found in pool.map(check_manifest, manifests):
@@ -198,6 +199,15 @@ def check_compose(manifests):
     for name, service in yaml.safe_load(text)["services"].items():
         if service["image"] not in images:
             yield f"compose.yaml: {name} runs {service['image']}, which no manifest does"
+
+
+def check_context():
+    """Checks that the images' build has the folders that `carve` has in it: elsewhere they are always there."""
+    ignored = [line.strip("/") for line in (TOP / ".dockerignore").read_text().splitlines()]
+    embeds = (TOP / "proxy/carve/src/local/files.rs").read_text()
+    for folder in re.findall(r'#\[folder = "\.\./\.\./(.+)"\]', embeds):
+        parents = {folder, *map(str, Path(folder).parents)}
+        yield from (f".dockerignore leaves out {line}, which carve embeds" for line in parents.intersection(ignored))
 
 
 def check_rules():
