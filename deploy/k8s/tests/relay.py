@@ -82,9 +82,8 @@ class Pairs(Client):
 
 def runs_of_both_routes_at_once_pass_the_gates_of_the_clusters_prometheus(cluster):
     cluster.expect(ramp(cluster, ["split", "0"]) == 0, "carve split 0 fails")
-    # The first step takes longer than its hold: the gates want 500 pairs, and the shadow plays some ten a
-    # second.
-    run = ["--steps=50,100", "--hold=10s", "--patience=90s"]
+    # The first step takes longer than its hold: the gates want 749 pairs of each side of the relay, a minute's.
+    run = ["--steps=50,100", "--hold=10s", "--patience=3m"]
     routes = ("qrcode", "relay")
     load, pairs = Load(cluster, kept=False), Pairs(cluster, rate=25)
     with at_once(load, pairs), ThreadPoolExecutor() as pool:
