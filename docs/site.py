@@ -83,7 +83,7 @@ def rewrite(page, link, pictures):
     if resolved is None:
         return link
     target, anchor = resolved
-    if target.suffix in (".png", ".svg"):
+    if target.suffix in (".svg", ".webp"):
         pictures.add(target)
     elif target not in PAGES:
         if source := os.environ.get("SOURCE_URL"):
