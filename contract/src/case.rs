@@ -124,10 +124,8 @@ pub const FILES: [(&str, &str); 4] = [
     ("http.json", include_str!("../cases/qrcode/http.json")),
 ];
 
-/// The cases in a folder's `*.json`, of any route.
-///
-/// # Errors
-/// Names the file that is invalid, and the line; a case without a path; a folder without cases.
+/// The cases in a folder's `*.json`, of any route. An error names the invalid file and line, a case without a path, or a
+/// folder without cases.
 pub fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
     let shown = folder.display();
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
@@ -150,10 +148,7 @@ pub fn read(folder: &Path) -> anyhow::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// All cases of `/qrcode`.
-///
-/// # Errors
-/// Names the file that is invalid, and the line.
+/// All cases of `/qrcode`. An error names the file and the line.
 pub fn all() -> anyhow::Result<Vec<Case>> {
     parse(&FILES, "cases/qrcode")
 }

@@ -20,11 +20,8 @@ pub enum QueryError {
     TooLong,
 }
 
-/// Decodes the `text` parameter of `query`, which has no `?`, into `buffer`. Returns 1 to
-/// [`MAX_TEXT_BYTES`] bytes.
-///
-/// # Errors
-/// The first [`QueryError`] that applies.
+/// Decodes the `text` parameter of `query`, which has no `?`, into `buffer`. Returns 1 to [`MAX_TEXT_BYTES`] bytes.
+/// The error is the first [`QueryError`] that applies.
 pub fn parse_text<'b>(
     query: &[u8],
     buffer: &'b mut [u8; MAX_TEXT_BYTES],

@@ -46,10 +46,7 @@ impl Deref for Answer {
 }
 
 impl Target {
-    /// The server at `base`, `http://host:port`.
-    ///
-    /// # Errors
-    /// If `base` is invalid, or if no server can be reached there.
+    /// The server at `base`, `http://host:port`. Fails if `base` is invalid, or if no server can be reached there.
     pub fn new(base: &str) -> anyhow::Result<Self> {
         let url: Uri =
             base.parse().with_context(|| format!("{base:?} is not a URL like http://host:port"))?;

@@ -18,12 +18,8 @@ pub(crate) struct Arguments {
     addr: SocketAddr,
 
     /// Address of health and metrics; must not be reachable from outside
-    #[arg(
-        long,
-        env = "RELAY_ADMIN_ADDR",
-        default_value = "127.0.0.1:42091",
-        value_name = "IP:PORT"
-    )]
+    #[arg(long, env = "RELAY_ADMIN_ADDR", default_value = "127.0.0.1:42091")]
+    #[arg(value_name = "IP:PORT")]
     admin_addr: SocketAddr,
 
     /// Threads that serve; 0 means one for each processor

@@ -144,10 +144,8 @@ impl<S, R> Pairing<S, R> {
         }
     }
 
-    /// A sender for `n` receivers comes.
-    ///
-    /// # Errors
-    /// The first refusal that applies; nothing has changed then, and the sender is dropped.
+    /// A sender for `n` receivers comes. The error is the first refusal that applies; nothing has changed then, and
+    /// the sender is dropped.
     pub fn sender_comes(
         &mut self,
         key: &str,
@@ -177,9 +175,6 @@ impl<S, R> Pairing<S, R> {
     }
 
     /// A receiver comes, one of `n`. `tell` is called with the sender, if one waits.
-    ///
-    /// # Errors
-    /// As [`Pairing::sender_comes`].
     pub fn receiver_comes(
         &mut self,
         key: &str,

@@ -21,9 +21,6 @@ pub(crate) struct KeyRequest {
 }
 
 /// Checks a request, without its key's state.
-///
-/// # Errors
-/// The answer.
 pub(crate) fn check(request: &Parts) -> Result<KeyRequest, Answer> {
     let Some(key) = target::key(request.uri.path()) else {
         return Err(reply::error(StatusCode::NOT_FOUND, "Keys are below /p/.").into());

@@ -28,10 +28,8 @@ const MAX_PART_HEAD_BYTES: usize = 64 * 1024;
 /// Where a receiver waits for its answer.
 pub(crate) type Receiver = oneshot::Sender<Response<Body>>;
 
-/// Sends until the body has ended, or the last receiver has left. Returns which.
-///
-/// # Errors
-/// If the sender leaves, or its body is broken. The receivers' answers are cut then, as when this is dropped.
+/// Sends until the body has ended, or the last receiver has left. Returns which. Fails if the sender leaves, or its
+/// body is broken. The receivers' answers are cut then, as when this is dropped.
 pub(crate) async fn transfer(
     headers: &HeaderMap,
     source: Source,

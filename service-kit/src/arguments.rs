@@ -32,11 +32,8 @@ pub fn parse<P: Parser>() -> P {
     })
 }
 
-/// A clap `value_parser` for durations such as `10s`, `1m 30s` or `250ms`.
-///
-/// # Errors
-/// If `value` is not a duration, or is longer than a year: the time at its end could be out of the
-/// clock's range.
+/// A clap `value_parser` for durations such as `10s`, `1m 30s` or `250ms`. Fails if `value` is not a duration, or is
+/// longer than a year: the time at its end could be out of the clock's range.
 pub fn time(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
     const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
     match humantime::parse_duration(value)? {
@@ -46,9 +43,6 @@ pub fn time(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
 }
 
 /// A clap `value_parser` for durations longer than 0.
-///
-/// # Errors
-/// If `value` is not a duration, or is 0.
 pub fn timeout(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
     match time(value)? {
         Duration::ZERO => Err("must be longer than 0".into()),
@@ -58,10 +52,7 @@ pub fn timeout(value: &str) -> Result<Duration, Box<dyn Error + Send + Sync>> {
 
 /// Checks that a service's public addresses differ from each other and from that of its admin listener. `prefix`
 /// begins the names of the variables `ADDR` and `ADMIN_ADDR`. Port 0 never clashes: the system picks a free port for
-/// each.
-///
-/// # Errors
-/// One line that names the settings.
+/// each. The error is one line that names the settings.
 pub fn check_listeners(
     prefix: &str,
     addresses: &[ListenAddr],

@@ -15,9 +15,6 @@ static CLAIMS: Mutex<Vec<UdpSocket>> = Mutex::new(Vec::new());
 
 /// So many free addresses on loopback. None is given twice, to this process or to another one that lives, so threads
 /// and processes may start servers side by side.
-///
-/// # Errors
-/// If too few are free.
 pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
     let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
     // Processes begin in different places, so that few look for a port that is free.
@@ -39,9 +36,6 @@ pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
 }
 
 /// One free address, as [`free_addresses`] gives them.
-///
-/// # Errors
-/// If none is free.
 pub fn free_address() -> io::Result<SocketAddr> {
     free_addresses(1).map(|free| free[0])
 }

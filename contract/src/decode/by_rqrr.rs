@@ -6,9 +6,6 @@ use rqrr::{BitGrid, Grid, PreparedImage, SimpleGrid};
 use super::{Decoded, Pixels};
 
 /// Decodes the symbol in a picture by rqrr alone; the first of several that can be read.
-///
-/// # Errors
-/// If the picture has no symbol that can be read.
 pub fn decode_pixels_by_rqrr(pixels: &Pixels) -> anyhow::Result<Decoded> {
     // Enlarging helps the decoder if modules are uneven and only about two pixels wide. In a few large
     // symbols it takes data for an alignment pattern at any size; it can read the modules of those.

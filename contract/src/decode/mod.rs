@@ -37,19 +37,14 @@ pub struct Pixels {
 }
 
 impl Pixels {
-    /// The pixels of a PNG. Colours become grey, and transparent pixels become white.
-    ///
-    /// # Errors
-    /// If it is not a PNG, or a broken one. Checksums are verified.
+    /// The pixels of a PNG. Colours become grey, and transparent pixels become white. Fails if it is not a PNG, or a
+    /// broken one. Checksums are verified.
     pub fn from_png(png: &[u8]) -> anyhow::Result<Self> {
         Self::from_png_within(png, u32::MAX)
     }
 
-    /// As [`Pixels::from_png`], for untrusted files: allocates nothing for a picture that is wider or
-    /// higher than `max_px`.
-    ///
-    /// # Errors
-    /// Also if the picture is larger than that.
+    /// As [`Pixels::from_png`], for untrusted files: allocates nothing for a picture that is wider or higher than
+    /// `max_px`. Fails also if the picture is larger than that.
     pub fn from_png_within(png: &[u8], max_px: u32) -> anyhow::Result<Self> {
         let mut decoder = png::Decoder::new(Cursor::new(png));
         decoder.set_transformations(png::Transformations::normalize_to_color8());
@@ -77,19 +72,14 @@ impl Pixels {
 }
 
 /// Decodes the symbol in a PNG.
-///
-/// # Errors
-/// If the PNG is broken, or has no symbol that can be read.
 pub fn decode_png(png: &[u8]) -> anyhow::Result<Decoded> {
     decode_pixels(&Pixels::from_png(png)?)
 }
 
 /// Decodes the symbol in a picture; the first of several that can be read.
 ///
-/// rxing comes first because it reads a picture of 200 pixels in a hundredth of rqrr's time.
-///
-/// # Errors
-/// If the picture has no symbol that can be read, in rqrr's words.
+/// rxing comes first because it reads a picture of 200 pixels in a hundredth of rqrr's time. Fails if the picture has
+/// no symbol that can be read, in rqrr's words.
 pub fn decode_pixels(pixels: &Pixels) -> anyhow::Result<Decoded> {
     decode_pixels_by_rxing(pixels).map_or_else(|| decode_pixels_by_rqrr(pixels), Ok)
 }

@@ -131,10 +131,7 @@ pub const FILES: [(&str, &str); 4] = [
     ("bodies.json", include_str!("../../cases/relay/bodies.json")),
 ];
 
-/// All scenarios.
-///
-/// # Errors
-/// Names the file that is invalid, and the line.
+/// All scenarios. An error names the file and the line.
 pub fn all() -> anyhow::Result<Vec<Scenario>> {
     parse(&FILES, "cases/relay")
 }

@@ -47,46 +47,28 @@ pub(crate) struct Place {
     #[arg(long, visible_alias = "prometheus", env = "RAMP_PROMETHEUS_URL", value_name = "URL")]
     prometheus_url: Option<String>,
     /// Move the split of nginx on this machine (local) or of all proxies of a cluster (kubernetes)
-    #[arg(
-        long,
-        env = "RAMP_TARGET",
-        default_value = "local",
-        value_enum,
-        hide_possible_values = true
-    )]
+    #[arg(long, env = "RAMP_TARGET", default_value = "local", value_enum)]
+    #[arg(hide_possible_values = true)]
     target: Target,
     /// The Kubernetes API, or file:FILE for what `carve copy` keeps [default: https:// at KUBERNETES_SERVICE_HOST and
     /// KUBERNETES_SERVICE_PORT]
     #[arg(long, env = "RAMP_KUBERNETES_URL", value_name = "URL")]
     kubernetes_url: Option<String>,
     /// The credentials for Kubernetes: token and ca.crt
-    #[arg(
-        long,
-        env = "RAMP_KUBERNETES_CREDENTIALS",
-        default_value = "/var/run/secrets/kubernetes.io/serviceaccount",
-        value_name = "FOLDER"
-    )]
+    #[arg(long, env = "RAMP_KUBERNETES_CREDENTIALS")]
+    #[arg(default_value = "/var/run/secrets/kubernetes.io/serviceaccount", value_name = "FOLDER")]
     kubernetes_credentials: PathBuf,
     /// Namespace and name of the ConfigMap with the splits
-    #[arg(
-        long,
-        env = "RAMP_SPLIT_CONFIG_MAP",
-        default_value = "qr/split",
-        value_name = "NAMESPACE/NAME"
-    )]
+    #[arg(long, env = "RAMP_SPLIT_CONFIG_MAP", default_value = "qr/split")]
+    #[arg(value_name = "NAMESPACE/NAME")]
     split_config_map: ConfigMap,
     /// Who does this, for the log [default: the user's name]
     #[arg(long, env = "RAMP_ACTOR", value_name = "NAME")]
     actor: Option<String>,
     /// Post to these URLs how a run goes: its begin, each step, waits, rollbacks and its end, as JSON; slack:URL gets
     /// Slack's form
-    #[arg(
-        long = "webhook",
-        env = "RAMP_WEBHOOKS",
-        hide_env_values = true,
-        value_delimiter = ',',
-        value_name = "URL"
-    )]
+    #[arg(long = "webhook", env = "RAMP_WEBHOOKS", hide_env_values = true, value_delimiter = ',')]
+    #[arg(value_name = "URL")]
     webhooks: Vec<Webhook>,
     /// The admin listeners of all proxies: a name that resolves to each of them
     #[arg(long, env = "RAMP_PROXIES", default_value = "proxy-pods:8081", value_name = "HOST:PORT")]

@@ -29,12 +29,8 @@ pub struct Arguments {
     addr: SocketAddr,
 
     /// Listener of health, metrics and mismatches; must not be reachable from outside
-    #[arg(
-        long,
-        env = "SHADOW_ADMIN_ADDR",
-        default_value = "127.0.0.1:42081",
-        value_name = "IP:PORT"
-    )]
+    #[arg(long, env = "SHADOW_ADMIN_ADDR", default_value = "127.0.0.1:42081")]
+    #[arg(value_name = "IP:PORT")]
     admin_addr: SocketAddr,
 
     /// The folder of route files
@@ -42,21 +38,13 @@ pub struct Arguments {
     routes: PathBuf,
 
     /// The new side of the routes, itself, not the proxy in front of it
-    #[arg(
-        long,
-        env = "SHADOW_NEW_URL",
-        default_value = "http://127.0.0.1:42069",
-        value_name = "URL"
-    )]
+    #[arg(long, env = "SHADOW_NEW_URL", default_value = "http://127.0.0.1:42069")]
+    #[arg(value_name = "URL")]
     new_url: SideUrl,
 
     /// The old side of the routes, itself, not the proxy in front of it
-    #[arg(
-        long,
-        env = "SHADOW_OLD_URL",
-        default_value = "http://127.0.0.1:3000",
-        value_name = "URL"
-    )]
+    #[arg(long, env = "SHADOW_OLD_URL", default_value = "http://127.0.0.1:3000")]
+    #[arg(value_name = "URL")]
     old_url: SideUrl,
 
     /// Length of each route's queue; requests beyond it are dropped and counted
@@ -79,17 +67,9 @@ pub struct Arguments {
     request_timeout: Duration,
 
     /// Show queries and bodies at /mismatches, not only their lengths and hashes
-    #[arg(
-        long,
-        env = "SHADOW_KEEP_TEXT",
-        default_value = "false",
-        default_missing_value = "true",
-        num_args = 0..=1,
-        require_equals = true,
-        value_name = "BOOL",
-        value_parser = BoolishValueParser::new(),
-        hide_possible_values = true
-    )]
+    #[arg(long, env = "SHADOW_KEEP_TEXT", default_value = "false", default_missing_value = "true")]
+    #[arg(num_args = 0..=1, require_equals = true, value_name = "BOOL")]
+    #[arg(value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     keep_text: bool,
 
     /// Longest time for comparing the queued requests after a signal
@@ -115,10 +95,7 @@ pub struct Config {
 }
 
 impl Arguments {
-    /// Validates the arguments.
-    ///
-    /// # Errors
-    /// Names the flag and the variable.
+    /// Validates the arguments. An error names the flag and the variable.
     pub fn check(self) -> Result<Config, String> {
         check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
         let routes = routes::load(&self.routes, &self.new_url, &self.old_url, self.request_timeout)

@@ -132,10 +132,8 @@ pub(crate) enum Undecoded {
     Broken(String),
 }
 
-/// Takes the codings off a body (RFC 9110, 8.4). One that is not known stays, with all before it.
-///
-/// # Errors
-/// If the body is broken, or decodes to more than the limit.
+/// Takes the codings off a body (RFC 9110, 8.4). One that is not known stays, with all before it. Fails if the body
+/// is broken, or decodes to more than the limit.
 pub(crate) fn decoded(
     headers: &HeaderMap,
     content: Content,

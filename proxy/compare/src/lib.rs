@@ -30,18 +30,12 @@ pub use offline::Options;
 pub use offline::report::Report;
 
 /// Runs the service until a signal ends it.
-///
-/// # Errors
-/// If it cannot listen.
 pub fn run(config: Config) -> anyhow::Result<()> {
     let at_once = config.pace.concurrency * config.routes.len().max(1);
     runtime(at_once)?.block_on(service::run(config))
 }
 
 /// Compares the answers to each request of a file, one after the other.
-///
-/// # Errors
-/// If the file or the routes cannot be read.
 pub fn compare(options: &Options) -> anyhow::Result<Report> {
     let (lines, skipped) = options.read()?;
     Ok(runtime(1)?.block_on(offline::compare(options, &lines, skipped)))

@@ -283,9 +283,6 @@ impl Metrics {
     }
 
     /// All metrics in the OpenMetrics text format.
-    ///
-    /// # Errors
-    /// If a metric cannot be encoded.
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         encode(&self.registry)
     }

@@ -19,21 +19,12 @@ pub struct Arguments {
     log: PathBuf,
 
     /// Listener of health and metrics; must not be reachable from outside
-    #[arg(
-        long,
-        env = "EDGE_ADMIN_ADDR",
-        default_value = "127.0.0.1:42085",
-        value_name = "IP:PORT"
-    )]
+    #[arg(long, env = "EDGE_ADMIN_ADDR", default_value = "127.0.0.1:42085", value_name = "IP:PORT")]
     admin_addr: SocketAddr,
 
     /// nginx' stub_status
-    #[arg(
-        long,
-        env = "EDGE_STATUS_URL",
-        default_value = "http://127.0.0.1:8081/stub_status",
-        value_name = "URL"
-    )]
+    #[arg(long, env = "EDGE_STATUS_URL", default_value = "http://127.0.0.1:8081/stub_status")]
+    #[arg(value_name = "URL")]
     status_url: StatusUrl,
 
     /// Routes whose series exist from the start, separated by commas
@@ -45,24 +36,14 @@ pub struct Arguments {
     json_file: Option<PathBuf>,
 
     /// Share of the requests that become JSON lines; failures, fallbacks and rescues always do
-    #[arg(
-        long,
-        env = "EDGE_JSON_PERCENT",
-        default_value = "100",
-        value_name = "PERCENT",
-        value_parser = percent
-    )]
+    #[arg(long, env = "EDGE_JSON_PERCENT", default_value = "100", value_name = "PERCENT")]
+    #[arg(value_parser = percent)]
     json_percent: f64,
 
     /// MiB of the log that are kept for a scrape and for whoever reads the JSON lines; older lines are given up. Less than
     /// the log's filesystem has
-    #[arg(
-        long,
-        env = "EDGE_KEEP_MIB",
-        default_value = "64",
-        value_name = "MIB",
-        value_parser = value_parser!(u32).range(1..)
-    )]
+    #[arg(long, env = "EDGE_KEEP_MIB", default_value = "64", value_name = "MIB")]
+    #[arg(value_parser = value_parser!(u32).range(1..))]
     keep_mib: u32,
 
     /// Lowest level that is logged: error, warn, info, debug or trace

@@ -24,10 +24,8 @@ use anyhow::Context;
 pub use config::Arguments;
 use config::Config;
 
-/// Reads and prints the log and serves metrics until a signal ends it.
-///
-/// # Errors
-/// If it cannot listen, or cannot read the log any more.
+/// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen, or cannot read the
+/// log any more.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(1) // looks up the status' host name

@@ -19,9 +19,6 @@ pub struct LogFile {
 
 impl LogFile {
     /// Opens the log at `path`, to append to it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create(true).open(path)?;
         let length = file.metadata()?.len();

@@ -54,9 +54,6 @@ impl Metrics {
     }
 
     /// All metrics in the OpenMetrics text format. What they count is saved as scraped.
-    ///
-    /// # Errors
-    /// If a metric cannot be encoded.
     pub(crate) fn encode(&self) -> Result<String, fmt::Error> {
         let text = encode(&self.registry)?;
         // The reader saves at each poll and logs its errors.

@@ -43,9 +43,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Replaces an offset file atomically: a reader sees the old content or the new.
-///
-/// # Errors
-/// Those of writing and renaming.
 pub(crate) fn write_positions(file: &Path, positions: &[Position]) -> io::Result<()> {
     let lines =
         positions.iter().map(|Position { identity: Identity { inode, born_ns }, offset }| {
@@ -57,9 +54,6 @@ pub(crate) fn write_positions(file: &Path, positions: &[Position]) -> io::Result
 }
 
 /// Reads an offset file. A missing one has no positions.
-///
-/// # Errors
-/// If it cannot be read or has other content.
 pub(crate) fn read_positions(file: &Path) -> io::Result<Vec<Position>> {
     let text = match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

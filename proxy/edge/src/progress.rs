@@ -117,9 +117,6 @@ impl Progress {
 
     /// Replaces `lines` by the next whole lines that are counted and not taken yet. What was taken before is then
     /// printed. Returns `false` if there are none.
-    ///
-    /// # Errors
-    /// Those of reading the log.
     pub(crate) fn take_lines(&self, lines: &mut Vec<u8>) -> io::Result<bool> {
         let mut done = self.done();
         for file in &mut done.files {
@@ -154,9 +151,6 @@ impl Progress {
     /// Writes the offset files if they have other positions; that of what was printed, which changes all the time, once
     /// a period or `at_last`. Gives up what nobody has scraped for too long. Returns how much of each log file no
     /// restart needs.
-    ///
-    /// # Errors
-    /// Those of writing the files.
     pub(crate) fn save(&self, at_last: bool) -> io::Result<Vec<u64>> {
         // Held until the end, so that no older positions are written over newer ones.
         let mut saved = lock(&self.saved);

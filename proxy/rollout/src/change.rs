@@ -50,10 +50,8 @@ pub fn pending(route_dir: &Path) -> Option<Split> {
     split::read(&before_file(route_dir)).ok()
 }
 
-/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left.
-///
-/// # Errors
-/// If somebody else holds the lock; names them.
+/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left. Fails
+/// if somebody else holds the lock; names them.
 pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
     nginx.store.take()?;
     take_folder(&nginx.route_dir())
@@ -73,10 +71,8 @@ pub(crate) fn take_folder(route_dir: &Path) -> anyhow::Result<Lock> {
 }
 
 /// Whether the new side has this share, by the route's file and by what nginx serves. They differ if a change was
-/// killed once nginx had read its file: [`take`] puts the old file back, which nginx has not read.
-///
-/// # Errors
-/// If `ramp` did not write the file.
+/// killed once nginx had read its file: [`take`] puts the old file back, which nginx has not read. Fails if `ramp`
+/// did not write the file.
 pub(crate) fn is_at(nginx: &Nginx, share: Share) -> anyhow::Result<bool> {
     Ok(current(&nginx.route_dir())?.share_percent == share
         && nginx.served().is_ok_and(|served| served.share_percent == share))
@@ -93,12 +89,9 @@ fn repair(route_dir: &Path, _lock: &Lock) -> anyhow::Result<Option<Split>> {
     current(route_dir).map(Some)
 }
 
-/// Writes every route's split.conf before nginx starts. Each value comes from `wanted`, else from the
-/// existing file, else from the route file. An unchanged split is not written again, since a running
-/// nginx may serve it. The folders of routes that are no more are removed.
-///
-/// # Errors
-/// If somebody else holds a route's lock, or a file cannot be written.
+/// Writes every route's split.conf before nginx starts. Each value comes from `wanted`, else from the existing file,
+/// else from the route file. An unchanged split is not written again, since a running nginx may serve it. The folders
+/// of routes that are no more are removed. Fails if somebody else holds a route's lock, or a file cannot be written.
 pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::Result<()> {
     for name in prepared(nginx_dir) {
         if !routes.iter().any(|route| route.name == name) {
@@ -129,11 +122,8 @@ pub fn prepare(nginx_dir: &Path, routes: &[Route], wanted: &Wanted) -> anyhow::R
     metrics::write(nginx_dir)
 }
 
-/// Changes the split of the running nginx and returns once nginx serves it.
-///
-/// # Errors
-/// If nginx rejects the split, does not serve it in time, or `interrupted` is set. The old split is
-/// in force again then.
+/// Changes the split of the running nginx and returns once nginx serves it. Fails if nginx rejects the split, does
+/// not serve it in time, or `interrupted` is set. The old split is in force again then.
 pub(crate) fn change(
     nginx: &Nginx,
     lock: &Lock,

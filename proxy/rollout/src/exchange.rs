@@ -38,12 +38,9 @@ impl Exchanged {
     }
 }
 
-/// Makes `nginx` serve these routes by these files, which are named below its folder. A route that was there keeps its
-/// share. Reloads even if no file changes: what nginx reads besides may have.
-///
-/// # Errors
-/// If somebody holds the lock of a route that changes, nginx refuses the files, or does not take them over in time. All
-/// is as it was then.
+/// Makes `nginx` serve these routes by these files, which are named below its folder. A route that was there keeps
+/// its share. Reloads even if no file changes: what nginx reads besides may have. Fails if somebody holds the lock of
+/// a route that changes, nginx refuses the files, or does not take them over in time. All is as it was then.
 pub fn exchange(
     nginx: &Nginx,
     routes: &[Route],

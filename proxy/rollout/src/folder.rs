@@ -66,9 +66,6 @@ pub(crate) fn copy_to(nginx_dir: &Path, route: &Route, split: &Split) -> anyhow:
 
 /// Writes a prepared route's split before nginx starts, or for homes, which read it by themselves. It is rendered
 /// from its values, so nothing but a split enters nginx' configuration.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn write(nginx_dir: &Path, route: &str, split: &Split) -> anyhow::Result<()> {
     let dir = route_dir(nginx_dir, route);
     files::replace(&split::path(&dir), &split::text(split, route, &dir))

@@ -34,9 +34,6 @@ const MAX_RETRY: Duration = Duration::from_secs(30);
 
 /// Applies the cluster's splits to the nginx whose prefix is `dir` whenever they change, until
 /// `interrupted`. It reports each problem on stderr once and tries again.
-///
-/// # Errors
-/// If the folder cannot be written.
 pub fn follow(
     dir: &Path,
     admin: SocketAddr,
@@ -77,9 +74,6 @@ pub fn follow(
 
 /// Keeps a copy of the cluster's ConfigMap in a file, for a [`follow`] beside it that has no token, and watches the
 /// runs, until `interrupted`. The routes are prepared in `dir`, a folder of its own.
-///
-/// # Errors
-/// If the folder cannot be written.
 pub fn copy(
     dir: &Path,
     file: &Path,

@@ -5,9 +5,6 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 
 /// Sends a GET over a new connection and returns status and body, whatever the status.
-///
-/// # Errors
-/// If no answer comes within the timeout.
 pub fn get(url: &str, timeout: Duration) -> anyhow::Result<(u16, String)> {
     get_with(url, &[], timeout)
 }
@@ -38,9 +35,6 @@ fn agent(timeout: Duration) -> ureq::Agent {
 }
 
 /// Sends a GET like [`get`], with a query.
-///
-/// # Errors
-/// If no answer comes within the timeout.
 pub fn get_with(
     url: &str,
     query: &[(&str, &str)],

@@ -24,18 +24,14 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a folder.
-    ///
-    /// # Errors
-    /// If another process holds it; gives its id, its command and the time at which it began.
+    /// Takes the lock of a folder. Fails if another process holds it, with its id, its command and the time at which it
+    /// began.
     pub fn take(dir: &Path) -> anyhow::Result<Lock> {
         Lock::within(dir, PATIENCE)
     }
 
-    /// Takes the lock of a folder, after whoever changes something there now.
-    ///
-    /// # Errors
-    /// As [`Lock::take`], after a minute and a half.
+    /// Takes the lock of a folder, after whoever changes something there now. Fails as [`Lock::take`] does, after
+    /// a minute and a half.
     pub(crate) fn wait(dir: &Path) -> anyhow::Result<Lock> {
         Lock::within(dir, TURN)
     }

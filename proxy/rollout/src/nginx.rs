@@ -105,9 +105,6 @@ impl Nginx {
     }
 
     /// Checks the files that nginx is to read: `nginx -t`.
-    ///
-    /// # Errors
-    /// The message of nginx.
     pub fn check(&self) -> anyhow::Result<()> {
         self.traffic.check()
     }
@@ -118,25 +115,17 @@ impl Nginx {
     }
 
     /// The route's file, as it was prepared.
-    ///
-    /// # Errors
-    /// If it was not.
     pub fn route_file(&self) -> anyhow::Result<Route> {
         folder::route_file(&self.route_dir())
     }
 
-    /// Asks which split of the route nginx serves, or its homes use, over a new connection.
-    ///
-    /// # Errors
-    /// If it does not answer, answers something else, or the cluster's proxies differ.
+    /// Asks which split of the route nginx serves, or its homes use, over a new connection. Fails if it does not
+    /// answer, answers something else, or the cluster's proxies differ.
     pub fn served(&self) -> anyhow::Result<Split> {
         self.traffic.served()
     }
 
     /// Describes the process that changes the route now: who holds its lock, or on a cluster its run.
-    ///
-    /// # Errors
-    /// If the cluster does not answer.
     pub fn holder(&self) -> anyhow::Result<Option<String>> {
         self.store.holder()
     }
@@ -231,11 +220,9 @@ fn workers(master: i32) -> anyhow::Result<Vec<i32>> {
     Ok(children.filter(|&child| title(child).starts_with("nginx")).collect())
 }
 
-/// The route that somebody named, or else the only one of this nginx. Routes of sessions must be named if
-/// there are others: who has added one still means the route that was there.
-///
-/// # Errors
-/// If there is no such route, or there are several to choose from.
+/// The route that somebody named, or else the only one of this nginx. Routes of sessions must be named if there are
+/// others: who has added one still means the route that was there. Fails if there is no such route, or there are
+/// several to choose from.
 pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<String> {
     let known = |name: String| {
         let sessions = split::is_of_sessions(&route_dir(nginx_dir, &name));
@@ -245,9 +232,6 @@ pub fn choose_here(nginx_dir: &Path, named: Option<&str>) -> anyhow::Result<Stri
 }
 
 /// The same among these routes.
-///
-/// # Errors
-/// As above.
 pub fn choose(mut routes: Vec<Known>, named: Option<&str>) -> anyhow::Result<String> {
     if named.is_none() && routes.iter().filter(|route| !route.sessions).count() == 1 {
         routes.retain(|route| !route.sessions);

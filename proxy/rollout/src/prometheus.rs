@@ -106,9 +106,6 @@ struct Sample {
 
 impl Prometheus {
     /// Evaluates the query now.
-    ///
-    /// # Errors
-    /// The reason why there is no number.
     pub fn number(&self, query: &str) -> Result<f64, NoNumber> {
         self.data(query, None).and_then(number_of)
     }
@@ -126,9 +123,6 @@ impl Prometheus {
     }
 
     /// The numbers of a query that gives one for each value of a label.
-    ///
-    /// # Errors
-    /// The reason why there are none.
     pub(crate) fn by_label(
         &self,
         query: &str,
@@ -143,9 +137,6 @@ impl Prometheus {
     }
 
     /// The samples of a selector, such as `up`.
-    ///
-    /// # Errors
-    /// The reason why there are none.
     pub(crate) fn samples(&self, selector: &str, reach: Reach) -> Result<Vec<Series>, NoNumber> {
         let query = format!("{selector}[{}ms]", reach.length.as_millis());
         match self.data(&query, reach.end)? {

@@ -53,9 +53,6 @@ pub struct Desk<'a> {
 
 /// Carries out runs until `interrupted`; each then stays where it is, for the next process. Calls `ready` once the
 /// routes are known.
-///
-/// # Errors
-/// None in practice: problems are reported, and looked at again.
 pub fn serve(desk: &Desk<'_>, ready: impl FnOnce()) -> anyhow::Result<()> {
     let me = name();
     let mut walks: Vec<Walk<'_>> = Vec::new();

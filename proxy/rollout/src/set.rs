@@ -32,11 +32,9 @@ pub struct Changed {
     pub stopped: Option<String>,
 }
 
-/// Changes the split of a running nginx and returns once nginx serves it.
-///
-/// # Errors
-/// If the route is stopped, somebody else holds the lock, nginx rejects the split or does not serve it,
-/// or `interrupted` is set. The split is unchanged then.
+/// Changes the split of a running nginx and returns once nginx serves it. Fails if the route is stopped, somebody
+/// else holds the lock, nginx rejects the split or does not serve it, or `interrupted` is set. The split is unchanged
+/// then.
 pub fn set(nginx: &Nginx, wanted: &Wanted, interrupted: &AtomicBool) -> anyhow::Result<Changed> {
     ensure!(
         !nginx.is_of_sessions() || (wanted.key.is_none() && wanted.mirror.is_none()),

@@ -172,18 +172,13 @@ pub(crate) fn text(split: &Split, route: &str, route_dir: &Path) -> String {
     if is_of_sessions(route_dir) { split.share_file() } else { split.render(route) }
 }
 
-/// The split in a route's folder.
-///
-/// # Errors
-/// If the file is missing or `ramp` did not write it.
+/// The split in a route's folder. Fails if the file is missing or `ramp` did not write it.
 pub fn current(route_dir: &Path) -> anyhow::Result<Split> {
     read(&path(route_dir))
 }
 
-/// The split that a file holds, whichever of the two texts it is.
-///
-/// # Errors
-/// If the file is missing or `ramp` did not write it.
+/// The split that a file holds, whichever of the two texts it is. Fails if the file is missing or `ramp` did not
+/// write it.
 pub fn read(file: &Path) -> anyhow::Result<Split> {
     Split::parse(&files::read(file)?)
         .with_context(|| format!("{} is not written by ramp", file.display()))

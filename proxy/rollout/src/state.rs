@@ -206,9 +206,6 @@ impl State {
     }
 
     /// Loads the last run; `None` if there was none yet.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn load(route_dir: &Path) -> anyhow::Result<Option<State>> {
         let file = State::file(route_dir);
         let Some(text) = files::read_if_there(&file)? else { return Ok(None) };
@@ -216,9 +213,6 @@ impl State {
     }
 
     /// Loads the last run if it is unfinished.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn load_unfinished(route_dir: &Path) -> anyhow::Result<Option<State>> {
         Ok(State::load(route_dir)?.filter(|state| state.phase.is_unfinished()))
     }

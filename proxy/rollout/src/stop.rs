@@ -21,17 +21,11 @@ const KEPT_WITHIN: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(10);
 
 /// The stop that is in force; `None` if there is none.
-///
-/// # Errors
-/// If the cluster does not answer.
 pub fn in_force(nginx: &Nginx) -> anyhow::Result<Option<Stop>> {
     nginx.store.stop()
 }
 
-/// Refuses what must not happen while a route is stopped.
-///
-/// # Errors
-/// If it is stopped; says since when and why.
+/// Refuses what must not happen while a route is stopped. Fails if it is stopped; says since when and why.
 pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
     if let Some(stop) = in_force(nginx)? {
         bail!("{} is {}; `carve clear {0} --reason WHY` ends that", nginx.route, stop.said());
@@ -50,12 +44,9 @@ pub(crate) fn release(nginx: &Nginx) -> anyhow::Result<()> {
     nginx.store.lift_stop(true)
 }
 
-/// Stops a route: returns once every nginx sends each new request of it to the old side, which takes
-/// milliseconds here, and about a second on a cluster. Gives a warning if the stop is in force, but will
-/// not outlast a restart.
-///
-/// # Errors
-/// If nginx does not say that the route is stopped.
+/// Stops a route: returns once every nginx sends each new request of it to the old side, which takes milliseconds
+/// here, and about a second on a cluster. Gives a warning if the stop is in force, but will not outlast a restart.
+/// Fails if nginx does not say that the route is stopped.
 pub fn stop(nginx: &Nginx, reason: &str) -> anyhow::Result<Option<String>> {
     let stop = Stop::now(&nginx.by.actor, reason);
     nginx.store.put_stop(&stop)?;
@@ -101,10 +92,8 @@ fn keep_over_restart(nginx: &Nginx, file: PathBuf, stop: Stop) -> Option<String>
     Some(format!("the stop is in force, but a restart of the machine would end it: {problem}"))
 }
 
-/// Ends a stop. The share becomes 0 first, so that this moves no request.
-///
-/// # Errors
-/// If the route is not stopped, or the share cannot be set.
+/// Ends a stop. The share becomes 0 first, so that this moves no request. Fails if the route is not stopped, or the
+/// share cannot be set.
 pub fn clear(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<Stop> {
     ensure!(!reason.trim().is_empty(), "--reason: say why the route may be split again");
     let stop = in_force(nginx)?.with_context(|| format!("{} is not stopped", nginx.route))?;

@@ -108,9 +108,6 @@ pub(crate) fn since(nginx_dir: &Path, route: &str) -> Option<SystemTime> {
 
 /// Makes the folder of stops before nginx starts, as a link to `place` where one is given, and puts the
 /// stops back that were in force.
-///
-/// # Errors
-/// If the folder cannot be made.
 pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
     let folder = folder(nginx_dir);
     let name = || folder.display().to_string();
@@ -141,9 +138,6 @@ pub fn prepare(nginx_dir: &Path, place: Option<&Path>) -> anyhow::Result<()> {
 }
 
 /// Makes the file of a later stop.
-///
-/// # Errors
-/// If it cannot be made.
 pub(crate) fn reserve(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
     let spare = spare(nginx_dir, route);
     if spare.exists() || is_here(nginx_dir, route) {
@@ -236,9 +230,6 @@ fn place(nginx_dir: &Path, route: &str) -> io::Result<()> {
 }
 
 /// Stops a route before nginx starts, since the cluster says so.
-///
-/// # Errors
-/// If the file cannot be made.
 pub fn keep(nginx_dir: &Path, route: &str) -> anyhow::Result<()> {
     put(nginx_dir, route, true)
 }

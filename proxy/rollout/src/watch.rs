@@ -26,9 +26,6 @@ const LOOK: Duration = Duration::from_millis(500);
 pub const WATCH: &str = "carve watch";
 
 /// Watches every route below nginx' prefix until `interrupted`, and reports on stderr. `nginx` gives the nginx of a route.
-///
-/// # Errors
-/// None in practice: problems are reported, and looked at again.
 pub fn watch(
     dir: &Path,
     nginx: impl Fn(&str) -> Nginx,

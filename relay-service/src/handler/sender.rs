@@ -41,10 +41,7 @@ enum State {
 }
 
 impl Sender {
-    /// A sender comes. Also returns its messages.
-    ///
-    /// # Errors
-    /// The answer, if it may not.
+    /// A sender comes. Also returns its messages. The error is the answer, if it may not.
     pub(crate) fn come(
         relay: &Arc<Relay>,
         asked: KeyRequest,
@@ -81,9 +78,6 @@ impl Sender {
     }
 
     /// Waits for the receivers.
-    ///
-    /// # Errors
-    /// If the body is broken.
     pub(crate) async fn wait(self) -> Result<Self, Cut> {
         let Sender { state, headers, mut source, messages } = self;
         let State::Waits(mut waits, started) = state else {
@@ -117,10 +111,7 @@ impl Sender {
         Ok(Sender { state, headers, source, messages })
     }
 
-    /// Sends.
-    ///
-    /// # Errors
-    /// If the sender has left, or its body is broken.
+    /// Sends. Fails if the sender has left, or its body is broken.
     pub(crate) async fn send(self) -> Result<(), Cut> {
         let State::Paired(mut under_way, receivers) = self.state else { return Ok(()) };
         let receivers = receivers.into_iter().map(|waited| waited.answer).collect();

@@ -74,10 +74,8 @@ impl Answers {
 pub struct KeyShare(u64);
 
 impl KeyShare {
-    /// Reads a percentage such as `25` or `0.5`.
-    ///
-    /// # Errors
-    /// One line, if it is not a number from 0 to 100 with at most two decimals.
+    /// Reads a percentage such as `25` or `0.5`. The error is one line, if it is not a number from 0 to 100 with at
+    /// most two decimals.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a share from 0 to 100 with at most two decimals");
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));

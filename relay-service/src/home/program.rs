@@ -40,12 +40,7 @@ struct Arguments {
     addr: SocketAddr,
 
     /// Address of health and metrics
-    #[arg(
-        long,
-        env = "HOME_ADMIN_ADDR",
-        default_value = "127.0.0.1:42093",
-        value_name = "IP:PORT"
-    )]
+    #[arg(long, env = "HOME_ADMIN_ADDR", default_value = "127.0.0.1:42093", value_name = "IP:PORT")]
     admin_addr: SocketAddr,
 
     /// File whose first line is the new side's share in percent; it is read again ten times a second
@@ -53,44 +48,24 @@ struct Arguments {
     share_file: PathBuf,
 
     /// Admin listener of the old side, which is asked whether it holds a key
-    #[arg(
-        long,
-        env = "HOME_OLD_ADMIN_ADDR",
-        default_value = "127.0.0.1:3001",
-        value_name = "HOST:PORT",
-        value_parser = resolved
-    )]
+    #[arg(long, env = "HOME_OLD_ADMIN_ADDR", default_value = "127.0.0.1:3001")]
+    #[arg(value_name = "HOST:PORT", value_parser = resolved)]
     old_admin_addr: SocketAddr,
 
     /// Admin listener of the new side, likewise
-    #[arg(
-        long,
-        env = "HOME_NEW_ADMIN_ADDR",
-        default_value = "127.0.0.1:42091",
-        value_name = "HOST:PORT",
-        value_parser = resolved
-    )]
+    #[arg(long, env = "HOME_NEW_ADMIN_ADDR", default_value = "127.0.0.1:42091")]
+    #[arg(value_name = "HOST:PORT", value_parser = resolved)]
     new_admin_addr: SocketAddr,
 
     /// Admin listeners of the other homes, with commas between them: they are asked which side they gave for a key. This
     /// home's own, the system's host name and its port, is left out
-    #[arg(
-        long,
-        env = "HOME_OTHERS",
-        value_name = "HOST:PORT,...",
-        value_delimiter = ',',
-        value_parser = other
-    )]
+    #[arg(long, env = "HOME_OTHERS", value_name = "HOST:PORT,...", value_delimiter = ',')]
+    #[arg(value_parser = other)]
     others: Vec<Other>,
 
     /// How long to answer on after a signal, until nobody asks here any more
-    #[arg(
-        long,
-        env = "HOME_SHUTDOWN_DELAY",
-        default_value = "0s",
-        value_name = "TIME",
-        value_parser = arguments::time
-    )]
+    #[arg(long, env = "HOME_SHUTDOWN_DELAY", default_value = "0s", value_name = "TIME")]
+    #[arg(value_parser = arguments::time)]
     shutdown_delay: Duration,
 }
 

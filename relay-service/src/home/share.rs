@@ -20,10 +20,7 @@ pub(super) struct InForce {
 /// Time between two looks at the file.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Reads the file.
-///
-/// # Errors
-/// Names the file, and what is wrong with it.
+/// Reads the file. An error names the file, and what is wrong with it.
 pub(super) fn read(file: &Path) -> anyhow::Result<InForce> {
     let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let first = text.lines().next().unwrap_or_default().trim();

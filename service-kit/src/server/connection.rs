@@ -72,10 +72,8 @@ pub(super) fn builder(protocol: Protocol, half_close: bool) -> auto::Builder<Tok
     builder
 }
 
-/// Serves a connection to its end: hyper's, or that of its client's time.
-///
-/// # Errors
-/// Those of hyper, and a wait longer than `idle_timeout`.
+/// Serves a connection to its end: hyper's, or that of its client's time. Errors are those of hyper, and a wait
+/// longer than `idle_timeout`.
 pub(super) async fn serve(
     builder: &auto::Builder<TokioExecutor>,
     socket: Socket,

@@ -42,11 +42,9 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds an address, which comes with the name of the variable that sets it. Call it on the runtime.
-    ///
-    /// # Errors
-    /// If the address cannot be bound; the error names it and its variable. A Unix socket is replaced if nobody
-    /// listens there.
+    /// Binds an address, which comes with the name of the variable that sets it. Call it on the runtime. Fails if the
+    /// address cannot be bound; the error names it and its variable. A Unix socket is replaced if nobody listens
+    /// there.
     pub fn bind(addr: impl Into<ListenAddr>, variable: &'static str) -> Result<Self, Error> {
         let mut addr = addr.into();
         let bound = match &addr {

@@ -15,9 +15,6 @@ pub use crate::DURATION_BUCKETS;
 pub const SIZE_BUCKETS: [f64; 7] = [128.0, 256.0, 512.0, 1024.0, 2048.0, 4096.0, 8192.0];
 
 /// Encodes a registry in the OpenMetrics text format.
-///
-/// # Errors
-/// If a metric cannot be encoded.
 pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     let mut text = String::with_capacity(16 * 1024);
     text::encode(&mut text, registry)?;

@@ -7,9 +7,6 @@ use crate::Error;
 
 /// Resolves at the first SIGTERM, SIGINT or SIGQUIT; a second one ends the process at once. Beside nginx, which
 /// ends by SIGQUIT, a service may get that.
-///
-/// # Errors
-/// If the signal handlers cannot be installed.
 pub fn shutdown_signal() -> Result<impl Future<Output = ()>, Error> {
     let listen = |kind, name| signal(kind).map_err(|source| Error::Signal { signal: name, source });
     let mut terminate = listen(SignalKind::terminate(), "SIGTERM")?;

@@ -80,9 +80,6 @@ impl<S: Subscriber> Layer<S> for JsonLines {
 
 /// Starts logging events of `level` and above for the whole process, with `service` in each line. Keep what it returns
 /// to the end of the program: dropped, it waits a moment for the last lines.
-///
-/// # Errors
-/// If logging has already been started.
 pub fn init(service: &'static str, level: Level) -> Result<Logging, Error> {
     let (sender, messages) = sync_channel(WAITING);
     let lines = JsonLines { service, sender: sender.clone() };

@@ -20,10 +20,8 @@ const POLL: Duration = Duration::from_secs(2);
 /// Between two looks at whether this is to end.
 const NAP: Duration = Duration::from_millis(200);
 
-/// Checks the route files and `carve.toml`, and makes the running nginx and the shadow follow them. No request is lost.
-///
-/// # Errors
-/// If nothing runs, a file has a mistake, or nginx does not take them over. All is as it was then.
+/// Checks the route files and `carve.toml`, and makes the running nginx and the shadow follow them. No request is
+/// lost. Fails if nothing runs, a file has a mistake, or nginx does not take them over. All is as it was then.
 pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     let supervisor = Supervisor::new(settings.run_dir.clone());
     ensure!(supervisor.pid().is_some(), "nothing runs in {}", settings.run_dir.display());

@@ -12,10 +12,8 @@ use super::settings::Settings;
 /// The stand-in for the host name in `proxy/compat/show.conf`.
 const HOST: &str = "show.invalid";
 
-/// Writes what nginx includes for `QR_COMPAT` and `QR_SHOW_HOST`, and removes what it included before.
-///
-/// # Errors
-/// A name that there is not, or a file that cannot be read or written.
+/// Writes what nginx includes for `QR_COMPAT` and `QR_SHOW_HOST`, and removes what it included before. Fails if there
+/// is no such name.
 pub(crate) fn render(settings: &Settings) -> anyhow::Result<()> {
     let nginx = settings.nginx_dir();
     for name in ["compat-quickchart.conf", "compat-google.conf", "server-show.conf"] {

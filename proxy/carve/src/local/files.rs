@@ -40,25 +40,16 @@ struct LivePage;
 struct Charts;
 
 /// A file of `proxy/`.
-///
-/// # Errors
-/// If there is none of this name.
 pub(crate) fn proxy(name: &str) -> anyhow::Result<String> {
     text(Proxy::get(name), name)
 }
 
 /// A file of `dashboards/prometheus/`.
-///
-/// # Errors
-/// If there is none of this name.
 pub(crate) fn prometheus(name: &str) -> anyhow::Result<String> {
     text(Prometheus::get(name), name)
 }
 
 /// Writes the rules of Prometheus below `prometheus`, and the live page into `live_page`.
-///
-/// # Errors
-/// The file that cannot be written.
 pub(crate) fn write_folders(prometheus: &Path, live_page: &Path) -> anyhow::Result<()> {
     write_all::<Prometheus>(prometheus, |name| name.starts_with("rules/"))?;
     write_all::<LivePage>(live_page, |_| true)?;

@@ -44,9 +44,6 @@ pub fn client(timeout: Duration) -> Agent {
 }
 
 /// Sends a GET.
-///
-/// # Errors
-/// If no whole response comes in time.
 pub fn get(client: &Agent, url: &str, headers: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
     let request = client.get(url);
     let request =
@@ -55,9 +52,6 @@ pub fn get(client: &Agent, url: &str, headers: &[(&str, &str)]) -> Result<Answer
 }
 
 /// Reads a response to its end.
-///
-/// # Errors
-/// If it ends early or takes too long.
 pub fn read(mut response: Response<Body>) -> Result<Answer, ureq::Error> {
     let body = response.body_mut().read_to_vec()?;
     Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), body })

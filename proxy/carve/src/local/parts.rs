@@ -68,10 +68,7 @@ impl PartSpec {
 }
 
 impl Parts {
-    /// The parts that `runs` names, with their words filled in.
-    ///
-    /// # Errors
-    /// A word in braces that there is not.
+    /// The parts that `runs` names, with their words filled in. Fails if there is no such word.
     pub(crate) fn fill(
         socket: PathBuf,
         runs: &[Part],
@@ -92,9 +89,6 @@ impl Parts {
     }
 
     /// The parts of a run folder.
-    ///
-    /// # Errors
-    /// If there are none, or they cannot be read.
     pub(crate) fn read(run_dir: &Path) -> anyhow::Result<Self> {
         let file = file_in(run_dir);
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
@@ -102,9 +96,6 @@ impl Parts {
     }
 
     /// Writes them where [`Parts::read`] finds them.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub(crate) fn write(&self, run_dir: &Path) -> anyhow::Result<()> {
         let file = file_in(run_dir);
         fs::write(&file, toml::to_string(self)?).with_context(|| file.display().to_string())

@@ -14,10 +14,8 @@ use super::settings::{Settings, Sides, repository};
 const TOOLS: [(&str, &str); 3] =
     [("nginx", "nginx"), ("prometheus", "prometheus"), ("setpriv", "util-linux")];
 
-/// Checks that every program that the stack needs is installed or built.
-///
-/// # Errors
-/// All that is missing, and how to get it.
+/// Checks that every program that the stack needs is installed or built. The error lists what is missing, and how to
+/// get it.
 pub fn check_tools(settings: &Settings) -> anyhow::Result<()> {
     let mut missing: Vec<String> = TOOLS
         .iter()
@@ -57,10 +55,7 @@ pub fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Checks that every address is free.
-///
-/// # Errors
-/// Each address that is not, with its variable and the process that holds it.
+/// Checks that every address is free. The error lists those that are not, with variable and holder.
 pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     let mut problems = Vec::new();
     let mut held = Vec::new();
@@ -83,10 +78,7 @@ pub fn check_ports(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Checks that two servers that already run can be reached.
-///
-/// # Errors
-/// The one that cannot, and its flag.
+/// Checks that two servers that already run can be reached. The error names the one that cannot.
 pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
     let Some(Sides { old, new }) = &settings.sides else { return Ok(()) };
     for (flag, url) in [("OLD, --old", old), ("NEW, --new", new)] {
@@ -105,10 +97,7 @@ pub fn check_sides(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the run folder and the data folder, and checks that they are writable.
-///
-/// # Errors
-/// The folder, and the system's message.
+/// Makes the run folder and the data folder, and checks that they are writable. The error names the folder.
 pub fn check_folders(settings: &Settings) -> anyhow::Result<()> {
     for folder in [settings.run_dir.clone(), settings.data_dir()] {
         let problem = || format!("{} is not writable (STACK_RUN_DIR)", folder.display());

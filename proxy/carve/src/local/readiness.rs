@@ -19,10 +19,7 @@ const POLL: Duration = Duration::from_millis(30);
 const SUPERVISOR_STARTS: Duration = Duration::from_secs(20);
 const LOG_LINES: usize = 8;
 
-/// Whether a part is ready now.
-///
-/// # Errors
-/// If the run folder does not say where it is asked.
+/// Whether a part is ready now. Fails if the run folder does not say where it is asked.
 pub fn is_ready(settings: &Settings, part: Part) -> anyhow::Result<bool> {
     answers(&Parts::read(&settings.run_dir)?.part, part)
 }
@@ -34,10 +31,8 @@ fn answers(parts: &[PartSpec], part: Part) -> anyhow::Result<bool> {
     Ok(http::get(&client, url, &[]).is_ok_and(|answer| answer.status == 200))
 }
 
-/// Waits until all parts are ready.
-///
-/// # Errors
-/// The first part that failed or was not ready in time, with the end of its log.
+/// Waits until all parts are ready. The error names the first that failed or was not ready in time, with the end of its
+/// log.
 pub fn wait(settings: &Settings, supervisor: &Supervisor, parts: &[Part]) -> anyhow::Result<()> {
     let specs = Parts::read(&settings.run_dir)?.part;
     let began = Instant::now();

@@ -19,10 +19,8 @@ use super::parts::Parts;
 use super::settings::{Addresses, Settings, Sides, repository};
 use super::{compat, files, names};
 
-/// Writes the run folder's configuration of nginx and Prometheus, and its parts.
-///
-/// # Errors
-/// The file that cannot be read or written, or that lacks an address to replace.
+/// Writes the run folder's configuration of nginx and Prometheus, and its parts. The error is the file that cannot be
+/// read or written, or that lacks an address to replace.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
     for folder in
         ["log", "nginx", "nginx/edge", "prometheus", "data/prometheus", "data/legacy-node"]
@@ -203,9 +201,6 @@ pub struct Started {
 
 impl Settings {
     /// What was started in a run folder; the defaults if nothing was.
-    ///
-    /// # Errors
-    /// If `started.json` cannot be read.
     pub fn started(run_dir: PathBuf) -> anyhow::Result<Self> {
         let started = started_in(&run_dir)?;
         let addresses = started.as_ref().and_then(|started| started.addresses.clone());
@@ -221,9 +216,6 @@ impl Settings {
 }
 
 /// What the stack in a run folder was started with; `None` if none was.
-///
-/// # Errors
-/// If the file cannot be read.
 pub fn started_in(run_dir: &Path) -> anyhow::Result<Option<Started>> {
     let file = run_dir.join("started.json");
     if !file.is_file() {

@@ -159,9 +159,6 @@ addresses! {
 
 impl Addresses {
     /// Free addresses on loopback.
-    ///
-    /// # Errors
-    /// If too few ports are free.
     pub fn free() -> anyhow::Result<Self> {
         Self::from_fn(|| Ok(service_kit::free_address()?))
     }
@@ -246,10 +243,8 @@ impl Settings {
         self.run_dir.join("data")
     }
 
-    /// Where qr-service listens for nginx alone, in the run folder.
-    ///
-    /// # Errors
-    /// If the folder's name is none for a Unix socket. nginx then uses the port, as people do.
+    /// Where qr-service listens for nginx alone, in the run folder. Fails if the folder's name is none for a Unix
+    /// socket. nginx then uses the port, as people do.
     pub fn new_socket(&self) -> Result<SocketPath, String> {
         let path = self.run_dir.join("qr-service.sock");
         let path = path.to_str().ok_or("the path is no UTF-8")?;

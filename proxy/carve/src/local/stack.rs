@@ -72,11 +72,8 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; carve's
-    /// is beside it.
-    ///
-    /// # Errors
-    /// What is missing or wrong, or the end of the log of the part that did not start.
+    /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; carve's is beside it.
+    /// The error says what is missing, or how the log of the part ends that did not start.
     pub fn start(qr_service: &Path, options: &Options) -> anyhow::Result<Self> {
         // nginx' workers are another user when root starts nginx, and serve ramp's metrics from here.
         let folder = tempfile::Builder::new()
@@ -136,19 +133,14 @@ impl Stack {
     }
 
     /// Sets the new side's share of a route. nginx serves it on return.
-    ///
-    /// # Errors
-    /// nginx' message.
     pub fn set_split(&self, route: &str, share: Share) -> anyhow::Result<()> {
         let wanted = Wanted::share(share);
         rollout::set(&self.settings.nginx(route), &wanted, &AtomicBool::new(false)).map(drop)
     }
 
-    /// Writes a copy of the project's gates for steps of seconds, which have no time for thousands of
-    /// requests: what has to be proven is ten times as large, and blocks are shorter. Returns the file.
-    ///
-    /// # Errors
-    /// If the gates cannot be read or written, or have changed so that nothing has to be proven.
+    /// Writes a copy of the project's gates for steps of seconds, which have no time for thousands of requests: what
+    /// has to be proven is ten times as large, and blocks are shorter. Returns the file. Fails if the gates cannot be
+    /// read or written, or have changed so that nothing has to be proven.
     pub fn gates_for_short_steps(&self) -> anyhow::Result<PathBuf> {
         let original = repository().join("proxy/evidence/gates.toml");
         let text = fs::read_to_string(&original).with_context(|| original.display().to_string())?;
@@ -168,34 +160,22 @@ impl Stack {
     }
 
     /// Stops a part, which then stays stopped. It has ended on return.
-    ///
-    /// # Errors
-    /// If the supervisor does not answer.
     pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.stop_part(part)
     }
 
-    /// Starts a stopped part. It is ready on return.
-    ///
-    /// # Errors
-    /// If the supervisor does not answer; the end of the part's log.
+    /// Starts a stopped part. It is ready on return; else the error has the end of its log.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
         self.supervisor.start_part(part)?;
         self.wait_until_ready(part)
     }
 
-    /// Waits until a part that is starting is ready.
-    ///
-    /// # Errors
-    /// The end of its log, if it is not ready in time.
+    /// Waits until a part that is starting is ready; if it is not in time, the error has the end of its log.
     pub fn wait_until_ready(&self, part: Part) -> anyhow::Result<()> {
         readiness::wait(&self.settings, &self.supervisor, &[part])
     }
 
     /// Sends a part a signal. One that ends is started again.
-    ///
-    /// # Errors
-    /// If the part does not run.
     pub fn signal_part(&self, part: Part, signal: Signal) -> anyhow::Result<()> {
         let pid = self.pid_of(part)?;
         kill_process(pid, signal).with_context(|| format!("{} {signal:?}", part.name()))
@@ -207,9 +187,6 @@ impl Stack {
     }
 
     /// A part's process id.
-    ///
-    /// # Errors
-    /// If the part does not run.
     pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
         self.supervisor.pid_of(part)
     }

@@ -69,11 +69,8 @@ pub(crate) struct States {
     pub(crate) parts: Vec<PartState>,
 }
 
-/// Runs the parts of a run folder until it is told to end: over its socket, or by `ended`, which blocks until then and
-/// whose result is passed on.
-///
-/// # Errors
-/// If the run folder has no parts, or the socket cannot be used.
+/// Runs the parts of a run folder until it is told to end: over its socket, or by `ended`, which blocks until then
+/// and whose result is passed on. Fails if the run folder has no parts, or the socket cannot be used.
 pub fn run(
     run_dir: &Path,
     ended: impl FnOnce() -> anyhow::Result<()> + Send + 'static,

@@ -33,18 +33,12 @@ impl Supervisor {
     }
 
     /// Starts it in the background by `carve`, this program's file.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub fn start(&self, carve: &Path) -> anyhow::Result<()> {
         self.spawn(Command::new(carve)).map(drop)
     }
 
     /// Starts it so that it ends with this process, however that ends. The parent-death signal fires
     /// when the *thread* that started the process ends, so a thread is kept for it.
-    ///
-    /// # Errors
-    /// If it cannot be started.
     pub fn start_bound(&self, carve: &Path) -> anyhow::Result<JoinHandle<()>> {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM", "--"]).arg(carve);
@@ -76,17 +70,11 @@ impl Supervisor {
     }
 
     /// What every part does.
-    ///
-    /// # Errors
-    /// If the supervisor does not answer.
     pub fn states(&self) -> anyhow::Result<Vec<PartState>> {
         Ok(self.ask(Request::States)?.parts)
     }
 
     /// A part's process id.
-    ///
-    /// # Errors
-    /// If the part does not run.
     pub fn pid_of(&self, part: Part) -> anyhow::Result<Pid> {
         let states = self.states()?;
         let pid = states.iter().find(|state| state.part == part).and_then(|state| state.pid);
@@ -94,25 +82,16 @@ impl Supervisor {
     }
 
     /// Starts a part. It runs on return, but may not be ready yet.
-    ///
-    /// # Errors
-    /// If the supervisor does not answer.
     pub fn start_part(&self, part: Part) -> anyhow::Result<()> {
         self.ask(Request::Start(part)).map(drop)
     }
 
     /// Stops a part. It has ended on return.
-    ///
-    /// # Errors
-    /// If the supervisor does not answer.
     pub fn stop_part(&self, part: Part) -> anyhow::Result<()> {
         self.ask(Request::Stop(part)).map(drop)
     }
 
     /// Stops every part and the supervisor, if it runs. All have ended on return.
-    ///
-    /// # Errors
-    /// If they do not end.
     pub fn shutdown(&self) -> anyhow::Result<()> {
         if self.pid().is_some() { self.ask(Request::End).map(drop) } else { Ok(()) }
     }

@@ -7,11 +7,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::judge::difference::{Found, Kind};
 use crate::judge::shorten::shortened;
 
-/// The headers to compare, from a route file's `headers` and `ignore_headers`. Without `headers`,
-/// these are Content-Type and Location.
-///
-/// # Errors
-/// If a name is not a header's name, or if `ignore` has one that would not be compared anyway.
+/// The headers to compare, from a route file's `headers` and `ignore_headers`. Without `headers`, these are
+/// Content-Type and Location. Fails if a name is not a header's name, or if `ignore` has one that would not be
+/// compared anyway.
 pub fn compared_headers(
     headers: Option<&[String]>,
     ignore: &[String],

@@ -74,11 +74,8 @@ enum Bodies {
 }
 
 impl Judge {
-    /// A judge that compares `compared_headers` (see [`compared_headers`]) and the bodies. The program
-    /// of `exec` is not started yet.
-    ///
-    /// # Errors
-    /// If a setting's value is out of range; the error names the setting.
+    /// A judge that compares `compared_headers` (see [`compared_headers`]) and the bodies. The program of `exec` is
+    /// not started yet. Fails if a setting's value is out of range; the error names the setting.
     pub fn new(
         settings: &JudgeSettings,
         compared_headers: Vec<HeaderName>,
@@ -97,11 +94,9 @@ impl Judge {
         Ok(Judge { headers: compared_headers, bodies })
     }
 
-    /// Starts the program of `exec` and waits for its hello, which declares its [kinds](Judge::kinds).
-    /// Without this call, the first pair starts it. Other judges have nothing to start.
-    ///
-    /// # Errors
-    /// If the program cannot be started, or says no valid hello within `start_timeout`.
+    /// Starts the program of `exec` and waits for its hello, which declares its [kinds](Judge::kinds). Without this
+    /// call, the first pair starts it. Other judges have nothing to start. Fails if the program cannot be started, or
+    /// says no valid hello within `start_timeout`.
     pub fn start(&self) -> anyhow::Result<()> {
         match &self.bodies {
             Bodies::Exec(exec) => exec.start(),

@@ -48,10 +48,7 @@ pub(super) struct Parsed {
     pub(super) lost: Vec<(usize, &'static str)>,
 }
 
-/// Reads a file.
-///
-/// # Errors
-/// The line, and what is wrong with it.
+/// Reads a file. The error is the line, and what is wrong with it.
 pub(super) fn parse(content: &[u8]) -> anyhow::Result<Parsed> {
     if let Ok(Har { log }) = serde_json::from_slice(content) {
         let given = log.entries.into_iter().enumerate().map(|(i, entry)| {

@@ -57,10 +57,7 @@ pub(crate) struct Line {
 }
 
 impl Options {
-    /// Reads the file and the routes.
-    ///
-    /// # Errors
-    /// The file, the line, and what is wrong with it.
+    /// Reads the file and the routes. The error is the file, the line, and what is wrong with it.
     pub(crate) fn read(&self) -> anyhow::Result<(Vec<Line>, Skipped)> {
         let mut routes = routes::load(&self.routes, &self.new, &self.old, self.request_timeout)
             .context("--routes")?;

@@ -202,9 +202,6 @@ impl Report {
     }
 
     /// Prints it, as text or as JSON.
-    ///
-    /// # Errors
-    /// If standard output cannot be written.
     pub fn print(&self, json: bool) -> anyhow::Result<()> {
         let text =
             if json { serde_json::to_string_pretty(&self.summary())? } else { self.to_string() };

@@ -112,13 +112,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Reads the credentials; sends no request yet. `url` is the API's, without `/api/v1`, or names the file of a copy.
-    /// `credentials` is the folder of `token` and `ca.crt`, read if the URL is https. `proxies` is the
-    /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready. Their addresses are kept
-    /// in `folder`, once it is there.
-    ///
-    /// # Errors
-    /// If the credentials are missing or invalid.
+    /// Reads the credentials; sends no request yet. `url` is the API's, without `/api/v1`, or names the file of a
+    /// copy. `credentials` is the folder of `token` and `ca.crt`, read if the URL is https. `proxies` is the
+    /// HOST:PORT of the admin listeners; the host resolves to every proxy that is ready. Their addresses are kept in
+    /// `folder`, once it is there. Fails if the credentials are missing or invalid.
     pub fn new(
         url: &str,
         credentials: &Path,
@@ -131,9 +128,6 @@ impl Cluster {
     }
 
     /// The proxy of another machine, with its admin listener at `url`, to follow. `folder` as for a cluster.
-    ///
-    /// # Errors
-    /// None in practice.
     pub fn of_a_machine(url: &BaseUrl, folder: &Path) -> anyhow::Result<Self> {
         let api = Arc::new(Api::new(&format!("{url}{STATE}"), Path::new(""))?);
         let proxies = Proxies::new(url.authority().to_owned(), folder.to_owned());
@@ -160,9 +154,6 @@ impl Cluster {
 
     /// A route of the cluster, with its file, its split and what its run last told below `dir`: the copy that a command
     /// then changes.
-    ///
-    /// # Errors
-    /// If the cluster does not answer, or a file cannot be written.
     pub fn copied(&self, dir: &Path, route: &str) -> anyhow::Result<Nginx> {
         let store = self.store(dir, route);
         store.copy()?;
@@ -170,10 +161,7 @@ impl Cluster {
         Ok(self.around(&store))
     }
 
-    /// The routes of the proxies. Waits for their first answer.
-    ///
-    /// # Errors
-    /// If no proxy answers in time.
+    /// The routes of the proxies. Waits for their first answer. Fails if no proxy answers in time.
     pub fn routes(&self) -> anyhow::Result<Vec<Known>> {
         let deadline = Instant::now() + LET_IN_TIMEOUT;
         loop {

@@ -28,10 +28,8 @@ const MAX_KIND_BYTES: usize = 32;
 /// Longest detail that is kept, in characters.
 const MAX_DETAIL_CHARS: usize = 300;
 
-/// Reads the first line of the program: the kinds that it may answer.
-///
-/// # Errors
-/// What is wrong with it, without quoting it.
+/// Reads the first line of the program: the kinds that it may answer. The error is what is wrong with it, without
+/// quoting it.
 pub(super) fn read_hello(line: &[u8]) -> Result<BTreeSet<Arc<str>>, String> {
     #[derive(Deserialize)]
     struct Hello {
@@ -116,10 +114,7 @@ impl Side {
     }
 }
 
-/// Reads the answer to the question `id`.
-///
-/// # Errors
-/// What is wrong with it, without quoting it.
+/// Reads the answer to the question `id`. The error is what is wrong with it, without quoting it.
 pub(super) fn read_verdict(
     line: &[u8],
     id: u64,
