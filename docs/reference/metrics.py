@@ -26,7 +26,7 @@ metrics are compared. Names that begin with `process_` and `nodejs_` are the usu
 this page leaves them out."""
 # In Prometheus' text a counter or an info has its ending only in the samples, as OpenMetrics says.
 ENDINGS = {"counter": "_total", "info": "_info"}
-REGISTERED = re.compile(r'(?:let help = "([^"]+)";\s+)?registry\.register\(\s*"(\w+)",\s*(?:"([^"]+)"|help)')
+REGISTERED = re.compile(r'(?:let help = "([^"]+)";\s+)?\b(?:\w+\.)?(?:set|set_if|set_for|register)\(\s*"(ramp_\w+)",\s*(?:"([^"]+)"|help)')
 
 
 def metrics_page():
@@ -96,7 +96,7 @@ def of_ramp():
     """Those that ramp registers. It has no idle process to ask: they are written as the share moves."""
     source = (ROOT / "proxy/rollout/src/metrics.rs").read_text()
     found = [(name, "gauge", above or beside) for above, name, beside in REGISTERED.findall(source)]
-    if not found or len(found) != source.count("registry.register("):
+    if not found or len(found) != source.count('("ramp_'):
         raise SystemExit("proxy/rollout/src/metrics.rs: a metric is registered in a way that is not known here")
     return found
 

@@ -1,36 +1,24 @@
 //! The service's metrics, with Prometheus' naming and base units. The legacy relay has the same `relay_*`.
-//!
-//! | metric | labels |
-//! | --- | --- |
-//! | `http_requests_total` | method, status; the status that an answer began with |
-//! | `relay_waiting_keys`, `relay_established_pairs` | |
-//! | `relay_leaving` | 1 once it was told to end: what then goes away has not crashed |
-//! | `relay_pairs_total` | end: whole, sender_left, receivers_left, cut |
-//! | `relay_unpaired_total` | end: left, expired, closed |
-//! | `relay_pairing_seconds` | from the first of a pair's clients to the last |
-//! | `relay_stream_seconds` | from then to the end |
-//! | `relay_received_bytes_total` | |
-//! | `process_*` | see `service_kit::metrics` |
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use service_kit::label_value;
 use service_kit::metrics::{ProcessCollector, encode};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Bounds in seconds, for times that people take.
 const BUCKETS: [f64; 10] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0, 300.0, 1800.0];
 
 /// How a pair ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum End {
     Whole,
     SenderLeft,
@@ -39,19 +27,9 @@ pub(crate) enum End {
     Cut,
 }
 
-impl End {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            End::Whole => "whole",
-            End::SenderLeft => "sender_left",
-            End::ReceiversLeft => "receivers_left",
-            End::Cut => "cut",
-        }
-    }
-}
-
 /// How the wait of one who never had a partner ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Unpaired {
     Left,
     Expired,
@@ -59,53 +37,7 @@ pub(crate) enum Unpaired {
     Closed,
 }
 
-impl Unpaired {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Unpaired::Left => "left",
-            Unpaired::Expired => "expired",
-            Unpaired::Closed => "closed",
-        }
-    }
-}
-
-/// A method as a label; all that the relay does not allow are `other`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct MethodLabel(&'static str);
-
-impl MethodLabel {
-    fn of(method: &Method) -> Self {
-        MethodLabel(match *method {
-            Method::GET => "GET",
-            Method::PUT => "PUT",
-            Method::POST => "POST",
-            Method::OPTIONS => "OPTIONS",
-            _ => "other",
-        })
-    }
-
-    fn as_str(&self) -> &'static str {
-        self.0
-    }
-}
-
-label_value!(End, MethodLabel, Unpaired);
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RequestLabels {
-    method: MethodLabel,
-    status: u16,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PairLabels {
-    end: End,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct UnpairedLabels {
-    end: Unpaired,
-}
+type Label<T> = [(&'static str, T); 1];
 
 /// Counts of the service.
 pub(crate) struct Metrics(Arc<Shared>);
@@ -119,9 +51,9 @@ pub(crate) struct PairMetrics {
 /// All clones of a counter are the same.
 struct Shared {
     registry: Registry,
-    requests: Family<RequestLabels, Counter>,
-    pairs: Family<PairLabels, Counter>,
-    unpaired: Family<UnpairedLabels, Counter>,
+    requests: Family<(Label<&'static str>, Label<u16>), Counter>,
+    pairs: Family<Label<&'static str>, Counter>,
+    unpaired: Family<Label<&'static str>, Counter>,
     pairing: Histogram,
     stream: Histogram,
     bytes: Counter,
@@ -145,11 +77,11 @@ impl Shared {
             leaving: Gauge::default(),
         };
         // From 0 on: `rate` misses a series' first value.
-        for end in [End::Whole, End::SenderLeft, End::ReceiversLeft, End::Cut] {
-            drop(shared.pairs.get_or_create(&PairLabels { end }));
+        for end in End::VARIANTS {
+            drop(shared.pairs.get_or_create(&[("end", end.into_str())]));
         }
-        for end in [Unpaired::Left, Unpaired::Expired, Unpaired::Closed] {
-            drop(shared.unpaired.get_or_create(&UnpairedLabels { end }));
+        for end in Unpaired::VARIANTS {
+            drop(shared.unpaired.get_or_create(&[("end", end.into_str())]));
         }
         shared.register();
         shared
@@ -187,13 +119,21 @@ impl Metrics {
         PairMetrics { shared: Arc::clone(&self.0), received: AtomicU64::new(0) }
     }
 
+    /// A method that the relay does not allow is `other`.
     pub(crate) fn answered(&self, method: &Method, status: StatusCode) {
-        let labels = RequestLabels { method: MethodLabel::of(method), status: status.as_u16() };
+        let method = match *method {
+            Method::GET => "GET",
+            Method::PUT => "PUT",
+            Method::POST => "POST",
+            Method::OPTIONS => "OPTIONS",
+            _ => "other",
+        };
+        let labels = ([("method", method)], [("status", status.as_u16())]);
         self.0.requests.get_or_create(&labels).inc();
     }
 
     pub(crate) fn unpaired(&self, end: Unpaired) {
-        self.0.unpaired.get_or_create(&UnpairedLabels { end }).inc();
+        self.0.unpaired.get_or_create(&[("end", end.into_str())]).inc();
     }
 
     /// The OpenMetrics text, with the sizes of the pairing as they are now.
@@ -212,7 +152,7 @@ impl Metrics {
 impl PairMetrics {
     /// The pair has ended, `took` after its last client came, who was `pairing` later than its first.
     pub(crate) fn ended(&self, end: End, pairing: Duration, took: Duration) {
-        self.shared.pairs.get_or_create(&PairLabels { end }).inc();
+        self.shared.pairs.get_or_create(&[("end", end.into_str())]).inc();
         self.shared.pairing.observe(pairing.as_secs_f64());
         self.shared.stream.observe(took.as_secs_f64());
     }

@@ -1,7 +1,5 @@
 //! Reads the request target: the key, and the number of receivers.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
 
 /// Longest key.
@@ -54,12 +52,7 @@ pub fn count(query: &str) -> Option<u8> {
 
 /// The first 16 hexadecimal digits of a key's SHA-256.
 pub fn digest(key: &str) -> String {
-    let digest = Sha256::digest(key.as_bytes());
-    digest[..8].iter().fold(String::with_capacity(16), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(&Sha256::digest(key.as_bytes())[..8])
 }
 
 #[cfg(test)]

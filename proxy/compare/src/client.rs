@@ -14,7 +14,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use route::SideUrl;
 use serde::Serialize;
-use service_kit::label_value;
+use strum::{IntoStaticStr, VariantArray};
 use tokio::time::timeout;
 
 use crate::asked::{Asked, REQUEST_ID, SHADOW_MARK};
@@ -29,8 +29,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("shadow/", env!("CARGO_PKG_VERSION")));
 
 /// Why a side gave no answer that can be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Reason {
     /// No connection.
     Connect,
@@ -42,23 +43,6 @@ pub(crate) enum Reason {
     Unavailable,
     Timeout,
 }
-
-impl Reason {
-    pub(crate) const ALL: [Reason; 5] =
-        [Reason::Connect, Reason::Broken, Reason::TooLarge, Reason::Unavailable, Reason::Timeout];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Reason::Connect => "connect",
-            Reason::Broken => "broken",
-            Reason::TooLarge => "too_large",
-            Reason::Unavailable => "unavailable",
-            Reason::Timeout => "timeout",
-        }
-    }
-}
-
-label_value!(Reason);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {

@@ -1,21 +1,5 @@
 //! The shadow's metrics.
 //!
-//! | metric | labels |
-//! | --- | --- |
-//! | `shadow_comparisons_total` | route, result |
-//! | `shadow_noise_total` | route; result of two answers of the old side: match, mismatch, cached |
-//! | `shadow_pairs_total` | route |
-//! | `shadow_discordant_total` | route, event; worse: the side that had it alone |
-//! | `shadow_mismatches_total` | route, kind |
-//! | `shadow_failures_total` | route, side, reason |
-//! | `shadow_answers_total` | route, side, class: 2xx, 3xx, 4xx, 5xx |
-//! | `shadow_response_seconds`, `shadow_response_bytes` | route, side |
-//! | `shadow_dropped_total` | route |
-//! | `shadow_judge_failures_total`, `shadow_judge_starts_total` | route; reason: a judge of `exec` |
-//! | `shadow_unknown_total`, `shadow_queue_depth` | |
-//! | `shadow_build_info` | version |
-//! | `process_*` | see `service_kit::metrics` |
-//!
 //! Every series exists from the start, because `rate` misses the first increment of a new one. Times
 //! and sizes are those of answers; failures are only counted.
 
@@ -24,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -32,6 +16,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, SIZE_BUCKETS, encode};
+use strum::VariantArray;
 
 use crate::client::Reason;
 use crate::comparison::{Comparison, Noise};
@@ -41,79 +26,43 @@ use crate::side::Side;
 use crate::verdict::Outcome;
 
 type Name = Arc<str>;
+/// The route, and other labels.
+type Labels<const N: usize> = ([(&'static str, Name); 1], [(&'static str, &'static str); N]);
 
 /// The classes of statuses, by their first digit.
 const CLASSES: [(u16, &str); 4] = [(2, "2xx"), (3, "3xx"), (4, "4xx"), (5, "5xx")];
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfRoute {
-    route: Name,
+fn of<const N: usize>(route: &Name, others: [(&'static str, &'static str); N]) -> Labels<N> {
+    ([("route", Arc::clone(route))], others)
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfResult {
-    route: Name,
-    result: Outcome,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfNoise {
-    route: Name,
-    result: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfKind {
-    route: Name,
-    kind: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfSide {
-    route: Name,
-    side: Side,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfClass {
-    route: Name,
-    side: Side,
-    class: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfEvent {
-    route: Name,
-    event: Event,
-    worse: Side,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfFailure {
-    route: Name,
-    side: Side,
-    reason: Reason,
+fn of_kind(route: &Name, kind: &str) -> [(&'static str, Name); 2] {
+    [("route", Arc::clone(route)), ("kind", Arc::from(kind))]
 }
 
 pub(crate) struct Metrics {
     registry: Registry,
-    comparisons: Family<OfResult, Counter>,
-    noise: Family<OfNoise, Counter>,
-    mismatches: Family<OfKind, Counter>,
-    failures: Family<OfFailure, Counter>,
-    pairs: Family<OfRoute, Counter>,
-    discordant: Family<OfEvent, Counter>,
-    answers: Family<OfClass, Counter>,
+    comparisons: Family<Labels<1>, Counter>,
+    noise: Family<Labels<1>, Counter>,
+    mismatches: Family<[(&'static str, Name); 2], Counter>,
+    failures: Family<Labels<2>, Counter>,
+    pairs: Family<Labels<0>, Counter>,
+    discordant: Family<Labels<2>, Counter>,
+    answers: Family<Labels<2>, Counter>,
     thresholds: Mutex<HashMap<Name, Thresholds>>,
-    seconds: Family<OfSide, Histogram>,
-    bytes: Family<OfSide, Histogram>,
-    dropped: Family<OfRoute, Counter>,
+    seconds: Family<Labels<1>, Histogram>,
+    bytes: Family<Labels<1>, Histogram>,
+    dropped: Family<Labels<0>, Counter>,
     pub(crate) unknown: Counter,
     pub(crate) queue_depth: Gauge,
 }
 
 impl Metrics {
     pub(crate) fn new(routes: &[Arc<Watched>]) -> Self {
+        let thresholds = |watched: &Arc<Watched>| {
+            let margin = watched.route.file.shadow.slower.clone();
+            (Arc::from(watched.name()), Thresholds::new(margin))
+        };
         let mut metrics = Metrics {
             registry: Registry::default(),
             comparisons: Family::default(),
@@ -123,7 +72,7 @@ impl Metrics {
             pairs: Family::default(),
             discordant: Family::default(),
             answers: Family::default(),
-            thresholds: Mutex::default(),
+            thresholds: Mutex::new(routes.iter().map(thresholds).collect()),
             seconds: Family::new_with_constructor(|| Histogram::new(DURATION_BUCKETS)),
             bytes: Family::new_with_constructor(|| Histogram::new(SIZE_BUCKETS)),
             dropped: Family::default(),
@@ -133,67 +82,33 @@ impl Metrics {
         metrics.register();
         let judges = Judges(routes.to_vec());
         metrics.registry.register_collector(Box::new(judges));
-        for watched in routes {
-            let thresholds = Thresholds::new(watched.route.file.shadow.slower.clone());
-            let mut all = metrics.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
-            all.insert(Arc::from(watched.name()), thresholds);
-            drop(all);
-            let kinds = watched.judge.kinds().into_iter().map(|kind| kind.to_string());
-            metrics.make_series(watched.name(), kinds.collect());
-        }
+        routes.iter().for_each(|watched| metrics.make_series(watched));
         metrics
     }
 
     fn register(&mut self) {
         let registry = self.registry.sub_registry_with_prefix("shadow");
-        registry.register(
-            "comparisons",
-            "Requests sent to both sides, by result",
-            self.comparisons.clone(),
-        );
-        registry.register(
-            "noise",
-            "Requests that only the old side was asked, twice, by whether its answers are the same; cached: a cache gave both",
-            self.noise.clone(),
-        );
-        registry.register(
-            "mismatches",
-            "Answers that differ, by kind of difference",
-            self.mismatches.clone(),
-        );
-        registry.register(
-            "failures",
-            "Requests without an answer, by reason",
-            self.failures.clone(),
-        );
+        let help = "Requests sent to both sides, by result";
+        registry.register("comparisons", help, self.comparisons.clone());
+        let help = "Requests that only the old side was asked, twice, by whether its answers are the same; cached: a \
+                    cache gave both";
+        registry.register("noise", help, self.noise.clone());
+        let help = "Answers that differ, by kind of difference";
+        registry.register("mismatches", help, self.mismatches.clone());
+        let help = "Requests without an answer, by reason";
+        registry.register("failures", help, self.failures.clone());
         registry.register("pairs", "Requests that both sides were asked", self.pairs.clone());
-        registry.register(
-            "discordant",
-            "Pairs in which one side alone failed, or was slower than a quantile of the old side's times, the new one by a margin",
-            self.discordant.clone(),
-        );
-        registry.register(
-            "answers",
-            "Answers of a side in pairs, by class of the status, outages included",
-            self.answers.clone(),
-        );
-        registry.register_with_unit(
-            "response",
-            "Time from sending a request to the last byte of its answer",
-            Unit::Seconds,
-            self.seconds.clone(),
-        );
-        registry.register_with_unit(
-            "response",
-            "Size of the answer's body, as it came",
-            Unit::Bytes,
-            self.bytes.clone(),
-        );
-        registry.register(
-            "dropped",
-            "Requests dropped because the queue was full",
-            self.dropped.clone(),
-        );
+        let help = "Pairs in which one side alone failed, or was slower than a quantile of the old side's times, the new \
+                    one by a margin";
+        registry.register("discordant", help, self.discordant.clone());
+        let help = "Answers of a side in pairs, by class of the status, outages included";
+        registry.register("answers", help, self.answers.clone());
+        let help = "Time from sending a request to the last byte of its answer";
+        registry.register_with_unit("response", help, Unit::Seconds, self.seconds.clone());
+        let help = "Size of the answer's body, as it came";
+        registry.register_with_unit("response", help, Unit::Bytes, self.bytes.clone());
+        let help = "Requests dropped because the queue was full";
+        registry.register("dropped", help, self.dropped.clone());
         registry.register("unknown", "Requests of no route", self.unknown.clone());
         registry.register("queue_depth", "Requests in the queue", self.queue_depth.clone());
         let build = [("version", env!("CARGO_PKG_VERSION"))];
@@ -202,37 +117,38 @@ impl Metrics {
     }
 
     /// Each guard is dropped at once: it locks the family.
-    fn make_series(&self, route: &str, kinds: Vec<String>) {
-        let route: Name = Arc::from(route);
-        let route = || Arc::clone(&route);
-        drop(self.dropped.get_or_create(&OfRoute { route: route() }));
-        drop(self.pairs.get_or_create(&OfRoute { route: route() }));
-        for (event, worse) in Event::ALL.into_iter().flat_map(|e| Side::ALL.map(|side| (e, side))) {
-            drop(self.discordant.get_or_create(&OfEvent { route: route(), event, worse }));
-        }
-        for result in Outcome::ALL {
-            drop(self.comparisons.get_or_create(&OfResult { route: route(), result }));
+    fn make_series(&self, watched: &Watched) {
+        let route = &Name::from(watched.name());
+        drop(self.dropped.get_or_create(&of(route, [])));
+        drop(self.pairs.get_or_create(&of(route, [])));
+        for result in Outcome::VARIANTS {
+            drop(self.comparisons.get_or_create(&of(route, [("result", result.into_str())])));
         }
         for result in ["match", "mismatch", "cached"] {
-            drop(self.noise.get_or_create(&OfNoise { route: route(), result }));
+            drop(self.noise.get_or_create(&of(route, [("result", result)])));
         }
-        for kind in kinds {
-            drop(self.mismatches.get_or_create(&OfKind { route: route(), kind }));
+        for kind in watched.judge.kinds() {
+            drop(self.mismatches.get_or_create(&of_kind(route, kind.as_str())));
         }
-        for side in Side::ALL {
-            drop(self.seconds.get_or_create(&OfSide { route: route(), side }));
-            drop(self.bytes.get_or_create(&OfSide { route: route(), side }));
+        for side in Side::VARIANTS.iter().map(Side::into_str) {
+            drop(self.seconds.get_or_create(&of(route, [("side", side)])));
+            drop(self.bytes.get_or_create(&of(route, [("side", side)])));
             for (_, class) in CLASSES {
-                drop(self.answers.get_or_create(&OfClass { route: route(), side, class }));
+                drop(self.answers.get_or_create(&of(route, [("side", side), ("class", class)])));
             }
-            for reason in Reason::ALL {
-                drop(self.failures.get_or_create(&OfFailure { route: route(), side, reason }));
+            for reason in Reason::VARIANTS {
+                let labels = [("side", side), ("reason", reason.into_str())];
+                drop(self.failures.get_or_create(&of(route, labels)));
+            }
+            for event in Event::VARIANTS {
+                let labels = [("event", event.into_str()), ("worse", side)];
+                drop(self.discordant.get_or_create(&of(route, labels)));
             }
         }
     }
 
     pub(crate) fn drop_one(&self, route: &str) {
-        self.dropped.get_or_create(&OfRoute { route: Arc::from(route) }).inc();
+        self.dropped.get_or_create(&of(&Arc::from(route), [])).inc();
     }
 
     /// Counts a pair of answers of the old side.
@@ -242,44 +158,45 @@ impl Metrics {
             Noise::Judged(None) => "match",
             Noise::Judged(Some(_)) => "mismatch",
         };
-        self.noise.get_or_create(&OfNoise { route: Arc::from(route), result }).inc();
+        self.noise.get_or_create(&of(&Arc::from(route), [("result", result)])).inc();
     }
 
     /// Counts the answers of a comparison, and then the comparison: a scrape that has it has its answers too.
     pub(crate) fn observe(&self, comparison: &Comparison) {
-        let route = || Arc::clone(&comparison.route);
-        self.pairs.get_or_create(&OfRoute { route: route() }).inc();
+        let route = &comparison.route;
+        self.pairs.get_or_create(&of(route, [])).inc();
         let mut thresholds = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
         let took = |side| Took::of(comparison.reply(side));
         let (new, old) = (took(Side::New), took(Side::Old));
-        for (event, worse) in thresholds.entry(route()).or_default().discordant(new, old) {
-            self.discordant.get_or_create(&OfEvent { route: route(), event, worse }).inc();
+        for (event, worse) in thresholds.entry(Arc::clone(route)).or_default().discordant(new, old)
+        {
+            let labels = [("event", event.into_str()), ("worse", worse.into_str())];
+            self.discordant.get_or_create(&of(route, labels)).inc();
         }
         drop(thresholds);
         if let Some(kind) = comparison.verdict.kind() {
-            let kind = kind.to_string();
-            self.mismatches.get_or_create(&OfKind { route: route(), kind }).inc();
+            self.mismatches.get_or_create(&of_kind(route, kind.as_str())).inc();
         }
-        for side in Side::ALL {
-            let reply = comparison.reply(side);
+        for &side in Side::VARIANTS {
+            let (reply, side) = (comparison.reply(side), ("side", side.into_str()));
             let status = reply.status().map_or(0, |status| status.as_u16());
             if let Some((_, class)) = CLASSES.iter().find(|(digit, _)| *digit == status / 100) {
-                self.answers.get_or_create(&OfClass { route: route(), side, class }).inc();
+                self.answers.get_or_create(&of(route, [side, ("class", *class)])).inc();
             }
             match &reply.outcome {
                 Ok(answer) => {
-                    let label = OfSide { route: route(), side };
-                    self.seconds.get_or_create(&label).observe(reply.elapsed.as_secs_f64());
-                    self.bytes.get_or_create(&label).observe(answer.received_bytes as f64);
+                    let labels = of(route, [side]);
+                    self.seconds.get_or_create(&labels).observe(reply.elapsed.as_secs_f64());
+                    self.bytes.get_or_create(&labels).observe(answer.received_bytes as f64);
                 }
                 Err(failure) => {
-                    let labels = OfFailure { route: route(), side, reason: failure.reason };
-                    self.failures.get_or_create(&labels).inc();
+                    let reason = ("reason", failure.reason.into_str());
+                    self.failures.get_or_create(&of(route, [side, reason])).inc();
                 }
             }
         }
-        let result = comparison.verdict.outcome;
-        self.comparisons.get_or_create(&OfResult { route: route(), result }).inc();
+        let result = comparison.verdict.outcome.into_str();
+        self.comparisons.get_or_create(&of(route, [("result", result)])).inc();
     }
 
     /// All metrics in the OpenMetrics text format.
@@ -292,26 +209,17 @@ impl Metrics {
 #[derive(Debug)]
 struct Judges(Vec<Arc<Watched>>);
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfJudgeFailure {
-    route: Name,
-    reason: &'static str,
-}
-
 impl Collector for Judges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let starts = Family::<OfRoute, Counter>::default();
-        let failures = Family::<OfJudgeFailure, Counter>::default();
+        let starts = Family::<Labels<0>, Counter>::default();
+        let failures = Family::<Labels<1>, Counter>::default();
         for watched in &self.0 {
             let Some(stats) = watched.judge.stats() else { continue };
-            let route: Name = Arc::from(watched.name());
-            starts.get_or_create(&OfRoute { route: Arc::clone(&route) }).inc_by(stats.starts);
-            let failed = crate::judge::Failure::ALL
-                .map(|failure| (failure.as_str(), stats.failures(failure)));
+            let route = &Name::from(watched.name());
+            starts.get_or_create(&of(route, [])).inc_by(stats.starts);
             let others = [("waiting", stats.waiting), ("busy", stats.busy)];
-            for (reason, count) in failed.into_iter().chain(others) {
-                let labels = OfJudgeFailure { route: Arc::clone(&route), reason };
-                failures.get_or_create(&labels).inc_by(count);
+            for (reason, count) in stats.failures_by_name().chain(others) {
+                failures.get_or_create(&of(route, [("reason", reason)])).inc_by(count);
             }
         }
         let help = "Starts of the program that judges";

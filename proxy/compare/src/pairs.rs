@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use route::Slower;
-use service_kit::label_value;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::client::{Answer, Reply};
 use crate::side::Side;
@@ -22,7 +22,8 @@ const REMEMBERED: usize = 1000;
 const RENEWED_EACH: usize = 100;
 
 /// What can happen to one side of a pair alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Event {
     /// No answer, or a status of 500 and more.
     Failure,
@@ -37,24 +38,6 @@ pub(crate) enum Event {
     /// Slower than twice that.
     TwiceP99,
 }
-
-impl Event {
-    pub(crate) const ALL: [Event; 6] =
-        [Event::Failure, Event::P50, Event::P90, Event::P95, Event::P99, Event::TwiceP99];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Event::Failure => "failure",
-            Event::P50 => "p50",
-            Event::P90 => "p90",
-            Event::P95 => "p95",
-            Event::P99 => "p99",
-            Event::TwiceP99 => "twice_p99",
-        }
-    }
-}
-
-label_value!(Event);
 
 /// The thresholds of a route.
 #[derive(Debug, Default)]
@@ -81,7 +64,7 @@ impl Thresholds {
         };
         check(Event::Failure, new.has_failed, old.has_failed);
         if let Some(thresholds) = &self.current {
-            for (event, threshold) in Event::ALL[1..].iter().zip(thresholds) {
+            for (event, threshold) in Event::VARIANTS[1..].iter().zip(thresholds) {
                 let is_new_slow = new.elapsed > self.margin.allows(*threshold);
                 check(*event, is_new_slow, old.elapsed > *threshold);
             }

@@ -132,7 +132,7 @@ impl Record {
 impl fmt::Display for Record {
     /// One line, and one more for each difference after the first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.result.as_str())?;
+        f.write_str(self.result.into_str())?;
         if let Some(kind) = &self.kind {
             write!(f, " in {kind}")?;
         }

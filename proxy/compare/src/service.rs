@@ -117,7 +117,7 @@ impl Worker {
         let kind = verdict.kind();
         let kind = kind.as_ref().map(crate::judge::Kind::as_str);
         let (route, problem) = (&*comparison.route, verdict.problem.as_deref());
-        let result = verdict.outcome.as_str();
+        let result = verdict.outcome.into_str();
         tracing::warn!(request_id, route, result, kind, problem, "no match");
         self.kept.keep(Record::of(&comparison, self.keep_text));
         elsewhere

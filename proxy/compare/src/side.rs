@@ -1,24 +1,12 @@
 //! The two sides that are compared.
 
-use service_kit::label_value;
+use strum::{IntoStaticStr, VariantArray};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Side {
     /// Takes over.
     New,
     /// Is replaced, and is therefore the reference.
     Old,
 }
-
-impl Side {
-    pub(crate) const ALL: [Side; 2] = [Side::New, Side::Old];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Side::New => "new",
-            Side::Old => "old",
-        }
-    }
-}
-
-label_value!(Side);

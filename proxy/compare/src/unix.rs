@@ -2,7 +2,6 @@
 //!
 //! A URL has no place for a socket's path, so the path in hexadecimal stands where the host would.
 
-use std::fmt::Write;
 use std::io;
 use std::pin::Pin;
 
@@ -30,18 +29,12 @@ fn connect(uri: Uri) -> Connecting {
 
 /// What stands for a socket in a URL.
 pub(crate) fn authority(path: &SocketPath) -> String {
-    let mut hex = String::new();
-    for byte in path.path().to_string_lossy().bytes() {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    hex::encode(path.path().to_string_lossy().as_bytes())
 }
 
 /// The path of a socket from what stands for it.
 fn path(authority: &str) -> Option<String> {
-    let pairs = authority.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
-    let bytes = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok());
-    String::from_utf8(bytes.collect::<Option<_>>()?).ok()
+    String::from_utf8(hex::decode(authority).ok()?).ok()
 }
 
 #[cfg(test)]

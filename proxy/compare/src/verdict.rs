@@ -9,14 +9,15 @@
 
 use crate::judge::{Differences, Judge, Kind};
 use serde::Serialize;
-use service_kit::label_value;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::asked::Asked;
 use crate::client::{Answer, Failure, Reason, Reply};
 use crate::content::Content;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Outcome {
     Match,
     Mismatch,
@@ -31,32 +32,6 @@ pub(crate) enum Outcome {
     /// The user's judge did not want to judge.
     Skipped,
 }
-
-impl Outcome {
-    pub(crate) const ALL: [Outcome; 7] = [
-        Outcome::Match,
-        Outcome::Mismatch,
-        Outcome::NewError,
-        Outcome::OldError,
-        Outcome::Timeout,
-        Outcome::Unjudged,
-        Outcome::Skipped,
-    ];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Match => "match",
-            Outcome::Mismatch => "mismatch",
-            Outcome::NewError => "new_error",
-            Outcome::OldError => "old_error",
-            Outcome::Timeout => "timeout",
-            Outcome::Unjudged => "unjudged",
-            Outcome::Skipped => "skipped",
-        }
-    }
-}
-
-label_value!(Outcome);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {

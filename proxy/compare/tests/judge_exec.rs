@@ -10,6 +10,7 @@ use compare::judge::{Answer, Asked, Failure, Judge, Verdict};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE};
 use route::{ExecSettings, JudgeSettings};
+use strum::VariantArray;
 
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// How much longer a pair may take on a busy machine.
@@ -91,7 +92,7 @@ fn verdicts_come_from_the_program() {
     assert_eq!(kinds, ["status", "header", "price", "process"]);
     let stats = judge.stats().unwrap();
     assert_eq!((stats.starts, stats.busy, stats.waiting), (1, 0, 0));
-    assert!(Failure::ALL.iter().all(|&failure| stats.failures(failure) == 0), "{stats:?}");
+    assert!(Failure::VARIANTS.iter().all(|&failure| stats.failures(failure) == 0), "{stats:?}");
 }
 
 #[test]
@@ -167,14 +168,14 @@ fn every_failure_costs_a_limit_and_is_counted_and_the_next_process_judges() {
         let start = Instant::now();
         let failed = reason(compare(&judge, mood, mood));
         assert!(start.elapsed() < TIMEOUT + SLACK, "{mood}: {:?}", start.elapsed());
-        assert!(failed.contains(failure.as_str()) && failed.contains(why), "{mood}: {failed}");
+        assert!(failed.contains(<&str>::from(failure)) && failed.contains(why), "{mood}: {failed}");
         assert!(!Path::new("/proc").join(&pid).exists(), "{mood}: process {pid} is left");
 
         assert_eq!(compare_once_ready(&judge, "12", "12"), Verdict::Same, "{mood}");
         assert_ne!(detail(compare(&judge, "pid", "")), pid, "{mood}");
         let stats = judge.stats().unwrap();
         assert_eq!(stats.starts, 2, "{mood}");
-        for other in Failure::ALL {
+        for &other in Failure::VARIANTS {
             assert_eq!(stats.failures(other), u64::from(other == failure), "{mood}: {stats:?}");
         }
     }

@@ -5,6 +5,7 @@
 
 use memchr::memchr;
 use service_kit::metrics::DURATION_BUCKETS;
+use strum::EnumCount;
 
 use crate::line::{Arm, Code, Line, OWN_ERRORS, Side};
 use crate::outages::{Attempt, Outages};
@@ -45,24 +46,23 @@ impl Durations {
     }
 }
 
-/// The counters of one route. The first index is the arm's, then the side's, then the code's, in the
-/// order of their `ALL`.
+/// The counters of one route. The first index is the arm's, then the side's, then the code's.
 #[derive(Clone)]
 pub(crate) struct RouteCounts {
     pub(crate) name: Box<str>,
     /// Named by a setting, so that its series exist before its first request.
     pub(crate) is_named: bool,
-    pub(crate) requests: [[[u64; Code::ALL.len()]; Side::ALL.len()]; Arm::ALL.len()],
-    pub(crate) durations: [Durations; Arm::ALL.len()],
-    pub(crate) response_bytes: [u64; Arm::ALL.len()],
-    pub(crate) own_errors: [[u64; OWN_ERRORS.len()]; Arm::ALL.len()],
-    pub(crate) retries: [u64; Arm::ALL.len()],
-    pub(crate) no_live_upstreams: [u64; Arm::ALL.len()],
+    pub(crate) requests: [[[u64; Code::COUNT]; Side::COUNT]; Arm::COUNT],
+    pub(crate) durations: [Durations; Arm::COUNT],
+    pub(crate) response_bytes: [u64; Arm::COUNT],
+    pub(crate) own_errors: [[u64; OWN_ERRORS.len()]; Arm::COUNT],
+    pub(crate) retries: [u64; Arm::COUNT],
+    pub(crate) no_live_upstreams: [u64; Arm::COUNT],
     /// Attempts at the assigned side that took too long.
-    pub(crate) timeouts: [u64; Arm::ALL.len()],
+    pub(crate) timeouts: [u64; Arm::COUNT],
     /// Answers of 2xx without a body.
-    pub(crate) empty: [u64; Arm::ALL.len()],
-    pub(crate) outages: [Outages; Arm::ALL.len()],
+    pub(crate) empty: [u64; Arm::COUNT],
+    pub(crate) outages: [Outages; Arm::COUNT],
 }
 
 impl RouteCounts {

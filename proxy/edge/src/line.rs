@@ -1,11 +1,13 @@
 //! A line of the access log: nineteen fields, separated by tabs. The README has the format.
 
 use memchr::{memchr_iter, memmem};
+use strum::{EnumCount, IntoStaticStr, VariantArray};
 
 use crate::outages::Attempt;
 
 /// The side that the split assigned, or what else says why a request went where it went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Arm {
     New,
     Old,
@@ -15,17 +17,6 @@ pub(crate) enum Arm {
 }
 
 impl Arm {
-    pub(crate) const ALL: [Arm; 4] = [Arm::New, Arm::Old, Arm::Chosen, Arm::None];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Arm::New => "new",
-            Arm::Old => "old",
-            Arm::Chosen => "chosen",
-            Arm::None => "none",
-        }
-    }
-
     fn parse(field: &[u8]) -> Option<Self> {
         Some(match field {
             b"new" => Arm::New,
@@ -37,7 +28,8 @@ impl Arm {
 }
 
 /// Who answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Side {
     New,
     Old,
@@ -50,19 +42,6 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    pub(crate) const ALL: [Side; 5] =
-        [Side::New, Side::Old, Side::Fallback, Side::Rescue, Side::None];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Side::New => "new",
-            Side::Old => "old",
-            Side::Fallback => "fallback",
-            Side::Rescue => "rescue",
-            Side::None => "none",
-        }
-    }
-
     pub(crate) fn parse(field: &[u8]) -> Option<Self> {
         Some(match field {
             b"new" => Side::New,
@@ -76,11 +55,16 @@ impl Side {
 }
 
 /// The class of a status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub(crate) enum Code {
+    #[strum(to_string = "2xx")]
     Success,
+    #[strum(to_string = "3xx")]
     Redirection,
+    #[strum(to_string = "4xx")]
     ClientError,
+    #[strum(to_string = "5xx")]
     ServerError,
     /// 499: the client left before the answer.
     Aborted,
@@ -89,26 +73,6 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    pub(crate) const ALL: [Code; 6] = [
-        Code::Success,
-        Code::Redirection,
-        Code::ClientError,
-        Code::ServerError,
-        Code::Aborted,
-        Code::None,
-    ];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Code::Success => "2xx",
-            Code::Redirection => "3xx",
-            Code::ClientError => "4xx",
-            Code::ServerError => "5xx",
-            Code::Aborted => "aborted",
-            Code::None => "none",
-        }
-    }
-
     pub(crate) fn of(status: u16) -> Self {
         match status {
             499 => Code::Aborted,

@@ -17,6 +17,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use service_kit::metrics::{DURATION_BUCKETS, ProcessCollector, encode};
+use strum::VariantArray;
 
 use crate::counts::{Counts, Durations, RouteCounts};
 use crate::line::{Arm, Code, OWN_ERRORS, Side};
@@ -186,19 +187,20 @@ fn encode_requests(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt:
     let help = "Requests of clients, by assigned side, answering side and status";
     let mut family = encoder.encode_descriptor("requests", help, None, MetricType::Counter)?;
     for route in &counts.routes {
-        for (arm, side) in Arm::ALL.into_iter().flat_map(|arm| Side::ALL.map(|side| (arm, side))) {
+        let sides_of = |&arm: &Arm| Side::VARIANTS.iter().map(move |&side| (arm, side));
+        for (arm, side) in Arm::VARIANTS.iter().flat_map(sides_of) {
             let by_code = &route.requests[arm as usize][side as usize];
             let is_expected = route.is_named && sides(arm).contains(&side);
             let has_series = is_expected || by_code.iter().any(|&count| count > 0);
-            for (code, &count) in Code::ALL.into_iter().zip(by_code) {
+            for (&code, &count) in Code::VARIANTS.iter().zip(by_code) {
                 if count == 0 && (!has_series || code == Code::None) {
                     continue;
                 }
                 let labels = [
                     ("route", &*route.name),
-                    ("arm", arm.as_str()),
-                    ("side", side.as_str()),
-                    ("code", code.as_str()),
+                    ("arm", arm.into_str()),
+                    ("side", side.into_str()),
+                    ("code", code.into_str()),
                 ];
                 let mut series = family.encode_family(&labels)?;
                 series.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
@@ -211,7 +213,7 @@ fn encode_requests(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt:
 /// The arms of each route that have series: those of a split route, and those with requests.
 fn arms(counts: &Counts) -> impl Iterator<Item = (&RouteCounts, Arm, &Durations)> {
     counts.routes.iter().flat_map(|route| {
-        Arm::ALL.into_iter().zip(&route.durations).filter_map(move |(arm, durations)| {
+        Arm::VARIANTS.iter().zip(&route.durations).filter_map(move |(&arm, durations)| {
             let is_expected = route.is_named && SPLIT_ARMS.contains(&arm);
             let has_series = is_expected || durations.buckets.iter().any(|&count| count > 0);
             has_series.then_some((route, arm, durations))
@@ -227,7 +229,7 @@ fn encode_durations(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fmt
         let bounds = DURATION_BUCKETS.into_iter().chain([f64::INFINITY]);
         let buckets: Vec<(f64, u64)> = bounds.zip(durations.buckets).collect();
         let (sum, count) = (durations.sum_ms as f64 / 1000.0, durations.buckets.iter().sum());
-        let labels = [("route", &*route.name), ("arm", arm.as_str())];
+        let labels = [("route", &*route.name), ("arm", arm.into_str())];
         let mut series = family.encode_family(&labels)?;
         series.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
     }
@@ -242,7 +244,7 @@ fn encode_by_arm<N: EncodeCounterValue>(
 ) -> fmt::Result {
     let mut family = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
     for (route, arm, _) in arms(counts) {
-        let labels = [("route", &*route.name), ("arm", arm.as_str())];
+        let labels = [("route", &*route.name), ("arm", arm.into_str())];
         let count = of(route, arm as usize);
         family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
     }
@@ -259,7 +261,7 @@ fn encode_own_errors(encoder: &mut DescriptorEncoder<'_>, counts: &Counts) -> fm
                 continue;
             }
             let status = status.to_string();
-            let labels = [("route", &*route.name), ("arm", arm.as_str()), ("status", &status)];
+            let labels = [("route", &*route.name), ("arm", arm.into_str()), ("status", &status)];
             family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
         }
     }

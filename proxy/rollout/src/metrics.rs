@@ -1,15 +1,16 @@
 //! Metrics for Prometheus in `ramp.prom`. The admin listener of nginx serves the file at
 //! `/ramp/metrics`, so Prometheus can scrape it between runs too.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime};
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+use strum::VariantArray;
 
 use evidence::{Judgement, Verdict};
 
@@ -19,59 +20,9 @@ use crate::state::{Phase, State};
 use crate::{export, files, pulse, stop_file};
 
 type Number = Gauge<f64, AtomicU64>;
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfRoute {
-    route: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfVerdict {
-    route: String,
-    verdict: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfPhase {
-    route: String,
-    phase: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfGate {
-    route: String,
-    gate: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfGateVerdict {
-    route: String,
-    gate: String,
-    verdict: &'static str,
-}
-
-#[derive(Default)]
-struct Metrics {
-    share: Family<OfRoute, Number>,
-    mirror_share: Family<OfRoute, Number>,
-    step: Family<OfRoute, Number>,
-    steps: Family<OfRoute, Number>,
-    start_share: Family<OfRoute, Number>,
-    next_share: Family<OfRoute, Number>,
-    hold_ends: Family<OfRoute, Number>,
-    active: Family<OfRoute, Gauge>,
-    heartbeat: Family<OfRoute, Number>,
-    braked: Family<OfRoute, Gauge>,
-    stopped: Family<OfRoute, Gauge>,
-    stopped_since: Family<OfRoute, Number>,
-    phase: Family<OfPhase, Gauge>,
-    verdict: Family<OfVerdict, Gauge>,
-    gate_verdict: Family<OfGateVerdict, Gauge>,
-    gate_value: Family<OfGate, Number>,
-    gate_limit: Family<OfGate, Number>,
-    gate_lower: Family<OfGate, Number>,
-    gate_upper: Family<OfGate, Number>,
-}
+type Labels = Vec<(&'static str, String)>;
+/// By name, with their help.
+type Families = BTreeMap<&'static str, (&'static str, Family<Labels, Number>)>;
 
 /// How often the metrics are written though nothing has changed: their time shows that this runs.
 const EVERY: Duration = Duration::from_secs(5);
@@ -94,30 +45,31 @@ impl Written {
 /// Writes the metrics of every route's split and, if nobody has set the share since, of its last run. All of it is in the
 /// routes' own files, so whichever run writes last writes the same.
 pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
-    let metrics = Metrics::default();
+    let mut families = Families::new();
     for route in prepared(nginx_dir) {
         let dir = route_dir(nginx_dir, &route);
         let Ok(split) = current(&dir) else { continue }; // another process writes it right now
-        metrics.add_split(&route, &split);
-        let of = OfRoute { route: route.clone() };
-        let is_braked = stop_file::is_brake(nginx_dir, &route);
-        let is_stopped = !is_braked && stop_file::is_here(nginx_dir, &route);
-        metrics.braked.get_or_create(&of).set(is_braked.into());
-        metrics.stopped.get_or_create(&of).set(is_stopped.into());
-        let since = stop_file::since(nginx_dir, &route).filter(|_| is_stopped);
-        let since = since.map_or(0.0, since_1970);
-        metrics.stopped_since.get_or_create(&of).set(since);
-        metrics.active.get_or_create(&of).set(0);
-        if let Some(beat) = pulse::last(&dir) {
-            metrics.heartbeat.get_or_create(&of).set(since_1970(beat));
-        }
+        let mut of = OfRoute { route: &route, families: &mut families };
+        of.add_split(nginx_dir, &split);
+        let help = "The last heartbeat of a run's process";
+        of.set_if("ramp_heartbeat_timestamp_seconds", help, pulse::last(&dir).map(since_1970));
         let run = State::load(&dir)?.filter(|run| !run.is_past);
+        let help = "1 while a run is unfinished, whether it has a process or not";
+        of.set("ramp_run_active", help, run.as_ref().is_some_and(|it| it.phase.is_unfinished()));
         if let Some(run) = run {
-            metrics.add_run(&route, &run);
+            of.add_run(&run);
         }
     }
+    let mut registry = Registry::default();
+    for (name, (help, family)) in families {
+        registry.register(name, help, family);
+    }
+    let updated = Number::default();
+    updated.set(since_1970(SystemTime::now()));
+    let help = "Time at which this was written";
+    registry.register("ramp_updated_timestamp_seconds", help, updated);
     let mut text = String::new();
-    encode(&mut text, &metrics.registry())?;
+    encode(&mut text, &registry)?;
     files::replace(&nginx_dir.join("ramp.prom"), &text)?;
     export::write(nginx_dir)
 }
@@ -126,111 +78,95 @@ fn since_1970(time: SystemTime) -> f64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-impl Metrics {
-    fn registry(self) -> Registry {
-        let mut registry = Registry::default();
-        registry.register("ramp_share_percent", "The new side's share", self.share);
+/// The metrics of a route.
+struct OfRoute<'a> {
+    route: &'a str,
+    families: &'a mut Families,
+}
+
+impl OfRoute<'_> {
+    fn set(&mut self, name: &'static str, help: &'static str, value: impl Into<f64>) {
+        self.set_for(name, help, &[], value);
+    }
+
+    fn set_if(&mut self, name: &'static str, help: &'static str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.set(name, help, value);
+        }
+    }
+
+    fn set_for(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        others: &[(&'static str, &str)],
+        value: impl Into<f64>,
+    ) {
+        let own = [("route", self.route)];
+        let labels = own.iter().chain(others);
+        let labels = labels.map(|(label, value)| (*label, (*value).to_owned())).collect();
+        let (_, family) = self.families.entry(name).or_insert_with(|| (help, Family::default()));
+        family.get_or_create(&labels).set(value.into());
+    }
+
+    fn add_split(&mut self, nginx_dir: &Path, split: &Split) {
+        self.set("ramp_share_percent", "The new side's share", split.share_percent);
         let help = "The mirrored share of the route's requests";
-        registry.register("ramp_mirror_share_percent", help, self.mirror_share);
-        let updated = Number::default();
-        updated.set(since_1970(SystemTime::now()));
-        let help = "Time at which this was written";
-        registry.register("ramp_updated_timestamp_seconds", help, updated);
-        registry.register("ramp_step", "The number of the step, from 1", self.step);
-        registry.register("ramp_steps", "The number of steps", self.steps);
-        let help = "The share that a rollback returns to";
-        registry.register("ramp_start_share_percent", help, self.start_share);
-        let help = "The share of the next step; none at the last one";
-        registry.register("ramp_next_share_percent", help, self.next_share);
-        let help = "When the step will have been held for its time";
-        registry.register("ramp_hold_ends_timestamp_seconds", help, self.hold_ends);
-        let help = "1 while a run is unfinished, whether it has a process or not";
-        registry.register("ramp_run_active", help, self.active);
-        let help = "The last heartbeat of a run's process";
-        registry.register("ramp_heartbeat_timestamp_seconds", help, self.heartbeat);
+        self.set("ramp_mirror_share_percent", help, split.mirror_percent);
+        let is_braked = stop_file::is_brake(nginx_dir, self.route);
+        let is_stopped = !is_braked && stop_file::is_here(nginx_dir, self.route);
         let help = "1 while the old side answers everything because a run goes back";
-        registry.register("ramp_braked", help, self.braked);
-        let help = "1 while the route is stopped";
-        registry.register("ramp_stopped", help, self.stopped);
+        self.set("ramp_braked", help, is_braked);
+        self.set("ramp_stopped", "1 while the route is stopped", is_stopped);
+        let since = stop_file::since(nginx_dir, self.route).filter(|_| is_stopped);
         let help = "Since when the route has been stopped; 0 if it is not";
-        registry.register("ramp_stopped_since_timestamp_seconds", help, self.stopped_since);
-        registry.register("ramp_phase", "1 for the phase of the run", self.phase);
-        registry.register("ramp_verdict", "1 for the last verdict on the step", self.verdict);
-        let help = "1 for the last verdict of the gate";
-        registry.register("ramp_gate_verdict", help, self.gate_verdict);
-        registry.register(
-            "ramp_gate_value",
-            "The value of the gate; of a test, the difference",
-            self.gate_value,
-        );
-        let help = "The limit of the gate, including its margin";
-        registry.register("ramp_gate_limit", help, self.gate_limit);
-        let help = "The lower end of a test's difference; above the limit, the run goes back";
-        registry.register("ramp_gate_lower", help, self.gate_lower);
-        registry.register(
-            "ramp_gate_upper",
-            "The upper end of a test's difference",
-            self.gate_upper,
-        );
-        registry
+        self.set("ramp_stopped_since_timestamp_seconds", help, since.map_or(0.0, since_1970));
     }
 
-    fn add_split(&self, route: &str, split: &Split) {
-        let of = OfRoute { route: route.to_owned() };
-        self.share.get_or_create(&of).set(split.share_percent.into());
-        self.mirror_share.get_or_create(&of).set(split.mirror_percent.into());
-    }
-
-    fn add_run(&self, route: &str, run: &State) {
-        let of = OfRoute { route: route.to_owned() };
+    fn add_run(&mut self, run: &State) {
         let count = |number: usize| u32::try_from(number).map_or(f64::NAN, f64::from);
-        self.step.get_or_create(&of).set(count(run.step + 1));
-        self.steps.get_or_create(&of).set(count(run.plan.steps.len()));
-        self.start_share.get_or_create(&of).set(run.start_share.into());
-        if let Some(share) = run.next_share() {
-            self.next_share.get_or_create(&of).set(share.into());
-        }
-        if let Some(ends) = run.hold_ends {
-            self.hold_ends.get_or_create(&of).set(since_1970(ends));
-        }
-        self.active.get_or_create(&of).set(run.phase.is_unfinished().into());
-        for (phase, name) in Phase::NAMES {
-            let of = OfPhase { route: route.to_owned(), phase: name };
-            self.phase.get_or_create(&of).set((phase == run.phase).into());
+        self.set("ramp_step", "The number of the step, from 1", count(run.step + 1));
+        self.set("ramp_steps", "The number of steps", count(run.plan.steps.len()));
+        let help = "The share that a rollback returns to";
+        self.set("ramp_start_share_percent", help, run.start_share);
+        let help = "The share of the next step; none at the last one";
+        self.set_if("ramp_next_share_percent", help, run.next_share().map(Into::into));
+        let help = "When the step will have been held for its time";
+        self.set_if("ramp_hold_ends_timestamp_seconds", help, run.hold_ends.map(since_1970));
+        for phase in Phase::VARIANTS {
+            let of = [("phase", phase.as_str())];
+            self.set_for("ramp_phase", "1 for the phase of the run", &of, *phase == run.phase);
         }
         if let Some(judgement) = &run.judgement {
-            self.add_judgement(route, judgement);
+            self.add_judgement(judgement);
         }
     }
 
-    fn add_judgement(&self, route: &str, judgement: &Judgement) {
-        let route = || route.to_owned();
+    fn add_judgement(&mut self, judgement: &Judgement) {
         for verdict in Verdict::ALL {
-            let is = verdict == judgement.verdict;
-            let of = OfVerdict { route: route(), verdict: verdict.as_str() };
-            self.verdict.get_or_create(&of).set(is.into());
+            let (of, is) = ([("verdict", verdict.as_str())], verdict == judgement.verdict);
+            self.set_for("ramp_verdict", "1 for the last verdict on the step", &of, is);
         }
         for reading in &judgement.readings {
-            let gate = || reading.gate.clone();
+            let gate = ("gate", &*reading.gate);
             for verdict in Verdict::ALL {
-                let is = verdict == reading.verdict;
-                let of = OfGateVerdict { route: route(), gate: gate(), verdict: verdict.as_str() };
-                self.gate_verdict.get_or_create(&of).set(is.into());
+                let of = [gate, ("verdict", verdict.as_str())];
+                let help = "1 for the last verdict of the gate";
+                self.set_for("ramp_gate_verdict", help, &of, verdict == reading.verdict);
             }
-            let of = OfGate { route: route(), gate: gate() };
-            let ends =
-                reading.difference.as_ref().map(|difference| (difference.lower, difference.upper));
-            let (lower, upper) = ends.unwrap_or_default();
-            for (family, number) in [
-                (&self.gate_value, reading.value),
-                (&self.gate_limit, reading.limit),
-                (&self.gate_lower, lower),
-                (&self.gate_upper, upper),
-            ] {
-                if let Some(number) = number {
-                    family.get_or_create(&of).set(number);
+            let mut set = |name, help, value| {
+                if let Some(value) = value {
+                    self.set_for(name, help, &[gate], value);
                 }
-            }
+            };
+            let help = "The value of the gate; of a test, the difference";
+            set("ramp_gate_value", help, reading.value);
+            set("ramp_gate_limit", "The limit of the gate, including its margin", reading.limit);
+            let ends = reading.difference.as_ref().map(|it| (it.lower, it.upper));
+            let (lower, upper) = ends.unwrap_or_default();
+            let help = "The lower end of a test's difference; above the limit, the run goes back";
+            set("ramp_gate_lower", help, lower);
+            set("ramp_gate_upper", "The upper end of a test's difference", upper);
         }
     }
 }

@@ -9,6 +9,7 @@ use anyhow::Context;
 use evidence::Judgement;
 use evidence::trial::Trial;
 use serde::{Deserialize, Deserializer, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::files;
 use route::Share;
@@ -27,8 +28,11 @@ pub struct Plan {
 }
 
 /// The phase of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Phase {
     /// Waits for `carve serve` to begin it, or to carry it on.
     Ordered,
@@ -57,25 +61,9 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Every phase with its name in files, logs and metrics.
-    pub const NAMES: [(Phase, &'static str); 12] = [
-        (Phase::Ordered, "ordered"),
-        (Phase::Holding, "holding"),
-        (Phase::Paused, "paused"),
-        (Phase::Inconclusive, "inconclusive"),
-        (Phase::Interrupted, "interrupted"),
-        (Phase::GoingBack, "going_back"),
-        (Phase::Done, "done"),
-        (Phase::RolledBack, "rolled_back"),
-        (Phase::Aborted, "aborted"),
-        (Phase::Superseded, "superseded"),
-        (Phase::Stopped, "stopped"),
-        (Phase::Lost, "lost"),
-    ];
-
     /// The name in files, logs and metrics.
     pub fn as_str(self) -> &'static str {
-        Phase::NAMES.iter().find(|(phase, _)| *phase == self).map_or("", |(_, name)| name)
+        self.into()
     }
 
     /// Whether the run can be resumed or aborted.

@@ -19,8 +19,7 @@ use super::parts::Parts;
 use super::settings::{Addresses, Settings, Sides, repository};
 use super::{compat, files, names};
 
-/// Writes the run folder's configuration of nginx and Prometheus, and its parts. The error is the file that cannot be
-/// read or written, or that lacks an address to replace.
+/// Writes the run folder's configuration of nginx and Prometheus, and its parts. An error names the file.
 pub fn render(settings: &Settings) -> anyhow::Result<()> {
     for folder in
         ["log", "nginx", "nginx/edge", "prometheus", "data/prometheus", "data/legacy-node"]
@@ -291,7 +290,6 @@ fn parts(
         ("route_names", names.join(",")),
         ("old_url", of_all("old", old_url)),
         ("new_url", of_all("new", new_url)),
-        ("edge", at.edge.to_string()),
         ("requests_log", path(&settings.requests_log())),
         ("log_share", settings.log_share.to_string()),
         ("engine", settings.engine.clone().unwrap_or_default()),
@@ -300,23 +298,10 @@ fn parts(
         // nginx sends /p/ to the relay, whether this process has one or not.
         ("page_files", if settings.has_relay() { "on" } else { "auto" }.to_owned()),
         ("old_workers", settings.old_workers.to_string()),
-        ("proxy_admin", at.proxy_admin.to_string()),
         ("new", listens(at.new, settings.new_socket().ok())),
-        ("new_admin", at.new_admin.to_string()),
-        ("old", at.old.to_string()),
-        ("old_admin", at.old_admin.to_string()),
-        ("shadow", at.shadow.to_string()),
-        ("shadow_admin", at.shadow_admin.to_string()),
-        ("relay", at.relay.to_string()),
-        ("relay_admin", at.relay_admin.to_string()),
-        ("old_relay", at.old_relay.to_string()),
-        ("old_relay_admin", at.old_relay_admin.to_string()),
-        ("home", at.home.to_string()),
-        ("home_admin", at.home_admin.to_string()),
-        ("home_b", at.home_b.to_string()),
-        ("home_b_admin", at.home_b_admin.to_string()),
-        ("prometheus", at.prometheus.to_string()),
     ];
+    // The first of two words counts.
+    let words: Vec<_> = words.into_iter().chain(at.words()).collect();
     Parts::fill(socket(settings), &settings.parts(), &words)
 }
 

@@ -8,10 +8,12 @@ use rollout::{Key, Nginx, Share, Wanted};
 use route::SideUrl;
 use serde::{Deserialize, Serialize};
 use service_kit::SocketPath;
+use strum::IntoStaticStr;
 
 /// A program of the stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Part {
     /// The new side.
     QrService,
@@ -64,19 +66,7 @@ impl Part {
 
     /// The part's name, also of its log (`log/NAME.log`).
     pub fn name(self) -> &'static str {
-        match self {
-            Part::QrService => "qr-service",
-            Part::LegacyNode => "legacy-node",
-            Part::Nginx => "nginx",
-            Part::Edge => "edge",
-            Part::Shadow => "shadow",
-            Part::Watch => "watch",
-            Part::Prometheus => "prometheus",
-            Part::RelayService => "relay-service",
-            Part::LegacyRelay => "legacy-relay",
-            Part::RelayHome => "relay-home",
-            Part::RelayHomeB => "relay-home-b",
-        }
+        self.into()
     }
 
     /// Its log in a run folder.
@@ -108,6 +98,11 @@ macro_rules! addresses {
             /// The same with their default addresses, which configuration files have.
             pub(crate) fn defaults(&self) -> Vec<(&'static str, SocketAddr)> {
                 vec![$(($default, self.$field)),*]
+            }
+
+            /// Every address, by the word that stands for it in `parts.toml`.
+            pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($field), self.$field.to_string())),*]
             }
 
             /// Takes an address from `next` for every listener.

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use route::JudgeSettings;
 use serde::Serialize;
+use strum::VariantArray;
 
 use super::{DIFFERS, TROUBLE};
 use crate::client::Reply;
@@ -145,7 +146,7 @@ impl Report {
 
     pub(crate) fn add(&mut self, line: usize, comparison: &Comparison) {
         let verdict = &comparison.verdict;
-        *self.outcomes.entry(verdict.outcome.as_str()).or_default() += 1;
+        *self.outcomes.entry(verdict.outcome.into_str()).or_default() += 1;
         if let Some(kind) = verdict.kind() {
             *self.kinds.entry(kind.to_string()).or_default() += 1;
         }
@@ -179,7 +180,7 @@ impl Report {
     }
 
     fn count(&self, outcome: Outcome) -> usize {
-        self.outcomes.get(outcome.as_str()).copied().unwrap_or_default()
+        self.outcomes.get(outcome.into_str()).copied().unwrap_or_default()
     }
 
     pub(crate) fn difference_count(&self) -> usize {
@@ -216,7 +217,7 @@ impl Report {
         Summary {
             requests: self.requests(),
             skipped: &self.skipped,
-            results: Outcome::ALL.map(|o| (o.as_str(), self.count(o))).into(),
+            results: Outcome::VARIANTS.iter().map(|o| (o.into_str(), self.count(*o))).collect(),
             proves_nothing: &self.unproven,
             kinds: self.kinds.clone(),
             new: self.new.figures(),

@@ -35,13 +35,6 @@ fn a_line_counts_for_its_route_arm_side_and_code() {
 }
 
 #[test]
-fn indexes_are_in_the_order_of_all() {
-    assert!(Arm::ALL.iter().enumerate().all(|(i, &arm)| arm as usize == i));
-    assert!(Side::ALL.iter().enumerate().all(|(i, &side)| side as usize == i));
-    assert!(Code::ALL.iter().enumerate().all(|(i, &code)| code as usize == i));
-}
-
-#[test]
 fn a_duration_counts_in_the_first_bucket_that_is_not_below_it() {
     for (duration_ms, bound) in [
         (0, Some(0.00005)),

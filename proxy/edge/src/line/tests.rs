@@ -156,6 +156,6 @@ fn statuses_have_classes() {
         (600, "none"),
         (999, "none"),
     ] {
-        assert_eq!(Code::of(status).as_str(), code);
+        assert_eq!(Code::of(status).into_str(), code);
     }
 }

@@ -212,7 +212,7 @@ impl Exec {
             Refused::Failed(Trouble { failure, why }) => {
                 add_one(&self.counters.failures[failure as usize]);
                 runner.failed();
-                let (program, reason) = (&self.settings.command[0], failure.as_str());
+                let (program, reason) = (&self.settings.command[0], <&str>::from(failure));
                 tracing::warn!(program, reason, why, "the judge's program failed");
                 format!("the program failed ({reason}): {why}")
             }

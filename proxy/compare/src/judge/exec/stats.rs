@@ -2,8 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use strum::{EnumCount, IntoStaticStr, VariantArray};
+
 /// Why the user's program was killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Failure {
     /// It could not be started.
     Start,
@@ -20,28 +23,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// All reasons.
-    pub const ALL: [Failure; 6] = [
-        Failure::Start,
-        Failure::Hello,
-        Failure::Timeout,
-        Failure::Died,
-        Failure::Flooded,
-        Failure::Nonsense,
-    ];
-
-    /// The name, for metrics and logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Failure::Start => "start",
-            Failure::Hello => "hello",
-            Failure::Timeout => "timeout",
-            Failure::Died => "died",
-            Failure::Flooded => "flooded",
-            Failure::Nonsense => "nonsense",
-        }
-    }
-
     pub(super) fn because(self, why: impl Into<String>) -> Trouble {
         Trouble { failure: self, why: why.into() }
     }
@@ -59,7 +40,7 @@ pub(super) struct Trouble {
 pub struct Stats {
     /// How often the program was started, restarts included.
     pub starts: u64,
-    failures: [u64; Failure::ALL.len()],
+    failures: [u64; Failure::COUNT],
     /// Pairs that were not judged because the program was starting, or waiting for its next start.
     pub waiting: u64,
     /// Pairs that were not judged because the program was busy with the pairs before.
@@ -71,13 +52,18 @@ impl Stats {
     pub fn failures(&self, failure: Failure) -> u64 {
         self.failures[failure as usize]
     }
+
+    /// All of them, by their names.
+    pub fn failures_by_name(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        Failure::VARIANTS.iter().map(<&str>::from).zip(self.failures)
+    }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) starts: AtomicU64,
-    /// In the order of [`Failure::ALL`].
-    pub(super) failures: [AtomicU64; Failure::ALL.len()],
+    /// In the order of [`Failure`].
+    pub(super) failures: [AtomicU64; Failure::COUNT],
     pub(super) waiting: AtomicU64,
     pub(super) busy: AtomicU64,
 }

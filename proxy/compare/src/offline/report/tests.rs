@@ -5,7 +5,7 @@ fn a_failure_of_the_judge_is_no_difference_and_no_match() {
     let code = |outcomes: &[Outcome]| {
         let mut report = Report::default();
         for outcome in outcomes {
-            *report.outcomes.entry(outcome.as_str()).or_default() += 1;
+            *report.outcomes.entry(outcome.into_str()).or_default() += 1;
         }
         report.exit_code()
     };
