@@ -1,64 +1,60 @@
-//! Reads the configuration, binds, serves, and maps the outcome to an exit code.
+//! Reads the settings, binds, serves, and maps the outcome to an exit code.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anstream::eprintln;
 use anyhow::Context;
 use axum::Router;
 use axum::extract::Request;
 use axum::routing::get;
 use http::HeaderMap;
-use service_kit::{Admin, Listener, Readiness, arguments, serve, shutdown_signal, telemetry};
+use service_kit::{
+    Admin, Listener, Readiness, Serving, arguments, serve, shutdown_signal, telemetry,
+};
 use tokio::runtime::Builder;
 use tokio::time::{sleep, timeout};
 
-use crate::config::{Arguments, Config};
+use crate::config::Arguments;
 use crate::handler::Relay;
 
 /// Runs the service until a signal ends it; returns the exit code.
 pub fn run() -> ExitCode {
-    let config = match arguments::parse::<Arguments>().check() {
-        Ok(config) => config,
-        Err(error) => {
-            eprintln!("relay-service: {error}");
-            return ExitCode::from(arguments::USAGE);
-        }
+    let outcome = start(arguments::parse()).map(|()| ExitCode::SUCCESS);
+    arguments::exit_code("relay-service", outcome, 1)
+}
+
+fn start(arguments: Arguments) -> anyhow::Result<()> {
+    let serving = arguments.serving()?;
+    let threads = match arguments.worker_threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        count => count,
     };
-    let mut runtime = match config.worker_threads {
+    let mut runtime = match threads {
         1 => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),
     };
-    runtime.worker_threads(config.worker_threads).enable_all();
-    let runtime = runtime.build().context("cannot start the runtime");
-    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(config))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("relay-service: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let runtime = runtime.worker_threads(threads).enable_all().build();
+    runtime.context("cannot start the runtime")?.block_on(bind_and_serve(arguments, serving))
 }
 
-async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
-    let admin_listener = Listener::bind(config.admin_addr, "RELAY_ADMIN_ADDR")?;
-    let public = Listener::bind(config.addr, "RELAY_ADDR")?;
-    let _logging = telemetry::init("relay-service", config.log_level)?;
-    std::panic::set_hook(Box::new(telemetry::log_panic));
+async fn bind_and_serve(arguments: Arguments, serving: Serving) -> anyhow::Result<()> {
+    let admin_listener = Listener::bind(arguments.admin_addr, "RELAY_ADMIN_ADDR")?;
+    let public = Listener::bind(arguments.addr, "RELAY_ADDR")?;
+    let _logging = telemetry::init("relay-service", arguments.log_level)?;
     let shutdown = shutdown_signal()?;
     tracing::info!(addr = %public.addr, admin_addr = %admin_listener.addr, "listening");
 
-    let relay = Relay::new(config.max_waiting_keys, config.wait_timeout);
+    let relay = Relay::new(arguments.max_waiting_keys.get(), arguments.wait_timeout);
     let admin = admin(&relay);
-    let leaves = leave(&relay, shutdown, admin.readiness(), config.shutdown_delay);
+    let leaves = leave(&relay, shutdown, admin.readiness(), arguments.shutdown_delay);
     let answering = Arc::clone(&relay);
     let routes = Router::new().fallback(async move |request: Request| {
         Arc::clone(&answering).answer(request).await.map(axum::body::Body::new)
     });
     let listeners = (vec![public], admin_listener);
-    serve(listeners, &config.serving, routes, admin, leaves, async {}).await;
+    serve(listeners, &serving, routes, admin, leaves, async {}).await;
     relay.end();
     Ok(())
 }

@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anstream::eprintln;
@@ -29,6 +30,22 @@ pub fn parse<P: Parser>() -> P {
             std::process::exit(USAGE.into());
         }
         error.exit()
+    })
+}
+
+/// Wrong usage that only the program itself can see; its message names the argument.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+/// The exit code of a program: of wrong usage [`USAGE`], of another error `failure`. Each of several mistakes has a line
+/// of its own.
+pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>, failure: u8) -> ExitCode {
+    outcome.unwrap_or_else(|error| {
+        for line in format!("{error:#}").lines() {
+            eprintln!("{program}: {line}");
+        }
+        ExitCode::from(if error.is::<Usage>() { USAGE } else { failure })
     })
 }
 

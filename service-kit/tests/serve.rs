@@ -34,16 +34,8 @@ struct Server {
 /// How the services here are served, unless a test says otherwise.
 fn serving() -> Serving {
     let limit = Duration::from_secs(20);
-    Serving {
-        protocol: Protocol::Http1,
-        half_close: true,
-        idle_timeout: limit,
-        write_timeout: Some(limit),
-        max_connections: 1000,
-        connections: Connections::default(),
-        shutdown_delay: Duration::ZERO,
-        drain_timeout: limit,
-    }
+    let near = Serving::near(1000);
+    Serving { idle_timeout: limit, write_timeout: Some(limit), drain_timeout: limit, ..near }
 }
 
 fn start(serving: Serving, routes: Router) -> Server {

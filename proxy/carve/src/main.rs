@@ -6,15 +6,12 @@
 mod commands;
 mod place;
 mod signals;
-mod usage;
 
 use std::process::ExitCode;
 
-use anstream::eprintln;
 use service_kit::arguments;
 
 use commands::Arguments;
-use usage::Usage;
 
 // docs/adr/0007-allocator.md says why.
 #[global_allocator]
@@ -23,11 +20,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let command = arguments::parse::<Arguments>().command;
     let failure = command.failure();
-    command.run().unwrap_or_else(|error| {
-        // Each of several mistakes has a line of its own.
-        for line in format!("{error:#}").lines() {
-            eprintln!("carve: {line}");
-        }
-        ExitCode::from(if error.is::<Usage>() { arguments::USAGE } else { failure })
-    })
+    arguments::exit_code("carve", command.run(), failure)
 }

@@ -31,7 +31,7 @@ pub use offline::report::Report;
 
 /// Runs the service until a signal ends it.
 pub fn run(config: Config) -> anyhow::Result<()> {
-    let at_once = config.pace.concurrency * config.routes.len().max(1);
+    let at_once = config.settings.pace().concurrency * config.routes.len().max(1);
     runtime(at_once)?.block_on(service::run(config))
 }
 

@@ -20,33 +20,32 @@ use crate::verdict::Outcome;
 
 /// Takes and compares requests until SIGTERM or SIGINT. After the signal, the requests that are
 /// still queued are compared within the drain timeout.
-pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
-    let admin_listener = Listener::bind(config.admin_addr, "SHADOW_ADMIN_ADDR")?;
-    let public = Listener::bind(config.addr, "SHADOW_ADDR")?;
-    let _logging = telemetry::init("shadow", config.log_level)?;
-    std::panic::set_hook(Box::new(telemetry::log_panic));
+pub(crate) async fn run(Config { settings, routes }: Config) -> anyhow::Result<()> {
+    let admin_listener = Listener::bind(settings.admin_addr, "SHADOW_ADMIN_ADDR")?;
+    let public = Listener::bind(settings.addr, "SHADOW_ADDR")?;
+    let _logging = telemetry::init("shadow", settings.log_level)?;
     let shutdown = shutdown_signal()?;
     let (addr, admin_addr) = (&public.addr, &admin_listener.addr);
     tracing::info!(%addr, %admin_addr, "listening");
 
     // A program that judges says what kinds of difference it knows.
-    for watched in &config.routes {
+    for watched in &routes {
         if let Err(error) = watched.judge.start() {
             tracing::error!(route = watched.name(), error = format!("{error:#}"), "no judge yet");
         }
     }
-    let metrics = Arc::new(Metrics::new(&config.routes));
+    let metrics = Arc::new(Metrics::new(&routes));
     let kept = Arc::new(Kept::default());
-    let (queue, queued) = queue(config.queue_length, &config.routes, &metrics);
+    let (queue, queued) = queue(settings.queue_length as usize, &routes, &metrics);
     let fields = Arc::new(AllFields::default());
     let worker = Arc::new(Worker {
         client: Client::new(),
         metrics: Arc::clone(&metrics),
         kept: Arc::clone(&kept),
         fields: Arc::clone(&fields),
-        keep_text: config.keep_text,
+        keep_text: settings.keep_text,
     });
-    let work = queued.work(config.pace, move |queued| Arc::clone(&worker).compare(queued));
+    let work = queued.work(settings.pace(), move |queued| Arc::clone(&worker).compare(queued));
     let (working, work_ended) = oneshot::channel::<()>();
     let work = tokio::spawn(async move {
         let _working = working;
@@ -67,9 +66,9 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         let _ = work.await;
     };
     // The router owns the queue's only entrance, so the queue ends with the last connection.
-    let routes = app::router(queue, config.routes.into());
+    let routes = app::router(queue, routes.into());
     let listeners = (vec![public], admin_listener);
-    service_kit::serve(listeners, &config.serving, routes, admin, shutdown, rest).await;
+    service_kit::serve(listeners, &settings.serving(), routes, admin, shutdown, rest).await;
     match metrics.queue_depth.get() {
         0 => {}
         left => tracing::warn!(left, "requests in the queue were not compared"),

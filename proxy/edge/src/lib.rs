@@ -22,15 +22,13 @@ mod status;
 
 use anyhow::Context;
 pub use config::Arguments;
-use config::Config;
 
 /// Reads and prints the log and serves metrics until a signal ends it. Fails if it cannot listen, or cannot read the
 /// log any more.
 pub fn run(arguments: Arguments) -> anyhow::Result<()> {
     tokio::runtime::Builder::new_current_thread()
-        .max_blocking_threads(1) // looks up the status' host name
         .enable_all()
         .build()
         .context("cannot start the runtime")
-        .and_then(|runtime| runtime.block_on(service::run(Config::from(arguments))))
+        .and_then(|runtime| runtime.block_on(service::run(arguments)))
 }

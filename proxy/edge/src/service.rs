@@ -12,7 +12,7 @@ use rustix::pipe::fcntl_setpipe_size;
 use service_kit::{Admin, Listener, Readiness, shutdown_signal, telemetry};
 use tokio::sync::oneshot;
 
-use crate::config::Config;
+use crate::config::Arguments;
 use crate::follow::Follower;
 use crate::json::Lines;
 use crate::log_file::LogFile;
@@ -30,8 +30,8 @@ const PIPE_BYTES: usize = 1 << 20;
 const LAST_LINES: Duration = Duration::from_secs(2);
 
 /// Reads and prints the log and serves metrics until SIGTERM, SIGINT or SIGQUIT.
-pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
-    let output: Box<dyn Write + Send> = match &config.json_file {
+pub(crate) async fn run(settings: Arguments) -> anyhow::Result<()> {
+    let output: Box<dyn Write + Send> = match &settings.json_file {
         Some(file) => Box::new(
             LogFile::open(file).with_context(|| format!("EDGE_JSON_FILE: {}", file.display()))?,
         ),
@@ -42,24 +42,24 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
             Box::new(io::stdout())
         }
     };
-    let listener = Listener::bind(config.admin_addr, "EDGE_ADMIN_ADDR")?;
-    let _logging = telemetry::init("edge", config.log_level)?;
-    std::panic::set_hook(Box::new(telemetry::log_panic));
+    let listener = Listener::bind(settings.admin_addr, "EDGE_ADMIN_ADDR")?;
+    let _logging = telemetry::init("edge", settings.log_level)?;
     let shutdown = shutdown_signal()?;
     tracing::info!(admin_addr = %listener.addr, "listening");
 
-    let progress =
-        Arc::new(Progress::new(&config.routes, offset_files(&config.log), config.keep_bytes));
-    let printer = Printer::new(Arc::clone(&progress), Lines::new(config.json_percent));
-    let follower = Follower::new(config.log.clone(), Arc::clone(&progress), printer.clone());
-    let metrics = Metrics::new(config.log, Arc::clone(&progress));
+    let (files, keep_bytes) = (offset_files(&settings.log), u64::from(settings.keep_mib) << 20);
+    let progress = Arc::new(Progress::new(&settings.routes.0, files, keep_bytes));
+    let printer = Printer::new(Arc::clone(&progress), Lines::new(settings.json_percent));
+    let follower = Follower::new(settings.log.clone(), Arc::clone(&progress), printer.clone());
+    let metrics = Metrics::new(settings.log, Arc::clone(&progress));
     let admin = Admin::new(move || metrics.encode());
     let readiness = admin.readiness();
     let (reading, stopped) = channel();
     let (reader, reader_ended) = start("reader", move || read(follower, &readiness, &stopped))?;
     let (printing, stopped) = channel();
     let (printer, printer_ended) = start("printer", move || printer.run(output, &stopped))?;
-    tokio::spawn(status::watch(config.status_url, Arc::clone(&progress)));
+    let (status_url, watched) = (settings.status_url, Arc::clone(&progress));
+    thread::spawn(move || status::watch(&status_url, &watched));
 
     let end = async {
         tokio::select! {

@@ -2,14 +2,12 @@
 //! picture, for the ladder's floors. Arguments: the address, and the number of threads.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
 use http::header::CONTENT_TYPE;
-use service_kit::metrics::Connections;
-use service_kit::{Admin, Listener, Protocol, Serving, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, Serving, shutdown_signal, telemetry};
 
 static BODY: [u8; 420] = [b'Z'; 420];
 
@@ -26,17 +24,7 @@ async fn serve(addr: SocketAddr) -> anyhow::Result<()> {
     let admin: SocketAddr = "127.0.0.1:0".parse()?;
     let listeners = (vec![Listener::bind(addr, "none")?], Listener::bind(admin, "none")?);
     let _logging = telemetry::init("floor", tracing::Level::WARN)?;
-    let limit = Duration::from_secs(10);
-    let serving = Serving {
-        protocol: Protocol::Http1,
-        half_close: true,
-        idle_timeout: Duration::from_secs(75),
-        write_timeout: Some(limit),
-        max_connections: 10_000,
-        connections: Connections::default(),
-        shutdown_delay: Duration::ZERO,
-        drain_timeout: limit,
-    };
+    let serving = Serving::near(10_000);
     let routes = Router::new()
         .route("/qrcode", get(async || ([(CONTENT_TYPE, "image/png")], BODY.as_slice())));
     let admin = Admin::new(|| Ok("# EOF\n".to_owned()));

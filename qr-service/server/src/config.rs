@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use clap::{Parser, value_parser};
 use service_kit::arguments::{check_listeners, time, timeout};
-use service_kit::metrics::Connections;
-use service_kit::{ListenAddr, Protocol, Serving, connections_up_to};
+use service_kit::{ListenAddr, Serving, connections_up_to};
 
 use crate::access_log::AccessLog;
 use crate::engine::Engine;
@@ -126,14 +125,11 @@ impl Arguments {
                 count => count.into(),
             },
             serving: Serving {
-                protocol: Protocol::Http1,
-                half_close: true,
                 idle_timeout: self.idle_timeout,
                 write_timeout: Some(self.write_timeout),
-                max_connections: connections,
-                connections: Connections::default(),
                 shutdown_delay: self.shutdown_delay,
                 drain_timeout: self.drain_timeout,
+                ..Serving::near(connections)
             },
             log_level: self.log_level,
             access_log: self.access_log,

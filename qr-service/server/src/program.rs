@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use anstream::eprintln;
 use anyhow::Context;
-use service_kit::{Admin, Listener, arguments, shutdown_signal, telemetry};
+use service_kit::arguments::{self, Usage};
+use service_kit::{Admin, Listener, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 
 use crate::app::App;
@@ -13,23 +13,15 @@ use crate::routes;
 
 /// Runs the service until a signal ends it; returns the exit code.
 pub fn run() -> ExitCode {
-    let config = match arguments::parse::<Arguments>().check() {
-        Ok(config) => config,
-        Err(error) => {
-            eprintln!("qr-service: {error}");
-            return ExitCode::from(arguments::USAGE);
-        }
-    };
+    let outcome = start(arguments::parse()).map(|()| ExitCode::SUCCESS);
+    arguments::exit_code("qr-service", outcome, 1)
+}
+
+fn start(arguments: Arguments) -> anyhow::Result<()> {
+    let config = arguments.check().map_err(Usage)?;
     let mut runtime = Builder::new_multi_thread();
     let runtime = runtime.worker_threads(config.threads).enable_all().build();
-    let served = runtime.context("cannot start the runtime");
-    match served.and_then(|runtime| runtime.block_on(bind_and_serve(config))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("qr-service: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    runtime.context("cannot start the runtime")?.block_on(bind_and_serve(config))
 }
 
 async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
@@ -37,7 +29,6 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let public = config.addr.into_iter().map(|addr| Listener::bind(addr, "QR_ADDR"));
     let public = public.collect::<Result<Vec<_>, _>>()?;
     let _logging = telemetry::init("qr-service", config.log_level)?;
-    std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
     let addr = public.iter().map(|it| it.addr.to_string()).collect::<Vec<_>>().join(",");
     let admin_addr = &admin_listener.addr;

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anstream::eprintln;
 use anyhow::Context;
 use axum::Router;
 use axum::extract::State;
@@ -18,10 +17,9 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use rustix::system::uname;
-use service_kit::arguments::{self, check_listeners};
-use service_kit::metrics::Connections;
+use service_kit::arguments::{self, Usage, check_listeners};
 use service_kit::metrics::{ProcessCollector, encode};
-use service_kit::{Admin, Listener, Protocol, Serving, serve, shutdown_signal, telemetry};
+use service_kit::{Admin, Listener, Serving, serve, shutdown_signal, telemetry};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
@@ -40,7 +38,12 @@ struct Arguments {
     addr: SocketAddr,
 
     /// Address of health and metrics
-    #[arg(long, env = "HOME_ADMIN_ADDR", default_value = "127.0.0.1:42093", value_name = "IP:PORT")]
+    #[arg(
+        long,
+        env = "HOME_ADMIN_ADDR",
+        default_value = "127.0.0.1:42093",
+        value_name = "IP:PORT"
+    )]
     admin_addr: SocketAddr,
 
     /// File whose first line is the new side's share in percent; it is read again ten times a second
@@ -108,35 +111,22 @@ struct Home {
 
 /// Runs the program until a signal ends it; returns the exit code.
 pub fn run() -> ExitCode {
-    let arguments = arguments::parse::<Arguments>();
-    let checked = check_listeners("HOME_", &[arguments.addr.into()], arguments.admin_addr)
-        .and_then(|()| {
-            share::read(&arguments.share_file)
-                .map_err(|error| format!("--share-file (HOME_SHARE_FILE): {error:#}"))
-        });
-    let in_force = match checked {
-        Ok(in_force) => in_force,
-        Err(error) => {
-            eprintln!("relay-home: {error}");
-            return ExitCode::from(arguments::USAGE);
-        }
-    };
+    let outcome = start(arguments::parse()).map(|()| ExitCode::SUCCESS);
+    arguments::exit_code("relay-home", outcome, 1)
+}
+
+fn start(arguments: Arguments) -> anyhow::Result<()> {
+    check_listeners("HOME_", &[arguments.addr.into()], arguments.admin_addr).map_err(Usage)?;
+    let in_force = share::read(&arguments.share_file)
+        .map_err(|error| Usage(format!("--share-file (HOME_SHARE_FILE): {error:#}")))?;
     let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.context("cannot start the runtime");
-    match runtime.and_then(|runtime| runtime.block_on(bind_and_serve(arguments, in_force))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("relay-home: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    runtime.context("cannot start the runtime")?.block_on(bind_and_serve(arguments, in_force))
 }
 
 async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Result<()> {
     let admin_listener = Listener::bind(arguments.admin_addr, "HOME_ADMIN_ADDR")?;
     let public = Listener::bind(arguments.addr, "HOME_ADDR")?;
     let _logging = telemetry::init("relay-home", tracing::Level::INFO)?;
-    std::panic::set_hook(Box::new(telemetry::log_panic));
     let shutdown = shutdown_signal()?;
     tracing::info!(addr = %public.addr, admin_addr = %admin_listener.addr, "listening");
 
@@ -160,18 +150,7 @@ async fn bind_and_serve(arguments: Arguments, in_force: InForce) -> anyhow::Resu
         leases,
     });
     tokio::spawn(forget_old(Arc::clone(&home)));
-    let limit = Duration::from_secs(10);
-    let serving = Serving {
-        protocol: Protocol::Http1,
-        half_close: true,
-        // nginx closes idle connections after 30 s.
-        idle_timeout: Duration::from_secs(75),
-        write_timeout: Some(limit),
-        max_connections: 4096,
-        connections: Connections::default(),
-        shutdown_delay: arguments.shutdown_delay,
-        drain_timeout: limit,
-    };
+    let serving = Serving { shutdown_delay: arguments.shutdown_delay, ..Serving::near(4096) };
     let routes = Router::new().fallback(tell).with_state(Arc::clone(&home));
     let shown = async move || in_force.borrow().text.clone();
     let admin = Admin::new(move || encode(&registry))

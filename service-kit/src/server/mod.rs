@@ -60,6 +60,23 @@ pub struct Serving {
     pub drain_timeout: Duration,
 }
 
+impl Serving {
+    /// For programs nearby: nginx, which closes idle connections after 30 s, and Prometheus, which keeps its connection
+    /// between scrapes.
+    pub fn near(max_connections: u32) -> Self {
+        Serving {
+            protocol: Protocol::Http1,
+            half_close: true,
+            idle_timeout: Duration::from_secs(75),
+            write_timeout: Some(Duration::from_secs(10)),
+            max_connections,
+            connections: Connections::default(),
+            shutdown_delay: Duration::ZERO,
+            drain_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
 /// Serves `routes` and `admin` until `shutdown` resolves. Then `/readyz` answers 503, and after the shutdown delay the
 /// service stops accepting connections. The drain timeout bounds the rest: requests in flight end, then `rest` runs.
 pub async fn serve(
@@ -96,17 +113,7 @@ pub async fn serve(
 /// Serves `admin` until `stopped` resolves, and the scrapes that have begun by then. That is all of a service that takes
 /// no requests; it sets its [`Admin::readiness`] itself.
 pub async fn serve_admin(listener: Listener, admin: Admin, stopped: impl Future<Output = ()>) {
-    let clients = Clients::new(&Serving {
-        protocol: Protocol::Http1,
-        half_close: true,
-        // Longer than Prometheus' longest usual interval: it keeps its connection.
-        idle_timeout: Duration::from_secs(75),
-        write_timeout: Some(Duration::from_secs(10)),
-        max_connections: MAX_ADMIN_CONNECTIONS,
-        connections: Connections::default(),
-        shutdown_delay: Duration::ZERO,
-        drain_timeout: Duration::ZERO,
-    });
+    let clients = Clients::new(&Serving::near(MAX_ADMIN_CONNECTIONS));
     clients.accept(vec![listener], admin.into_router(), stopped).await;
     // A scrape under way takes milliseconds.
     let _ = timeout(Duration::from_secs(1), clients.drain()).await;

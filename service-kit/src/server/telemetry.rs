@@ -78,13 +78,14 @@ impl<S: Subscriber> Layer<S> for JsonLines {
     }
 }
 
-/// Starts logging events of `level` and above for the whole process, with `service` in each line. Keep what it returns
-/// to the end of the program: dropped, it waits a moment for the last lines.
+/// Starts logging events of `level` and above for the whole process, and where panics are, with `service` in each line.
+/// Keep what it returns to the end of the program: dropped, it waits a moment for the last lines.
 pub fn init(service: &'static str, level: Level) -> Result<Logging, Error> {
     let (sender, messages) = sync_channel(WAITING);
     let lines = JsonLines { service, sender: sender.clone() };
     let filtered = lines.with_filter(LevelFilter::from_level(level));
     tracing_subscriber::registry().with(filtered).try_init()?;
+    std::panic::set_hook(Box::new(log_panic));
     // Never joined: a pipe that nobody reads must not hold up the program's end.
     std::thread::spawn(move || {
         for message in messages {
@@ -97,9 +98,8 @@ pub fn init(service: &'static str, level: Level) -> Result<Logging, Error> {
     Ok(Logging(sender))
 }
 
-/// A hook for [`std::panic::set_hook`] that logs where a panic was. The default one prints its message, which may
-/// quote a client's text.
-pub fn log_panic(panic: &PanicHookInfo<'_>) {
+/// The default hook prints a panic's message, which may quote a client's text.
+fn log_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(place, "panic");
 }

@@ -7,10 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use route::SideUrl;
-use service_kit::arguments::timeout;
+use service_kit::arguments::{Usage, timeout};
 
 use crate::place::RunDir;
-use crate::usage::Usage;
 
 const EXAMPLES: &str = "\
 Examples:

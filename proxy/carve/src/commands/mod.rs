@@ -21,8 +21,7 @@ use std::process::ExitCode;
 use anstream::print;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
-
-use crate::usage::Usage;
+use service_kit::arguments::Usage;
 
 /// Moves one route of an app from an old server to a new one: by hand, or step by step with gates and rollback
 #[derive(Parser, Debug)]

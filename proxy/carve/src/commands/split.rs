@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use anstream::{eprintln, println};
 use clap::Args;
 use rollout::{Changed, Key, Share, Wanted};
+use service_kit::arguments::Usage;
 
 use crate::place::{Place, Why};
 use crate::signals::Signals;
-use crate::usage::Usage;
 
 const EXAMPLES: &str = "\
 Examples:

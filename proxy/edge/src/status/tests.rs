@@ -21,11 +21,10 @@ fn the_counters_are_read_from_the_answer() {
 
 #[test]
 fn a_status_url_has_scheme_host_and_path() {
-    let url: StatusUrl = "http://127.0.0.1:8081/stub_status".parse().unwrap();
-    assert_eq!((&*url.address, &*url.target), ("127.0.0.1:8081", "/stub_status"));
-    let url: StatusUrl = "http://nginx".parse().unwrap();
-    assert_eq!((&*url.address, &*url.host, &*url.target), ("nginx:80", "nginx", "/"));
+    for url in ["http://127.0.0.1:8081/stub_status", "http://nginx", "http://[::1]:81/"] {
+        assert_eq!(status_url(url).as_deref(), Ok(url));
+    }
     for url in ["", "127.0.0.1:8081/x", "https://x/y", "http://me@x/", "http://x:99999/", "/x"] {
-        assert!(url.parse::<StatusUrl>().is_err(), "{url}");
+        assert!(status_url(url).is_err(), "{url}");
     }
 }

@@ -15,11 +15,10 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use route::Size;
 use serde::Serialize;
-use service_kit::arguments::timeout;
+use service_kit::arguments::{Usage, timeout};
 use ureq::http::{HeaderName, HeaderValue, Uri};
 
 use crate::place::RunDir;
-use crate::usage::Usage;
 use ask::{Sides, Transfer};
 
 const HELP: &str = "\
