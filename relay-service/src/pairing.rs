@@ -5,7 +5,6 @@
 //! frees it. Senders and receivers are values of the caller.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 /// Names somebody who waits; unique for the life of a [`Pairing`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,30 +61,17 @@ pub enum Refusal {
 impl Refusal {
     /// The message, for a key.
     pub fn message(&self, key: &str) -> String {
-        Message(self, key).to_string()
-    }
-}
-
-struct Message<'a>(&'a Refusal, &'a str);
-
-impl fmt::Display for Message<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Message(refusal, key) = self;
-        match refusal {
+        match self {
             Refusal::Established => {
-                write!(out, "Connection on '{key}' has been established already.")
+                format!("Connection on '{key}' has been established already.")
             }
-            Refusal::AnotherSender => {
-                write!(out, "Another sender has been connected on '{key}'.")
-            }
+            Refusal::AnotherSender => format!("Another sender has been connected on '{key}'."),
             Refusal::WrongNumber { expected, got } => {
-                write!(out, "The number of receivers should be {expected} but {got}.")
+                format!("The number of receivers should be {expected} but {got}.")
             }
-            Refusal::EnoughReceivers => {
-                out.write_str("The number of receivers has reached limits.")
-            }
-            Refusal::TooManyKeys => out.write_str("Too many keys are waiting."),
-            Refusal::Closing => out.write_str("The relay is shutting down."),
+            Refusal::EnoughReceivers => "The number of receivers has reached limits.".to_owned(),
+            Refusal::TooManyKeys => "Too many keys are waiting.".to_owned(),
+            Refusal::Closing => "The relay is shutting down.".to_owned(),
         }
     }
 }

@@ -58,16 +58,12 @@ pub(crate) struct TooLong;
 /// Takes a body piece by piece.
 #[derive(Debug)]
 pub(crate) struct Collector {
-    content: Collected,
+    kept: Vec<u8>,
+    /// Of a body that was too long to keep.
+    digest: Option<Digest>,
     max_bytes: u64,
     kept_bytes: u64,
     is_too_long: bool,
-}
-
-#[derive(Debug)]
-enum Collected {
-    Kept(Vec<u8>),
-    Digested(Digest),
 }
 
 impl Collector {
@@ -85,31 +81,24 @@ impl Collector {
     }
 
     fn new(max_bytes: u64, kept_bytes: u64) -> Self {
-        let content = Collected::Kept(Vec::new());
-        Collector { content, max_bytes, kept_bytes, is_too_long: false }
+        Collector { kept: Vec::new(), digest: None, max_bytes, kept_bytes, is_too_long: false }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
-        if let Collected::Kept(kept) = &mut self.content {
-            let length = (kept.len() + bytes.len()) as u64;
-            if length <= self.kept_bytes.min(self.max_bytes) {
-                kept.extend_from_slice(bytes);
-                return Ok(());
-            }
-            self.content = Collected::Digested(Digest::of(kept));
+        let length = (self.kept.len() + bytes.len()) as u64;
+        if self.digest.is_none() && length <= self.kept_bytes.min(self.max_bytes) {
+            self.kept.extend_from_slice(bytes);
+            return Ok(());
         }
-        if let Collected::Digested(digest) = &mut self.content {
-            digest.push(bytes);
-            self.is_too_long = digest.bytes() > self.max_bytes;
-        }
+        let kept = std::mem::take(&mut self.kept);
+        let digest = self.digest.get_or_insert_with(|| Digest::of(&kept));
+        digest.push(bytes);
+        self.is_too_long = digest.bytes() > self.max_bytes;
         if self.is_too_long { Err(TooLong) } else { Ok(()) }
     }
 
     pub(crate) fn finish(self) -> Content {
-        match self.content {
-            Collected::Kept(kept) => Content::Kept(kept.into()),
-            Collected::Digested(digest) => Content::Digested(digest),
-        }
+        self.digest.map_or_else(|| Content::Kept(self.kept.into()), Content::Digested)
     }
 }
 

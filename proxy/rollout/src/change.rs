@@ -50,8 +50,8 @@ pub fn pending(route_dir: &Path) -> Option<Split> {
     split::read(&before_file(route_dir)).ok()
 }
 
-/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left. Fails
-/// if somebody else holds the lock; names them.
+/// Takes the route's lock; on a cluster, makes sure that no process holds its run, and copies what it has left. If
+/// somebody else holds the lock, the error names them.
 pub fn take(nginx: &Nginx) -> anyhow::Result<Lock> {
     nginx.store.take()?;
     take_folder(&nginx.route_dir())
@@ -73,7 +73,7 @@ pub(crate) fn take_folder(route_dir: &Path) -> anyhow::Result<Lock> {
 /// Whether the new side has this share, by the route's file and by what nginx serves. They differ if a change was
 /// killed once nginx had read its file: [`take`] puts the old file back, which nginx has not read. Fails if `ramp`
 /// did not write the file.
-pub(crate) fn is_at(nginx: &Nginx, share: Share) -> anyhow::Result<bool> {
+fn is_at(nginx: &Nginx, share: Share) -> anyhow::Result<bool> {
     Ok(current(&nginx.route_dir())?.share_percent == share
         && nginx.served().is_ok_and(|served| served.share_percent == share))
 }
@@ -133,6 +133,14 @@ pub(crate) fn change(
     let new = current(&nginx.route_dir())?.with(wanted);
     adopt(nginx, lock, &new, interrupted)?;
     Ok(new)
+}
+
+/// Makes sure that the new side has this share, whatever signal comes.
+pub(crate) fn bring_to(nginx: &Nginx, lock: &Lock, share: Share) -> anyhow::Result<()> {
+    if is_at(nginx, share)? {
+        return Ok(());
+    }
+    change(nginx, lock, &Wanted::share(share), &AtomicBool::new(false)).map(drop)
 }
 
 /// Does what [`change`] does, with a complete split that keeps its generation.

@@ -4,7 +4,6 @@
 //! them over, the old files are back, and it serves what it served. No other change reloads it meanwhile.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
@@ -156,7 +155,7 @@ impl Kept {
     /// nginx includes the splits of all folders in `routes/`.
     fn remove(&mut self, route: &str) -> anyhow::Result<()> {
         let (from, to) = (route_dir(&self.dir, route), self.dir.join(format!("removed-{route}")));
-        remove_folder(&to)?;
+        files::gone(&to, fs::remove_dir_all(&to))?;
         files::rename(&from, &to)?;
         self.removed.push((to, from));
         Ok(())
@@ -166,34 +165,17 @@ impl Kept {
         for (file, text) in self.files.into_iter().rev() {
             match text {
                 Some(text) => files::replace(&file, &text)?,
-                None => remove_file(&file)?,
+                None => files::gone(&file, fs::remove_file(&file))?,
             }
         }
         for folder in &self.added {
-            remove_folder(folder)?;
+            files::gone(folder, fs::remove_dir_all(folder))?;
         }
         self.removed.iter().try_for_each(|(to, from)| files::rename(to, from))
     }
 
     fn forget(self) -> anyhow::Result<()> {
-        self.removed.iter().try_for_each(|(folder, _)| remove_folder(folder))
-    }
-}
-
-fn remove_file(file: &Path) -> anyhow::Result<()> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| file.display().to_string())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn remove_folder(folder: &Path) -> anyhow::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| folder.display().to_string())
-        }
-        _ => Ok(()),
+        let gone = |(folder, _): &(PathBuf, _)| files::gone(folder, fs::remove_dir_all(folder));
+        self.removed.iter().try_for_each(gone)
     }
 }

@@ -1,7 +1,7 @@
 //! Files that other processes read while they change.
 
-use std::fs::{self, File, Permissions};
-use std::io::Write;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -35,6 +35,21 @@ fn sync_folder(folder: &Path) -> anyhow::Result<()> {
         .with_context(|| folder.display().to_string())
 }
 
+/// Appends to a file, which may be new.
+pub(crate) fn append(file: &Path, text: &str) -> anyhow::Result<()> {
+    let opened = OpenOptions::new().append(true).create(true).open(file);
+    let written = opened.and_then(|mut opened| opened.write_all(text.as_bytes()));
+    written.with_context(|| file.display().to_string())
+}
+
+/// The outcome of removing what may not have been there.
+pub(crate) fn gone(path: &Path, removed: io::Result<()>) -> anyhow::Result<()> {
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.with_context(|| path.display().to_string()),
+    }
+}
+
 /// Reads a file; the error names it.
 pub(crate) fn read(file: &Path) -> anyhow::Result<String> {
     fs::read_to_string(file).with_context(|| file.display().to_string())
@@ -44,7 +59,7 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<String> {
 pub(crate) fn read_if_there(file: &Path) -> anyhow::Result<Option<String>> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| file.display().to_string()),
     }
 }

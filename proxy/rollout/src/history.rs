@@ -4,8 +4,7 @@
 //! as far apart as a share of the time since the run began. So those of a month are few hundreds too.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -85,11 +84,7 @@ impl History {
             return Ok(());
         }
         self.last = Some(now);
-        let (file, text) = (path(route_dir), serde_json::to_string(&line)? + "\n");
-        let opened = OpenOptions::new().append(true).create(true).open(&file);
-        opened
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .with_context(|| file.display().to_string())
+        files::append(&path(route_dir), &(serde_json::to_string(&line)? + "\n"))
     }
 }
 

@@ -4,23 +4,7 @@
 //! step by step; Prometheus answers its gates, and a failed gate rolls back. What counts say is for the crate
 //! `evidence`. Where a route's state is kept is a trait, `store`, and how its traffic is moved is another one,
 //! `traffic`: both have one way for a machine, and one for a cluster.
-//!
-//! A module uses only modules from the lines above its own, from the bottom up:
-//!
-//! 1. `files`, `http`, `lock`
-//! 2. `split`, `prometheus`
-//! 3. `folder`, `state`, `judge`, `samples`, `own`
-//! 4. `log`, `stop_file`
-//! 5. `store`, `traffic`, `webhooks`
-//! 6. `nginx`
-//! 7. `cluster`, `history`, `pulse`
-//! 8. `export`, `display`
-//! 9. `metrics`
-//! 10. `change`, `exchange`
-//! 11. `stop`
-//! 12. `set`, `watch`, `run`
-//! 13. `follow`
-//! 14. `serve`
+//! `docs/modules.py rollout` prints which module uses which.
 
 mod change;
 pub mod cluster;

@@ -1,15 +1,13 @@
 //! The log of all decisions, one JSON object per line: `ramp.log`. And problems, which go to stderr.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::Path;
 use std::time::SystemTime;
 
 use anstream::eprintln;
-use anyhow::Context;
 use evidence::Reading;
 use serde::Serialize;
 
+use crate::files;
 use crate::state::State;
 use route::Share;
 
@@ -65,13 +63,9 @@ struct Line<'a> {
 
 /// Appends a line.
 pub(crate) fn record(route_dir: &Path, decision: &Decision<'_>) -> anyhow::Result<()> {
-    let path = route_dir.join("ramp.log");
     let time = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
     let line = serde_json::to_string(&Line { time, decision })? + "\n";
-    let mut options = OpenOptions::new();
-    let file = options.append(true).create(true).open(&path);
-    file.and_then(|mut file| file.write_all(line.as_bytes()))
-        .with_context(|| path.display().to_string())
+    files::append(&route_dir.join("ramp.log"), &line)
 }
 
 /// The problem of something that is tried again and again: it is said once, until it is over or another one.

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use route::Share;
 
-use crate::change::{change, is_at};
+use crate::change::bring_to;
 use crate::lock::Lock;
 use crate::log::{Decision, record};
 use crate::nginx::Nginx;
-use crate::split::{Wanted, current};
+use crate::split::current;
 use crate::stop_file::Stop;
 use crate::{files, metrics};
 
@@ -25,7 +25,7 @@ pub fn in_force(nginx: &Nginx) -> anyhow::Result<Option<Stop>> {
     nginx.store.stop()
 }
 
-/// Refuses what must not happen while a route is stopped. Fails if it is stopped; says since when and why.
+/// Refuses what must not happen while a route is stopped. The error says since when and why.
 pub(crate) fn refuse(nginx: &Nginx) -> anyhow::Result<()> {
     if let Some(stop) = in_force(nginx)? {
         bail!("{} is {}; `carve clear {0} --reason WHY` ends that", nginx.route, stop.said());
@@ -104,10 +104,7 @@ pub fn clear(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<Stop> {
 /// Does what [`clear`] does, whether the route is stopped or not.
 pub(crate) fn lift(nginx: &Nginx, lock: &Lock, reason: &str) -> anyhow::Result<()> {
     let dir = nginx.route_dir();
-    if !is_at(nginx, Share::NONE)? {
-        let uninterrupted = std::sync::atomic::AtomicBool::new(false);
-        change(nginx, lock, &Wanted::share(Share::NONE), &uninterrupted)?;
-    }
+    bring_to(nginx, lock, Share::NONE)?;
     nginx.store.lift_stop(false)?;
     record(&dir, &Decision::by_hand("cleared", Share::NONE, &nginx.by.actor, reason))?;
     metrics::write(&nginx.dir)

@@ -4,8 +4,6 @@ use std::fmt;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context;
-
 use crate::folder::route_dir;
 use crate::split::{Split, current};
 use crate::state::{Asked, State};
@@ -101,9 +99,7 @@ impl Store for Files {
             return stop_file::release(&self.nginx_dir, &self.route);
         }
         let kept = stop_file::kept_file(&self.dir());
-        if kept.exists() {
-            fs::remove_file(&kept).with_context(|| kept.display().to_string())?;
-        }
+        files::gone(&kept, fs::remove_file(&kept))?;
         stop_file::put(&self.nginx_dir, &self.route, false)
     }
 

@@ -12,12 +12,11 @@ use anstream::eprintln;
 use anyhow::Context;
 use route::{OnLost, Share};
 
-use crate::change::{change, is_at, take};
+use crate::change::{bring_to, take};
 use crate::folder::{prepared, route_dir, route_file};
 use crate::log::{Decision, Problem, record};
 use crate::metrics::{self, Written};
 use crate::nginx::Nginx;
-use crate::split::Wanted;
 use crate::state::{Phase, State};
 use crate::{export, history, pulse, stop};
 
@@ -122,10 +121,7 @@ fn back_to_start(nginx: &Nginx, why: &str) -> anyhow::Result<Share> {
     let lock = take(nginx)?;
     let mut state = State::load_unfinished(&dir)?.context("the run has ended")?;
     let share = state.start_share;
-    let uninterrupted = AtomicBool::new(false);
-    if !is_at(nginx, share)? {
-        change(nginx, &lock, &Wanted::share(share), &uninterrupted)?;
-    }
+    bring_to(nginx, &lock, share)?;
     stop::release(nginx)?;
     state.phase = Phase::Lost;
     why.clone_into(&mut state.reason);

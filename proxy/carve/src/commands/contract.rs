@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anstream::println;
+use anyhow::ensure;
 use clap::Args;
-use contract::{Case, Options, Report, Target, case, relay, run};
+use contract::{Options, Report, Target, case, relay, run};
 
 #[derive(Args, Debug)]
 #[command(after_help = "Example:\n  carve contract http://127.0.0.1:8080 --served-by qr-service")]
@@ -46,61 +47,44 @@ pub(crate) struct Contract {
 impl Contract {
     /// Exits with 1 if a case failed.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        Ok(if check(&self)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        let report = if self.relay { self.play()? } else { self.check()? };
+        let Some(report) = report else { return Ok(ExitCode::SUCCESS) };
+        match self.json {
+            true => println!("{}", serde_json::to_string_pretty(&report)?),
+            false => println!("{report}"),
+        }
+        Ok(ExitCode::from(u8::from(report.counts().1 > 0)))
     }
-}
 
-/// Whether all cases passed.
-fn check(arguments: &Contract) -> anyhow::Result<bool> {
-    if arguments.relay {
-        return check_relay(arguments);
+    /// Checks the cases; `None` if it has only listed them.
+    fn check(&self) -> anyhow::Result<Option<Report>> {
+        let cases = self.cases.as_ref().map_or_else(case::all, |folder| case::read(folder))?;
+        let Some((target, cases)) = self.chosen(cases, |case| &case.name)? else { return Ok(None) };
+        let (reference_engine, served_by) = (self.engine == "reference", self.served_by.clone());
+        let options = Options { reference_engine, served_by, concurrency: self.concurrency };
+        Ok(Some(run(&target, &cases, &options)))
     }
-    let cases = chosen(arguments)?;
-    if arguments.list {
-        cases.iter().for_each(|case| println!("{}", case.name));
-        return Ok(true);
-    }
-    let target = Target::new(arguments.base.as_deref().unwrap_or_default())?;
-    let reference_engine = arguments.engine == "reference";
-    let served_by = arguments.served_by.clone();
-    let options = Options { reference_engine, served_by, concurrency: arguments.concurrency };
-    print(&run(&target, &cases, &options), arguments.json)
-}
 
-/// Whether all scenarios of the relay passed.
-fn check_relay(arguments: &Contract) -> anyhow::Result<bool> {
-    let mut scenarios = relay::all()?;
-    if let Some(only) = &arguments.only {
-        scenarios.retain(|scenario| scenario.name.contains(only.as_str()));
-        anyhow::ensure!(!scenarios.is_empty(), "no scenario's name contains {only:?}");
+    /// Plays the relay's scenarios, likewise.
+    fn play(&self) -> anyhow::Result<Option<Report>> {
+        let chosen = self.chosen(relay::all()?, |scenario| &scenario.name)?;
+        Ok(chosen.map(|(target, all)| relay::run(&target, &all, self.concurrency, self.proxied)))
     }
-    if arguments.list {
-        scenarios.iter().for_each(|scenario| println!("{}", scenario.name));
-        return Ok(true);
-    }
-    let target = Target::new(arguments.base.as_deref().unwrap_or_default())?;
-    let report = relay::run(&target, &scenarios, arguments.concurrency, arguments.proxied);
-    print(&report, arguments.json)
-}
 
-/// Prints the report; returns whether nothing failed.
-fn print(report: &Report, json: bool) -> anyhow::Result<bool> {
-    if json {
-        println!("{}", serde_json::to_string_pretty(report)?);
-    } else {
-        println!("{report}");
+    /// The server, and what of all is meant; `None` if the names were only to be listed.
+    fn chosen<T>(
+        &self,
+        mut all: Vec<T>,
+        name: fn(&T) -> &String,
+    ) -> anyhow::Result<Option<(Target, Vec<T>)>> {
+        if let Some(only) = &self.only {
+            all.retain(|one| name(one).contains(only));
+            ensure!(!all.is_empty(), "no case's name contains {only:?}; --list prints them");
+        }
+        if self.list {
+            all.iter().for_each(|one| println!("{}", name(one)));
+            return Ok(None);
+        }
+        Ok(Some((Target::new(self.base.as_deref().unwrap_or_default())?, all)))
     }
-    Ok(report.counts().1 == 0)
-}
-
-fn chosen(arguments: &Contract) -> anyhow::Result<Vec<Case>> {
-    let mut cases = match &arguments.cases {
-        Some(folder) => case::read(folder)?,
-        None => case::all()?,
-    };
-    if let Some(only) = &arguments.only {
-        cases.retain(|case| case.name.contains(only.as_str()));
-        anyhow::ensure!(!cases.is_empty(), "no case's name contains {only:?}; --list prints them");
-    }
-    Ok(cases)
 }

@@ -106,24 +106,11 @@ pub(crate) struct Render {
 
 impl Render {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let Render {
-            routes,
-            to,
-            only,
-            address,
-            check,
-            old,
-            new,
-            shadow,
-            prometheus,
-            resolved,
-            trusted_proxies,
-        } = self;
-        let (mut carve, mut routes) = route::load_all(&routes)?;
-        if !trusted_proxies.is_empty() {
-            carve.front.trusted_proxies = trusted_proxies;
+        let (mut carve, mut routes) = route::load_all(&self.routes)?;
+        if !self.trusted_proxies.is_empty() {
+            carve.front.trusted_proxies = self.trusted_proxies;
         }
-        for (here, there) in &address {
+        for (here, there) in &self.address {
             ensure!(
                 routes.iter().any(|route| route.text.contains(here)),
                 "--address {here}: no route file has it"
@@ -132,6 +119,7 @@ impl Render {
                 *route = Route::parse(&route.name, &route.text.replace(here, there))?;
             }
         }
+        let Render { old, new, shadow, prometheus, resolved, to, only, check, .. } = self;
         for url in &resolved {
             let is_it = |side: &SideUrl| side.tcp() == Some(url);
             let has = |route: &Route| {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitCode, ExitStatus};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -11,10 +10,9 @@ use anyhow::Context;
 use carve::local::{Options, Share, Stack};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use super::up::QrService;
+use crate::signals::Signals;
 
 #[derive(Args, Debug)]
 pub(crate) struct With {
@@ -37,16 +35,13 @@ impl With {
     /// Returns the command's exit code, or 128 plus the signal's number, as shells do.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         // A signal that arrives while the stack starts takes effect once it has started.
-        let told_to_end = Arc::new(AtomicBool::new(false));
-        for signal in [SIGHUP, SIGINT, SIGTERM] {
-            flag::register(signal, Arc::clone(&told_to_end))?;
-        }
+        let signals = Signals::watch()?;
         let options = Options { split: self.split, mirror: self.mirror, ..Options::default() };
         let stack = Stack::start(&self.qr_service.path()?, &options)?;
         let (program, args) = self.command.split_first().context("no command")?;
         let child = Command::new(program).args(args).envs(stack.environment()).spawn();
         let child = child.with_context(|| program.to_string_lossy().into_owned())?;
-        Ok(ExitCode::from(exit_code(wait(child, &told_to_end)?)))
+        Ok(ExitCode::from(exit_code(wait(child, &signals.received)?)))
     }
 }
 

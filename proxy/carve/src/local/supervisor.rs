@@ -10,7 +10,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use procfs::process::Process;
 use rustix::process::Pid;
 
 use super::parts::Parts;
@@ -109,10 +108,4 @@ impl Supervisor {
         };
         ask().with_context(|| format!("{}: the supervisor does not answer", socket.display()))
     }
-}
-
-/// Whether a process runs; a zombie does not.
-pub fn is_alive(pid: Pid) -> bool {
-    let stat = Process::new(pid.as_raw_nonzero().get()).and_then(|process| process.stat());
-    stat.is_ok_and(|stat| stat.state != 'Z')
 }
