@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
-use carve::local::{Options, Share, Stack};
+use carve::local::{Share, Stack};
 
 use crate::client::{self, Flow};
 use crate::servers::cores::Cores;
@@ -40,8 +40,8 @@ pub(crate) fn measure(row: &Row, plan: &Plan) -> anyhow::Result<Figures> {
         }
         _ => {
             // The mirror of the route files.
-            let options = Options { mirror: Share::percent(10)?, ..Options::default() };
-            let stack = Stack::start(&built("qr-service")?, &options)?;
+            let mirror = Share::percent(10)?;
+            let stack = Stack::start(&built("qr-service")?, |it| it.mirror = Some(mirror))?;
             difference(&|requests| count_nginx(&stack, counted, requests, cores))?
         }
     };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use carve::local::preflight::is_on_path;
 use carve::local::settings::repository;
-use carve::local::{Options, Part, Stack};
+use carve::local::{Part, Stack};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -131,9 +131,9 @@ impl Server {
         let addr = match row.way {
             Way::Socket => to,
             Way::Stack(log_share) => {
-                let options = Options { log_share, ..Options::default() };
                 let qr_service = built("qr-service")?;
-                let started = cores.keeping(|| Stack::start(&qr_service, &options))?;
+                let start = || Stack::start(&qr_service, |it| it.log_share = log_share);
+                let started = cores.keeping(start)?;
                 stack.insert(started).settings().addresses.proxy
             }
             _ => {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::{Options, Share, Stack};
+use carve::local::{Share, Sides, Stack};
 use support::{get, holds_within, start};
 
 /// `client_body_buffer_size` of nginx.conf; nginx writes a longer body to a file.
@@ -231,15 +231,13 @@ impl Place {
         write("new-gone", &format!("{both}new.url = \"http://{gone}\"\n"));
         write("old-gone", &format!("{both}old.url = \"http://{gone}\"\n"));
         write("read", "");
-        let url = |side: &Side| Some(format!("http://{}", side.addr).parse().unwrap());
-        let options = Options {
-            routes: Some(routes.path().to_owned()),
-            old_url: url(&old),
-            new_url: url(&new),
-            mirror: Share::ALL,
-            ..Options::default()
-        };
-        Place { stack: start(&options), new, old, _routes: routes }
+        let url = |side: &Side| format!("http://{}", side.addr).parse().unwrap();
+        let stack = start(|it| {
+            it.routes = routes.path().to_owned();
+            it.sides = Some(Sides { old: url(&old), new: url(&new) });
+            it.mirror = Some(Share::ALL);
+        });
+        Place { stack, new, old, _routes: routes }
     }
 
     fn side(&self, name: &str) -> &Side {

@@ -8,7 +8,7 @@ use std::fs;
 
 use carve::local::http::Answer;
 use carve::local::settings::repository;
-use carve::local::{Options, Share, Stack};
+use carve::local::{Share, Stack};
 use contract::{Target, case, run};
 use support::{get, start};
 
@@ -19,8 +19,7 @@ fn cached() -> (Stack, tempfile::TempDir) {
     fs::write(folder.path().join("qrcode.toml"), format!("cache = \"1m\"\n{file}")).unwrap();
     let front = "proxy/routes/carve.toml";
     fs::copy(repository().join(front), folder.path().join("carve.toml")).unwrap();
-    let routes = Some(folder.path().to_owned());
-    (start(&Options { routes, mirror: Share::NONE, ..Options::default() }), folder)
+    (start(|it| it.routes = folder.path().to_owned()), folder)
 }
 
 /// Makes nginx keep a picture: what is asked for twice.

@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use carve::local::{self, Share};
+use carve::local::Share;
 use contract::{Options, Target, case, run};
 
 /// The answer must name one of these servers.
@@ -25,8 +25,7 @@ fn check(base: &str, options: &Options) {
 
 #[test]
 fn the_contract_holds_at_half_and_a_stranger_is_noticed() {
-    let split = Share::percent(50).unwrap();
-    let stack = support::start(&local::Options { split, ..local::Options::default() });
+    let stack = support::start(|it| it.split = Some(Share::percent(50).unwrap()));
     check(&stack.url(), &by(&["qr-service", "legacy-node"]));
     // What serves is looked at in each case, so a few show it.
     let cases = &case::all().unwrap()[..5];
@@ -75,7 +74,7 @@ mod nightly {
 
     #[test]
     fn the_contract_holds_for_each_side_alone_and_behind_the_proxy() {
-        let stack = support::start(&local::Options::default());
+        let stack = support::start(|_| {});
         let at = &stack.settings().addresses;
         check(&format!("http://{}", at.new), &by(&["qr-service"]));
         check(&format!("http://{}", at.old), &by(&["legacy-node"]));
@@ -86,10 +85,8 @@ mod nightly {
 
     #[test]
     fn the_reference_engine_and_a_cluster_keep_the_contract() {
-        let stack = support::start(&local::Options {
-            engine: Some("reference".to_owned()),
-            old_workers: 2,
-            ..local::Options::default()
+        let stack = support::start(|it| {
+            (it.engine, it.old_workers) = (Some("reference".to_owned()), 2);
         });
         let options = Options { reference_engine: true, ..by(&["qr-service"]) };
         check(&format!("http://{}", stack.settings().addresses.new), &options);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::{Options, Part, Share, Stack, http};
+use carve::local::{Part, Share, Stack, http};
 use contract::decode;
 use rustix::process::{Pid, Signal, kill_process};
 use service_kit::testing::{has_stopped, timed};
@@ -64,7 +64,7 @@ fn grows(count: impl Fn() -> usize) -> bool {
 
 #[test]
 fn killing_qr_service_under_load_loses_no_request() {
-    let stack = start(&Options::default());
+    let stack = start(|_| {});
     let asked_again = with_load(&stack, |served| {
         assert!(grows(|| served().0), "new serves at first");
         for _ in 0..2 {
@@ -85,7 +85,7 @@ fn killing_qr_service_under_load_loses_no_request() {
 
 #[test]
 fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
-    let stack = start(&Options::default());
+    let stack = start(|_| {});
     let url = format!("{}/qrcode?text=a", stack.url());
     stack.signal_part(Part::QrService, Signal::STOP).unwrap();
     let pid = stack.pid_of(Part::QrService).unwrap().as_raw_nonzero().get().cast_unsigned();
@@ -112,7 +112,7 @@ fn nginx_stops_asking_a_qr_service_that_hangs_and_tries_it_again_later() {
 
 #[test]
 fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
-    let stack = start(&Options::default());
+    let stack = start(|_| {});
     stack.stop_part(Part::LegacyNode).unwrap();
     let url = stack.url();
 
@@ -158,7 +158,7 @@ fn without_legacy_node_qrcode_is_served_and_other_routes_return_an_error() {
 
 #[test]
 fn moving_the_split_under_load_loses_no_request() {
-    let stack = start(&Options::default());
+    let stack = start(|_| {});
     // nginx closes idle connections as it reloads: at most one per user and move.
     let asked_again = with_load(&stack, |served| {
         for (percent, who) in [(0, 1), (100, 0), (0, 1), (100, 0)] {
@@ -176,7 +176,7 @@ mod nightly {
 
     #[test]
     fn clients_do_not_notice_that_prometheus_and_shadow_are_gone() {
-        let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
+        let stack = start(|it| it.mirror = Some(Share::ALL));
         let asked_again = with_load(&stack, |served| {
             stack.signal_part(Part::Shadow, Signal::STOP).unwrap();
             assert!(grows(|| served().0), "with a shadow that hangs");
@@ -192,7 +192,7 @@ mod nightly {
     #[test]
     fn a_supervisor_that_reads_no_log_stops_no_client_of_nginx() {
         const REQUESTS: usize = 2000; // nginx' lines of 150 of them fill a pipe
-        let stack = start(&Options::default());
+        let stack = start(|_| {});
         let supervisor = stack.pid().unwrap();
         // nginx itself answers these: the sides' logs have pipes of their own.
         let ask = || {
@@ -213,7 +213,7 @@ mod nightly {
 
     #[test]
     fn nothing_outlives_a_stack_that_is_killed() {
-        let stack = start(&Options { old_workers: 2, ..Options::default() });
+        let stack = start(|it| it.old_workers = 2);
         let mut processes: Vec<Pid> = Vec::new();
         for part in Part::ALL {
             let pid = stack.pid_of(part).unwrap();

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::{Options, Share, Stack};
+use carve::local::{Share, Sides, Stack};
 use service_kit::testing::{Process, built};
 use support::{EndsLoad, get, holds_within};
 use tempfile::TempDir;
@@ -47,17 +47,14 @@ impl Place {
         assert!(holds_within(Duration::from_secs(10), listens));
         let routes = tempfile::tempdir().unwrap();
         fs::write(routes.path().join("report.toml"), route).unwrap();
-        let url = |at: usize| Some(format!("http://{}", free[at]).parse().unwrap());
-        let options = Options {
-            split: Share::NONE,
-            mirror: Share::ALL,
-            routes: Some(routes.path().to_owned()),
-            old_url: url(0),
-            new_url: url(1),
-            ..Options::default()
-        };
+        let url = |at: usize| format!("http://{}", free[at]).parse().unwrap();
         let beside = Path::new(env!("CARGO_BIN_EXE_carve")).with_file_name("qr-service");
-        Place { stack: Stack::start(&beside, &options).unwrap(), _app: app, _routes: routes }
+        let stack = Stack::start(&beside, |it| {
+            (it.split, it.mirror) = (Some(Share::NONE), Some(Share::ALL));
+            it.routes = routes.path().to_owned();
+            it.sides = Some(Sides { old: url(0), new: url(1) });
+        });
+        Place { stack: stack.unwrap(), _app: app, _routes: routes }
     }
 
     fn carve(&self, args: &[&str]) -> Command {

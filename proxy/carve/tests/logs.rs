@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use carve::local::settings::repository;
-use carve::local::{Options, Part, Share, Stack};
+use carve::local::{Part, Share, Stack};
 use serde_json::{Map, Value};
 use support::{get, log_lines, start};
 
@@ -20,7 +20,7 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 #[test]
 fn a_request_is_followed_through_all_logs_by_its_id() {
-    let stack = start(&Options { mirror: Share::ALL, ..Options::default() });
+    let stack = start(|it| it.mirror = Some(Share::ALL));
     a_compared_one_is_in_the_logs_of_all_three(&stack);
     a_fallback_is_named_in_both_logs_that_have_it(&stack);
 }
@@ -55,8 +55,7 @@ fn a_fallback_is_named_in_both_logs_that_have_it(stack: &Stack) {
 
 #[test]
 fn of_a_share_every_fallback_is_logged() {
-    let log_share = Share::percent(20).unwrap();
-    let stack = start(&Options { log_share, ..Options::default() });
+    let stack = start(|it| it.log_share = Share::percent(20).unwrap());
     let count = 200;
     for number in 0..count {
         ask(&stack, &format!("sampled-{number}-new"));

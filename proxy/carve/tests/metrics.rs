@@ -11,7 +11,7 @@ use std::fs;
 use std::time::Duration;
 
 use carve::local::settings::repository;
-use carve::local::{Options, Share, Stack};
+use carve::local::{Share, Stack};
 use prometheus::Prometheus;
 use support::{get, holds_within, ramp_once, sources, start};
 
@@ -23,8 +23,9 @@ type Exposed = BTreeMap<String, Labels>;
 
 #[test]
 fn the_metrics_are_those_of_the_table_with_equal_buckets_and_ids_beside_durations() {
-    let split = Share::percent(40).unwrap();
-    let stack = start(&Options { split, mirror: Share::ALL, ..Options::default() });
+    let stack = start(|it| {
+        (it.split, it.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
+    });
     for side in ["new", "old"] {
         let headers = [("X-Route-Arm", side), ("X-Request-Id", "an-exemplar")];
         let answer = get(&format!("{}/qrcode?text=a", stack.url()), &headers);

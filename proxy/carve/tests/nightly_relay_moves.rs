@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use carve::local::{Options, Part, Share, Stack};
+use carve::local::{Part, Share, Stack};
 use pairs::{Leaver, Pair};
 use rustix::process::Signal;
 use support::start;
@@ -39,7 +39,7 @@ fn no_pair_is_stranded_or_cut_and_no_byte_changed() {
 }
 
 fn play(load: &Load) {
-    let stack = start(&Options { split: Share::NONE, ..Options::default() });
+    let stack = start(|it| it.split = Some(Share::NONE));
     let proxy = stack.settings().addresses.proxy;
     let problems = Mutex::new(Vec::new());
     let (whole, left) = (AtomicUsize::new(0), AtomicUsize::new(0));

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use carve::local::settings::repository;
-use carve::local::{Options, Share, Stack};
+use carve::local::{Share, Stack};
 use pairs::{Leaver, Pair};
 use support::{EndsLoad, built, qr_service};
 
@@ -137,9 +137,10 @@ fn pair(number: u32) -> Pair {
 fn start(new: Option<SocketAddr>) -> (Stack, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     routes(folder.path(), new);
-    let routes = Some(folder.path().to_owned());
-    let options = Options { split: Share::NONE, routes, ..Options::default() };
-    (Stack::start(&qr_service(), &options).unwrap(), folder)
+    let stack = Stack::start(&qr_service(), |it| {
+        (it.split, it.routes) = (Some(Share::NONE), folder.path().to_owned());
+    });
+    (stack.unwrap(), folder)
 }
 
 /// What ramp said.

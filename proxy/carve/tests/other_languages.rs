@@ -9,7 +9,7 @@ mod support;
 use std::process::Command;
 
 use carve::local::settings::repository;
-use carve::local::{Options, Share};
+use carve::local::{Settings, Share};
 
 type Environment = Vec<(&'static str, String)>;
 
@@ -24,16 +24,16 @@ fn pass(program: &str, arguments: &[&str], environment: Environment) {
 }
 
 /// Runs a file of Node's tests beside a stack.
-fn pass_on_a_stack(file: &str, options: &Options, more: Environment) {
-    let stack = support::start(options);
+fn pass_on_a_stack(file: &str, change: impl FnOnce(&mut Settings), more: Environment) {
+    let stack = support::start(change);
     let environment = stack.environment().into_iter().chain(more).collect();
     pass("node", &["--test", file], environment);
 }
 
 fn live_page(more: Environment) {
     let (split, mirror) = (Share::percent(50).unwrap(), Share::percent(25).unwrap());
-    let options = Options { split, mirror, ..Options::default() };
-    pass_on_a_stack("dashboards/live/test/browser.test.js", &options, more);
+    let change = |it: &mut Settings| (it.split, it.mirror) = (Some(split), Some(mirror));
+    pass_on_a_stack("dashboards/live/test/browser.test.js", change, more);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn the_live_page_in_a_browser() {
 
 #[test]
 fn the_playground_in_a_browser() {
-    pass_on_a_stack("qr-service/api/page/browser.test.js", &Options::default(), vec![]);
+    pass_on_a_stack("qr-service/api/page/browser.test.js", |_| {}, vec![]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ mod nightly {
 
     #[test]
     fn the_apps_page_in_a_browser_behind_the_proxy() {
-        pass_on_a_stack("legacy-node/test/browser.test.js", &Options::default(), vec![]);
+        pass_on_a_stack("legacy-node/test/browser.test.js", |_| {}, vec![]);
     }
 
     /// Published clients of other QR services.

@@ -10,13 +10,13 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use carve::local::{Key, Options, Part, Share, Stack, http};
+use carve::local::{Key, Part, Share, Stack, http};
 use contract::decode;
 use support::{get, holds_within, log_lines, post_json, start};
 
 #[test]
 fn qr_service_serves_qrcode_and_legacy_node_every_other_path() {
-    let stack = start(&Options::default());
+    let stack = start(|_| {});
     let url = stack.url();
 
     let picture = get(&format!("{url}/qrcode?text=https://example.com/?t=all"), &[]);
@@ -212,8 +212,9 @@ fn given_to_new(stack: &Stack, texts: &[String]) -> Vec<bool> {
 
 #[test]
 fn the_share_can_be_a_share_of_requests() {
-    let split = Share::percent(50).unwrap();
-    let stack = start(&Options { split, split_key: Some(Key::Request), ..Options::default() });
+    let stack = start(|it| {
+        (it.split, it.split_key) = (Some(Share::percent(50).unwrap()), Some(Key::Request));
+    });
     let url = format!("{}/qrcode?text=one", stack.url());
     let new = (0..200).filter(|_| get(&url, &[]).served_by() == "qr-service").count();
     // Six standard deviations.
@@ -228,7 +229,7 @@ mod nightly {
     fn a_share_is_a_share_of_the_texts_and_a_text_that_has_moved_stays_moved() {
         let texts: Vec<String> = (0..400).map(|i| format!("https://example.com/{i}")).collect();
         let few = &texts[..100];
-        let stack = start(&Options { split: Share::percent(0).unwrap(), ..Options::default() });
+        let stack = start(|it| it.split = Some(Share::NONE));
         assert!(given_to_new(&stack, few).iter().all(|new| !new), "0% is none");
         let mut before = vec![false; texts.len()];
         for percent in [5, 25, 50] {

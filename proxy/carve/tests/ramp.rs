@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use carve::local::{Options, Part, Share, Stack};
+use carve::local::{Part, Settings, Share, Stack};
 use rustix::process::Signal;
 use support::{EndsLoad, built, get, holds_within, qr_service};
 
 /// A stack whose old side serves everything and which mirrors everything.
 fn start(qr_service: &std::path::Path) -> Stack {
-    let options = Options { split: Share::NONE, mirror: Share::ALL, ..Options::default() };
-    Stack::start(qr_service, &options).unwrap()
+    let change = |it: &mut Settings| (it.split, it.mirror) = (Some(Share::NONE), Some(Share::ALL));
+    Stack::start(qr_service, change).unwrap()
 }
 
 /// Runs `carve ramp` under load and panics if a request fails. `patience` is how long a step waits for
@@ -93,8 +93,7 @@ mod nightly {
 
     #[test]
     fn a_stop_needs_neither_the_new_side_nor_shadow_nor_prometheus() {
-        let options = Options { mirror: Share::ALL, ..Options::default() };
-        let stack = Stack::start(&qr_service(), &options).unwrap();
+        let stack = Stack::start(&qr_service(), |it| it.mirror = Some(Share::ALL)).unwrap();
         let served_by = |number: u32| {
             let answer = get(&format!("{}/qrcode?text=stop-{number}", stack.url()), &[]);
             (answer.status, answer.served_by().to_owned())

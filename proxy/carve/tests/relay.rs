@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use carve::local::{Options, Part, Share, Stack};
+use carve::local::{Part, Share, Stack};
 use rustix::process::Signal;
 use support::{get, holds_within, log_lines, start};
 
@@ -59,7 +59,7 @@ fn metrics(stack: &Stack) -> String {
 
 #[test]
 fn pairs_meet_while_the_share_moves_and_parts_fail() {
-    let stack = start(&Options { split: Share::NONE, ..Options::default() });
+    let stack = start(|it| it.split = Some(Share::NONE));
     let body = vec![b'x'; 3_000_000];
     assert_eq!(pair(&stack, "first", &body), (body.clone(), "legacy-node".to_owned()));
 
@@ -110,7 +110,7 @@ fn asked_of(stack: &Stack) -> f64 {
 /// A new share of one route reloads nginx. That of the other does not, and nobody's stream is cut.
 #[test]
 fn a_reload_for_another_route_cuts_no_stream() {
-    let stack = start(&Options::default());
+    let stack = start(|_| {});
     let mut sender = TcpStream::connect(stack.settings().addresses.proxy).unwrap();
     write!(sender, "PUT /p/long HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nhello").unwrap();
     let receiver = receive(&stack, "long");

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use carve::local::{Options, Part, Stack, http};
+use carve::local::{Part, Stack, http};
 use rollout::Split;
 use rustix::process::{Signal, kill_process};
 use tempfile::{NamedTempFile, TempDir};
@@ -39,13 +39,11 @@ impl Place {
         }
         install(release.path(), &plan.programs, false)?;
         let disk = SmallDisk::mount()?;
-        let options = Options {
-            folder: disk.as_ref().map(|disk| disk.folder.path().to_owned()),
-            split: plan.share,
-            mirror: plan.mirror,
-            ..Options::default()
-        };
-        let stack = Stack::start(&release.path().join("qr-service"), &options)?;
+        let folder =
+            disk.as_ref().map_or_else(std::env::temp_dir, |it| it.folder.path().to_owned());
+        let stack = Stack::start_in(&folder, &release.path().join("qr-service"), |it| {
+            (it.split, it.mirror) = (Some(plan.share), Some(plan.mirror));
+        })?;
         Ok(Place { stack, plan: plan.clone(), release, disk })
     }
 

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use carve::local::{Options, Part as Program, Stack, http};
+use carve::local::{Part as Program, Stack, http};
 use rollout::Share;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -209,8 +209,9 @@ fn slow_clients(plan: &Plan, mut report: Report) -> anyhow::Result<Report> {
 fn start(plan: &Plan, split: Share, old_workers: usize) -> anyhow::Result<Stack> {
     // The mirror of the route files.
     let mirror = Share::percent(10)?;
-    let qr_service = plan.programs.join("qr-service");
-    Stack::start(&qr_service, &Options { split, old_workers, mirror, ..Options::default() })
+    Stack::start(&plan.programs.join("qr-service"), |it| {
+        (it.split, it.mirror, it.old_workers) = (Some(split), Some(mirror), old_workers);
+    })
 }
 
 /// Sends requests beside the caller, over as many connections as that takes.

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use carve::local::{Options, Share, Stack};
+use carve::local::{Share, Stack};
 use clap::Args;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -36,8 +36,9 @@ impl With {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         // A signal that arrives while the stack starts takes effect once it has started.
         let signals = Signals::watch()?;
-        let options = Options { split: self.split, mirror: self.mirror, ..Options::default() };
-        let stack = Stack::start(&self.qr_service.path()?, &options)?;
+        let stack = Stack::start(&self.qr_service.path()?, |it| {
+            (it.split, it.mirror) = (Some(self.split), Some(self.mirror));
+        })?;
         let (program, args) = self.command.split_first().context("no command")?;
         let child = Command::new(program).args(args).envs(stack.environment()).spawn();
         let child = child.with_context(|| program.to_string_lossy().into_owned())?;

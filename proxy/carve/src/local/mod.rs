@@ -21,4 +21,4 @@ pub mod supervisor;
 
 pub use rollout::{Key, Share};
 pub use settings::{Addresses, Part, Settings, Sides};
-pub use stack::{Options, Stack};
+pub use stack::Stack;

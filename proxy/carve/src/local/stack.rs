@@ -8,58 +8,13 @@ use std::thread::JoinHandle;
 
 use anstream::eprintln;
 use anyhow::{Context, ensure};
-use rollout::{Key, Share, Wanted};
-use route::SideUrl;
+use rollout::{Share, Wanted};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::settings::{Addresses, Part, Settings, own_routes, repository, sides};
+use super::settings::{Addresses, Part, Settings, repository};
 use super::supervisor::Supervisor;
 use super::{preflight, readiness, render};
-
-/// The options of a stack.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The new side's share of the routes.
-    pub split: Share,
-    /// What the split hashes; `None` for what the route file says.
-    pub split_key: Option<Key>,
-    /// The folder of route files; `None` for the repository's.
-    pub routes: Option<PathBuf>,
-    /// The app, if it already runs; needs `new_url`.
-    pub old_url: Option<SideUrl>,
-    /// What takes over, if it already runs; needs `old_url`.
-    pub new_url: Option<SideUrl>,
-    /// Share of all requests that nginx mirrors to the shadow.
-    pub mirror: Share,
-    /// Share of the requests that are logged; failures and fallbacks always are.
-    pub log_share: Share,
-    /// Engine of qr-service; `None` for that of `QR_ENGINE`.
-    pub engine: Option<String>,
-    /// Processes of legacy-node.
-    pub old_workers: usize,
-    /// Where a [`Stack`] makes its folder; `None` for where temporary files belong.
-    pub folder: Option<PathBuf>,
-}
-
-/// Mirrors nothing: the shadow asks both sides again, which would add to what tests count and
-/// measure.
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            split: Share::ALL,
-            split_key: None,
-            routes: None,
-            old_url: None,
-            new_url: None,
-            mirror: Share::NONE,
-            log_share: Share::ALL,
-            engine: None,
-            old_workers: 1,
-            folder: None,
-        }
-    }
-}
 
 /// A stack on free ports of 127.0.0.1, in a temporary folder. All of it ends with this value, or with
 /// this process, however that ends.
@@ -73,28 +28,31 @@ pub struct Stack {
 
 impl Stack {
     /// Starts every part and waits until all are ready. `qr_service` is qr-service's binary; carve's is beside it.
-    /// The error says what is missing, or how the log of the part ends that did not start.
-    pub fn start(qr_service: &Path, options: &Options) -> anyhow::Result<Self> {
+    /// Unless `change` says otherwise, the new side serves everything, and nothing is mirrored: the shadow asks both
+    /// sides again, which would add to what tests count and measure. The error says what is missing, or how the log of
+    /// the part ends that did not start.
+    pub fn start(qr_service: &Path, change: impl FnOnce(&mut Settings)) -> anyhow::Result<Self> {
+        Self::start_in(&std::env::temp_dir(), qr_service, change)
+    }
+
+    /// The same, with its folder in `place`.
+    pub fn start_in(
+        place: &Path,
+        qr_service: &Path,
+        change: impl FnOnce(&mut Settings),
+    ) -> anyhow::Result<Self> {
         // nginx' workers are another user when root starts nginx, and serve ramp's metrics from here.
         let folder = tempfile::Builder::new()
             .prefix("qr-stack-")
             .permissions(Permissions::from_mode(0o755))
-            .tempdir_in(options.folder.clone().unwrap_or_else(std::env::temp_dir))
+            .tempdir_in(place)
             .context("no temporary folder")?;
-        let settings = Settings {
-            split: Some(options.split),
-            split_key: options.split_key.clone(),
-            routes: match &options.routes {
-                Some(folder) => std::path::absolute(folder).context("--routes")?,
-                None => own_routes(),
-            },
-            sides: sides(options.old_url.clone(), options.new_url.clone()),
-            mirror: Some(options.mirror),
-            log_share: options.log_share,
-            engine: options.engine.clone(),
-            old_workers: options.old_workers,
+        let mut settings = Settings {
+            split: Some(Share::ALL),
+            mirror: Some(Share::NONE),
             ..Settings::new(folder.path().to_owned(), Addresses::free()?, qr_service.to_owned())
         };
+        change(&mut settings);
         preflight::check_tools(&settings)?;
         render::render(&settings)?;
         settings.nginx("").check()?;

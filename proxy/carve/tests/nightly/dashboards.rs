@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::prometheus::Prometheus;
 use crate::support::{EndsLoad, client, get, holds_within, ramp_once, sources, start};
 use carve::local::settings::repository;
-use carve::local::{Key, Options, Share, Stack, http};
+use carve::local::{Key, Share, Stack, http};
 use serde_json::Value;
 
 /// The file of each screen; its queries are the values named `expr`, at any depth.
@@ -22,10 +22,10 @@ const MOST_SERIES: f64 = 500.0;
 
 #[test]
 fn every_query_of_every_screen_has_data_and_the_ratios_are_those_of_the_raw_scrapes() {
-    let split = Share::percent(40).unwrap();
-    let mirror = Share::ALL;
-    let stack =
-        start(&Options { split, mirror, split_key: Some(Key::Request), ..Options::default() });
+    let stack = start(|it| {
+        (it.split, it.mirror) = (Some(Share::percent(40).unwrap()), Some(Share::ALL));
+        it.split_key = Some(Key::Request);
+    });
     let prometheus =
         Prometheus(format!("http://{}/prometheus", stack.settings().addresses.prometheus));
     let over = AtomicBool::new(false);

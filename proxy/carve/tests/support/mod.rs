@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use carve::local::http::{self, Answer};
-use carve::local::{Options, Part, Settings, Stack};
+use carve::local::{Part, Settings, Stack};
 pub(crate) use service_kit::testing::{built, holds_within};
 use ureq::Agent;
 
@@ -19,8 +19,8 @@ pub(crate) fn qr_service() -> PathBuf {
 }
 
 /// Starts a stack that ends with the test.
-pub(crate) fn start(options: &Options) -> Stack {
-    Stack::start(&qr_service(), options).unwrap()
+pub(crate) fn start(change: impl FnOnce(&mut Settings)) -> Stack {
+    Stack::start(&qr_service(), change).unwrap()
 }
 
 /// Ends a test's load when it is dropped, also by a panic of the test.
