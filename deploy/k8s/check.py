@@ -115,12 +115,13 @@ def kustomize(kubectl, folder):
     return done.stdout, done.stderr.strip()
 
 
-def write_production(folder):
+def write_production(folder, registry="registry.example.com/qr"):
     """Writes overlays/production to a folder, with its settings made, and returns that."""
     text = (PRODUCTION / "kustomization.yaml").read_text()
     (folder / "kustomization.yaml").write_text(text.replace("../..", os.path.relpath(DEPLOY / "k8s", folder)))
     settings = (PRODUCTION / "settings.env").read_text()
-    (folder / "settings.env").write_text(re.sub("^#(?=[a-z])", "", settings, flags=re.MULTILINE))
+    settings = re.sub("^#(?=[a-z])", "", settings, flags=re.MULTILINE)
+    (folder / "settings.env").write_text(re.sub("(?<=^registry=).*", registry, settings, flags=re.MULTILINE))
     return folder
 
 

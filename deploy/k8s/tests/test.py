@@ -73,7 +73,7 @@ def main():
     older = arguments.older and checked_out(arguments.older)
     with tempfile.TemporaryDirectory(dir=TOP / "target") as folder:
         Path(folder, "settings").mkdir()
-        production = write_production(Path(folder, "settings"))
+        production = write_production(Path(folder, "settings"), registry="localhost")
         own_app = DEPLOY / "k8s/overlays/own-app"
         targets = {"deploy": DEPLOY, "own-app": own_app, "production": production, OLDER: older}
         try:
