@@ -36,7 +36,7 @@ const PHASES = {
   done: ['Done: every step has passed', '', []],
 };
 const ASKS_OTHERWISE =
-  'the old side answers clients otherwise than the shadow, so its matches prove nothing. Name the request headers that it needs in shadow.send_headers of the route file.';
+  'the old side answers clients otherwise than the shadow, so its matches prove too little. Name the request headers that it needs in shadow.send_headers of the route file.';
 const HAVE_A_PROCESS = new Set(['holding', 'paused', 'going_back']);
 
 /** The command for a route, and what follows it. */
@@ -120,8 +120,15 @@ export function gateSays({ gate, verdict, value, limit, lower = null, upper = nu
   if (limit === null) return `${judged}: ${digits(value)}`;
   if (lower === null && upper === null)
     return `${judged}: ${digits(value)} (limit ${digits(limit)})`;
-  const between = `between ${points(lower)} and ${points(upper)}`;
-  return `${judged}: new ${points(value)} points, ${between} (limit ${points(limit)})`;
+  return `${judged}: new ${points(value)} points, ${bounds(lower, upper)} (limit ${points(limit)})`;
+}
+
+/** Between what bounds a difference is: one end at least is known. */
+function bounds(lower, upper) {
+  if (lower === null) return `at most ${points(upper)}`;
+  return upper === null
+    ? `at least ${points(lower)}`
+    : `between ${points(lower)} and ${points(upper)}`;
 }
 
 /**
@@ -142,7 +149,6 @@ export function bandOf({ value, limit, lower = null, upper = null }) {
 
 /** A difference of two ratios in percentage points. */
 function points(ratio) {
-  if (ratio === null) return '?';
   return `${ratio < 0 ? '−' : '+'}${Math.abs(100 * ratio).toFixed(2)}`;
 }
 

@@ -58,11 +58,11 @@ pub struct Reading {
 /// back once `lower` is above `limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// The lower end; `None` before the counts exclude anything.
+    /// The lower end; `None` as long as the counts exclude nothing there.
     pub lower: Option<f64>,
     /// What was counted.
     pub estimate: f64,
-    /// The upper end.
+    /// The upper end, likewise.
     pub upper: Option<f64>,
     /// The difference that matters.
     pub limit: f64,
@@ -71,11 +71,12 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let points = |ratio: f64| format!("{:+.2}", 100.0 * ratio);
-        let end = |end: Option<f64>| end.map_or("?".to_owned(), points);
         write!(f, "new {} points", points(self.estimate))?;
-        // Before the first blocks the counts exclude nothing.
-        if self.lower.or(self.upper).is_some() {
-            write!(f, ", between {} and {}", end(self.lower), end(self.upper))?;
+        match (self.lower.map(points), self.upper.map(points)) {
+            (Some(lower), Some(upper)) => write!(f, ", between {lower} and {upper}")?,
+            (Some(lower), None) => write!(f, ", at least {lower}")?,
+            (None, Some(upper)) => write!(f, ", at most {upper}")?,
+            (None, None) => {}
         }
         write!(f, "; limit {}", points(self.limit))
     }

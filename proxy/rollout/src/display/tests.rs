@@ -18,7 +18,7 @@ fn a_test_has_its_band_and_a_gate_has_none() {
     let expected = [
         "  pass          failures       =====:o== |       new +0.20 points, between -1.00 and +0.60; limit",
         "  pass          slow                :o   |       new +0.20 points; limit +1.00",
-        "  pass          empty     ==========:o===|=====  new +0.20 points, between ? and +50.00; limit",
+        "  pass          empty     ==========:o===|=====  new +0.20 points, at most +50.00; limit",
         "  pass          requests                         new 3 of 5200",
     ];
     for (line, expected) in said.lines().zip(expected) {
