@@ -8,36 +8,43 @@ use crate::interval::{CLASSES, Interval};
 use crate::{Reading, Verdict};
 
 /// As many answers must be known of clients and of the shadow before they are compared.
-const LEAST: f64 = 20.0;
-/// How many are remembered at most, so that a shadow that asks properly is soon believed.
-const REMEMBERED: f64 = 1000.0;
+const LEAST: f64 = 50.0;
+/// How many of the shadow's are remembered at most, so that one that asks properly is soon believed.
+const REMEMBERED: f64 = 500.0;
 
-/// What the shadow got from the old side, and what clients got from the old and from the new one.
+/// What the shadow got from the old side, and what clients got. They are clients of both sides, as the shadow asks what
+/// all of them asked: if the split is by key, those of one side have only its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Answers {
     shadow: Classes,
-    clients: [Classes; 2],
+    clients: Classes,
 }
 
 impl Answers {
     pub(crate) fn add(&mut self, interval: &Interval) {
-        self.shadow.add(&interval.shadow_statuses);
-        for (classes, arm) in self.clients.iter_mut().zip([interval.old, interval.new]) {
-            classes.add(&arm.statuses);
+        self.shadow.add(interval.shadow_statuses);
+        // What the new side fails, the shadow does not get from the old one.
+        for (arm, failures) in [(interval.old, interval.old.failures), (interval.new, 0.0)] {
+            let [whole, elsewhere, refused] = arm.statuses;
+            self.clients.add([whole, elsewhere, refused, failures]);
+        }
+        if self.shadow.all() > REMEMBERED {
+            for classes in [&mut self.shadow, &mut self.clients] {
+                classes.0 = classes.0.map(|of_class| of_class / 2.0);
+            }
         }
     }
 
-    /// Compares the two; with clients of the new side where the old one has none.
     pub(crate) fn reading(&self, test: &Test) -> Reading {
-        let clients = self.clients.iter().find(|classes| classes.all() >= LEAST);
-        let Some(clients) = clients.filter(|_| self.shadow.all() >= LEAST) else {
+        let Answers { shadow, clients } = self;
+        if clients.all().min(shadow.all()) < LEAST {
             let detail = "too few answers to tell whether the shadow asks as clients do".to_owned();
             return Reading { verdict: Verdict::Pass, detail, ..Reading::without(&test.name, "") };
-        };
+        }
         let (class, share) = clients.most();
-        let rarer = share - self.shadow.like(class);
-        let said = format!("clients get {}, the shadow {}", clients.said(), self.shadow.said());
-        let then = "it does not ask as they do, so its matches prove nothing: name the request headers that it \
+        let rarer = share - shadow.like(class);
+        let said = format!("clients get {}, the shadow {}", clients.said(), shadow.said());
+        let then = "it does not ask as they do, so its matches prove too little: name the request headers that it \
                     needs in shadow.send_headers of the route file";
         let (verdict, detail) = match rarer > test.excess {
             true => (Verdict::Inconclusive, format!("{said}; {then}")),
@@ -53,11 +60,8 @@ impl Answers {
 struct Classes([f64; CLASSES.len() + 1]);
 
 impl Classes {
-    fn add(&mut self, answers: &[f64]) {
+    fn add(&mut self, answers: [f64; CLASSES.len() + 1]) {
         self.0.iter_mut().zip(answers).for_each(|(sum, more)| *sum += more);
-        if self.all() > REMEMBERED {
-            self.0 = self.0.map(|of_class| of_class / 2.0);
-        }
     }
 
     fn all(&self) -> f64 {

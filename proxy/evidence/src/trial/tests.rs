@@ -11,14 +11,13 @@ fn gates() -> Gates {
 fn worse(new: Arm, old: Arm, assigned: Assigned) -> Option<String> {
     let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
     for block in 1..=120 {
-        let end = f64::from(block) * 5.0;
-        trial.add(
-            &Interval { end, seconds: 5.0, new, old, ..Interval::default() },
-            &gates,
-            assigned,
-        );
+        trial.add(&interval(f64::from(block) * 5.0, new, old), &gates, assigned);
     }
     trial.worse(&gates).map(|test| test.name.clone())
+}
+
+fn interval(end: f64, new: Arm, old: Arm) -> Interval {
+    Interval { end, seconds: 5.0, new, old, ..Interval::default() }
 }
 
 #[test]
@@ -48,15 +47,62 @@ fn a_worse_side_fails_the_test_of_what_is_worse() {
 }
 
 #[test]
+fn a_difference_that_does_not_matter_rolls_nothing_back() {
+    let arm = |failures, slow| Arm { requests: 10_000.0, failures, slow, ..Arm::default() };
+    // Of the failures 0.1 points matter, of the slow answers 1.
+    for (failures, slow) in [(15.0, 0.0), (10.0, 80.0)] {
+        assert_eq!(worse(arm(failures, slow), arm(10.0, 0.0), Assigned::ByRequest), None);
+    }
+    let failed = worse(arm(60.0, 0.0), arm(10.0, 0.0), Assigned::ByRequest);
+    assert_eq!(failed.as_deref(), Some("failures"));
+}
+
+#[test]
+fn what_fails_within_a_block_weighs_once_however_often_it_is_scraped() {
+    let one = Arm { requests: 20.0, failures: 4.0, ..Arm::default() };
+    let five = Arm { requests: 100.0, failures: 20.0, ..Arm::default() };
+    let (gates, mut scraped) = (gates(), [Trial::new(&gates(), 1), Trial::new(&gates(), 1)]);
+    for second in 1..=20 {
+        let of_a_second = Interval { seconds: 1.0, ..interval(f64::from(second), one, one) };
+        scraped[0].add(&of_a_second, &gates, Assigned::ByRequest);
+        if second % 5 == 0 {
+            let of_five = interval(f64::from(second), five, five);
+            scraped[1].add(&of_five, &gates, Assigned::ByRequest);
+        }
+    }
+    assert_eq!(scraped[0], scraped[1]);
+}
+
+#[test]
+fn sessions_count_once_those_that_began_before_a_move_have_ended() {
+    let own = "[gates.sessions]\ncounts = \"own\"\nexcess = 0.001\nown.new = \"a\"\nown.old = \"b\"\n\
+               own.good = { end = \"whole\" }\nown.lasts = \"2m\"\n";
+    let route = Route::parse("report", &format!("path = \"/report\"\n{own}")).expect("a route");
+    let gates = Gates::of(&route).expect("valid");
+    let mut trial = Trial::new(&gates, 1);
+    trial.moved(0.0);
+    let counts = |events| Counts { requests: 100.0, events };
+    let mut failed_at = None;
+    for block in 1..=60 {
+        let end = f64::from(block) * 5.0;
+        let own = interval(end, Arm::default(), Arm::default());
+        let own = Interval { own_new: counts(50.0), own_old: counts(0.0), ..own };
+        trial.add(&own, &gates, Assigned::ByRequest);
+        failed_at = failed_at.or(trial.worse(&gates).map(|test| (test.name.clone(), end)));
+    }
+    let (test, end) = failed_at.expect("they break");
+    assert!(test == "sessions" && end > 120.0, "{test} {end}");
+}
+
+#[test]
 fn matches_of_a_shadow_that_gets_other_answers_than_clients_prove_nothing() {
     let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
     let mut end = 0.0;
     let mut after = |clients: [f64; 3], shadow: [f64; 4]| {
         end += 5.0;
         let old = Arm { requests: 300.0, statuses: clients, ..Arm::default() };
-        let interval =
-            Interval { end, seconds: 5.0, old, shadow_statuses: shadow, ..Interval::default() };
-        trial.add(&interval, &gates, Assigned::ByRequest);
+        let interval = Interval { shadow_statuses: shadow, ..interval(end, Arm::default(), old) };
+        trial.add(&interval, &gates, Assigned::ByKey);
         let readings = trial.readings(&gates);
         let reading = readings.into_iter().find(|reading| reading.gate == "shadow-answers");
         reading.map(|reading| (reading.verdict, reading.to_string())).expect("the test")
@@ -67,11 +113,15 @@ fn matches_of_a_shadow_that_gets_other_answers_than_clients_prove_nothing() {
         assert!(said.contains(part), "{said}");
     }
     // Once it asks properly, what it saw before is soon forgotten.
-    assert_eq!(after([295.0, 0.0, 5.0], [300.0, 0.0, 0.0, 0.0]).0, Verdict::Pass);
+    let properly = (0..5).map(|_| after([295.0, 0.0, 5.0], [295.0, 0.0, 5.0, 0.0]).0);
+    assert_eq!(properly.last(), Some(Verdict::Pass));
     // Clients have much in their caches, and the shadow nothing.
     for _ in 0..9 {
         assert_eq!(after([50.0, 250.0, 0.0], [300.0, 0.0, 0.0, 0.0]).0, Verdict::Pass);
     }
+    // One client in five has logged in, so of a fifth of the keys the shadow proves nothing.
+    let mixed = (0..5).map(|_| after([300.0, 0.0, 0.0], [240.0, 0.0, 60.0, 0.0]).0);
+    assert_eq!(mixed.last(), Some(Verdict::Inconclusive));
 }
 
 #[test]
@@ -79,11 +129,11 @@ fn what_spans_a_move_is_left_out() {
     let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
     trial.moved(10.0);
     let failing = Arm { requests: 100.0, failures: 100.0, ..Arm::default() };
-    let interval = |end| Interval { end, seconds: 5.0, new: failing, ..Interval::default() };
+    let failed = |end| interval(end, failing, Arm::default());
     for end in [8.0, 12.0, 17.0] {
-        trial.add(&interval(end), &gates, Assigned::ByRequest);
+        trial.add(&failed(end), &gates, Assigned::ByRequest);
         assert_eq!(trial.asked(), 0.0);
     }
-    trial.add(&interval(20.0), &gates, Assigned::ByRequest);
+    trial.add(&failed(20.0), &gates, Assigned::ByRequest);
     assert_eq!(trial.asked(), 100.0);
 }

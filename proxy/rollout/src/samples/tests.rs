@@ -45,6 +45,8 @@ fn samples_become_counts_by_scrape() {
             &[(1.0, 0.0), (3.0, 0.0), (4.0, 2.0)],
         ),
         requests("old", "old", "5xx", &[(2.0, 1.0)]),
+        // Of clients who chose their side.
+        requests("chosen", "new", "5xx", &[(2.0, 50.0)]),
         bucket("0.25", &[(2.0, 3.0)]),
         bucket("+Inf", &[(2.0, 4.0)]),
         count,
