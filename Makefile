@@ -266,7 +266,7 @@ links: ## copy the app's short links: BACKUP=links.db or RESTORE=links.db; KUBEC
 ##@ Measure it
 
 # Its programs are given by the first word of ARGS.
-bench: ## the hot function beside its peers; ARGS=formats, instructions; ARGS=simulate: the tests of ramps
+bench: ## the hot function beside its peers; ARGS=formats, instructions; simulate: the tests of ramps
 	@arguments=($(ARGS))
 	case "$${arguments[0]:-}" in
 	formats)
@@ -280,12 +280,14 @@ bench: ## the hot function beside its peers; ARGS=formats, instructions; ARGS=si
 		$(SETUP) bench
 		echo "building qr-core with link-time optimisation: a minute the first time"
 		$(CARGO) run --quiet --release -p qr-bench --bin instructions -- "$${arguments[@]:1}" ;;
-	simulate)
-		$(CARGO) run --quiet --release -p evidence --example simulate -- "$${arguments[@]:1}" ;;
 	*)
 		echo "building qr-core and its peers with link-time optimisation: a minute the first time"
 		$(CARGO) run --quiet --release -p qr-bench --bin qr-bench -- "$${arguments[@]}" ;;
 	esac
+
+# RAMPS=100 a cell, ROWS=fail: those whose name has this word.
+simulate:
+	@$(CARGO) run --quiet --release -p evidence --example simulate -- $(or $(RAMPS),1000) $(ROWS)
 
 # What a group needs is built; a row of the floors whose server cannot be built here is left out, and the table says so.
 ladder: ## servers beside each other; QUICK=1, ARGS='--group relay' (floors, nginx, languages), ARGS=page

@@ -173,21 +173,24 @@ impl Block {
 pub struct Wealth([f64; STAKES.len()]);
 
 impl Wealth {
-    /// Bets that the new side's rate is more than `above` over the old one's.
-    pub fn bet_worse(&mut self, block: Block, above: f64) {
-        self.bet(block.worse(above));
+    /// After one bet that the new side's rate is more than `above` over the old one's.
+    pub fn of_worse(block: Block, above: f64) -> Self {
+        Wealth::of(block.worse(above))
     }
 
-    /// Bets that it is less than `above` over the old one's.
-    pub fn bet_better(&mut self, block: Block, above: f64) {
-        self.bet(block.better(above));
+    /// After one bet that it is less than `above` over the old one's.
+    pub fn of_better(block: Block, above: f64) -> Self {
+        Wealth::of(block.better(above))
     }
 
-    fn bet(&mut self, (gain, floor): (f64, f64)) {
+    fn of((gain, floor): (f64, f64)) -> Self {
         let gain = gain.max(-floor) / floor;
-        for (log, stake) in self.0.iter_mut().zip(STAKES) {
-            *log += (stake * gain).ln_1p();
-        }
+        Wealth(STAKES.map(|stake| (stake * gain).ln_1p()))
+    }
+
+    /// Bets all of it once more, with this outcome.
+    pub fn bet(&mut self, outcome: Wealth) {
+        self.0.iter_mut().zip(outcome.0).for_each(|(log, more)| *log += more);
     }
 
     /// The logarithm of the average.
@@ -232,8 +235,8 @@ impl Band {
     /// Adds a block.
     pub fn add(&mut self, block: Block) {
         for ([worse, better], multiple) in self.bets.iter_mut().zip(GRID) {
-            worse.bet_worse(block, multiple * self.scale);
-            better.bet_better(block, multiple * self.scale);
+            worse.bet(Wealth::of_worse(block, multiple * self.scale));
+            better.bet(Wealth::of_better(block, multiple * self.scale));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What was counted between two scrapes, and the blocks that tests bet on.
 
+use route::Key;
 use serde::{Deserialize, Serialize};
 
 use crate::bets::{Block, Counts, Unit};
@@ -215,4 +216,10 @@ pub enum Assigned {
     /// By a key that comes again. A key that always fails would count as its side's fault, so of the new
     /// side only those failures count that the old side then helped with, and times only in pairs.
     ByKey,
+}
+
+impl From<&Key> for Assigned {
+    fn from(key: &Key) -> Self {
+        if *key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey }
+    }
 }

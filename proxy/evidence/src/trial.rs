@@ -50,8 +50,9 @@ impl Part {
         let (surplus, weight) = block.surplus();
         self.surplus += surplus;
         self.weight += weight;
-        self.whole.bet_worse(block, above);
-        self.step.bet_worse(block, above);
+        let outcome = Wealth::of_worse(block, above);
+        self.whole.bet(outcome);
+        self.step.bet(outcome);
         if let Some(band) = &mut self.band {
             band.add(block);
         }
@@ -178,7 +179,7 @@ impl Trial {
                     _ => blocks[0],
                 };
                 if asked.compares() {
-                    evidence.proof.bet_better(asked, proof);
+                    evidence.proof.bet(Wealth::of_better(asked, proof));
                     evidence.proof_counts.add(asked.new);
                 }
             }

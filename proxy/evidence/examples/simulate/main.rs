@@ -1,7 +1,7 @@
 //! Ramps of a made-up route, request by request: how often the standard tests roll back sides that are equal, and
 //! how soon they catch those that are not.
 //!
-//!     make bench ARGS='simulate 1000'
+//!     make simulate
 //!
 //! A ramp has four steps, at 5, 25, 50 and 75 %, of ten minutes each, or longer where a worse side lacks a proof. It is
 //! judged every 5 s. nginx and edge are [`upstream`]'s. The shadow compares a tenth of the requests.

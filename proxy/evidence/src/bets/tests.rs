@@ -7,7 +7,7 @@ fn block(new: (f64, f64), old: (f64, f64)) -> Block {
 
 fn after(blocks: usize, one: Block, above: f64) -> f64 {
     let mut wealth = Wealth::default();
-    (0..blocks).for_each(|_| wealth.bet_worse(one, above));
+    (0..blocks).for_each(|_| wealth.bet(Wealth::of_worse(one, above)));
     wealth.log()
 }
 
