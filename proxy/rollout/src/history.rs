@@ -10,13 +10,13 @@ use std::time::{Duration, SystemTime};
 
 use anstream::eprintln;
 use anyhow::Context;
-use evidence::Verdict;
+use evidence::{Difference, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::files;
 use crate::nginx::Nginx;
-use crate::prometheus::Prometheus;
+use crate::prometheus::{Prometheus, seconds};
 use crate::state::{Phase, State};
 use route::Share;
 
@@ -40,10 +40,8 @@ struct Line {
 struct Said {
     test: String,
     verdict: Verdict,
-    estimate: f64,
-    lower: Option<f64>,
-    upper: Option<f64>,
-    limit: f64,
+    #[serde(flatten)]
+    difference: Difference,
 }
 
 /// Collects what the tests of a run say.
@@ -74,10 +72,8 @@ impl History {
         }
         let readings = state.judgement.iter().flat_map(|judgement| &judgement.readings);
         let tests = readings.filter_map(|reading| {
-            let difference = reading.difference?;
             let (test, verdict) = (reading.gate.clone(), reading.verdict);
-            let evidence::Difference { lower, estimate, upper, limit } = difference;
-            Some(Said { test, verdict, estimate, lower, upper, limit })
+            Some(Said { test, verdict, difference: reading.difference? })
         });
         let line = Line { time: seconds(now), step: state.step + 1, tests: tests.collect() };
         if line.tests.is_empty() {
@@ -91,10 +87,6 @@ impl History {
 /// When a run began, which is its name.
 fn began(state: &State) -> SystemTime {
     humantime::parse_rfc3339(&state.run).unwrap_or_else(|_| SystemTime::now())
-}
-
-fn seconds(time: SystemTime) -> f64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// Leaves the report of a run that has ended, as JSON and as HTML. Returns the HTML's path. Without one, the run has
@@ -189,7 +181,8 @@ fn tests(route_dir: &Path) -> anyhow::Result<Vec<Value>> {
     for line in files::read_if_there(&path(route_dir))?.unwrap_or_default().lines() {
         // A kill may have cut the last one.
         let Ok(Line { time, step, tests }) = serde_json::from_str(line) else { continue };
-        for Said { test, verdict, estimate, lower, upper, limit } in tests {
+        for Said { test, verdict, difference } in tests {
+            let Difference { lower, estimate, upper, limit } = difference;
             let point = json!({ "time": time, "step": step, "verdict": verdict, "estimate": estimate,
                                 "lower": lower, "upper": upper });
             match all.iter_mut().find(|(name, ..)| *name == test) {

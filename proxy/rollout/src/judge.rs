@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::prometheus::{NoNumber, Prometheus};
+use crate::prometheus::{NoNumber, Prometheus, seconds};
 use crate::samples::Sampler;
 use crate::split::Split;
 use anyhow::{Context, anyhow, ensure};
@@ -12,7 +12,7 @@ use evidence::interval::{Assigned, Interval};
 use evidence::plan::Pace;
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
-use route::{Key, Route};
+use route::Route;
 
 use crate::files;
 
@@ -25,9 +25,24 @@ pub fn gates(file: Option<&Path>, route: &Route) -> anyhow::Result<Gates> {
     Gates::of_text(&files::read(file)?, route).with_context(|| file.display().to_string())
 }
 
-/// How a split assigns requests.
-pub(crate) fn assigned(split: &Split) -> Assigned {
-    if split.key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey }
+/// What the tests say of what was counted so far, and now.
+pub(crate) fn readings(
+    trial: &mut Trial,
+    gates: &Gates,
+    split: &Split,
+    counted: Result<Vec<Interval>, NoNumber>,
+) -> Vec<Reading> {
+    match counted {
+        Ok(intervals) => {
+            let assigned = Assigned::from(&split.key);
+            intervals.iter().for_each(|interval| trial.add(interval, gates, assigned));
+            trial.readings(gates)
+        }
+        Err(problem) => {
+            let without = |test: &Test| Reading::without(&test.name, problem.to_string());
+            gates.tests.iter().map(without).collect()
+        }
+    }
 }
 
 /// Judges the time just past, as if a step of it ended now.
@@ -39,20 +54,8 @@ pub fn judge_past(
     past: Duration,
 ) -> Judgement {
     let judgement = judge(gates, prometheus, past, true);
-    let mut trial = Trial::new(gates, 1);
-    let readings = match Sampler::new(route, gates).past(prometheus, past + gates.overlap) {
-        Ok(intervals) => {
-            for interval in &intervals {
-                trial.add(interval, gates, assigned(split));
-            }
-            trial.readings(gates)
-        }
-        Err(problem) => {
-            let without = |test: &Test| Reading::without(&test.name, problem.to_string());
-            gates.tests.iter().map(without).collect()
-        }
-    };
-    judgement.with(readings)
+    let counted = Sampler::new(route, gates).past(prometheus, past + gates.overlap);
+    judgement.with(readings(&mut Trial::new(gates, 1), gates, split, counted))
 }
 
 /// What Prometheus counted between two times, as a run would have been given it.
@@ -65,9 +68,6 @@ pub fn counted(
     route: &str,
     between: (SystemTime, SystemTime),
 ) -> anyhow::Result<Vec<Interval>> {
-    let seconds = |time: SystemTime| {
-        time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
-    };
     let (from, to) = (seconds(between.0), seconds(between.1));
     Sampler::new(route, gates)
         .between(prometheus, route, from, to)
@@ -106,7 +106,7 @@ pub fn pace(
         failures: if of_old > 0.0 { failed / of_old } else { 0.0 },
         pairs: count("shadow_pairs_total", "")? / seconds,
         compared: count("shadow_comparisons_total", ",result=~\"match|mismatch\"")? / seconds,
-        assigned: assigned(split),
+        assigned: Assigned::from(&split.key),
     })
 }
 

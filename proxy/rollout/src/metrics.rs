@@ -15,6 +15,7 @@ use strum::VariantArray;
 use evidence::{Judgement, Verdict};
 
 use crate::folder::{prepared, route_dir};
+use crate::prometheus::seconds;
 use crate::split::{Split, current};
 use crate::state::{Phase, State};
 use crate::{export, files, pulse, stop_file};
@@ -52,7 +53,7 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
         let mut of = OfRoute { route: &route, families: &mut families };
         of.add_split(nginx_dir, &split);
         let help = "The last heartbeat of a run's process";
-        of.set_if("ramp_heartbeat_timestamp_seconds", help, pulse::last(&dir).map(since_1970));
+        of.set_if("ramp_heartbeat_timestamp_seconds", help, pulse::last(&dir).map(seconds));
         let run = State::load(&dir)?.filter(|run| !run.is_past);
         let help = "1 while a run is unfinished, whether it has a process or not";
         of.set("ramp_run_active", help, run.as_ref().is_some_and(|it| it.phase.is_unfinished()));
@@ -65,17 +66,13 @@ pub(crate) fn write(nginx_dir: &Path) -> anyhow::Result<()> {
         registry.register(name, help, family);
     }
     let updated = Number::default();
-    updated.set(since_1970(SystemTime::now()));
+    updated.set(seconds(SystemTime::now()));
     let help = "Time at which this was written";
     registry.register("ramp_updated_timestamp_seconds", help, updated);
     let mut text = String::new();
     encode(&mut text, &registry)?;
     files::replace(&nginx_dir.join("ramp.prom"), &text)?;
     export::write(nginx_dir)
-}
-
-fn since_1970(time: SystemTime) -> f64 {
-    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// The metrics of a route.
@@ -120,7 +117,7 @@ impl OfRoute<'_> {
         self.set("ramp_stopped", "1 while the route is stopped", is_stopped);
         let since = stop_file::since(nginx_dir, self.route).filter(|_| is_stopped);
         let help = "Since when the route has been stopped; 0 if it is not";
-        self.set("ramp_stopped_since_timestamp_seconds", help, since.map_or(0.0, since_1970));
+        self.set("ramp_stopped_since_timestamp_seconds", help, since.map_or(0.0, seconds));
     }
 
     fn add_run(&mut self, run: &State) {
@@ -132,7 +129,7 @@ impl OfRoute<'_> {
         let help = "The share of the next step; none at the last one";
         self.set_if("ramp_next_share_percent", help, run.next_share().map(Into::into));
         let help = "When the step will have been held for its time";
-        self.set_if("ramp_hold_ends_timestamp_seconds", help, run.hold_ends.map(since_1970));
+        self.set_if("ramp_hold_ends_timestamp_seconds", help, run.hold_ends.map(seconds));
         for phase in Phase::VARIANTS {
             let of = [("phase", phase.as_str())];
             self.set_for("ramp_phase", "1 for the phase of the run", &of, *phase == run.phase);

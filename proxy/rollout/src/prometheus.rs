@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Deserializer};
 
@@ -52,6 +52,11 @@ enum Data {
     Vector(Vec<Sample>),
     Matrix(Vec<Series>),
     String(serde::de::IgnoredAny),
+}
+
+/// A time as samples have it: in seconds since 1970.
+pub(crate) fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// A range of time.

@@ -54,15 +54,8 @@ impl Sampler {
     /// The intervals since the last call; at the first, none: it remembers where the counters stand.
     pub(crate) fn take(&mut self, prometheus: &Prometheus) -> Result<Vec<Interval>, NoNumber> {
         let is_first = self.scraped.is_empty();
-        let reach = Reach::past(REACH);
-        let series = prometheus.samples(&self.query, reach)?;
-        let mut intervals = self.count(&series);
-        if is_first {
-            intervals.clear();
-        }
-        let own = self.own(prometheus, reach, is_first)?;
-        intervals.extend(own.filter(|_| !is_first));
-        Ok(in_order(intervals))
+        let intervals = self.ask(prometheus, Reach::past(REACH), is_first)?;
+        Ok(if is_first { Vec::new() } else { in_order(intervals) })
     }
 
     /// The intervals of the time just past.
@@ -71,11 +64,7 @@ impl Sampler {
         prometheus: &Prometheus,
         window: Duration,
     ) -> Result<Vec<Interval>, NoNumber> {
-        let reach = Reach::past(window);
-        let series = prometheus.samples(&self.query, reach)?;
-        let mut intervals = self.count(&series);
-        intervals.extend(self.own(prometheus, reach, true)?);
-        Ok(in_order(intervals))
+        self.ask(prometheus, Reach::past(window), true).map(in_order)
     }
 
     /// The intervals between two times, in seconds since 1970, each with its share. Those in which the share moved are
@@ -94,8 +83,7 @@ impl Sampler {
             let length = PART.min(to - end);
             end += length;
             let reach = Reach { length: Duration::from_secs_f64(length), end: Some(end) };
-            intervals.extend(self.count(&prometheus.samples(&self.query, reach)?));
-            intervals.extend(self.own(prometheus, reach, false)?);
+            intervals.extend(self.ask(prometheus, reach, false)?);
             let found = prometheus.samples(&share, reach)?;
             shares.extend(found.into_iter().flat_map(|series| series.samples));
         }
@@ -103,14 +91,18 @@ impl Sampler {
         Ok(with_shares(in_order(intervals), &shares))
     }
 
-    fn own(
+    /// The intervals of a range that were not counted yet. `is_whole`: those of [`OwnSampler`] end with it.
+    fn ask(
         &mut self,
         prometheus: &Prometheus,
         reach: Reach,
         is_whole: bool,
-    ) -> Result<Option<Interval>, NoNumber> {
-        let Some(own) = &mut self.own else { return Ok(None) };
-        own.take(prometheus, reach, is_whole)
+    ) -> Result<Vec<Interval>, NoNumber> {
+        let mut intervals = self.count(&prometheus.samples(&self.query, reach)?);
+        if let Some(own) = &mut self.own {
+            intervals.extend(own.take(prometheus, reach, is_whole)?);
+        }
+        Ok(intervals)
     }
 
     /// The differences between samples, one interval for each scrape of each instance. One in which a counter started

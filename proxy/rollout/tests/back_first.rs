@@ -133,7 +133,8 @@ fn start_run(place: &Place) -> Process {
     run
 }
 
-/// Waits until every request goes to the old side, for `at_most` since then.
+/// Waits until every request goes to the old side, for `at_most` since then; or on a busy machine, for as much longer as
+/// ten starts of a program take there. What is in the way lasts longer.
 fn is_back(place: &Place, since: Instant, at_most: Duration) {
     let stopped = || {
         let url = format!("http://{}/stop/qrcode", place.at.admin);
@@ -141,7 +142,12 @@ fn is_back(place: &Place, since: Instant, at_most: Duration) {
     };
     assert!(eventually(stopped));
     let took = since.elapsed();
-    assert!(took < at_most, "{took:?}");
+    if took >= at_most {
+        let began = Instant::now();
+        place.succeeds(&["--version"]);
+        let busy = 10 * began.elapsed();
+        assert!(took < at_most + busy, "{took:?}, and {busy:?} for ten starts of a program");
+    }
     let keys: Vec<String> = (0..100).map(|key| key.to_string()).collect();
     assert!(place.served_by_new(&keys).iter().all(|new| !new));
 }

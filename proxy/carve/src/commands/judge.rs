@@ -14,7 +14,6 @@ use evidence::interval::{Assigned, Interval};
 use evidence::trial::Trial;
 use evidence::{Gates, Judgement, Verdict};
 use rollout::{Route, lines};
-use route::Key;
 
 use super::ramp::verdict_code;
 use crate::place::Place;
@@ -72,8 +71,7 @@ impl Judge {
             }
             name => self.place.nginx(name.as_deref())?.route_file()?,
         };
-        let assigned =
-            if route.file.key == Key::Request { Assigned::ByRequest } else { Assigned::ByKey };
+        let assigned = Assigned::from(&route.file.key);
         let gates = rollout::judge::gates(self.gates.as_deref(), &route)?;
         let intervals = self.intervals(&gates, &route.name)?;
         let mut said = String::new();

@@ -13,15 +13,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anstream::eprintln;
 use anyhow::{Context, ensure};
-use evidence::gates::{Gates, Test};
+use evidence::gates::Gates;
 use evidence::trial::Trial;
 use evidence::{Judgement, Reading, Verdict};
 
 use crate::change::change;
-use crate::judge::{assigned, gates, judge};
+use crate::judge::{gates, judge, readings};
 use crate::lock::Lock;
 use crate::nginx::Nginx;
-use crate::prometheus::{NoNumber, Prometheus};
+use crate::prometheus::{NoNumber, Prometheus, seconds};
 use crate::pulse::Pulse;
 use crate::samples::Sampler;
 use crate::split::{Wanted, current};
@@ -247,23 +247,12 @@ impl<'a> Run<'a> {
         let judgement = judge(&self.gates, self.around.prometheus, step, at_the_end);
         let steps = self.state.plan.steps.len();
         let trial = self.state.trial.get_or_insert_with(|| Trial::new(&self.gates, steps));
-        let assigned = assigned(&current(&self.around.nginx.route_dir())?);
-        let readings = match self.sampler.take(self.around.prometheus) {
-            Ok(intervals) => {
-                let before = trial.asked();
-                for interval in &intervals {
-                    trial.add(interval, &self.gates, assigned);
-                }
-                if trial.asked() > before {
-                    self.last_growth = Instant::now();
-                }
-                trial.readings(&self.gates)
-            }
-            Err(problem) => {
-                let without = |test: &Test| Reading::without(&test.name, problem.to_string());
-                self.gates.tests.iter().map(without).collect()
-            }
-        };
+        let split = current(&self.around.nginx.route_dir())?;
+        let (before, counted) = (trial.asked(), self.sampler.take(self.around.prometheus));
+        let readings = readings(trial, &self.gates, &split, counted);
+        if trial.asked() > before {
+            self.last_growth = Instant::now();
+        }
         Ok(judgement.with(readings))
     }
 
@@ -390,10 +379,9 @@ impl<'a> Run<'a> {
         }
         let wanted = Wanted { held: Some(true), ..Wanted::share(share) };
         change(nginx, lock, &wanted, interrupted).map(drop)?;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let steps = self.state.plan.steps.len();
         let trial = self.state.trial.get_or_insert_with(|| Trial::new(&self.gates, steps));
-        trial.moved(now.as_secs_f64());
+        trial.moved(seconds(SystemTime::now()));
         Ok(())
     }
 
