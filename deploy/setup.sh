@@ -317,7 +317,7 @@ install_helm() {
 
 packages_of_node() {
     if wants run; then install_node_packages legacy-node; fi
-    # The viewer of /v1/docs, which qr-api's build script puts into the program.
+    # The viewer of /v1/docs, which qr-service's build script puts into the program.
     if wants run || wants release; then install_node_packages qr-service/api/page swagger-ui-dist; fi
     if wants around; then install_node_packages dashboards/live; fi
     if wants test; then install_node_packages qr-service/bindings/node .bin/tsc; fi

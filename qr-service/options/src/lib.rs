@@ -1,6 +1,6 @@
 //! Every option of a QR code and its picture: one definition for the service and for the bindings.
 //!
-//! [`draw_query`] and [`draw_json`] are all that a binding needs. `qr-api` takes the steps one by one, since
+//! [`draw_query`] and [`draw_json`] are all that a binding needs. `qr-service` takes the steps one by one, since
 //! it decodes logos and checks what it sends:
 //!
 //! 1. [`parameters`] reads a query or a JSON object and lists every fault at once, by the schema of

@@ -1,8 +1,8 @@
 //! Settings of the routes below `/v1/`.
 
+use crate::v1::{Service, Settings};
 use clap::{Args, value_parser};
 use http::HeaderValue;
-use qr_api::{Service, Settings};
 
 /// Workers beyond which more processors are left to `/qrcode`.
 const MOST_WORKERS: usize = 4;

@@ -101,7 +101,7 @@ pub(crate) struct Config {
     pub(crate) log_level: tracing::Level,
     pub(crate) access_log: AccessLog,
     #[cfg(feature = "api")]
-    pub(crate) api: qr_api::Settings,
+    pub(crate) api: crate::v1::Settings,
 }
 
 impl Arguments {

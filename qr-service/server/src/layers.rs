@@ -84,7 +84,7 @@ fn is_request_id(id: &[u8]) -> bool {
 /// has every path of a host.
 #[cfg(feature = "api")]
 fn route_of(by_path: Route, response: &mut Response) -> Route {
-    let mark = response.extensions_mut().remove::<qr_api::Compatible>();
+    let mark = response.extensions_mut().remove::<crate::v1::Compatible>();
     if mark.is_some() { Route::Api } else { by_path }
 }
 

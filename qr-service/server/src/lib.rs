@@ -16,5 +16,7 @@ mod metrics;
 mod program;
 mod routes;
 mod tags;
+#[cfg(feature = "api")]
+mod v1;
 
 pub use program::run;

@@ -35,7 +35,7 @@ use crate::engine::Engine;
 pub(crate) enum Route {
     Qrcode,
     Unmatched,
-    /// All routes of the API, and the paths of other services, which `qr_api::Compatible` marks.
+    /// All routes of the API, and the paths of other services, which `v1::Compatible` marks.
     #[cfg(feature = "api")]
     Api,
 }

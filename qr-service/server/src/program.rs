@@ -40,7 +40,7 @@ async fn bind_and_serve(config: Config) -> anyhow::Result<()> {
     let routes = routes::router(app);
     #[cfg(feature = "api")]
     let routes = {
-        let api = qr_api::start(&config.api).context("cannot start the API's threads")?;
+        let api = crate::v1::start(&config.api).context("cannot start the API's threads")?;
         routes::router(app, api)
     };
     let listeners = (public, admin_listener);

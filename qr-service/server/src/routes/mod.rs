@@ -15,7 +15,7 @@ use crate::layers::observe;
 /// | route | answered by |
 /// | --- | --- |
 /// | `/qrcode` | [`qrcode::answer`] |
-/// | below `/v1/`, and other services' paths, with the feature `api` | `qr_api` |
+/// | below `/v1/`, and other services' paths, with the feature `api` | `v1` |
 /// | any other | 404 |
 #[cfg(not(feature = "api"))]
 pub(crate) fn router(app: &'static App) -> Router {
@@ -25,7 +25,7 @@ pub(crate) fn router(app: &'static App) -> Router {
 /// The public routes with the API's. If a host name has routes of its own, its `/qrcode` is one of them, so
 /// the host is looked at first.
 #[cfg(feature = "api")]
-pub(crate) fn router(app: &'static App, api: qr_api::Routes) -> Router {
+pub(crate) fn router(app: &'static App, api: crate::v1::Routes) -> Router {
     let routes = with_qrcode(app, api.paths);
     around(app, api.host.map_or(routes.clone(), |host| host.before(routes)))
 }

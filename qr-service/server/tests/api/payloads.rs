@@ -192,7 +192,7 @@ fn the_page_explains_every_problem_and_runs_no_script_of_others() {
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"));
     // What the code says and what the page explains are the same kinds.
-    let code = include_str!("../../../api/src/fault.rs").split("/v1/docs#").skip(1);
+    let code = include_str!("../../src/v1/fault.rs").split("/v1/docs#").skip(1);
     let kinds: BTreeSet<&str> = code.map(|rest| rest.split('"').next().unwrap()).collect();
     let page = page.text().split("<dt id=\"").skip(1);
     let explained: BTreeSet<&str> = page.map(|rest| rest.split('"').next().unwrap()).collect();

@@ -1,0 +1,105 @@
+//! Headers of pictures: entity tags, conditional requests, `Accept`, downloads.
+
+use std::convert::identity;
+use std::hash::{Hash, Hasher as _};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{ACCEPT, CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use http_body_util::{BodyExt, Empty};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use crate::v1::options::Format;
+use crate::v1::payload::percent;
+use crate::v1::plan::Plan;
+
+/// The version of this crate's pictures beside `qr_core::OUTPUT_VERSION`.
+const OUTPUT_VERSION: u32 = 7;
+
+/// The strong tag of a plan's picture: equal for all ways to ask for it, another in each version of the
+/// output.
+pub(crate) fn tag(plan: &Plan) -> HeaderValue {
+    let mut hasher = Xxh3Default::new();
+    (qr_core::OUTPUT_VERSION, OUTPUT_VERSION).hash(&mut hasher);
+    // So that two builds whose types are laid out otherwise have different tags.
+    env!("CARGO_PKG_VERSION").hash(&mut hasher);
+    plan.hash(&mut hasher);
+    quoted(hasher.finish())
+}
+
+/// A strong tag (RFC 9110 section 8.8.3).
+pub(crate) fn quoted(hash: u64) -> HeaderValue {
+    let tag = HeaderValue::try_from(format!("\"{hash:016x}\""));
+    tag.unwrap_or(const { HeaderValue::from_static("\"\"") })
+}
+
+/// Whether `If-None-Match` names the tag: a list, compared weakly, or `*` (RFC 9110 section 13.1.2).
+pub(crate) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    let mut known = values.flat_map(|value| value.split(',')).map(str::trim);
+    known.any(|known| known == "*" || tag == known.strip_prefix("W/").unwrap_or(known))
+}
+
+/// 304, with the headers of the answer that the client has.
+pub(crate) fn not_modified(tag: HeaderValue, cache: HeaderValue) -> Response {
+    // Mapped, it does not say that its length is 0, which is not that of the picture (RFC 9110 section 8.6).
+    let body = Empty::<Bytes>::new().map_frame(identity);
+    let mut response = Response::new(Body::new(body));
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    response.headers_mut().insert(CACHE_CONTROL, cache);
+    response.headers_mut().insert(ETAG, tag);
+    response
+}
+
+/// The format that `Accept` likes best (RFC 9110 section 12.5.1); the earlier of [`Format::ALL`] among
+/// equals. Without the header it is PNG. `None` if it accepts none.
+pub(crate) fn accepted(headers: &HeaderMap) -> Option<Format> {
+    let values = || headers.get_all(ACCEPT).iter();
+    // Most clients that are no browser.
+    if values().all(|value| value == "*/*") {
+        return Some(Format::Png);
+    }
+    let values = values().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<_> = values.flat_map(|it| it.split(',')).filter_map(range).collect();
+    if ranges.is_empty() {
+        return Some(Format::Png);
+    }
+    let quality = |format: Format| {
+        let media = format.content_type().split(';').next().unwrap_or_default();
+        let (kind, _) = media.split_once('/').unwrap_or_default();
+        // The most specific range counts.
+        let fit = |range: &&(String, u16)| match range.0.as_str() {
+            it if it == media => 3,
+            it if it.strip_suffix("/*") == Some(kind) => 2,
+            "*/*" => 1,
+            _ => 0,
+        };
+        ranges.iter().filter(|range| fit(range) > 0).max_by_key(fit).map_or(0, |range| range.1)
+    };
+    let best = Format::ALL.into_iter().rev().max_by_key(|format| quality(*format))?;
+    (quality(best) > 0).then_some(best)
+}
+
+/// A media range and its quality in thousandths.
+fn range(text: &str) -> Option<(String, u16)> {
+    let mut parts = text.split(';').map(str::trim);
+    let media = parts.next().filter(|media| media.contains('/'))?.to_ascii_lowercase();
+    let quality = parts.find_map(|part| part.strip_prefix("q=").or(part.strip_prefix("Q=")));
+    let quality = quality.and_then(|q| q.parse::<f32>().ok()).unwrap_or(1.0);
+    Some((media, (quality.clamp(0.0, 1.0) * 1000.0) as u16))
+}
+
+/// `Content-Disposition` for a download (RFC 6266): a name in ASCII, and the same in UTF-8 if it has more.
+pub(crate) fn disposition(filename: &str) -> Option<HeaderValue> {
+    let ascii: String = filename.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
+    let mut value = format!("attachment; filename=\"{ascii}\"");
+    if ascii != filename {
+        value = format!("{value}; filename*=UTF-8''{}", percent(filename));
+    }
+    HeaderValue::from_str(&value).ok()
+}
+
+#[cfg(test)]
+mod tests;

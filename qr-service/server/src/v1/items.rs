@@ -1,0 +1,172 @@
+//! Many items in one body: a JSON array, a line of JSON for each (NDJSON), or a table whose first row names the
+//! parameters.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::v1::fault::{Code, Fault};
+use crate::v1::options::Format;
+use crate::v1::parameters::{Entries, Schema, read_entries, read_pairs};
+use crate::v1::table::read_table;
+
+/// The media types of a body of items. Windows calls a table the last but two, and curl whatever it sends the last.
+pub(crate) const MEDIA: &str = "application/json, application/x-ndjson, text/csv, text/tab-separated-values, \
+    application/vnd.ms-excel, multipart/form-data, application/x-www-form-urlencoded";
+/// The most items of a body.
+pub(crate) const MAX_ITEMS: usize = 1000;
+/// The most faults that are listed.
+const MAX_FAULTS: usize = 200;
+
+/// Faults of items, up to [`MAX_FAULTS`] that differ.
+#[derive(Default)]
+pub(crate) struct ItemFaults {
+    /// Each with the number of items that have it.
+    listed: Vec<(Fault, usize)>,
+    /// Where one is listed, by all of it but the item.
+    places: HashMap<String, usize>,
+    /// Those of all items together, such as of a column.
+    of_all: Vec<Fault>,
+}
+
+impl ItemFaults {
+    /// Adds faults of the item at `index`, counted from 0, whose parameters get its name. What is wrong in the same
+    /// way with many items is listed for the first.
+    pub(crate) fn add(&mut self, index: usize, faults: Vec<Fault>) {
+        for mut fault in faults {
+            let key = format!("{:?} {fault}", fault.code);
+            match self.places.get(&key) {
+                Some(place) => self.listed[*place].1 += 1,
+                None if self.listed.len() < MAX_FAULTS => {
+                    self.places.insert(key, self.listed.len());
+                    fault.parameter = format!("items[{index}].{}", fault.parameter);
+                    self.listed.push((fault, 1));
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn finish(self) -> Vec<Fault> {
+        let listed = self.listed.into_iter().map(|(mut fault, count)| {
+            if count > 1 {
+                fault.detail =
+                    format!("{}; so it is with {} more items", fault.detail, count - 1).into();
+            }
+            fault
+        });
+        self.of_all.into_iter().chain(listed).collect()
+    }
+}
+
+/// Reads the items, with the faults of each that concern names alone.
+///
+/// # Errors
+/// If the body is not what its media type says, or has no item or too many.
+pub(crate) fn read_items(
+    media: &str,
+    body: &[u8],
+    schemas: &[&Schema],
+    faults: &mut ItemFaults,
+) -> Result<Vec<Map<String, Value>>, String> {
+    let mut items = Vec::new();
+    // Which Windows writes before JSON too.
+    let json = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
+    let begin = json.first();
+    // Uploads, and what curl sends, are known by how they begin.
+    let (is_table, is_lines) = match media {
+        "application/json" => (false, false),
+        "application/x-ndjson" => (false, true),
+        "text/csv" => (true, false),
+        _ => (!matches!(begin, Some(b'[' | b'{')), begin == Some(&b'{')),
+    };
+    if is_table {
+        let rows = read_table(body, schemas, &mut faults.of_all)?;
+        for (index, row) in rows.into_iter().enumerate() {
+            let mut of_item = Vec::new();
+            items.push(read_pairs(row, schemas, &mut of_item));
+            faults.add(index, of_item);
+        }
+    } else {
+        let rows = if is_lines { read_lines(json)? } else { read_array(json)? };
+        for (index, row) in rows.into_iter().enumerate() {
+            let mut of_item = Vec::new();
+            items.push(read_entries(row, schemas, &mut of_item));
+            faults.add(index, of_item);
+        }
+    }
+    match items.len() {
+        0 => Err("there are no items".to_owned()),
+        count if count > MAX_ITEMS => Err(format!("there are {count} items, above {MAX_ITEMS}")),
+        _ => Ok(items),
+    }
+}
+
+fn read_array(body: &[u8]) -> Result<Vec<Entries>, String> {
+    serde_json::from_slice(body)
+        .map_err(|error| format!("the body is not a JSON array of objects: line {}", error.line()))
+}
+
+fn read_lines(body: &[u8]) -> Result<Vec<Entries>, String> {
+    let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
+    let read = |(number, line): (usize, &[u8])| {
+        serde_json::from_slice(line)
+            .map_err(|_| format!("line {} is not a JSON object", number + 1))
+    };
+    lines.filter(|(_, line)| !line.is_empty()).map(read).collect()
+}
+
+/// Gives each file of an archive its name: safe on every system, with the format's extension, once.
+pub(crate) struct Names {
+    used: HashSet<String>,
+}
+
+impl Names {
+    /// `reserved` is a name in lower case that no item may have.
+    pub(crate) fn new(reserved: &str) -> Self {
+        Names { used: HashSet::from([reserved.to_owned()]) }
+    }
+
+    /// The name of the file of the item at `index`.
+    ///
+    /// # Errors
+    /// If it is not safe or used already.
+    pub(crate) fn choose(
+        &mut self,
+        index: usize,
+        asked: Option<String>,
+        format: Format,
+    ) -> Result<String, Fault> {
+        let extension = format!(".{}", format.as_str());
+        let mut name = asked.unwrap_or_else(|| format!("qr-{:04}", index + 1));
+        if !name.to_lowercase().ends_with(&extension) {
+            name.push_str(&extension);
+        }
+        if !is_safe(&name) {
+            let detail = "no file has this name on every system: it has one of / \\ : * ? \" < > |, a control \
+                character, begins with a dot, or is a device";
+            return Err(Fault::new("filename", Code::Malformed, detail));
+        }
+        // Some systems do not tell cases apart.
+        if !self.used.insert(name.to_lowercase()) {
+            let detail = "another item has this name";
+            return Err(Fault::new("filename", Code::Repeated, detail));
+        }
+        Ok(name)
+    }
+}
+
+fn is_safe(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_uppercase();
+    let is_numbered = |prefix: &str| {
+        stem.strip_prefix(prefix)
+            .is_some_and(|rest| rest.len() == 1 && rest.as_bytes()[0].is_ascii_digit())
+    };
+    let is_device =
+        matches!(&*stem, "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT");
+    !stem.is_empty()
+        && !is_device
+        && !name.starts_with(' ')
+        && !name.contains(|c: char| c.is_control() || "/\\:*?\"<>|".contains(c))
+}

@@ -1,0 +1,54 @@
+//! The `/v1/` routes of `qr-service`: QR codes with every option of `qr-core`, by query or JSON.
+//!
+//! A request goes through the steps of `qr-options`, and then one more: `verify` decodes what is not plain black on
+//! white at whole pixels, as it will be seen. What nobody could read is not sent.
+//!
+//! Nothing is fetched on a client's behalf, and no log has a text.
+
+mod archive;
+mod caption;
+mod described;
+mod document;
+mod fault;
+mod headers;
+mod items;
+mod logo;
+mod payload;
+mod pool;
+mod reader;
+mod routes;
+mod same;
+mod sheet;
+mod table;
+mod upload;
+mod verify;
+
+use axum::Router;
+use http::HeaderValue;
+use qr_options::{artwork, options, parameters, picture, plan, symbol};
+
+pub(crate) use routes::compat::{Compatible, HostRoutes, Service};
+pub(crate) use routes::start;
+
+/// Settings of the API.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Threads for what takes a millisecond or more.
+    pub(crate) workers: usize,
+    /// Requests that wait for them; a further one is answered 503.
+    pub(crate) queue: usize,
+    /// `Access-Control-Allow-Origin`: `*`, or one origin; `None` sends no CORS headers.
+    pub(crate) cors_origin: Option<HeaderValue>,
+    /// Other services whose paths are served too.
+    pub(crate) compat: Vec<Service>,
+    /// A host name whose every path is answered as qrcode.show does.
+    pub(crate) show_host: Option<String>,
+}
+
+/// What [`start`] gives.
+pub(crate) struct Routes {
+    /// The routes below `/v1/` and those of other services, without a fallback for other paths.
+    pub(crate) paths: Router,
+    /// The routes of [`Settings::show_host`].
+    pub(crate) host: Option<HostRoutes>,
+}

@@ -1,0 +1,171 @@
+//! Contacts: vCard 3.0 (RFC 2426), because some phones misread the umlauts of 4.0, and MECARD.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{Payload, bare_phone, check_line, check_phone, escape};
+use crate::v1::fault::{Code, Fault};
+
+/// A contact. One of the names is required.
+#[derive(Deserialize, ToSchema)]
+#[schema(example = json!({"first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.com"}))]
+pub(super) struct Vcard {
+    /// First names.
+    #[schema(min_length = 1, max_length = 100)]
+    first_name: Option<String>,
+    /// Last name.
+    #[schema(min_length = 1, max_length = 100)]
+    last_name: Option<String>,
+    /// Company or another organization.
+    #[schema(min_length = 1, max_length = 200)]
+    organization: Option<String>,
+    /// Position in it.
+    #[schema(min_length = 1, max_length = 100)]
+    job_title: Option<String>,
+    /// Telephone number.
+    #[schema(min_length = 1, max_length = 40)]
+    phone: Option<String>,
+    /// Number of a mobile telephone.
+    #[schema(min_length = 1, max_length = 40)]
+    mobile: Option<String>,
+    /// E-mail address.
+    #[schema(min_length = 3, max_length = 254)]
+    email: Option<String>,
+    /// Web site.
+    #[schema(min_length = 1, max_length = 500)]
+    url: Option<String>,
+    /// Street and number.
+    #[schema(min_length = 1, max_length = 200)]
+    street: Option<String>,
+    /// City or town.
+    #[schema(min_length = 1, max_length = 100)]
+    city: Option<String>,
+    /// State or region.
+    #[schema(min_length = 1, max_length = 100)]
+    region: Option<String>,
+    /// Postal code.
+    #[schema(min_length = 1, max_length = 20)]
+    postcode: Option<String>,
+    /// Country, in words.
+    #[schema(min_length = 1, max_length = 100)]
+    country: Option<String>,
+    /// Anything else, in several lines if need be.
+    #[schema(min_length = 1, max_length = 1000)]
+    note: Option<String>,
+}
+
+/// Escapes a value of vCard or iCalendar (RFC 2426 section 5, RFC 5545 section 3.3.11).
+pub(super) fn card_value(text: &str) -> String {
+    let lines = text.replace("\r\n", "\n").replace('\r', "\n");
+    escape(&lines, "\\,;").replace('\n', "\\n")
+}
+
+pub(super) fn check_email(name: &str, email: Option<&str>, faults: &mut Vec<Fault>) {
+    let is_email = |email: &str| {
+        let halves = email.split_once('@');
+        halves
+            .is_some_and(|(user, host)| !user.is_empty() && !host.is_empty() && !host.contains('@'))
+            && !email.contains(|c: char| c.is_whitespace() || c.is_control() || "<>,;".contains(c))
+    };
+    if email.is_some_and(|email| !is_email(email)) {
+        faults.push(Fault::new(name, Code::Malformed, "use one address such as name@example.com"));
+    }
+}
+
+impl Payload for Vcard {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let value = |text: &Option<String>| text.as_deref().map(card_value).unwrap_or_default();
+        let names = [&self.first_name, &self.last_name];
+        let full: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
+        let full =
+            if full.is_empty() { value(&self.organization) } else { card_value(&full.join(" ")) };
+        if full.is_empty() {
+            let detail = "give first_name, last_name or organization";
+            faults.push(Fault::new("last_name", Code::Missing, detail));
+        }
+        check_phone("phone", self.phone.as_deref(), faults);
+        check_phone("mobile", self.mobile.as_deref(), faults);
+        check_email("email", self.email.as_deref(), faults);
+        check_line("url", self.url.as_deref(), faults);
+        let mut card = format!(
+            "BEGIN:VCARD\r\nVERSION:3.0\r\nN:{};{};;;\r\nFN:{full}\r\n",
+            value(&self.last_name),
+            value(&self.first_name),
+        );
+        let address = [&self.street, &self.city, &self.region, &self.postcode, &self.country];
+        let address = address
+            .iter()
+            .any(|part| part.is_some())
+            .then(|| format!(";;{}", address.map(value).join(";")));
+        for (name, value) in [
+            ("ORG", self.organization.as_deref().map(card_value)),
+            ("TITLE", self.job_title.as_deref().map(card_value)),
+            ("TEL;TYPE=VOICE", self.phone.clone()),
+            ("TEL;TYPE=CELL", self.mobile.clone()),
+            ("EMAIL", self.email.clone()),
+            // A URI has no escapes of its own.
+            ("URL", self.url.clone()),
+            ("ADR", address),
+            ("NOTE", self.note.as_deref().map(card_value)),
+        ] {
+            if let Some(value) = value {
+                card.push_str(&format!("{name}:{value}\r\n"));
+            }
+        }
+        card.push_str("END:VCARD\r\n");
+        card
+    }
+}
+
+/// A contact in NTT Docomo's notation.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Mecard {
+    /// Last name.
+    #[schema(min_length = 1, max_length = 100)]
+    last_name: String,
+    /// First names.
+    #[schema(min_length = 1, max_length = 100)]
+    first_name: Option<String>,
+    /// Telephone number.
+    #[schema(min_length = 1, max_length = 40)]
+    phone: Option<String>,
+    /// E-mail address.
+    #[schema(min_length = 3, max_length = 254)]
+    email: Option<String>,
+    /// Web site.
+    #[schema(min_length = 1, max_length = 500)]
+    url: Option<String>,
+    /// Address in one line.
+    #[schema(min_length = 1, max_length = 300)]
+    address: Option<String>,
+    /// Anything else.
+    #[schema(min_length = 1, max_length = 500)]
+    note: Option<String>,
+}
+
+impl Payload for Mecard {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let value = |text: &str| escape(text, "\\;:,\"");
+        check_phone("phone", self.phone.as_deref(), faults);
+        check_email("email", self.email.as_deref(), faults);
+        let first = self.first_name.as_deref().map(|name| format!(",{}", value(name)));
+        let name = format!("{}{}", value(&self.last_name), first.unwrap_or_default());
+        let mut card = format!("MECARD:N:{name};");
+        for (field, name, text) in [
+            ("phone", "TEL", self.phone.as_deref().map(bare_phone)),
+            ("email", "EMAIL", self.email.as_deref().map(value)),
+            ("url", "URL", self.url.as_deref().map(value)),
+            ("address", "ADR", self.address.as_deref().map(value)),
+            ("note", "NOTE", self.note.as_deref().map(value)),
+        ] {
+            check_line(field, text.as_deref(), faults);
+            if let Some(text) = text {
+                card.push_str(&format!("{name}:{text};"));
+            }
+        }
+        check_line("last_name", Some(&self.last_name), faults);
+        check_line("first_name", self.first_name.as_deref(), faults);
+        card.push(';');
+        card
+    }
+}

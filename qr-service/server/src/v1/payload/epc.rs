@@ -1,0 +1,195 @@
+//! SEPA credit transfers: the European Payments Council's guideline EPC069-12, version 002 of the data. Banks and
+//! programs for invoices call the symbol Girocode.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{Payload, check_line};
+use crate::v1::fault::{Code, Fault};
+
+/// The most bytes of the whole text.
+const MAX_BYTES: usize = 331;
+
+/// Countries of IBANs within SEPA (EPC409-09): first the European Economic Area's, where the IBAN alone leads to the
+/// bank, then the others', whose payments need a BIC (EPC069-12, AT-23). GB has those of the Crown Dependencies.
+const EEA: &str =
+    "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK";
+const NOT_EEA: &str = "AD AL CH GB GI MC MD ME MK RS SM VA";
+
+/// A credit transfer in euro.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Epc {
+    /// Name of who is paid.
+    #[schema(min_length = 1, max_length = 70)]
+    beneficiary: String,
+    /// Account that is paid into; spaces do not count.
+    #[schema(
+        min_length = 15,
+        max_length = 42,
+        pattern = r"^\s*[A-Za-z]\s*[A-Za-z]\s*[0-9]\s*[0-9][A-Za-z0-9\s]+$"
+    )]
+    iban: String,
+    /// Bank of the account, 8 or 11 characters. An IBAN of the European Economic Area needs none; one of another
+    /// country of SEPA does: Switzerland, the United Kingdom, Monaco ...
+    #[schema(min_length = 8, max_length = 11, pattern = r"^([A-Za-z0-9]{8}|[A-Za-z0-9]{11})$")]
+    bic: Option<String>,
+    /// Amount in euro, with a point or a comma and at most two decimals. Without it the payer chooses.
+    #[schema(
+        min_length = 1,
+        max_length = 12,
+        example = "12.30",
+        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
+    )]
+    amount: Option<String>,
+    /// Purpose code of ISO 20022, four letters at most.
+    #[schema(min_length = 1, max_length = 4, pattern = "^[A-Za-z0-9]+$")]
+    purpose: Option<String>,
+    /// Structured reference, such as one of ISO 11649, whose check digits must be right. It excludes `remittance`.
+    #[schema(min_length = 1, max_length = 35)]
+    reference: Option<String>,
+    /// What the payment is for.
+    #[schema(min_length = 1, max_length = 140)]
+    remittance: Option<String>,
+    /// A note for the payer.
+    #[schema(min_length = 1, max_length = 70)]
+    information: Option<String>,
+}
+
+impl Payload for Epc {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let iban: String = self.iban.split_whitespace().collect::<String>().to_ascii_uppercase();
+        if !is_iban(&iban) {
+            let detail = "it is no IBAN: its length, characters or check digits are wrong";
+            faults.push(Fault::new("iban", Code::Malformed, detail));
+        }
+        let bic = self.bic.as_deref().unwrap_or_default().to_ascii_uppercase();
+        if !bic.is_empty() && !is_bic(&bic) {
+            faults.push(Fault::new("bic", Code::Malformed, "use 8 or 11 letters and digits"));
+        }
+        let country = iban.get(..2).unwrap_or_default();
+        let is_of = |countries: &str| countries.split(' ').any(|it| it == country);
+        if is_of(NOT_EEA) && bic.is_empty() {
+            let detail = format!(
+                "{country} is in SEPA, not in the EEA, so a payment needs the bank's BIC (EPC069-12)"
+            );
+            faults.push(Fault::new("bic", Code::Missing, detail));
+        } else if is_iban(&iban) && !is_of(EEA) && !is_of(NOT_EEA) {
+            let detail = format!("{country} is not in SEPA, whose countries are {EEA} {NOT_EEA}");
+            faults.push(Fault::new("iban", Code::NotAllowed, detail));
+        }
+        let reference = self.reference.as_deref().map(reference);
+        if reference == Some(None) {
+            let detail = "a reference that begins with RF has two check digits by ISO 11649, and these are wrong";
+            faults.push(Fault::new("reference", Code::Malformed, detail));
+        }
+        let amount = self.amount.as_deref().map(|amount| {
+            cents(amount).map(|cents| format!("EUR{}.{:02}", cents / 100, cents % 100))
+        });
+        if amount == Some(None) {
+            let detail =
+                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
+            faults.push(
+                Fault::new("amount", Code::OutOfRange, detail)
+                    .at_least(0.01)
+                    .at_most(999_999_999.99),
+            );
+        }
+        if self.reference.is_some() && self.remittance.is_some() {
+            let detail = "reference is given too, and a payment has one of them";
+            faults.push(Fault::new("remittance", Code::Contradictory, detail));
+        }
+        let purpose = self.purpose.as_deref().unwrap_or_default().to_ascii_uppercase();
+        if !purpose.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            faults.push(Fault::new(
+                "purpose",
+                Code::Malformed,
+                "use up to four letters and digits",
+            ));
+        }
+        for (name, text) in [
+            ("beneficiary", Some(&*self.beneficiary)),
+            ("reference", self.reference.as_deref()),
+            ("remittance", self.remittance.as_deref()),
+            ("information", self.information.as_deref()),
+        ] {
+            check_line(name, text, faults);
+        }
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let lines = [
+            "BCD".to_owned(),
+            "002".to_owned(),
+            // UTF-8.
+            "1".to_owned(),
+            "SCT".to_owned(),
+            bic,
+            self.beneficiary.clone(),
+            iban,
+            amount.flatten().unwrap_or_default(),
+            purpose,
+            reference.flatten().unwrap_or_default(),
+            text(&self.remittance),
+            text(&self.information),
+        ];
+        // Nothing follows the last element that is given.
+        let composed = lines.join("\n").trim_end_matches('\n').to_owned();
+        if composed.len() > MAX_BYTES {
+            let detail =
+                format!("the payment has {} bytes of UTF-8, above {MAX_BYTES}", composed.len());
+            let fault = Fault::new("remittance", Code::TooLong, detail);
+            faults.push(fault.suggest("shorten it, or the names"));
+        }
+        composed
+    }
+}
+
+/// The amount in cents if it is written as it must be.
+pub(super) fn cents(amount: &str) -> Option<u64> {
+    let (whole, decimals) = amount.split_once(['.', ',']).unwrap_or((amount, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(decimals) || decimals.len() > 2 {
+        return None;
+    }
+    let decimals: u64 = format!("{decimals:0<2}").parse().ok()?;
+    let cents = whole.parse::<u64>().ok()?.checked_mul(100)? + decimals;
+    (1..=99_999_999_999).contains(&cents).then_some(cents)
+}
+
+/// ISO 13616: two letters, two check digits, up to 30 more.
+pub(super) fn is_iban(iban: &str) -> bool {
+    let bytes = iban.as_bytes();
+    let is_shaped = (15..=34).contains(&bytes.len())
+        && bytes.iter().all(u8::is_ascii_alphanumeric)
+        && bytes[..2].iter().all(u8::is_ascii_uppercase)
+        && bytes[2..4].iter().all(u8::is_ascii_digit);
+    is_shaped && has_check_digits(bytes)
+}
+
+/// The reference as it is encoded; `None` if it is one of ISO 11649 by its beginning, and not by the rest. People write
+/// those in groups.
+pub(super) fn reference(text: &str) -> Option<String> {
+    let bare: String = text.split_whitespace().collect::<String>().to_ascii_uppercase();
+    let digits = bare.strip_prefix("RF").and_then(|rest| rest.as_bytes().get(..2));
+    if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_digit)) {
+        return Some(text.to_owned());
+    }
+    let bytes = bare.as_bytes();
+    let is_shaped = (5..=25).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_alphanumeric);
+    (is_shaped && has_check_digits(bytes)).then_some(bare)
+}
+
+/// The remainder by 97 is 1 if the first four characters are put last and a letter has two digits (ISO 7064).
+pub(super) fn has_check_digits(bytes: &[u8]) -> bool {
+    let remainder = |rest: u32, byte: &u8| match char::from(*byte).to_digit(36) {
+        Some(digit @ 10..) => (rest * 100 + digit) % 97,
+        digit => (rest * 10 + digit.unwrap_or(0)) % 97,
+    };
+    bytes.len() > 4 && bytes[4..].iter().chain(&bytes[..4]).fold(0, remainder) == 1
+}
+
+/// ISO 9362: four letters or digits of the bank, two letters of the country, two or five more.
+fn is_bic(bic: &str) -> bool {
+    let bytes = bic.as_bytes();
+    matches!(bytes.len(), 8 | 11)
+        && bytes.iter().all(u8::is_ascii_alphanumeric)
+        && bytes[4..6].iter().all(u8::is_ascii_alphabetic)
+}

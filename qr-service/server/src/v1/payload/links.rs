@@ -1,0 +1,179 @@
+//! Text messages, e-mails, places and payments by UPI, whose texts are URIs.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::contact::check_email;
+use super::epc::cents;
+use super::{Payload, bare_phone, check_line, check_phone, percent};
+use crate::v1::fault::{Code, Fault};
+
+/// A text message, as SMSTO, which both Android and iOS read.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Sms {
+    /// Telephone number.
+    #[schema(min_length = 1, max_length = 40)]
+    phone: String,
+    /// The message.
+    #[schema(min_length = 1, max_length = 1000)]
+    message: Option<String>,
+}
+
+impl Payload for Sms {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        check_phone("phone", Some(&self.phone), faults);
+        let phone = bare_phone(&self.phone);
+        // Readers take all after the second colon as it is.
+        let message = self.message.as_deref().unwrap_or_default();
+        format!("SMSTO:{phone}:{message}")
+    }
+}
+
+/// An e-mail to one address.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Mail {
+    /// Address that it goes to.
+    #[schema(min_length = 3, max_length = 254)]
+    to: String,
+    /// Address that gets a copy.
+    #[schema(min_length = 3, max_length = 254)]
+    cc: Option<String>,
+    /// Subject.
+    #[schema(min_length = 1, max_length = 500)]
+    subject: Option<String>,
+    /// Text of the e-mail.
+    #[schema(min_length = 1, max_length = 2000)]
+    message: Option<String>,
+}
+
+impl Payload for Mail {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        check_email("to", Some(&self.to), faults);
+        check_email("cc", self.cc.as_deref(), faults);
+        // RFC 6068 section 5: line breaks are %0D%0A.
+        let message =
+            self.message.as_deref().map(|text| text.replace("\r\n", "\n").replace('\n', "\r\n"));
+        let address = |text: &str| percent(text).replace("%40", "@");
+        let mut uri = format!("mailto:{}", address(&self.to));
+        let mut separator = '?';
+        for (name, value) in [
+            ("cc", self.cc.as_deref().map(address)),
+            ("subject", self.subject.as_deref().map(percent)),
+            ("body", message.as_deref().map(percent)),
+        ] {
+            if let Some(value) = value {
+                uri.push_str(&format!("{separator}{name}={value}"));
+                separator = '&';
+            }
+        }
+        uri
+    }
+}
+
+/// A place by its coordinates in WGS 84.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Geo {
+    /// Degrees north.
+    #[schema(minimum = -90, maximum = 90)]
+    latitude: f64,
+    /// Degrees east.
+    #[schema(minimum = -180, maximum = 180)]
+    longitude: f64,
+    /// Metres above the ellipsoid.
+    #[schema(minimum = -11000, maximum = 100_000)]
+    altitude: Option<f64>,
+    /// A name or address that a map shows there; Android reads it.
+    #[schema(min_length = 1, max_length = 200)]
+    label: Option<String>,
+}
+
+impl Payload for Geo {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let altitude = self.altitude.map(|it| format!(",{}", degrees(it))).unwrap_or_default();
+        let place = format!("{},{}", degrees(self.latitude), degrees(self.longitude));
+        if self.altitude.is_some() && self.label.is_some() {
+            let detail = "a place with a label has no altitude";
+            faults.push(Fault::new("altitude", Code::Contradictory, detail));
+        }
+        match &self.label {
+            None => format!("geo:{place}{altitude}"),
+            Some(label) => format!("geo:{place}?q={place}({})", percent(label)),
+        }
+    }
+}
+
+/// A payment by India's Unified Payments Interface, in NPCI's deep links.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Upi {
+    /// Address of who is paid, such as `name@bank`.
+    #[schema(
+        min_length = 5,
+        max_length = 255,
+        pattern = r"^[A-Za-z0-9._-]{2,}@[A-Za-z0-9.-]{2,}$"
+    )]
+    payee: String,
+    /// Name of who is paid.
+    #[schema(min_length = 1, max_length = 99)]
+    name: String,
+    /// Amount in rupees, with a point or a comma and at most two decimals. Without it the payer chooses.
+    #[schema(
+        min_length = 1,
+        max_length = 12,
+        example = "250.00",
+        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
+    )]
+    amount: Option<String>,
+    /// A note that both see.
+    #[schema(min_length = 1, max_length = 80)]
+    note: Option<String>,
+    /// Reference of the order.
+    #[schema(min_length = 1, max_length = 35)]
+    reference: Option<String>,
+    /// Category of a merchant: four digits.
+    #[schema(min_length = 4, max_length = 4, pattern = "^[0-9]{4}$")]
+    merchant_code: Option<String>,
+}
+
+impl Payload for Upi {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let is_name = |name: &str| {
+            name.len() > 1 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        };
+        let halves = self.payee.split_once('@');
+        if !halves.is_some_and(|(name, bank)| is_name(name) && is_name(bank) && !bank.contains('_'))
+        {
+            faults.push(Fault::new("payee", Code::Malformed, "use an address such as name@bank"));
+        }
+        let amount = self.amount.as_deref().map(cents);
+        if amount == Some(None) {
+            let detail =
+                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
+            faults.push(Fault::new("amount", Code::OutOfRange, detail).at_least(0.01));
+        }
+        if self.merchant_code.as_ref().is_some_and(|code| !code.bytes().all(|b| b.is_ascii_digit()))
+        {
+            faults.push(Fault::new("merchant_code", Code::Malformed, "use four digits"));
+        }
+        check_line("name", Some(&self.name), faults);
+        let mut uri = format!("upi://pay?pa={}&pn={}", self.payee, percent(&self.name));
+        for (name, value) in [
+            ("am", amount.flatten().map(|cents| format!("{}.{:02}", cents / 100, cents % 100))),
+            ("cu", Some("INR".to_owned())),
+            ("tn", self.note.as_deref().map(percent)),
+            ("tr", self.reference.as_deref().map(percent)),
+            ("mc", self.merchant_code.clone()),
+        ] {
+            if let Some(value) = value {
+                uri.push_str(&format!("&{name}={value}"));
+            }
+        }
+        uri
+    }
+}
+
+/// Seven decimals, a hundredth of a metre, without trailing zeros.
+fn degrees(value: f64) -> String {
+    let text = format!("{value:.7}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}

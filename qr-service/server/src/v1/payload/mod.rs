@@ -1,0 +1,273 @@
+//! What phones act on: Wi-Fi, contacts, payments, one-time passwords and more, from fields to the text that
+//! a symbol carries.
+//!
+//! A kind is a struct of fields, whose schema limits each by itself, and [`Payload::compose`], which
+//! escapes and checks what concerns several.
+
+mod contact;
+mod epc;
+mod event;
+mod gs1;
+mod links;
+mod otp;
+mod swiss;
+mod wifi;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use utoipa::PartialSchema;
+
+use crate::v1::fault::{Code, Fault};
+use crate::v1::options::{self, LevelName, Mode, Options};
+use crate::v1::parameters::Schema;
+
+/// Fields of one kind of payload.
+trait Payload: DeserializeOwned + PartialSchema {
+    /// The text that the symbol encodes. Adds what is wrong to `faults`; the text is not used then.
+    fn compose(&self, faults: &mut Vec<Fault>) -> String;
+}
+
+/// A kind of payload.
+pub(crate) struct Kind {
+    /// The end of its path.
+    pub(crate) name: &'static str,
+    /// What it is, for the description.
+    pub(crate) title: &'static str,
+    /// It has a password or key, which must not be in a URL: those are in logs and histories.
+    pub(crate) is_secret: bool,
+    /// Options that the kind's standard sets.
+    preset: Preset,
+    /// The schema of its fields.
+    pub(crate) describe: fn() -> Value,
+    /// The same, to read with.
+    pub(crate) schema: fn() -> Schema,
+    compose: fn(&Schema, &Map<String, Value>, &mut Vec<Fault>) -> String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Preset {
+    None,
+    /// EPC069-12: [`preset_payment`].
+    Epc,
+    /// The Swiss QR-bill: the same, and the cross.
+    Swiss,
+    /// FNC1 in first position.
+    Gs1,
+}
+
+const fn kind<T: Payload>(name: &'static str, title: &'static str) -> Kind {
+    Kind {
+        name,
+        title,
+        is_secret: false,
+        preset: Preset::None,
+        describe: described::<T>,
+        schema: schema_of::<T>,
+        compose: |schema, values, faults| {
+            // Without a field that is required, a stand-in lets the others be checked as well.
+            let stood_in = || T::deserialize(Value::Object(schema.with_stand_ins(values))).ok();
+            let Some(fields) = schema.read::<T>(values, faults).or_else(stood_in) else {
+                return String::new();
+            };
+            let mut more = Vec::new();
+            let text = fields.compose(&mut more);
+            // A value that is wrong by itself was left out; it is not missing as well.
+            more.retain(|fault| !faults.iter().any(|it| it.parameter == fault.parameter));
+            faults.extend(more);
+            text
+        },
+    }
+}
+
+/// What fields of these names match in every kind, for the description. It refuses nothing that
+/// [`Payload::compose`] takes, which also checks what no regular expression says.
+const PATTERNS: [(&[&str], &str); 5] = [
+    (&["phone", "mobile"], r"^[0-9 +().\/-]*[0-9][0-9 +().\/-]*$"),
+    (
+        &["email", "to", "cc"],
+        r"^[^@\s<>,;\u0000-\u001F\u007F-\u009F]+@[^@\s<>,;\u0000-\u001F\u007F-\u009F]+$",
+    ),
+    (
+        &["start", "end"],
+        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2})?(\.[0-9]{1,9})?(Z|[+-][0-9]{2}:[0-9]{2})?)?$",
+    ),
+    (&["account", "issuer"], r"^[^:\u0000-\u001F\u007F-\u009F]+$"),
+    (
+        &["ssid", "identity", "url", "beneficiary", "reference", "remittance", "information"],
+        r"^[^\u0000-\u001F\u007F-\u009F]+$",
+    ),
+];
+
+/// The schema of a struct's fields, with their patterns.
+fn described<T: PartialSchema>() -> Value {
+    // utoipa's schemas always serialise.
+    let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
+    for (names, pattern) in PATTERNS {
+        for name in names {
+            if let Some(field) = schema["properties"].get_mut(name) {
+                field["pattern"] = pattern.into();
+            }
+        }
+    }
+    schema
+}
+
+/// The schema of a struct, to read with.
+pub(crate) fn schema_of<T: PartialSchema>() -> Schema {
+    // utoipa's schemas always serialise.
+    Schema::new(&serde_json::to_value(T::schema()).unwrap_or_default())
+}
+
+/// Every kind.
+pub(crate) static KINDS: [Kind; 12] = [
+    Kind { is_secret: true, ..kind::<wifi::Wifi>("wifi", "Joins a wireless network") },
+    kind::<contact::Vcard>("vcard", "A contact as vCard 3.0 (RFC 2426)"),
+    kind::<contact::Mecard>("mecard", "A contact as MECARD, in fewer bytes"),
+    Kind {
+        preset: Preset::Epc,
+        ..kind::<epc::Epc>("epc", "A SEPA credit transfer, or Girocode (EPC069-12, version 002)")
+    },
+    Kind {
+        preset: Preset::Swiss,
+        ..kind::<swiss::Swiss>("swiss", "A Swiss QR-bill (version 2.3)")
+    },
+    kind::<links::Upi>("upi", "A payment in India by UPI"),
+    Kind { is_secret: true, ..kind::<otp::Otp>("otp", "A key for one-time passwords") },
+    kind::<links::Sms>("sms", "A text message"),
+    kind::<links::Mail>("mail", "An e-mail (RFC 6068)"),
+    kind::<links::Geo>("geo", "A place (RFC 5870)"),
+    kind::<event::Event>("event", "An event for the calendar (RFC 5545)"),
+    Kind { preset: Preset::Gs1, ..kind::<gs1::Gs1>("gs1", "GS1 element strings") },
+];
+
+impl Kind {
+    /// Composes the text from those `values` that are fields, and presets options.
+    pub(crate) fn apply(
+        &self,
+        schema: &Schema,
+        values: &Map<String, Value>,
+        options: &mut Options,
+        faults: &mut Vec<Fault>,
+    ) {
+        let text = (self.compose)(schema, values, faults);
+        for fault in faults.iter_mut() {
+            fault.allowed.retain(|name| !matches!(&**name, "text" | "data"));
+        }
+        for (name, is_given) in [("text", options.text.is_some()), ("data", options.data.is_some())]
+        {
+            if is_given {
+                let detail = "the fields make the text";
+                faults.push(Fault::new(name, Code::Contradictory, detail));
+            }
+        }
+        // Never empty, so that a text that could not be composed is not missing as well.
+        options.text = Some(if text.is_empty() { "-".to_owned() } else { text });
+        options.data = None;
+        // In a contact, most mean the position.
+        if options.title.is_some() && schema.has("job_title") && !values.contains_key("job_title") {
+            let detail =
+                "it is the title of an SVG for screen readers, and may be meant as the position";
+            let fault = Fault::new("title", Code::Contradictory, detail);
+            faults
+                .push(fault.suggest("use job_title for the position; with it, title is the SVG's"));
+        }
+        match self.preset {
+            Preset::None => {}
+            Preset::Gs1 => options.gs1 = Some(true),
+            Preset::Epc => preset_payment(options, faults, 13),
+            Preset::Swiss => {
+                preset_payment(options, faults, 25);
+                if options.logo.take().is_some() {
+                    let detail = "the middle of a bill's symbol has the Swiss cross";
+                    faults.push(Fault::new("logo", Code::Contradictory, detail));
+                }
+                options.has_swiss_cross = true;
+            }
+        }
+    }
+}
+
+/// Sets what EPC069-12 and the QR-bill say of the symbol: QR, level M, a highest version, byte mode. What contradicts it
+/// is a fault, and set aside, so that nothing else is found wrong because of it.
+fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>, most: u8) {
+    let mut refuse = |name, detail: &'static str, allowed: &'static str| {
+        faults.push(Fault::new(name, Code::NotAllowed, detail).allowed([allowed]));
+    };
+    if options.level.is_some_and(|level| level != LevelName::M) {
+        refuse("level", "a payment has level M", "M");
+    }
+    if options.boost.take() == Some(true) {
+        refuse("boost", "a payment has level M, also where there is room for more", "false");
+    }
+    if options.kind.take().is_some_and(|kind| kind != options::Kind::Qr) {
+        refuse("kind", "a payment is a QR code", "qr");
+    }
+    if options.mode.is_some_and(|mode| !matches!(mode, Mode::Auto | Mode::Byte)) {
+        refuse("mode", "a payment is in byte mode", "byte");
+    }
+    if options.gs1.take() == Some(true) {
+        refuse("gs1", "a payment is no GS1 element string", "false");
+    }
+    if options.part.take().is_some() {
+        let detail = "a payment is one symbol";
+        faults.push(Fault::new("part", Code::Contradictory, detail));
+    }
+    for (name, version) in
+        [("version_min", &mut options.version_min), ("version_max", &mut options.version_max)]
+    {
+        if version.is_some_and(|version| version > most) {
+            let detail = format!("such a payment has at most version {most}");
+            faults.push(Fault::new(name, Code::OutOfRange, detail).at_most(most));
+            *version = None;
+        }
+    }
+    options.version_max = options.version_max.or(Some(most));
+    (options.level, options.mode) = (Some(LevelName::M), Some(Mode::Byte));
+}
+
+/// Escapes each of `special` in `text` with a backslash.
+fn escape(text: &str, special: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for char in text.chars() {
+        if special.contains(char) {
+            escaped.push('\\');
+        }
+        escaped.push(char);
+    }
+    escaped
+}
+
+/// Percent-encodes all but RFC 3986's unreserved characters: a space is `%20`, as not every reader takes `+`.
+pub(crate) fn percent(text: &str) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(text, &RESERVED).to_string()
+}
+
+/// A fault unless the text is a telephone number: digits, spaces and `+-()./`, with at least one digit.
+fn check_phone(name: &str, phone: Option<&str>, faults: &mut Vec<Fault>) {
+    let is_phone = |phone: &str| {
+        phone.chars().all(|c| c.is_ascii_digit() || " +-()./".contains(c))
+            && phone.contains(|c: char| c.is_ascii_digit())
+    };
+    if phone.is_some_and(|phone| !is_phone(phone)) {
+        let detail = "use digits, spaces and + - ( ) . /";
+        faults.push(Fault::new(name, Code::Malformed, detail));
+    }
+}
+
+/// A telephone number without what only helps people to read it.
+fn bare_phone(phone: &str) -> String {
+    phone.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect()
+}
+
+/// A fault if a field that must fit into one line has a control character.
+fn check_line(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
+    if text.is_some_and(|text| text.contains(|c: char| c.is_control())) {
+        let detail = "it has a line break or another control character";
+        faults.push(Fault::new(name, Code::Malformed, detail));
+    }
+}
+
+#[cfg(test)]
+mod tests;

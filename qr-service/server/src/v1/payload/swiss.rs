@@ -1,0 +1,253 @@
+//! The Swiss QR-bill: SIX' Implementation Guidelines, version 2.3, which has structured addresses alone.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::epc::{cents, has_check_digits, is_iban, reference};
+use super::{Payload, check_line};
+use crate::v1::fault::{Code, Fault};
+
+/// The most characters of the message and the bill's information together (section 4.2.2).
+const MAX_INFORMATION: usize = 140;
+
+/// A payment part's QR code. The cross is in its middle; print it 46 mm wide, with 5 mm of white around it.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Swiss {
+    /// Account that is paid into, of Switzerland or Liechtenstein; spaces do not count. A QR-IBAN needs a reference.
+    #[schema(min_length = 21, max_length = 30, example = "CH44 3199 9123 0008 8901 2")]
+    iban: String,
+    /// Name of who is paid.
+    #[schema(min_length = 1, max_length = 70)]
+    creditor_name: String,
+    /// Street of who is paid.
+    #[schema(min_length = 1, max_length = 70)]
+    creditor_street: Option<String>,
+    /// House number.
+    #[schema(min_length = 1, max_length = 16)]
+    creditor_house_number: Option<String>,
+    /// Postal code, without the country's.
+    #[schema(min_length = 1, max_length = 16)]
+    creditor_postcode: String,
+    /// Town.
+    #[schema(min_length = 1, max_length = 35)]
+    creditor_town: String,
+    /// Country: two letters.
+    #[schema(min_length = 2, max_length = 2, default = "CH", pattern = "^[A-Za-z]{2}$")]
+    creditor_country: Option<String>,
+    /// Amount, with a point or a comma and at most two decimals. Without it the payer chooses.
+    #[schema(
+        min_length = 1,
+        max_length = 12,
+        example = "199.95",
+        pattern = r"^[0-9]+([.,][0-9]{1,2})?$"
+    )]
+    amount: Option<String>,
+    /// Currency of the amount.
+    #[schema(inline, default = "CHF")]
+    currency: Option<Currency>,
+    /// Name of who pays. With it, the postal code and the town are required.
+    #[schema(min_length = 1, max_length = 70)]
+    debtor_name: Option<String>,
+    /// Street of who pays.
+    #[schema(min_length = 1, max_length = 70)]
+    debtor_street: Option<String>,
+    /// House number.
+    #[schema(min_length = 1, max_length = 16)]
+    debtor_house_number: Option<String>,
+    /// Postal code, without the country's.
+    #[schema(min_length = 1, max_length = 16)]
+    debtor_postcode: Option<String>,
+    /// Town.
+    #[schema(min_length = 1, max_length = 35)]
+    debtor_town: Option<String>,
+    /// Country: two letters.
+    #[schema(min_length = 2, max_length = 2, default = "CH", pattern = "^[A-Za-z]{2}$")]
+    debtor_country: Option<String>,
+    /// Reference with check digits, in groups or not: the 27 digits of a QR reference with a QR-IBAN, one of ISO 11649,
+    /// RF..., with another IBAN.
+    #[schema(min_length = 5, max_length = 40)]
+    reference: Option<String>,
+    /// Message to the payer; with `bill_information` at most 140 characters.
+    #[schema(min_length = 1, max_length = 140)]
+    message: Option<String>,
+    /// Coded information for the payer's program, such as `//S1/10/10201409`.
+    #[schema(min_length = 1, max_length = 140)]
+    bill_information: Option<String>,
+    /// Another procedure, such as eBill.
+    #[schema(min_length = 1, max_length = 100)]
+    procedure_1: Option<String>,
+    /// A second one.
+    #[schema(min_length = 1, max_length = 100)]
+    procedure_2: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+enum Currency {
+    Chf,
+    Eur,
+}
+
+impl Payload for Swiss {
+    fn compose(&self, faults: &mut Vec<Fault>) -> String {
+        let iban: String = self.iban.split_whitespace().collect::<String>().to_ascii_uppercase();
+        if !is_iban(&iban)
+            || iban.len() != 21
+            || !(iban.starts_with("CH") || iban.starts_with("LI"))
+        {
+            let detail = "it is no IBAN of Switzerland or Liechtenstein: its length, characters or check digits are wrong";
+            faults.push(Fault::new("iban", Code::Malformed, detail));
+        }
+        let amount = self.amount.as_deref().map(cents);
+        if amount == Some(None) {
+            let detail =
+                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
+            let fault = Fault::new("amount", Code::OutOfRange, detail);
+            faults.push(fault.at_least(0.01).at_most(999_999_999.99));
+        }
+        let amount = amount.flatten().map(|cents| format!("{}.{:02}", cents / 100, cents % 100));
+        let (kind, reference) = self.reference(&iban, faults);
+        self.check_texts(faults);
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let mut lines = vec!["SPC".to_owned(), "0200".to_owned(), "1".to_owned(), iban];
+        lines.extend(address([
+            Some(self.creditor_name.clone()),
+            self.creditor_street.clone(),
+            self.creditor_house_number.clone(),
+            Some(self.creditor_postcode.clone()),
+            Some(self.creditor_town.clone()),
+            self.creditor_country.clone(),
+        ]));
+        // The ultimate creditor is for later.
+        lines.extend(address([const { None }; 6]));
+        let currency = self.currency.unwrap_or(Currency::Chf);
+        lines.extend([amount.unwrap_or_default(), format!("{currency:?}").to_uppercase()]);
+        lines.extend(address(self.debtor()));
+        lines.extend([kind.to_owned(), reference, text(&self.message), "EPD".to_owned()]);
+        lines.extend([&self.bill_information, &self.procedure_1, &self.procedure_2].map(text));
+        // Nothing follows the last element that is given.
+        lines.join("\n").trim_end_matches('\n').to_owned()
+    }
+}
+
+impl Swiss {
+    fn debtor(&self) -> [Option<String>; 6] {
+        let fields = [
+            &self.debtor_name,
+            &self.debtor_street,
+            &self.debtor_house_number,
+            &self.debtor_postcode,
+            &self.debtor_town,
+            &self.debtor_country,
+        ];
+        fields.map(Clone::clone)
+    }
+
+    /// The kind of reference, and the reference (section 4.2.2).
+    fn reference(&self, iban: &str, faults: &mut Vec<Fault>) -> (&'static str, String) {
+        // The institution's number of a QR-IBAN.
+        let institution = iban.get(4..9).and_then(|digits| digits.parse::<u32>().ok());
+        let is_qr_iban = institution.is_some_and(|number| (30_000..32_000).contains(&number));
+        let mut refuse = |code, detail: &str| faults.push(Fault::new("reference", code, detail));
+        let bare: Option<String> =
+            self.reference.as_ref().map(|it| it.split_whitespace().collect());
+        match (is_qr_iban, bare) {
+            (true, None) => {
+                refuse(Code::Missing, "a payment to a QR-IBAN has a QR reference of 27 digits")
+            }
+            (true, Some(bare)) if is_qr_reference(&bare) => return ("QRR", bare),
+            (true, Some(_)) => {
+                refuse(
+                    Code::Malformed,
+                    "a QR reference has 27 digits, and the last one must check the others",
+                );
+            }
+            (false, None) => return ("NON", String::new()),
+            (false, Some(bare)) => match reference(&bare).filter(|it| it.starts_with("RF")) {
+                Some(right) if has_check_digits(right.as_bytes()) => return ("SCOR", right),
+                _ => {
+                    let detail = "with this IBAN, a reference is one of ISO 11649: RF, two check digits, up to 21 more; a QR \
+                        reference needs a QR-IBAN";
+                    refuse(Code::Malformed, detail);
+                }
+            },
+        }
+        ("NON", String::new())
+    }
+
+    fn check_texts(&self, faults: &mut Vec<Fault>) {
+        let debtor = self.debtor();
+        let is_given = debtor.iter().any(Option::is_some);
+        let names = ["debtor_name", "", "", "debtor_postcode", "debtor_town"];
+        for (name, field) in names.into_iter().zip(&debtor).filter(|(name, _)| !name.is_empty()) {
+            if is_given && field.is_none() {
+                faults.push(Fault::new(
+                    name,
+                    Code::Missing,
+                    "an address has a name, a postal code and a town",
+                ));
+            }
+        }
+        let characters = |text: &Option<String>| text.as_ref().map_or(0, |it| it.chars().count());
+        let both = characters(&self.message) + characters(&self.bill_information);
+        if both > MAX_INFORMATION {
+            let detail = format!("message and bill_information have {both} characters together");
+            let fault = Fault::new("message", Code::TooLong, detail);
+            faults.push(fault.at_most(MAX_INFORMATION as u32).suggest("shorten one of them"));
+        }
+        for (name, text) in [
+            ("creditor_name", Some(&self.creditor_name)),
+            ("creditor_street", self.creditor_street.as_ref()),
+            ("creditor_house_number", self.creditor_house_number.as_ref()),
+            ("creditor_postcode", Some(&self.creditor_postcode)),
+            ("creditor_town", Some(&self.creditor_town)),
+            ("debtor_name", self.debtor_name.as_ref()),
+            ("debtor_street", self.debtor_street.as_ref()),
+            ("debtor_house_number", self.debtor_house_number.as_ref()),
+            ("debtor_postcode", self.debtor_postcode.as_ref()),
+            ("debtor_town", self.debtor_town.as_ref()),
+            ("message", self.message.as_ref()),
+            ("bill_information", self.bill_information.as_ref()),
+            ("procedure_1", self.procedure_1.as_ref()),
+            ("procedure_2", self.procedure_2.as_ref()),
+        ] {
+            check_line(name, text.map(String::as_str), faults);
+            let foreign =
+                text.and_then(|text| text.chars().find(|c| !is_allowed(*c) && !c.is_control()));
+            if let Some(char) = foreign {
+                let detail = format!(
+                    "a bill cannot have U+{:04X}, only Latin letters, digits and signs",
+                    u32::from(char)
+                );
+                faults.push(Fault::new(name, Code::NotAllowed, detail));
+            }
+        }
+    }
+}
+
+/// The lines of a structured address, all empty if it is not given.
+fn address(fields: [Option<String>; 6]) -> [String; 7] {
+    let is_given = fields.iter().any(Option::is_some);
+    let [name, street, house, postcode, town, country] = fields;
+    let line = |text: Option<String>| text.unwrap_or_default();
+    let country = country.map_or_else(
+        || if is_given { "CH".to_owned() } else { String::new() },
+        |country| country.to_ascii_uppercase(),
+    );
+    let kind = if is_given { "S".to_owned() } else { String::new() };
+    [kind, line(name), line(street), line(house), line(postcode), line(town), country]
+}
+
+/// 27 digits, the last of which is modulo 10, recursive (annex B).
+fn is_qr_reference(text: &str) -> bool {
+    const TABLE: [u32; 10] = [0, 9, 4, 6, 8, 2, 7, 1, 3, 5];
+    let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(10)).collect();
+    let Some(digits) = digits.filter(|digits| digits.len() == 27) else { return false };
+    let carry = digits[..26].iter().fold(0, |carry, digit| TABLE[((carry + digit) % 10) as usize]);
+    (10 - carry) % 10 == digits[26]
+}
+
+/// The characters of version 2.3: Basic Latin, Latin-1, Latin Extended-A, the Romanian letters and the euro.
+fn is_allowed(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a0}'..='\u{17f}' | '\u{218}'..='\u{21b}' | '€')
+}

@@ -1,0 +1,156 @@
+//! QuickChart's `/qr/batch`: JSON in, a ZIP out, all or nothing. A wrong request gets 400 and
+//! `{"success": false, "error": "qrCodes[0]: Error: ..."}` for the first code that is wrong.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::header::CONTENT_DISPOSITION;
+use http::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+
+use super::super::Api;
+use super::super::bodies::{in_time, read_whole};
+use super::drawing::Wrong;
+use super::fields::{Fields, text};
+use super::quickchart::{MOST_SIZE_PX, line_of, of_json, read, size_px};
+use super::uncached;
+use crate::v1::archive::Archive;
+use crate::v1::fault::Refusal;
+use crate::v1::headers::disposition;
+
+const MAX_CODES: usize = 1000;
+const MAX_PIXELS: i64 = 450_000_000;
+/// Pixels of JPEGs, which take longer than all else.
+const MAX_JPEG_PIXELS: i64 = 45_000_000;
+/// Bytes of a request: a thousand texts of a kilobyte.
+const MAX_BODY_BYTES: usize = 1 << 20;
+/// Bytes of an archive, which is made in memory.
+const MAX_ARCHIVE_BYTES: usize = 16 << 20;
+/// The share that one has of the room for uploads: four of them take all.
+const ROOM_KIB: u32 = 4 << 10;
+
+/// Answers `/qr/batch`.
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        return Err(Refusal::Method("POST"));
+    }
+    // As for pictures that are sent: few of them take memory at once.
+    let _place = api.uploads.try_acquire_many(ROOM_KIB).map_err(|_| Refusal::Busy)?;
+    let body = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
+    let (codes, filename) = match codes_of(&body) {
+        Ok(batch) => batch,
+        Err(error) => return Ok(refuse(&error)),
+    };
+    let (mut archive, mut bytes) = (Archive::default(), Vec::new());
+    let mut names = HashSet::new();
+    for (index, code) in codes.into_iter().enumerate() {
+        let name = name_of(&code, index, &mut names);
+        let drawn = api.pool.run(move || {
+            if code.first("format") == Some(b"base64") {
+                return Err(Wrong::new("format", "use png, svg or jpg"));
+            }
+            read(&code)?.draw()
+        });
+        match drawn.await? {
+            Ok(picture) => bytes.extend(archive.add(&name, &picture)),
+            Err(wrong) => return Ok(refuse(&error_of(index, &wrong))),
+        }
+        if bytes.len() > MAX_ARCHIVE_BYTES {
+            return Ok(refuse(&format!("the archive is above {MAX_ARCHIVE_BYTES} bytes")));
+        }
+    }
+    bytes.extend(archive.finish());
+    let mut response = uncached(StatusCode::OK, "application/zip", bytes);
+    let named = disposition(&filename).map(|value| (CONTENT_DISPOSITION, value));
+    response.headers_mut().extend(named);
+    Ok(response)
+}
+
+fn refuse(error: &str) -> Response {
+    let body = json!({"success": false, "error": error}).to_string();
+    uncached(StatusCode::BAD_REQUEST, "application/json", body)
+}
+
+fn error_of(index: usize, wrong: &Wrong) -> String {
+    // Their own words, without the name in front.
+    let line = match wrong.detail.starts_with("You are missing") {
+        true => wrong.detail.clone(),
+        false => line_of(wrong),
+    };
+    format!("qrCodes[{index}]: Error: {line}")
+}
+
+/// The codes of a request and the archive's name.
+fn codes_of(body: &[u8]) -> Result<(Vec<Fields>, String), String> {
+    let body: Value =
+        serde_json::from_slice(body).map_err(|_| "the body is not JSON".to_owned())?;
+    let (codes, filename) = match body {
+        Value::Array(codes) => (codes, None),
+        Value::Object(mut fields) => match fields.remove("qrCodes") {
+            Some(Value::Array(codes)) => (codes, fields.remove("zipFilename")),
+            _ => return Err("qrCodes: an array of codes is required".to_owned()),
+        },
+        _ => return Err("send an array of codes, or an object with qrCodes".to_owned()),
+    };
+    if !(1..=MAX_CODES).contains(&codes.len()) {
+        return Err(format!("qrCodes: use 1 to {MAX_CODES} codes"));
+    }
+    let objects: Option<Vec<Map<String, Value>>> =
+        codes.iter().map(|code| code.as_object().cloned()).collect();
+    let objects = objects.ok_or("qrCodes: every code is an object")?;
+    let codes: Vec<Fields> = objects.iter().map(of_json).collect();
+    check_pixels(&codes)?;
+    let filename = filename.as_ref().and_then(Value::as_str).map(clean).unwrap_or_default();
+    let filename = if filename.is_empty() { "qr-codes.zip".to_owned() } else { filename };
+    Ok((codes, filename))
+}
+
+fn check_pixels(codes: &[Fields]) -> Result<(), String> {
+    let pixels = |code: &Fields| size_px(code).clamp(0, MOST_SIZE_PX).pow(2);
+    let all: i64 = codes.iter().map(pixels).sum();
+    let jpeg: i64 = codes.iter().filter(|code| extension(code) == "jpg").map(pixels).sum();
+    for (sum, most, what) in [(all, MAX_PIXELS, "all codes"), (jpeg, MAX_JPEG_PIXELS, "all JPEGs")]
+    {
+        if sum > most {
+            return Err(format!("qrCodes: {what} have {sum} pixels, above {most}"));
+        }
+    }
+    Ok(())
+}
+
+fn extension(code: &Fields) -> &'static str {
+    match code.first("format").map(text) {
+        Some("svg") => "svg",
+        Some("jpg" | "jpeg") => "jpg",
+        _ => "png",
+    }
+}
+
+/// A name that no other file of the archive has.
+fn name_of(code: &Fields, index: usize, names: &mut HashSet<String>) -> String {
+    let extension = extension(code);
+    let given = code.first("filename").map(|name| clean(text(name))).unwrap_or_default();
+    let stem = given.strip_suffix(&format!(".{extension}")).unwrap_or(&given).to_owned();
+    let stem = if stem.is_empty() { format!("qr-{}", index + 1) } else { stem };
+    let mut name = format!("{stem}.{extension}");
+    let mut number = 2;
+    // Some systems take names that differ in case alone for the same.
+    while !names.insert(name.to_lowercase()) {
+        name = format!("{stem}-{number}.{extension}");
+        number += 1;
+    }
+    name
+}
+
+/// A file name without folders and control characters, of at most 100 characters.
+fn clean(name: &str) -> String {
+    let is_allowed = |c: &char| !c.is_control() && !"/\\\":*?<>|".contains(*c);
+    let name: String = name.chars().filter(is_allowed).take(100).collect();
+    name.trim_matches(['.', ' ']).to_owned()
+}

@@ -1,0 +1,218 @@
+//! From a service's parameters to a picture that can be read.
+
+use qr_core::{Color, Print, Svg, write_eps, write_svg};
+
+use super::raster::{self, PixelFormat, Placement};
+use crate::v1::artwork::{Artwork, LogoPixels};
+use crate::v1::fault::Fault;
+use crate::v1::logo;
+use crate::v1::options::{FinderShape, Format, Options};
+use crate::v1::picture;
+use crate::v1::plan::{Colors, Plan};
+use crate::v1::symbol::{Encoded, encode};
+use crate::v1::verify;
+
+/// The most pixels a side, as for `/v1/qr`.
+pub(super) use crate::v1::options::MAX_SIZE_PX;
+
+/// A point of PostScript in millimetres.
+const POINT_MM: f64 = 25.4 / 72.0;
+
+/// The most pixels a side of a JPEG with shapes, colours of its own or a caption, which takes 7 MB before it is compressed.
+const MOST_STYLED_JPEG_PX: i64 = 1000;
+
+/// Puts a symbol of so many modules a side into a picture.
+type Layout = Box<dyn Fn(u32) -> Result<Placement, Wrong> + Send>;
+
+/// What to draw.
+pub(super) enum Drawing {
+    Pixels(PixelFormat, Layout),
+    /// `margin` gives modules for the symbol's modules a side.
+    Svg {
+        width: Option<u32>,
+        margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
+    },
+    /// `points` is the width.
+    Eps {
+        points: u32,
+        margin: Box<dyn Fn(u32) -> Result<u32, Wrong> + Send>,
+    },
+}
+
+impl Drawing {
+    pub(super) fn content_type(&self) -> &'static str {
+        match self {
+            Drawing::Pixels(format, _) => format.content_type(),
+            Drawing::Svg { .. } => Format::Svg.content_type(),
+            Drawing::Eps { .. } => Format::Eps.content_type(),
+        }
+    }
+}
+
+/// What no option says of the finder patterns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Finders {
+    /// The shape of their cores, where it is another.
+    pub(super) cores: Option<FinderShape>,
+    pub(super) color: Option<Color>,
+}
+
+/// What is wrong with a parameter, which is named as we name it or as the service does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) parameter: String,
+    pub(super) detail: String,
+}
+
+impl Wrong {
+    pub(super) fn new(parameter: &str, detail: impl Into<String>) -> Self {
+        Wrong { parameter: parameter.to_owned(), detail: detail.into() }
+    }
+
+    /// As one line, with the service's names.
+    pub(super) fn line(&self, names: &[(&str, &str)]) -> String {
+        let theirs = names.iter().find(|(ours, _)| *ours == self.parameter).map(|(_, it)| *it);
+        format!("{}: {}", theirs.unwrap_or(&self.parameter), self.detail)
+    }
+}
+
+impl From<Fault> for Wrong {
+    fn from(fault: Fault) -> Self {
+        let detail = match &fault.suggestion {
+            Some(suggestion) => format!("{}; {suggestion}", fault.detail),
+            None => fault.detail.to_string(),
+        };
+        Wrong { parameter: fault.parameter, detail }
+    }
+}
+
+/// The symbol of `options`, which have neither format nor size.
+pub(super) fn symbol(options: &Options) -> Result<Encoded, Wrong> {
+    Ok(encode(&plan(options, Format::Png)?)?)
+}
+
+fn plan(options: &Options, format: Format) -> Result<Plan, Wrong> {
+    let first = |faults: Vec<Fault>| faults.into_iter().next().map(Wrong::from);
+    Plan::new(options.clone(), format).map_err(|faults| {
+        first(faults).unwrap_or_else(|| Wrong::new("text", "it cannot be encoded"))
+    })
+}
+
+/// Makes a picture, and decodes it unless it is plain.
+///
+/// # Errors
+/// Why there is none, or why nobody could read it.
+pub(super) fn draw(options: &Options, picture: &Drawing) -> Result<Vec<u8>, Wrong> {
+    draw_with(options, Finders::default(), picture)
+}
+
+/// The same with finder patterns that no option describes.
+///
+/// # Errors
+/// As [`draw`].
+pub(super) fn draw_with(
+    options: &Options,
+    finders: Finders,
+    picture: &Drawing,
+) -> Result<Vec<u8>, Wrong> {
+    let encoded = symbol(options)?;
+    if finders != Finders::default() || !plan(options, Format::Png)?.look.is_plain() {
+        return draw_styled(options, finders, picture, &encoded);
+    }
+    let modules = encoded.symbol.modules();
+    let colors = Colors {
+        dark: options.dark.map_or(Colors::PLAIN.dark, |ink| ink.0),
+        light: options.light.map_or(Colors::PLAIN.light, |ink| ink.0),
+    };
+    match picture {
+        Drawing::Pixels(format, layout) => {
+            let place = layout(modules.width() as u32)?;
+            let seen = Options { scale: Some(place.scale), ..options.clone() };
+            check(&plan(&seen, Format::Png)?, &encoded)?;
+            raster::draw(&encoded.symbol, place, colors, *format)
+                .map_err(|error| Wrong::new("size", error))
+        }
+        Drawing::Svg { width, margin } => {
+            let margin_modules = margin(modules.width() as u32)?;
+            let seen = Options { size: *width, margin: Some(margin_modules), ..options.clone() };
+            check(&plan(&seen, Format::Svg)?, &encoded)?;
+            let (dark, light) = (colors.dark, colors.light);
+            let svg = Svg { margin_modules, width_px: *width, dark, light, title: None };
+            let mut out = String::new();
+            write_svg(modules, &svg, &mut out);
+            Ok(out.into_bytes())
+        }
+        Drawing::Eps { points, margin } => {
+            if colors != Colors::PLAIN {
+                return Err(Wrong::new("dark", "EPS is black without a background"));
+            }
+            let margin_modules = margin(modules.width() as u32)?;
+            let width_mm = f64::from(*points) * POINT_MM;
+            let seen = Options {
+                width_mm: Some(width_mm),
+                margin: Some(margin_modules),
+                ..options.clone()
+            };
+            check(&plan(&Options { dark: None, light: None, ..seen }, Format::Eps)?, &encoded)?;
+            let mut out = String::new();
+            write_eps(modules, &Print { margin_modules, width_mm, ..Print::default() }, &mut out)
+                .map_err(|error| Wrong::new("size", error.to_string()))?;
+            Ok(out.into_bytes())
+        }
+    }
+}
+
+/// Draws shapes, a logo and coloured finder patterns as `/v1/qr` does.
+fn draw_styled(
+    options: &Options,
+    finders: Finders,
+    picture: &Drawing,
+    encoded: &Encoded,
+) -> Result<Vec<u8>, Wrong> {
+    let modules = encoded.symbol.modules().width() as u32;
+    let (format, size, margin) = match picture {
+        Drawing::Pixels(_, layout) => (Format::Png, Some(layout(modules)?.width), options.margin),
+        Drawing::Svg { width, margin } => (Format::Svg, *width, Some(margin(modules)?)),
+        Drawing::Eps { .. } => return Err(Wrong::new("format", "EPS has squares only")),
+    };
+    if let Drawing::Pixels(format, _) = picture {
+        check_styled(*format, size.unwrap_or(0).into())?;
+    }
+    let mut plan = plan(&Options { size, margin, ..options.clone() }, format)?;
+    (plan.look.finder_cores, plan.look.finder_color) = (finders.cores, finders.color);
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose()?;
+    let art = Artwork::of(&plan, encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels));
+    let drawn = picture::draw(&plan, encoded, art.as_ref())?;
+    verify::check(&plan, encoded, art.as_ref())?;
+    match picture {
+        Drawing::Pixels(format, _) => converted(drawn, *format),
+        _ => Ok(drawn),
+    }
+}
+
+/// Whether a picture of `size` pixels a side that [`converted`] has to convert takes not too much memory.
+///
+/// # Errors
+/// That it takes too much.
+pub(super) fn check_styled(format: PixelFormat, size: i64) -> Result<(), Wrong> {
+    if format != PixelFormat::Png && size > MOST_STYLED_JPEG_PX {
+        let detail = format!("with styles a JPEG has at most {MOST_STYLED_JPEG_PX}; use png");
+        return Err(Wrong::new("size", detail));
+    }
+    Ok(())
+}
+
+/// A PNG in another format.
+///
+/// # Errors
+/// A defect of an encoder.
+pub(super) fn converted(png: Vec<u8>, format: PixelFormat) -> Result<Vec<u8>, Wrong> {
+    raster::converted(png, format).map_err(|error| Wrong::new("format", error))
+}
+
+fn check(plan: &Plan, encoded: &Encoded) -> Result<(), Wrong> {
+    if verify::is_needed(plan, &encoded.symbol) {
+        verify::check(plan, encoded, None)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! The QR codes of Google Image Charts, `/chart?cht=qr`, which was shut down and is still in many programs.
+//! Its documentation is kept by zxing, whose ChartServlet answers the same. A wrong request gets 400.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::Method;
+use http::request::Parts;
+
+use super::super::Api;
+use super::super::bodies::{in_time, read_whole};
+use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
+use super::fields::{Fields, Plus, text};
+use super::raster::{PixelFormat, Placement};
+use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
+use crate::v1::fault::Refusal;
+use crate::v1::options::{Bytes, LevelName, Mode, Options};
+
+/// Our parameters, and theirs.
+const NAMES: [(&str, &str); 5] =
+    [("text", "chl"), ("data", "chl"), ("level", "chld"), ("scale", "chs"), ("size", "chs")];
+
+/// The widest margin, in modules.
+const MOST_MARGIN: u32 = 100;
+
+/// Answers `/chart`.
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let client = Client::of(&request);
+    let (parts, body) = request.into_parts();
+    let query = Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
+    let asked = match parts.method {
+        Method::GET | Method::HEAD => query,
+        Method::POST => posted(&parts, body, query).await?,
+        _ => return Ok(refuse_method()),
+    };
+    let made = api.pool.run(move || {
+        let (options, picture) = read(&asked)?;
+        draw(&options, &picture)
+    });
+    Ok(match made.await? {
+        Ok(picture) => client.answer("image/png", picture, "public, max-age=86400"),
+        Err(wrong) => refuse(&wrong.line(&NAMES)),
+    })
+}
+
+/// A form, or any other body as the text.
+async fn posted(parts: &Parts, body: Body, query: Fields) -> Result<Fields, Refusal> {
+    let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
+    let form = Fields::of_body(&parts.headers, Body::from(bytes.clone()), MAX_BODY_BYTES).await;
+    match form {
+        Ok(Some(form)) if form.names().any(|name| matches!(name, "cht" | "chl")) => {
+            Ok(query.then(form))
+        }
+        _ => {
+            let mut asked = Fields::default();
+            asked.push("chl", bytes.to_vec());
+            Ok(asked.then(query))
+        }
+    }
+}
+
+fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
+    let of = |name: &str| asked.first(name).map(text);
+    match of("cht") {
+        Some("qr") => {}
+        _ => return Err(Wrong::new("cht", "use qr; other charts are not drawn here")),
+    }
+    let chs = of("chs").ok_or_else(|| Wrong::new("chs", "it is required, such as 150x150"))?;
+    let (width, height) = size(chs)?;
+    let (level, margin) = level_and_margin(of("chld").unwrap_or_default())?;
+    let chl = asked.first("chl").filter(|chl| !chl.is_empty());
+    let chl = chl.ok_or_else(|| Wrong::new("chl", "it is required"))?;
+    let chl = std::str::from_utf8(chl).map_err(|_| Wrong::new("chl", "it is not UTF-8"))?;
+    let options = encoded(chl, of("choe").unwrap_or("UTF-8"), level)?;
+    // The picture grows where it is too small.
+    let layout = move |modules: u32| {
+        let needed = modules + 2 * margin;
+        let (width, height) = (width.max(needed), height.max(needed));
+        Ok(Placement::centred((width, height), width.min(height) / needed, modules))
+    };
+    Ok((options, Drawing::Pixels(PixelFormat::Png, Box::new(layout))))
+}
+
+/// Width and height, `WxH`; or one number for both, which QuickChart's form of this path takes.
+fn size(chs: &str) -> Result<(u32, u32), Wrong> {
+    let (width, height) = chs.split_once('x').unwrap_or((chs, chs));
+    let sides = width.parse::<u32>().ok().zip(height.parse::<u32>().ok());
+    let is_allowed = |side: u32| (1..=MAX_SIZE_PX).contains(&side);
+    let sides = sides.filter(|(width, height)| is_allowed(*width) && is_allowed(*height));
+    sides.ok_or_else(|| {
+        Wrong::new(
+            "chs",
+            format!("use a size such as 150x150, of 1x1 to {MAX_SIZE_PX}x{MAX_SIZE_PX}"),
+        )
+    })
+}
+
+/// `LEVEL|MARGIN`, either of which may be missing.
+fn level_and_margin(chld: &str) -> Result<(LevelName, u32), Wrong> {
+    let wrong = || {
+        Wrong::new(
+            "chld",
+            format!("use LEVEL|MARGIN such as L|4: L, M, Q or H, and 0 to {MOST_MARGIN}"),
+        )
+    };
+    let (level, margin) = chld.split_once('|').unwrap_or((chld, ""));
+    let level = match level {
+        "" | "L" => LevelName::L,
+        "M" => LevelName::M,
+        "Q" => LevelName::Q,
+        "H" => LevelName::H,
+        _ => return Err(wrong()),
+    };
+    let margin = match margin {
+        "" => Some(4),
+        margin => margin.parse().ok().filter(|margin| *margin <= MOST_MARGIN),
+    };
+    Ok((level, margin.ok_or_else(wrong)?))
+}
+
+/// The text in the encoding of `choe`. As there, Shift_JIS takes Kanji mode where all characters have it.
+fn encoded(chl: &str, choe: &str, level: LevelName) -> Result<Options, Wrong> {
+    let with = |text: Option<String>, data: Option<Vec<u8>>| Options {
+        text,
+        data: data.map(Bytes),
+        level: Some(level),
+        ..Options::default()
+    };
+    match &*choe.to_ascii_uppercase() {
+        "UTF-8" => Ok(with(Some(chl.to_owned()), None)),
+        "ISO-8859-1" => {
+            let bytes: Option<Vec<u8>> =
+                chl.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+            let bytes =
+                bytes.ok_or_else(|| Wrong::new("chl", "ISO-8859-1 lacks some characters"))?;
+            Ok(with(None, Some(bytes)))
+        }
+        "SHIFT_JIS" => {
+            let kanji = Options { mode: Some(Mode::Kanji), ..with(Some(chl.to_owned()), None) };
+            if symbol(&kanji).is_ok() {
+                return Ok(kanji);
+            }
+            let (bytes, _, lacks) = encoding_rs::SHIFT_JIS.encode(chl);
+            if lacks {
+                return Err(Wrong::new("chl", "Shift_JIS lacks some characters"));
+            }
+            Ok(with(None, Some(bytes.into_owned())))
+        }
+        _ => Err(Wrong::new("choe", "use UTF-8, Shift_JIS or ISO-8859-1")),
+    }
+}

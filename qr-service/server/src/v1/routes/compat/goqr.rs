@@ -1,0 +1,202 @@
+//! goQR's `/v1/create-qr-code/` (goqr.me/api/doc/create-qr-code). A wrong request gets 400 and a line that
+//! names the parameter.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::Method;
+use qr_core::Color;
+
+use super::super::Api;
+use super::drawing::{Drawing, Wrong, draw};
+use super::fields::{Fields, Plus, text};
+use super::raster::{PixelFormat, Placement};
+use super::{Client, MAX_BODY_BYTES, refuse, refuse_method};
+use crate::v1::fault::Refusal;
+use crate::v1::options::{Bytes, Ink, LevelName, Options};
+
+/// Our parameters, and theirs.
+const NAMES: [(&str, &str); 7] = [
+    ("text", "data"),
+    ("level", "ecc"),
+    ("dark", "color"),
+    ("light", "bgcolor"),
+    ("scale", "size"),
+    ("width_mm", "size"),
+    ("version_max", "data"),
+];
+
+/// The most pixels a side, and logical units of a vector.
+const MOST_PIXELS: u32 = 1000;
+const MOST_UNITS: u32 = 1_000_000;
+
+/// Answers `/v1/create-qr-code/`.
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let client = Client::of(&request);
+    let asked = match asked(request, MAX_BODY_BYTES).await? {
+        Ok(asked) => asked,
+        Err(refused) => return Ok(refused),
+    };
+    let made = api.pool.run(move || {
+        let (options, picture) = read(&asked)?;
+        Ok::<_, Wrong>((picture.content_type(), draw(&options, &picture)?))
+    });
+    Ok(match made.await? {
+        Ok((media, picture)) => client.answer(media, picture, "public, max-age=86400"),
+        Err(wrong) => refuse(&wrong.line(&NAMES)),
+    })
+}
+
+/// The parameters of a request. What stands in the query counts before the same in the body.
+pub(super) async fn asked(
+    request: Request,
+    limit: usize,
+) -> Result<Result<Fields, Response>, Refusal> {
+    let (parts, body) = request.into_parts();
+    let query = Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::IsSpace);
+    match parts.method {
+        Method::GET | Method::HEAD => Ok(Ok(query)),
+        Method::POST => {
+            let form = Fields::of_body(&parts.headers, body, limit).await?.unwrap_or_default();
+            // Of repeated ones, PHP takes the last.
+            Ok(Ok(form.then(query)))
+        }
+        _ => Ok(Err(refuse_method())),
+    }
+}
+
+fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
+    let of = |name: &str| asked.last(name).map(text).filter(|value| !value.is_empty());
+    let mut options = Options {
+        level: Some(match of("ecc") {
+            None | Some("L" | "l") => LevelName::L,
+            Some("M" | "m") => LevelName::M,
+            Some("Q" | "q") => LevelName::Q,
+            Some("H" | "h") => LevelName::H,
+            Some(_) => return Err(Wrong::new("ecc", "use L, M, Q or H")),
+        }),
+        dark: of("color").map(|value| color("color", value)).transpose()?,
+        light: of("bgcolor").map(|value| color("bgcolor", value)).transpose()?,
+        ..Options::default()
+    };
+    let data = asked.last("data").unwrap_or_default();
+    let from = of("charset-source");
+    let to = of("charset-target");
+    read_data(
+        data,
+        charset("charset-source", from)?,
+        charset("charset-target", to)?,
+        &mut options,
+    )?;
+    let margin = number("margin", of("margin"), 1, 50)?;
+    let zone = number("qzone", of("qzone"), 0, 100)?;
+    Ok((options, picture(of("format"), of("size"), margin, zone)?))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Charset {
+    Utf8,
+    Latin1,
+}
+
+fn charset(name: &str, value: Option<&str>) -> Result<Charset, Wrong> {
+    match value.map(str::to_ascii_uppercase).as_deref() {
+        None | Some("UTF-8") => Ok(Charset::Utf8),
+        Some("ISO-8859-1") => Ok(Charset::Latin1),
+        Some(_) => Err(Wrong::new(name, "use UTF-8 or ISO-8859-1")),
+    }
+}
+
+fn read_data(data: &[u8], from: Charset, to: Charset, options: &mut Options) -> Result<(), Wrong> {
+    if data.is_empty() {
+        return Err(Wrong::new("data", "there is nothing to encode"));
+    }
+    let text = match from {
+        Charset::Utf8 => std::str::from_utf8(data).map(str::to_owned).map_err(|_| {
+            Wrong::new("data", "it is not UTF-8; give charset-source=ISO-8859-1 if it is that")
+        })?,
+        Charset::Latin1 => data.iter().copied().map(char::from).collect(),
+    };
+    match to {
+        Charset::Utf8 => options.text = Some(text),
+        Charset::Latin1 => {
+            let bytes: Option<Vec<u8>> =
+                text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+            let bytes =
+                bytes.ok_or_else(|| Wrong::new("data", "ISO-8859-1 lacks some characters"))?;
+            options.data = Some(Bytes(bytes));
+        }
+    }
+    Ok(())
+}
+
+/// `r-g-b` in decimal, or 3 or 6 hexadecimal digits.
+fn color(name: &str, value: &str) -> Result<Ink, Wrong> {
+    let wrong =
+        || Wrong::new(name, "use decimals such as 255-0-0, or hexadecimal such as f00 or ff0000");
+    if value.contains('-') {
+        let parts: Result<Vec<u8>, _> = value.split('-').map(str::parse).collect();
+        return match parts.ok().as_deref() {
+            Some([red, green, blue]) => Ok(Color::rgb(*red, *green, *blue).into()),
+            _ => Err(wrong()),
+        };
+    }
+    let digits = value.trim_start_matches('#');
+    if !matches!(digits.len(), 3 | 6) {
+        return Err(wrong());
+    }
+    digits.parse::<Ink>().map_err(|_| wrong())
+}
+
+fn number(name: &str, value: Option<&str>, default: u32, most: u32) -> Result<u32, Wrong> {
+    let Some(value) = value else { return Ok(default) };
+    let number = value.parse().ok().filter(|number| *number <= most);
+    number.ok_or_else(|| Wrong::new(name, format!("use 0 to {most}")))
+}
+
+fn picture(
+    format: Option<&str>,
+    size: Option<&str>,
+    margin: u32,
+    zone: u32,
+) -> Result<Drawing, Wrong> {
+    let format = format.unwrap_or("png").to_ascii_lowercase();
+    let pixels = match &*format {
+        "png" => Some(PixelFormat::Png),
+        "gif" => Some(PixelFormat::Gif),
+        "jpg" | "jpeg" => Some(PixelFormat::Jpeg),
+        "svg" | "eps" => None,
+        _ => return Err(Wrong::new("format", "use png, gif, jpeg, jpg, svg or eps")),
+    };
+    let most = if pixels.is_some() { MOST_PIXELS } else { MOST_UNITS };
+    let size = side(size.unwrap_or("200x200"), most)?;
+    // The largest whole number of pixels a module, with the margin and the zone around them.
+    let scale = move |modules: u32| match size.saturating_sub(2 * margin) / (modules + 2 * zone) {
+        0 => {
+            let least = modules + 2 * zone + 2 * margin;
+            Err(Wrong::new("size", format!("the symbol and its margin need {least}x{least}")))
+        }
+        scale => Ok(scale),
+    };
+    let layout = move |modules| Ok(Placement::centred((size, size), scale(modules)?, modules));
+    let modules_around = move |modules| Ok(zone + margin.div_ceil(scale(modules)?));
+    Ok(match (pixels, &*format) {
+        (Some(pixels), _) => Drawing::Pixels(pixels, Box::new(layout)),
+        (None, "svg") => Drawing::Svg { width: Some(size), margin: Box::new(modules_around) },
+        (None, _) => Drawing::Eps { points: size, margin: Box::new(modules_around) },
+    })
+}
+
+/// A side of a square, `NxN`, or `N` as some programs write it.
+fn side(size: &str, most: u32) -> Result<u32, Wrong> {
+    let wrong =
+        || Wrong::new("size", format!("use a square such as 200x200, of 10x10 to {most}x{most}"));
+    let (width, height) = size.split_once(['x', 'X']).unwrap_or((size, size));
+    let (width, height): (u32, u32) =
+        (width.parse().map_err(|_| wrong())?, height.parse().map_err(|_| wrong())?);
+    (width == height && (10..=most).contains(&width)).then_some(width).ok_or_else(wrong)
+}

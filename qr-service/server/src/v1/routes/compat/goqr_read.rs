@@ -1,0 +1,112 @@
+//! goQR's `/v1/read-qr-code/` (goqr.me/api/doc/read-qr-code). As there, what cannot be read is no HTTP error:
+//! the symbol has an `error` instead of `data`. A `fileurl` is never fetched; the answer says so.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::super::Api;
+use super::super::bodies::FORM_BYTES;
+use super::super::decode::{FORMATS_AND_GIF, MAX_SYMBOLS, decode_within};
+use super::fields::{Fields, text};
+use super::{goqr, uncached};
+use crate::v1::fault::Refusal;
+use crate::v1::options::Kind;
+use crate::v1::reader::{self, GreyImage};
+
+/// The longest file, in bytes; theirs too.
+const MAX_FILE_BYTES: usize = 1 << 20;
+
+/// Answers `/v1/read-qr-code/`.
+pub(super) async fn read(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let _upload = api.upload(request.headers(), MAX_FILE_BYTES + FORM_BYTES)?;
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    let asked = match goqr::asked(request, MAX_FILE_BYTES + FORM_BYTES).await {
+        Ok(Ok(asked)) => asked,
+        Ok(Err(refused)) => return Ok(refused),
+        Err(Refusal::LongBody { .. }) => {
+            let asked = Fields::of_query(query.as_bytes(), super::fields::Plus::IsSpace);
+            return Ok(written(&asked, &[Err(TOO_BIG)]));
+        }
+        Err(other) => return Err(other),
+    };
+    let symbols = match asked.last("file") {
+        Some(file) if file.len() > MAX_FILE_BYTES => vec![Err(TOO_BIG)],
+        Some(file) => {
+            let file = Bytes::copy_from_slice(file);
+            let symbols = decode_within(&api, file, &FORMATS_AND_GIF, symbols_of).await?;
+            symbols.unwrap_or_else(|_| vec![Err("filetype not supported")])
+        }
+        None if asked.last("fileurl").is_some() => {
+            vec![Err(
+                "download error (addresses are not fetched here; send the picture as file by POST)",
+            )]
+        }
+        None => vec![Err("there is no file")],
+    };
+    Ok(written(&asked, &symbols))
+}
+
+const TOO_BIG: &str = "file is too big (1048576 bytes at most)";
+
+/// The texts on a picture; one error if there are none.
+fn symbols_of(picture: &GreyImage) -> Vec<Result<String, &'static str>> {
+    let found = reader::read_photo(picture, &[Kind::Qr], MAX_SYMBOLS).found;
+    if found.is_empty() {
+        return vec![Err("could not find/read QR Code")];
+    }
+    found.into_iter().map(|found| Ok(found.text)).collect()
+}
+
+fn written(asked: &Fields, symbols: &[Result<String, &'static str>]) -> Response {
+    let is_xml = asked.last("outputformat").is_some_and(|it| text(it).eq_ignore_ascii_case("xml"));
+    if is_xml {
+        uncached(StatusCode::OK, "text/xml; charset=utf-8", xml(symbols))
+    } else {
+        uncached(StatusCode::OK, "application/json", json_of(symbols).to_string())
+    }
+}
+
+fn json_of(symbols: &[Result<String, &'static str>]) -> Value {
+    let symbol = |(seq, symbol): (usize, &Result<String, &'static str>)| match symbol {
+        Ok(data) => json!({"seq": seq, "data": data, "error": null}),
+        Err(error) => json!({"seq": seq, "data": null, "error": error}),
+    };
+    let symbols: Vec<Value> = symbols.iter().enumerate().map(symbol).collect();
+    json!([{"type": "qrcode", "symbol": symbols}])
+}
+
+fn xml(symbols: &[Result<String, &'static str>]) -> String {
+    let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<qrcode>".to_owned();
+    for (seq, symbol) in symbols.iter().enumerate() {
+        let (data, error) = match symbol {
+            Ok(data) => (&**data, ""),
+            Err(error) => ("", *error),
+        };
+        out += &format!(
+            "<symbol><seq>{seq}</seq><data>{}</data><error>{}</error></symbol>",
+            escape(data),
+            escape(error)
+        );
+    }
+    out + "</qrcode>\n"
+}
+
+/// Escapes XML. Characters that XML cannot have become U+FFFD.
+fn escape(text: &str) -> String {
+    let is_allowed = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r');
+    let text: String = text
+        .chars()
+        .map(
+            |c| if is_allowed(c) && !matches!(c, '\u{fffe}' | '\u{ffff}') { c } else { '\u{fffd}' },
+        )
+        .collect();
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

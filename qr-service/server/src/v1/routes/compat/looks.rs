@@ -1,0 +1,79 @@
+//! QuickChart's styles and its picture in the middle, as options of ours.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::drawing::{Finders, Wrong, symbol};
+use super::fields::{Fields, text};
+use crate::v1::options::{FinderShape, Ink, LevelName, Logo, Options, Shape};
+
+/// The share of the symbol's width that the picture in the middle has where nothing says otherwise.
+const DEFAULT_RATIO: f64 = 0.3;
+
+/// Puts the styles into `options`. A style that is not known is the default, as there.
+///
+/// # Errors
+/// If the colour is none.
+pub(super) fn read_styles(asked: &Fields, options: &mut Options) -> Result<Finders, Wrong> {
+    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
+    options.shape = match of("dotStyle") {
+        Some("dot") => Some(Shape::Dots),
+        Some("rounded") => Some(Shape::Rounded),
+        _ => None,
+    };
+    options.finder_shape = match of("finderStyle") {
+        Some("rounded") => Some(FinderShape::Rounded),
+        Some("circle") => Some(FinderShape::Circle),
+        _ => None,
+    };
+    let cores = match of("finderDotStyle") {
+        Some("square") => Some(FinderShape::Square),
+        Some("rounded") => Some(FinderShape::Rounded),
+        Some("dot" | "circle") => Some(FinderShape::Circle),
+        _ => None,
+    };
+    let color = of("finderColor").map(|value| value.parse::<Ink>()).transpose();
+    let color = color
+        .map_err(|_| Wrong::new("finderColor", "use 3, 4, 6 or 8 hexadecimal digits"))?
+        .map(|ink| ink.0);
+    // What is as it would be anyway leaves the picture plain.
+    let cores = cores.filter(|cores| *cores != options.finder_shape.unwrap_or_default());
+    let dark = options.dark.map_or(qr_core::Color::BLACK, |ink| ink.0);
+    Ok(Finders { cores, color: color.filter(|color| *color != dark) })
+}
+
+/// Puts the picture in the middle into `options`, if there is one. `size` and `margin` are those of the whole
+/// picture, in pixels and in modules.
+///
+/// # Errors
+/// If it is an address, which is not fetched, or no Base64.
+pub(super) fn read_center_image(
+    asked: &Fields,
+    size: i64,
+    margin: u32,
+    options: &mut Options,
+) -> Result<(), Wrong> {
+    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
+    let Some(url) = of("centerImageUrl") else { return Ok(()) };
+    let logo = Logo::deserialize(Value::from(url));
+    let logo = logo.map_err(|error| Wrong::new("centerImageUrl", error.to_string()))?;
+    let pixels = |name: &str| of(name).and_then(|value| value.parse().ok()).filter(|it| *it > 0.0);
+    let sides = [pixels("centerImageWidth"), pixels("centerImageHeight")];
+    let longer: Option<f64> = sides.into_iter().flatten().reduce(f64::max);
+    let ratio = of("centerImageSizeRatio").and_then(|value| value.parse().ok());
+    let ratio = ratio.filter(|ratio| *ratio > 0.0 && *ratio <= 1.0).unwrap_or(DEFAULT_RATIO);
+    options.level = options.level.or(Some(LevelName::H));
+    let share = match longer {
+        Some(longer) => {
+            let modules = f64::from(symbol(options)?.symbol.modules().width() as u32);
+            let module_px = size.max(1) as f64 / (modules + 2.0 * f64::from(margin));
+            // A logo's field has half a module of light on each side, and an odd number of them, which is rounded
+            // down.
+            let field = (longer / module_px / 2.0).round() * 2.0 + 1.0;
+            (field + 0.01) / modules
+        }
+        None => ratio,
+    };
+    (options.logo, options.logo_size) = (Some(logo), Some(share.clamp(0.0, 1.0)));
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! The paths of other QR services, as their users have them in their code. Each is off until it is
+//! switched on, since an app may have such paths of its own. docs/switching.md says what differs.
+//!
+//! | service | paths | |
+//! | --- | --- | --- |
+//! | goQR | `/v1/create-qr-code/`, `/v1/read-qr-code/` | [`goqr`], [`goqr_read`] |
+//! | QuickChart | `/qr`, `/qr/batch` | [`quickchart`], [`batch`] |
+//! | | `/qr-read`, `/api/validate-qr` | [`quickchart_read`], [`validate`] |
+//! | Google Image Charts | `/chart` | [`google`] |
+//! | qrcode.show | every path of one host name | [`show`] |
+//!
+//! They take parameters as leniently as the services do: unknown ones are ignored, and of repeated ones
+//! one counts. The symbols, and the check that they can be read, are those of `/v1/qr`. Nothing is fetched.
+
+mod batch;
+mod caption;
+mod drawing;
+mod fields;
+mod google;
+mod goqr;
+mod goqr_read;
+mod looks;
+mod quickchart;
+mod quickchart_read;
+mod raster;
+mod show;
+mod validate;
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn, map_response};
+use axum::response::Response;
+use axum::routing::any;
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Api;
+use super::qr::NO_STORE;
+use crate::v1::headers::{is_known, not_modified, quoted};
+
+/// The longest body of parameters.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// A service whose paths can be switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// goQR, also known as api.qrserver.com.
+    Goqr,
+    /// QuickChart's QR codes.
+    Quickchart,
+    /// The QR codes of Google Image Charts.
+    Google,
+}
+
+impl FromStr for Service {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "goqr" => Ok(Service::Goqr),
+            "quickchart" => Ok(Service::Quickchart),
+            "google" => Ok(Service::Google),
+            _ => Err("use goqr, quickchart or google, with commas between them"),
+        }
+    }
+}
+
+/// Marks an answer of another service's path, which no path alone tells: one service has all of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compatible;
+
+/// The routes of these services.
+pub(super) fn router(services: &[Service]) -> Router<Arc<Api>> {
+    let mut router = Router::new();
+    for service in services {
+        router = router.merge(match service {
+            Service::Goqr => Router::new()
+                .route("/v1/create-qr-code/", any(goqr::create))
+                .route("/v1/create-qr-code", any(goqr::create))
+                .route("/v1/read-qr-code/", any(goqr_read::read))
+                .route("/v1/read-qr-code", any(goqr_read::read)),
+            Service::Quickchart => Router::new()
+                .route("/qr", any(quickchart::answer))
+                .route("/qr/batch", any(batch::answer))
+                .route("/qr-read", any(quickchart_read::read))
+                .route("/api/validate-qr", any(validate::answer)),
+            Service::Google => Router::new().route("/chart", any(google::answer)),
+        });
+    }
+    router
+}
+
+/// These routes, whose answers are marked.
+pub(super) fn marked(routes: Router) -> Router {
+    if routes.has_routes() { routes.route_layer(map_response(mark)) } else { routes }
+}
+
+async fn mark(mut response: Response) -> Response {
+    response.extensions_mut().insert(Compatible);
+    response
+}
+
+/// Answers every path of one host name as qrcode.show does.
+#[derive(Clone, Debug)]
+pub(crate) struct HostRoutes {
+    name: Arc<str>,
+    router: Router,
+}
+
+impl HostRoutes {
+    pub(super) fn new(name: &str, api: Arc<Api>) -> Self {
+        let router = Router::new().fallback(show::answer).layer(map_response(mark));
+        HostRoutes { name: name.into(), router: router.with_state(api) }
+    }
+
+    /// `routes`, but for this host.
+    pub(crate) fn before(self, routes: Router) -> Router {
+        routes.layer(from_fn(move |request: Request, next: Next| {
+            let host = self.clone();
+            async move {
+                if !host.is_asked(&request) {
+                    return next.run(request).await;
+                }
+                // A router's error is `Infallible`.
+                let Ok(response) = tower::Service::call(&mut host.router.clone(), request).await;
+                response
+            }
+        }))
+    }
+
+    fn is_asked(&self, request: &Request) -> bool {
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        let host = host.or(request.uri().authority().map(|authority| authority.as_str()));
+        let name = host.unwrap_or_default().rsplit('@').next().unwrap_or_default();
+        let name = name.split(':').next().unwrap_or_default();
+        name.eq_ignore_ascii_case(&self.name)
+    }
+}
+
+/// What a client says of the picture that it has.
+struct Client {
+    method: Method,
+    headers: HeaderMap,
+}
+
+impl Client {
+    fn of(request: &Request) -> Self {
+        Client { method: request.method().clone(), headers: request.headers().clone() }
+    }
+
+    /// The answer with a picture: 304 if the client has it. The strong tag is of the picture's bytes, since
+    /// these services read one request in many ways.
+    fn answer(&self, media: &'static str, picture: Vec<u8>, cache: &'static str) -> Response {
+        let cache = HeaderValue::from_static(cache);
+        let is_get = matches!(self.method, Method::GET | Method::HEAD);
+        let tag = is_get.then(|| quoted(xxh3_64(&picture)));
+        if let Some(tag) = tag.clone().filter(|tag| is_known(&self.headers, tag)) {
+            return not_modified(tag, cache);
+        }
+        let mut response = with_body(StatusCode::OK, media, picture);
+        response.headers_mut().insert(CACHE_CONTROL, cache);
+        response.headers_mut().extend(tag.map(|tag| (ETAG, tag)));
+        response
+    }
+}
+
+/// What is wrong with a request, as a line.
+fn refuse(line: &str) -> Response {
+    uncached(StatusCode::BAD_REQUEST, "text/plain; charset=utf-8", format!("{line}\n"))
+}
+
+fn refuse_method() -> Response {
+    let mut response = refuse("use GET or POST");
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
+    response
+}
+
+/// An answer with a body of this media type.
+fn with_body(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(axum::body::Body::from(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}
+
+/// The same, which no cache may keep.
+fn uncached(status: StatusCode, media: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut response = with_body(status, media, body);
+    response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+    response
+}

@@ -1,0 +1,264 @@
+//! QuickChart's `/qr` (quickchart.io/documentation/qr-codes). A wrong request gets 400, a picture of a cross,
+//! and the reason in `X-quickchart-error`, since the answer is most often shown by an `<img>`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::header::CONTENT_SECURITY_POLICY;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use serde_json::{Map, Value};
+
+use super::super::Api;
+use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
+use super::caption::Caption;
+use super::drawing::{
+    Drawing, Finders, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol,
+};
+use super::fields::{Fields, Plus, base64, text};
+use super::looks::{read_center_image, read_styles};
+use super::raster::{CROSS, PixelFormat, Placement};
+use super::{Client, uncached};
+use crate::v1::fault::Refusal;
+use crate::v1::options::{Ink, LevelName, Mode, Options};
+use crate::v1::plan::Colors;
+
+/// Our parameters, and theirs.
+const NAMES: [(&str, &str); 8] = [
+    ("level", "ecLevel"),
+    ("scale", "size"),
+    ("version_max", "text"),
+    ("shape", "dotStyle"),
+    ("finder_shape", "finderStyle"),
+    ("finder_color", "finderColor"),
+    ("logo", "centerImageUrl"),
+    ("logo_size", "centerImageSizeRatio"),
+];
+
+const ERROR: HeaderName = HeaderName::from_static("x-quickchart-error");
+
+const DEFAULT_SIZE_PX: i64 = 150;
+pub(super) const MOST_SIZE_PX: i64 = 3000;
+/// Modules of a picture whose size is too small are drawn with so many pixels.
+const FALLBACK_SCALE: u32 = 4;
+/// The widest margin, in modules.
+const MOST_MARGIN: i64 = 100;
+
+/// Answers `/qr`.
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let client = Client::of(&request);
+    let (parts, body) = request.into_parts();
+    let asked = match parts.method {
+        Method::GET | Method::HEAD => {
+            Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
+        }
+        Method::POST => match posted(&parts.headers, body).await? {
+            Some(asked) => asked,
+            None => return Ok(refuse(&Wrong::new("body", "it is not a JSON object"))),
+        },
+        _ => return Err(Refusal::Method("GET, HEAD, POST")),
+    };
+    let (media, picture) = match api.pool.run(move || drawn(&asked)).await? {
+        Ok(made) => made,
+        Err(wrong) => return Ok(refuse(&wrong)),
+    };
+    let mut response = client.answer(media, picture, "public, max-age=604800");
+    let headers = response.headers_mut();
+    if media == "image/svg+xml" {
+        let policy = HeaderValue::from_static("default-src 'none'; sandbox");
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    Ok(response)
+}
+
+/// The parameters of a JSON object; `None` if the body is none.
+///
+/// # Errors
+/// If it is too long or slow, or all places for long ones are taken.
+pub(super) async fn posted(headers: &HeaderMap, body: Body) -> Result<Option<Fields>, Refusal> {
+    let _place = place_for_long(headers).await?;
+    let bytes = in_time(read_whole(body, MAX_OPTIONS_BYTES)).await?;
+    let fields: Option<Map<String, Value>> = serde_json::from_slice(&bytes).ok();
+    Ok(fields.as_ref().map(of_json))
+}
+
+/// Media type and bytes of what is asked for.
+///
+/// # Errors
+/// Why there is no such picture, or nobody could read it.
+pub(super) fn drawn(asked: &Fields) -> Result<(&'static str, Vec<u8>), Wrong> {
+    let code = read(asked)?;
+    let picture = code.draw()?;
+    // There it is the PNG in Base64, without `data:` before it.
+    if asked.first("format") == Some(b"base64") {
+        return Ok(("text/plain; charset=utf-8", base64(&picture).into_bytes()));
+    }
+    Ok((code.content_type(), picture))
+}
+
+/// Inserts a header unless its value is empty or none.
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let (false, Ok(value)) = (value.is_empty(), HeaderValue::from_str(value)) {
+        headers.insert(name, value);
+    }
+}
+
+fn refuse(wrong: &Wrong) -> Response {
+    let mut response = uncached(StatusCode::BAD_REQUEST, "image/png", CROSS);
+    insert(response.headers_mut(), ERROR, &line_of(wrong));
+    response
+}
+
+/// What is wrong as one line, with QuickChart's names.
+pub(super) fn line_of(wrong: &Wrong) -> String {
+    wrong.line(&NAMES).replace("logo_size", "centerImageSizeRatio")
+}
+
+/// The fields of a JSON object; those that are neither text, number nor truth value are left out.
+pub(super) fn of_json(fields: &Map<String, Value>) -> Fields {
+    let mut asked = Fields::default();
+    for (name, value) in fields {
+        match value {
+            Value::String(text) => asked.push(name, text.as_bytes()),
+            Value::Number(_) | Value::Bool(_) => asked.push(name, value.to_string()),
+            _ => {}
+        }
+    }
+    asked
+}
+
+/// The side of a picture in pixels that a request asks for.
+pub(super) fn size_px(asked: &Fields) -> i64 {
+    match asked.first("size").and_then(|size| leading_number(text(size))) {
+        None | Some(0) => DEFAULT_SIZE_PX,
+        Some(size) => size.min(MOST_SIZE_PX),
+    }
+}
+
+/// As `parseInt` reads it: digits at the beginning, after a sign.
+fn leading_number(value: &str) -> Option<i64> {
+    let value = value.trim_start();
+    let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let number: i64 = digits.get(..end.min(15))?.parse().ok()?;
+    Some(if value.starts_with('-') { -number } else { number })
+}
+
+/// A code to draw.
+pub(super) struct Code {
+    options: Options,
+    finders: Finders,
+    picture: Drawing,
+    /// What is drawn below the picture, which is a PNG then, and the format that this becomes.
+    caption: Option<(Caption, PixelFormat)>,
+}
+
+impl Code {
+    fn content_type(&self) -> &'static str {
+        let with_caption = self.caption.as_ref().map(|(_, format)| format.content_type());
+        with_caption.unwrap_or_else(|| self.picture.content_type())
+    }
+
+    /// # Errors
+    /// Why there is no such picture, or nobody could read it.
+    pub(super) fn draw(&self) -> Result<Vec<u8>, Wrong> {
+        let drawn = draw_with(&self.options, self.finders, &self.picture)?;
+        match &self.caption {
+            Some((caption, format)) => {
+                let light = self.options.light.map_or(Colors::PLAIN.light, |ink| ink.0);
+                let quiet_px = self.missing_quiet_zone_px()?;
+                converted(caption.below(&drawn, light, quiet_px)?, *format)
+            }
+            None => Ok(drawn),
+        }
+    }
+
+    /// Pixels that the margin lacks to be the standard's quiet zone.
+    fn missing_quiet_zone_px(&self) -> Result<u32, Wrong> {
+        let modules = symbol(&self.options)?.symbol.modules().width() as u32;
+        let scale = match &self.picture {
+            Drawing::Pixels(_, layout) => layout(modules)?.scale,
+            _ => 0,
+        };
+        Ok(4_u32.saturating_sub(self.options.margin.unwrap_or(4)) * scale)
+    }
+}
+
+pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
+    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty());
+    let value = of("text").ok_or_else(|| Wrong::new("text", "You are missing variable `text`"))?;
+    let value = std::str::from_utf8(value).map_err(|_| Wrong::new("text", "URI malformed"))?;
+    let ink = |name: &str| {
+        let ink = of(name).map(|value| text(value).parse::<Ink>());
+        ink.transpose().map_err(|_| Wrong::new(name, "use 3, 4, 6 or 8 hexadecimal digits"))
+    };
+    let level = of("ecLevel").map(|level| text(level).to_ascii_lowercase());
+    let mut options = Options {
+        text: Some(value.to_owned()),
+        level: match level.as_deref() {
+            Some("l" | "low") => Some(LevelName::L),
+            Some("m" | "medium") => Some(LevelName::M),
+            Some("q" | "quartile") => Some(LevelName::Q),
+            Some("h" | "high") => Some(LevelName::H),
+            // H with a picture in the middle, else M, which are our defaults too.
+            _ => None,
+        },
+        mode: (of("mode") == Some(b"sjis")).then_some(Mode::Kanji),
+        dark: ink("dark")?,
+        light: ink("light")?,
+        ..Options::default()
+    };
+    let margin = of("margin").and_then(|margin| leading_number(text(margin)));
+    let margin = margin.filter(|margin| *margin >= 0).unwrap_or(4);
+    if margin > MOST_MARGIN {
+        return Err(Wrong::new("margin", format!("use 0 to {MOST_MARGIN}")));
+    }
+    let (margin, size) = (margin as u32, size_px(asked));
+    options.margin = Some(margin);
+    let finders = read_styles(asked, &mut options)?;
+    read_center_image(asked, size, margin, &mut options)?;
+    let pixels = match of("format") {
+        Some(b"svg") => None,
+        Some(b"jpg" | b"jpeg") => Some(PixelFormat::Jpeg),
+        _ => Some(PixelFormat::Png),
+    };
+    let caption = match Caption::read(asked)? {
+        Some(caption) => {
+            // The code without it would look right and lack something.
+            let format = pixels.ok_or_else(|| Wrong::new("caption", "use png or jpg, not svg"))?;
+            check_styled(format, size)?;
+            Some((caption, format))
+        }
+        None => None,
+    };
+    let pixels = caption.as_ref().map_or(pixels, |_| Some(PixelFormat::Png));
+    Ok(Code { options, finders, picture: picture(pixels, size, margin), caption })
+}
+
+/// `pixels` is `None` for an SVG.
+fn picture(pixels: Option<PixelFormat>, size: i64, margin: u32) -> Drawing {
+    // npm's qrcode takes no width below that of the smallest symbol.
+    let width = u32::try_from(size).ok().filter(|size| *size >= 21);
+    let Some(pixels) = pixels else {
+        return Drawing::Svg { width, margin: Box::new(move |_| Ok(margin)) };
+    };
+    let layout = move |modules: u32| {
+        let needed = modules + 2 * margin;
+        let (width, scale) = match width.filter(|width| *width >= needed) {
+            Some(width) => (width, width / needed),
+            None => (needed * FALLBACK_SCALE, FALLBACK_SCALE),
+        };
+        if width > MAX_SIZE_PX {
+            return Err(Wrong::new(
+                "margin",
+                format!("the picture would be above {MAX_SIZE_PX} px"),
+            ));
+        }
+        Ok(Placement::centred((width, width), scale, modules))
+    };
+    Drawing::Pixels(pixels, Box::new(layout))
+}

@@ -1,0 +1,89 @@
+//! QuickChart's `/qr-read`: a picture in Base64 in, `{"result": TEXT}` out.
+//!
+//! What cannot be read has `error` instead, in their words. They send it with the status 500; here it is 400, since
+//! alerts and gates would take a 500 for a failure of the service. An address is never fetched.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::Api;
+use super::super::bodies::{in_time, read_whole};
+use super::super::decode::{FORMATS_AND_GIF, decode_within};
+use super::fields::{Fields, Plus, text};
+use super::quickchart::of_json;
+use super::uncached;
+use crate::v1::fault::Refusal;
+use crate::v1::options::{Bytes, Kind, Logo};
+use crate::v1::reader::{self, GreyImage};
+
+/// The longest picture, in bytes.
+const MAX_FILE_BYTES: usize = 4 << 20;
+/// The longest body: such a picture in Base64.
+const MAX_BODY_BYTES: usize = MAX_FILE_BYTES / 3 * 4 + 1024;
+
+const NOTHING: &str = "Please provide either a URL or base64 encoded image";
+const NOT_FETCHED: &str = "Could not fetch the image at that URL: addresses are not fetched here; \
+    send the picture in Base64 as image by POST";
+const NO_PICTURE: &str =
+    "Could not decode that image. Supported formats are PNG, JPEG, WebP, and GIF.";
+const NO_CODE: &str = "No QR code was found in that image.";
+
+/// Answers `/qr-read`.
+pub(super) async fn read(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let _upload = api.upload(&parts.headers, MAX_BODY_BYTES)?;
+    let asked = match parts.method {
+        Method::GET | Method::HEAD => {
+            Fields::of_query(parts.uri.query().unwrap_or_default().as_bytes(), Plus::Stays)
+        }
+        Method::POST => {
+            let bytes = in_time(read_whole(body, MAX_BODY_BYTES)).await?;
+            match serde_json::from_slice(&bytes) {
+                Ok(Value::Object(fields)) => of_json(&fields),
+                _ => Fields::default(),
+            }
+        }
+        _ => return Err(Refusal::Method("GET, HEAD, POST")),
+    };
+    let found = match file_of(&asked) {
+        Ok(file) => {
+            let read = decode_within(&api, file.into(), &FORMATS_AND_GIF, text_of).await?;
+            read.unwrap_or(Err(NO_PICTURE))
+        }
+        Err(error) => Err(error),
+    };
+    let (status, body) = match found {
+        Ok(text) => (StatusCode::OK, json!({"result": text})),
+        Err(error) => (StatusCode::BAD_REQUEST, json!({"error": error})),
+    };
+    Ok(uncached(status, "application/json", body.to_string()))
+}
+
+/// The picture's file. As there, `url` counts before `image`.
+fn file_of(asked: &Fields) -> Result<Vec<u8>, &'static str> {
+    let of = |name: &str| asked.first(name).filter(|value| !value.is_empty()).map(text);
+    match (of("url"), of("image")) {
+        (Some(url), _) => {
+            let file = Logo::deserialize(Value::from(url)).map_err(|_| NOT_FETCHED)?;
+            Ok(file.0.to_vec())
+        }
+        (None, Some(image)) => {
+            let file = Bytes::deserialize(Value::from(image)).map_err(|_| NO_PICTURE)?;
+            Ok(file.0)
+        }
+        (None, None) => Err(NOTHING),
+    }
+}
+
+fn text_of(picture: &GreyImage) -> Result<String, &'static str> {
+    let found = reader::read_photo(picture, &[Kind::Qr], 1).found;
+    found.into_iter().next().map(|found| found.text).ok_or(NO_CODE)
+}

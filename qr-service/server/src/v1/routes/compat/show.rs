@@ -1,0 +1,270 @@
+//! qrcode.show: the text is the path as it stands, with the query, or the body of a POST. `Accept` chooses the
+//! format, and headers the options. It takes every path, so it is routed by host name.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{ACCEPT, CONTENT_SECURITY_POLICY, VARY};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use qr_core::Modules;
+
+use super::super::Api;
+use super::super::bodies::{in_time, read_whole};
+use super::drawing::{Drawing, MAX_SIZE_PX, Wrong, draw, symbol};
+use super::fields::base64;
+use super::raster::{PixelFormat, Placement};
+use super::{MAX_BODY_BYTES, refuse, with_body};
+use crate::v1::fault::Refusal;
+use crate::v1::options::{self, Bytes, Kind, LevelName, Options};
+
+/// The side of a picture in pixels, without a header that says otherwise, and that of half blocks in characters.
+const SIDE_PX: u32 = 360;
+const SIDE_CHARACTERS: u32 = 20;
+/// The most characters a side, which a wide terminal has.
+const MOST_CHARACTERS: u32 = 1000;
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+const HELP: &str = "Send a text as the path or as the body of a POST, and get its QR code.
+
+  curl HOST/https://example.com
+  curl HOST -d 'any text'
+  curl HOST/text -H 'Accept: image/png' -o code.png
+
+Accept: text/html, image/svg+xml, image/png, image/jpeg or text/plain; half blocks for all else.
+X-QR-Width, X-QR-Height, or X-QR-Min-Width, -Min-Height, -Max-Width, -Max-Height: pixels, or characters of half
+blocks. X-QR-Quiet-Zone: true or false. X-QR-EC-Level: L, M, Q or H.
+X-QR-Version-Type: micro or normal, with X-QR-Version-Number. X-QR-Dark-Color, X-QR-Light-Color: rrggbb.
+";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Html,
+    Svg,
+    Png,
+    Jpeg,
+    Text,
+    HalfBlocks,
+}
+
+impl Format {
+    /// By the first type of `Accept`, without regard to weights, as the service does.
+    fn of(headers: &HeaderMap) -> Self {
+        match first(headers, ACCEPT.as_str()).unwrap_or_default().to_ascii_lowercase().as_str() {
+            "text/html" => Format::Html,
+            "image/svg+xml" => Format::Svg,
+            "image/png" => Format::Png,
+            "image/jpeg" => Format::Jpeg,
+            "text/plain" => Format::Text,
+            _ => Format::HalfBlocks,
+        }
+    }
+}
+
+/// A header's value up to the first comma or semicolon.
+fn first<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let value = headers.get(name)?.to_str().unwrap_or("\u{fffd}");
+    value.split([',', ';']).next().map(str::trim)
+}
+
+/// Answers every path of the host.
+pub(super) async fn answer(State(api): State<Arc<Api>>, request: Request) -> Response {
+    let mut response = make(&api, request).await.unwrap_or_else(IntoResponse::into_response);
+    let headers = response.headers_mut();
+    headers.insert("access-control-allow-origin", HeaderValue::from_static("*"));
+    headers.insert("access-control-allow-headers", HeaderValue::from_static("*"));
+    let methods = HeaderValue::from_static("HEAD, POST, GET, OPTIONS");
+    headers.insert("access-control-allow-methods", methods);
+    headers.append(VARY, HeaderValue::from_static("Accept"));
+    response
+}
+
+async fn make(api: &Api, request: Request) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let format = Format::of(&parts.headers);
+    let path = parts.uri.path().strip_prefix('/').unwrap_or_default();
+    let content = match parts.method {
+        Method::OPTIONS => return Ok(with_body(StatusCode::OK, PLAIN, "")),
+        Method::GET | Method::HEAD if path.is_empty() => {
+            return Ok(match format {
+                Format::Html => page(&format!("<pre>{}</pre>", HELP.replace('<', "&lt;"))),
+                Format::Text | Format::HalfBlocks => with_body(StatusCode::OK, PLAIN, HELP),
+                _ => refuse("the path is the text, and it is empty"),
+            });
+        }
+        Method::GET | Method::HEAD => match parts.uri.query() {
+            Some(query) => format!("{path}?{query}").into_bytes(),
+            None => path.as_bytes().to_vec(),
+        },
+        Method::POST if !path.is_empty() => {
+            return Ok(refuse("with POST the body is the text, and the path is /"));
+        }
+        Method::POST => in_time(read_whole(body, MAX_BODY_BYTES)).await?.to_vec(),
+        _ => return Err(Refusal::Method("GET, HEAD, POST, OPTIONS")),
+    };
+    if content.is_empty() {
+        return Ok(refuse("the body is the text, and it is empty"));
+    }
+    let made = api.pool.run(move || {
+        let (options, sizes) = read(&parts.headers, content, format)?;
+        draw_as(format, &options, sizes)
+    });
+    Ok(made.await?.unwrap_or_else(|wrong| refuse(&wrong.line(&[]))))
+}
+
+/// The side that the picture must not be above, unless a module takes more than that: pixels or characters.
+///
+/// As there, the maximum decides alone: `-Width` sets it, else `-Max-Width` unless `-Min-Width` (360, of half blocks
+/// 20) is above it. Modules are square here, so the shorter of width and height counts.
+fn side(headers: &HeaderMap, format: Format) -> Result<u32, Wrong> {
+    let (default, most) = match format {
+        Format::HalfBlocks => (SIDE_CHARACTERS, MOST_CHARACTERS),
+        _ => (SIDE_PX, MAX_SIZE_PX),
+    };
+    let of = |name: &str| number(headers, name, most);
+    let longest = |exact, least, greatest| -> Result<u32, Wrong> {
+        let (exact, least, greatest) = (of(exact)?, of(least)?, of(greatest)?);
+        Ok(exact.unwrap_or(greatest.unwrap_or(0).max(least.unwrap_or(default))))
+    };
+    let width = longest("x-qr-width", "x-qr-min-width", "x-qr-max-width")?;
+    Ok(width.min(longest("x-qr-height", "x-qr-min-height", "x-qr-max-height")?))
+}
+
+fn number(headers: &HeaderMap, name: &str, most: u32) -> Result<Option<u32>, Wrong> {
+    let Some(value) = first(headers, name) else { return Ok(None) };
+    let number = value.parse().ok().filter(|number| *number <= most);
+    number.map(Some).ok_or_else(|| Wrong::new(name, format!("use 0 to {most}")))
+}
+
+/// The options, and the longest side.
+fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Options, u32), Wrong> {
+    let side = side(headers, format)?;
+    let quiet_zone = match first(headers, "x-qr-quiet-zone") {
+        None | Some("true") => true,
+        Some("false") => false,
+        Some(_) => return Err(Wrong::new("x-qr-quiet-zone", "use true or false")),
+    };
+    let level = match first(headers, "x-qr-ec-level") {
+        None => None,
+        Some("L") => Some(LevelName::L),
+        Some("M") => Some(LevelName::M),
+        Some("Q") => Some(LevelName::Q),
+        Some("H") => Some(LevelName::H),
+        Some(_) => return Err(Wrong::new("x-qr-ec-level", "use L, M, Q or H")),
+    };
+    let ink = |name: &str| {
+        let ink = first(headers, name).map(|value| value.parse::<options::Ink>());
+        ink.transpose().map_err(|_| Wrong::new(name, "use 3 or 6 hexadecimal digits"))
+    };
+    let is_colored = !matches!(format, Format::Text | Format::HalfBlocks);
+    let mut options = Options {
+        level,
+        margin: (!quiet_zone).then_some(0),
+        dark: if is_colored { ink("x-qr-dark-color")? } else { None },
+        light: if is_colored { ink("x-qr-light-color")? } else { None },
+        ..Options::default()
+    };
+    let version = number(headers, "x-qr-version-number", 40)?.unwrap_or(0) as u8;
+    if version > 0 {
+        let is_normal = matches!(first(headers, "x-qr-version-type"), Some("n" | "normal"));
+        options.kind = Some(if is_normal { Kind::Qr } else { Kind::Micro });
+        (options.version_min, options.version_max) = (Some(version), Some(version));
+        options.level = options.level.or(Some(LevelName::L));
+    }
+    match String::from_utf8(content) {
+        Ok(text) => options.text = Some(text),
+        Err(error) => options.data = Some(Bytes(error.into_bytes())),
+    }
+    Ok((options, side))
+}
+
+fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wrong> {
+    let micro = options.kind == Some(Kind::Micro);
+    let quiet_zone = if micro { 2 } else { 4 };
+    let margin = options.margin.unwrap_or(quiet_zone);
+    // The size is that with the quiet zone, also where there is none.
+    let scale = move |modules: u32| (side / (modules + 2 * quiet_zone)).max(1);
+    let layout = move |modules: u32| {
+        let scale = scale(modules);
+        let side = scale * (modules + 2 * margin);
+        Ok(Placement::centred((side, side), scale, modules))
+    };
+    let pixels = |pixels: PixelFormat| -> Result<Response, Wrong> {
+        let picture = draw(options, &Drawing::Pixels(pixels, Box::new(layout)))?;
+        Ok(with_body(StatusCode::OK, pixels.content_type(), picture))
+    };
+    match format {
+        Format::Png => pixels(PixelFormat::Png),
+        Format::Jpeg => pixels(PixelFormat::Jpeg),
+        Format::Svg | Format::Html => {
+            let modules = symbol(options)?.symbol.modules().width() as u32;
+            let width = Some(scale(modules) * (modules + 2 * margin));
+            let svg =
+                draw(options, &Drawing::Svg { width, margin: Box::new(move |_| Ok(margin)) })?;
+            if format == Format::Html {
+                let picture = format!("data:image/svg+xml;base64,{}", base64(&svg));
+                return Ok(page(&format!("<img alt=\"QR code\" src=\"{picture}\">")));
+            }
+            let mut response = with_body(StatusCode::OK, "image/svg+xml", svg);
+            let policy = HeaderValue::from_static("default-src 'none'; sandbox");
+            response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+            Ok(response)
+        }
+        Format::Text | Format::HalfBlocks => {
+            let encoded = symbol(options)?;
+            let modules = encoded.symbol.modules();
+            let out = match format {
+                Format::Text => full_blocks(modules, margin as usize),
+                _ => {
+                    let scale = scale(modules.width() as u32) as usize;
+                    half_blocks(modules, margin as usize, scale)
+                }
+            };
+            Ok(with_body(StatusCode::OK, PLAIN, out))
+        }
+    }
+}
+
+/// Light modules as blocks, two rows a line, for a dark terminal; a module is `scale` characters wide.
+fn half_blocks(modules: Modules<'_>, margin: usize, scale: usize) -> String {
+    let side = scale * (modules.width() + 2 * margin);
+    let is_light = |x: usize, y: usize| {
+        let module = |at: usize| (at / scale).wrapping_sub(margin);
+        y < side && !modules.is_dark(module(x), module(y))
+    };
+    let mut out = String::with_capacity(2 * side * side);
+    for y in (0..side).step_by(2) {
+        out.extend((0..side).map(|x| match (is_light(x, y), is_light(x, y + 1)) {
+            (true, true) => '█',
+            (true, false) => '▀',
+            (false, true) => '▄',
+            (false, false) => ' ',
+        }));
+        out.push('\n');
+    }
+    out
+}
+
+/// Two full blocks for a dark module, two spaces for a light one.
+fn full_blocks(modules: Modules<'_>, margin: usize) -> String {
+    let mut out = String::new();
+    for y in 0..modules.height() + 2 * margin {
+        for x in 0..modules.width() + 2 * margin {
+            let is_dark = modules.is_dark(x.wrapping_sub(margin), y.wrapping_sub(margin));
+            out.push_str(if is_dark { "██" } else { "  " });
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn page(content: &str) -> Response {
+    let page = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>QR code</title>{content}</html>\n"
+    );
+    let mut response = with_body(StatusCode::OK, "text/html; charset=utf-8", page);
+    let policy =
+        HeaderValue::from_static("default-src 'none'; img-src data:; frame-ancestors 'none'");
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    response
+}

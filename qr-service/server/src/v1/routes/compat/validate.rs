@@ -1,0 +1,74 @@
+//! QuickChart's `/api/validate-qr`: what `/qr` would answer to the same JSON, without the picture.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::super::Api;
+use super::drawing::Wrong;
+use super::fields::{Fields, text};
+use super::quickchart::{drawn, line_of, posted, size_px};
+use super::uncached;
+use crate::v1::fault::Refusal;
+
+/// The formats that it knows; `/qr` draws a PNG for all others.
+const FORMATS: [&str; 5] = ["png", "svg", "jpg", "jpeg", "base64"];
+
+/// Answers `/api/validate-qr`.
+pub(super) async fn answer(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        return Err(Refusal::Method("POST"));
+    }
+    let Some(asked) = posted(&parts.headers, body).await? else {
+        return Ok(answer_of(json!({}), &Err("body: it is not a JSON object".to_owned())));
+    };
+    let normalized = normalized(&asked);
+    let checked = api.pool.run(move || check(&asked)).await?;
+    Ok(answer_of(normalized, &checked))
+}
+
+/// Media type and bytes of the picture, or why there is none.
+fn check(asked: &Fields) -> Result<(&'static str, usize), String> {
+    let format = asked.first("format").map(text).unwrap_or_default();
+    if !format.is_empty() && !FORMATS.contains(&format) {
+        return Err(line_of(&Wrong::new("format", "use png, svg, jpg or base64")));
+    }
+    let (media, picture) = drawn(asked).map_err(|wrong| line_of(&wrong))?;
+    Ok((media, picture.len()))
+}
+
+fn answer_of(normalized: Value, checked: &Result<(&'static str, usize), String>) -> Response {
+    let (status, body) = match checked {
+        Ok((media, bytes)) => (
+            StatusCode::OK,
+            json!({"success": true, "errors": [], "warnings": [], "normalized": normalized,
+                "renderCheck": {"contentType": media, "bytes": bytes}}),
+        ),
+        Err(error) => (
+            StatusCode::BAD_REQUEST,
+            json!({"success": false, "errors": [error], "warnings": [], "normalized": normalized}),
+        ),
+    };
+    uncached(status, "application/json", body.to_string())
+}
+
+/// What is asked for with the defaults, without the text.
+fn normalized(asked: &Fields) -> Value {
+    let or = |name: &str, default: &str| {
+        let value = asked.first(name).map(text).filter(|value| !value.is_empty());
+        value.unwrap_or(default).to_owned()
+    };
+    let level = if asked.first("centerImageUrl").is_some() { "H" } else { "M" };
+    let margin = or("margin", "4").parse::<i64>().ok().filter(|margin| *margin >= 0).unwrap_or(4);
+    json!({
+        "format": or("format", "png"), "size": size_px(asked), "margin": margin,
+        "dark": or("dark", "000"), "light": or("light", "fff"), "ecLevel": or("ecLevel", level),
+    })
+}

@@ -1,0 +1,176 @@
+//! `/v1/decode`: a picture in, the symbols on it out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method};
+use image::ImageFormat;
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use super::Api;
+use super::bodies::read_body;
+use super::qr::NO_STORE;
+use crate::v1::fault::{Problem, Refusal};
+use crate::v1::options::Kind;
+use crate::v1::reader::{self, Found, GreyImage};
+use crate::v1::upload::Upload;
+
+/// The longest picture, in bytes: what phones make.
+const MAX_BYTES: usize = 10 << 20;
+/// The most symbols that are read from one picture: several sheets of labels.
+pub(super) const MAX_SYMBOLS: usize = 256;
+const FORMATS: [ImageFormat; 3] = [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::WebP];
+/// The formats that other services read.
+pub(super) const FORMATS_AND_GIF: [ImageFormat; 4] =
+    [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP];
+
+/// The longest wait for memory. With the longest wait for a worker after it, the client is answered before the server
+/// takes it for a slow one.
+const ROOM_WAIT: Duration = Duration::from_secs(3);
+
+/// A form with a picture.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it only describes the form")]
+struct PictureForm {
+    /// The picture, with a file name. A form may call the field otherwise.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+}
+
+/// What is on a picture.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Decoded {
+    /// Width of the picture in pixels, turned as its EXIF says.
+    width: u32,
+    /// Its height.
+    height: u32,
+    /// The symbols that were read, none if there is nothing to read.
+    symbols: Vec<DecodedSymbol>,
+    /// Whether there may be more of them: 256 are read, within two seconds.
+    truncated: bool,
+}
+
+/// A symbol on a picture.
+#[derive(Debug, Serialize, ToSchema)]
+struct DecodedSymbol {
+    /// `qr`, `micro` or `rmqr`.
+    kind: &'static str,
+    /// The version as the standards name it: `7`, `M3`, `R11x59`.
+    version: String,
+    /// L, M, Q or H; `null` for Micro QR M1.
+    #[schema(value_type = Option<String>)]
+    level: Option<String>,
+    /// The symbology identifier (ISO/IEC 15424): `]Q3` for GS1, `]Q1` for plain data, `]Q2` with an ECI.
+    symbology: String,
+    /// The message, by its ECI or as it most likely was meant.
+    text: String,
+    /// The encoding that was guessed for the text, such as `GBK`, where the symbol tells none and it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    guessed_encoding: Option<&'static str>,
+    /// The message's bytes in Base64.
+    data: String,
+    /// Which part of a message it is, counted from 1, and of how many (structured append).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<i32>>)]
+    part: Option<[i32; 2]>,
+    /// Its corners in pixels, x and y: top left, top right, bottom right, bottom left of the upright symbol.
+    #[schema(value_type = Vec<Vec<f64>>)]
+    corners: Vec<[f64; 2]>,
+}
+
+impl From<Found> for DecodedSymbol {
+    fn from(found: Found) -> Self {
+        DecodedSymbol {
+            kind: found.kind.as_str(),
+            version: found.version,
+            level: (!found.level.is_empty()).then_some(found.level),
+            data: STANDARD.encode(&found.bytes),
+            symbology: found.symbology,
+            text: found.text,
+            guessed_encoding: found.guess,
+            part: found.part.map(|(index, count)| [index + 1, count]),
+            corners: found.corners.map(|(x, y)| [round(x), round(y)]).to_vec(),
+        }
+    }
+}
+
+/// To a tenth of a pixel.
+fn round(pixels: f64) -> f64 {
+    (pixels * 10.0).round() / 10.0
+}
+
+/// Answers with the symbols of a PNG, JPEG or WebP, sent as it is or as the file of a form. It has up to 10 MiB and 25
+/// million pixels; a WebP 9 million, and a progressive JPEG 14. Symbols may be light on dark, turned, tilted and blurred.
+#[utoipa::path(
+    post, path = "/v1/decode", operation_id = "decode", tag = "decode",
+    request_body(content((Vec<u8> = "image/png"), (Vec<u8> = "image/jpeg"), (Vec<u8> = "image/webp"), (PictureForm = "multipart/form-data"))),
+    responses(
+        (status = 200, description = "The symbols on the picture", body = Decoded),
+        (status = 400, description = "It is no picture", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "It has too many bytes", body = Problem, content_type = "application/problem+json"),
+        (status = 415, description = "Another media type", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        return Err(Refusal::Method("POST"));
+    }
+    // Before the body is read, so that few of them take memory at once.
+    let _upload = api.upload(&parts.headers, MAX_BYTES)?;
+    let types = "image/png, image/jpeg, image/webp, application/octet-stream, multipart/form-data";
+    let (_, bytes) = read_body(&parts.headers, body, types, MAX_BYTES).await?;
+    let decoded = decode_within(&api, bytes, &FORMATS, decoded).await?.map_err(Refusal::Body)?;
+    // Strings and numbers always serialise.
+    let mut response = Response::new(serde_json::to_vec(&decoded).unwrap_or_default().into());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, NO_STORE);
+    Ok(response)
+}
+
+fn decoded(picture: &GreyImage) -> Decoded {
+    let kinds = [Kind::Qr, Kind::Micro, Kind::Rmqr];
+    let reading = reader::read_photo(picture, &kinds, MAX_SYMBOLS);
+    let symbols = reading.found.into_iter().map(DecodedSymbol::from).collect();
+    let (width, height, truncated) = (picture.width, picture.height, reading.is_truncated);
+    Decoded { width, height, symbols, truncated }
+}
+
+/// Decodes a picture on a worker, once there is memory for it, and has it read; or says what is wrong with it.
+///
+/// # Errors
+/// If all workers are busy.
+pub(super) async fn decode_within<T: Send + 'static>(
+    api: &Api,
+    file: Bytes,
+    formats: &'static [ImageFormat],
+    read: impl FnOnce(&GreyImage) -> T + Send + 'static,
+) -> Result<Result<T, String>, Refusal> {
+    let upload = match Upload::open(file, formats) {
+        Ok(upload) => upload,
+        Err(detail) => return Ok(Err(detail)),
+    };
+    let kib = u32::try_from(upload.bytes().div_ceil(1024)).map_err(|_| Refusal::Internal)?;
+    let room = Arc::clone(&api.decoding).acquire_many_owned(kib);
+    let room = timeout(ROOM_WAIT, room).await.map_err(|_| Refusal::Busy)?;
+    let job = move || {
+        // Until the pixels are gone, whether or not somebody waits for the answer.
+        let _room = room;
+        upload.decode().map(|picture| read(&picture))
+    };
+    api.pool.run(job).await
+}

@@ -1,0 +1,183 @@
+//! `/v1/labels`: many items in, a sheet of labels out, as PDF.
+//!
+//! It has all labels or none, and is made as the client reads: see `many.rs`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use http::request::Parts;
+use serde_json::{Map, Value};
+
+use super::Api;
+use super::many::{
+    Ended, ItemsForm, ItemsRequest, Refused, Sending, TURN, check_all, make, place_for, read_asked,
+    stream,
+};
+use super::qr::unprocessable;
+use crate::v1::caption::{LabelCaption, LabelText};
+use crate::v1::document::Document;
+use crate::v1::fault::{Code, Fault, Refusal};
+use crate::v1::options::{Format, Kind, Options};
+use crate::v1::plan::{Inks, Millimetres, PicturePlan, Plan, plan_of};
+use crate::v1::pool::Pool;
+use crate::v1::sheet::{Layout, Sheet};
+use crate::v1::symbol::encode;
+use crate::v1::verify;
+
+/// How hard the pages are compressed: more takes several times as long, for a few bytes.
+const COMPRESSION: u8 = 6;
+
+/// A label to draw.
+#[derive(Clone)]
+struct Label {
+    plan: Arc<Plan>,
+    caption: Arc<[LabelCaption]>,
+}
+
+/// Answers with a sheet of labels as PDF, page by page, row by row. A query has the sheet, and what all labels have
+/// in common; an item's own options come first. An item may have a `caption`.
+#[utoipa::path(
+    post, path = "/v1/labels", operation_id = "labels", tag = "batch",
+    request_body(content((Vec<Options> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"), (ItemsForm = "multipart/form-data"))),
+    responses(
+        (status = 200, description = "The sheet", content((Vec<u8> = "application/pdf"))),
+        Refused,
+    ),
+)]
+pub(super) async fn post(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let place = place_for(&api, &parts.method).await?;
+    let (layout, labels) = read_labels(&api, &parts, body).await?;
+    check_all(&api.pool, &labels, move |label: &Label| check(label, &layout)).await?;
+    let pool = api.pool.clone();
+    let disposition = "attachment; filename=\"labels.pdf\"";
+    Ok(stream(place, "application/pdf", disposition, |sending| async move {
+        send_sheet(&pool, &layout, &labels, &sending).await
+    }))
+}
+
+/// Reads the sheet and the labels, and finds what is wrong with them by themselves.
+async fn read_labels(
+    api: &Api,
+    parts: &Parts,
+    body: Body,
+) -> Result<(Layout, Vec<Label>), Refusal> {
+    let of_query = [&*api.options, &*api.label, &*api.sheet];
+    let asked = read_asked(parts, body, &of_query, &of_query[..2]).await?;
+    let ItemsRequest { common, items, mut faults, mut of_items } = asked;
+    let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
+    let has_captions = [&common].into_iter().chain(&items).any(|it| it.contains_key("caption"));
+    let layout = Layout::new(&sheet, has_captions, &mut faults);
+    let mut labels = Vec::with_capacity(items.len());
+    for (index, own) in items.into_iter().enumerate() {
+        let mut values = common.clone();
+        values.extend(own);
+        match read_label(api, &values, layout.as_ref()) {
+            Ok(label) => labels.push(label),
+            Err(of_item) => of_items.add(index, of_item),
+        }
+    }
+    faults.append(&mut of_items.finish());
+    match layout {
+        Some(layout) if faults.is_empty() => Ok((layout, labels)),
+        _ => Err(Refusal::Parameters(faults)),
+    }
+}
+
+fn read_label(
+    api: &Api,
+    values: &Map<String, Value>,
+    layout: Option<&Layout>,
+) -> Result<Label, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let label: LabelText = api.label.read(values, &mut faults).unwrap_or_default();
+    let options: Options = api.options.read(values, &mut faults).unwrap_or_default();
+    for (name, is_given) in [
+        ("width_mm", options.width_mm.is_some()),
+        ("filename", options.filename.is_some()),
+        ("format", options.format.is_some_and(|format| format != Format::Pdf)),
+    ] {
+        if is_given {
+            let detail = "a label has none of its own; the sheet decides";
+            faults.push(Fault::new(name, Code::Contradictory, detail));
+        }
+    }
+    for (name, is_given) in [
+        ("dark", options.dark.is_some()),
+        ("light", options.light.is_some()),
+        ("logo", options.logo.is_some()),
+    ] {
+        if is_given {
+            let detail = "labels are black on their paper, without logos";
+            faults.push(Fault::new(name, Code::Contradictory, detail));
+        }
+    }
+    // Other labels are beside it, so the page is no quiet zone.
+    let least = if options.kind.unwrap_or_default() == Kind::Qr { 4 } else { 2 };
+    if options.margin.is_some_and(|margin| margin < least) {
+        let detail = "a label needs the quiet zone of the standard";
+        faults.push(Fault::new("margin", Code::OutOfRange, detail).at_least(least));
+    }
+    let caption = label.caption.zip(layout).map(|(text, layout)| layout.caption(&text));
+    let caption = caption.transpose().unwrap_or_else(|fault| {
+        faults.push(fault);
+        None
+    });
+    let plan = plan_of(options, Format::Pdf, faults)?;
+    Ok(Label { plan: Arc::new(plan), caption: caption.unwrap_or_default().into() })
+}
+
+/// Decodes a label as it will be printed.
+fn check(label: &Label, layout: &Layout) -> Result<(), Refusal> {
+    let encoded = encode(&label.plan).map_err(unprocessable)?;
+    let mut plan = Plan::clone(&label.plan);
+    let width = layout.width_mm(encoded.symbol.modules(), plan.margin);
+    let inks = Inks::default();
+    plan.picture = PicturePlan::Pdf { width: Millimetres(width), inks };
+    verify::check(&plan, &encoded, None).map_err(|fault| {
+        let fault = Fault::new(plan.content.parameter(), Code::Unreadable, fault.detail);
+        unprocessable(fault.suggest("use fewer rows and columns, a lower level, or less text"))
+    })
+}
+
+/// Makes the pages and sends them, some labels at a time.
+async fn send_sheet(
+    pool: &Pool,
+    layout: &Layout,
+    labels: &[Label],
+    sending: &Sending,
+) -> Result<(), Ended> {
+    let (mut document, first) = Document::begin();
+    sending.send(first).await?;
+    let (mut rest, mut skipped) = (labels, layout.skipped);
+    while !rest.is_empty() {
+        let (page, after) = rest.split_at(rest.len().min(layout.per_page() - skipped));
+        let mut contents = Vec::new();
+        for (turn, some) in page.chunks(TURN).enumerate() {
+            let (layout, some, first) = (*layout, some.to_vec(), skipped + turn * TURN);
+            let drawn = make(pool, move || draw(&layout, first, &some)).await?;
+            let (number, content) = document.content(&drawn);
+            contents.push(number);
+            sending.send(content).await?;
+        }
+        sending.send(document.page(&contents, layout.page)).await?;
+        (rest, skipped) = (after, 0);
+    }
+    sending.send(document.finish()).await
+}
+
+/// Draws labels that were checked, from the one at `first` of the page; compressed.
+fn draw(layout: &Layout, first: usize, labels: &[Label]) -> Result<Vec<u8>, Refusal> {
+    let mut content = Vec::new();
+    for (index, label) in labels.iter().enumerate() {
+        let encoded = encode(&label.plan).map_err(unprocessable)?;
+        let modules = encoded.symbol.modules();
+        layout.draw(first + index, modules, label.plan.margin, &label.caption, &mut content);
+    }
+    Ok(miniz_oxide::deflate::compress_to_vec_zlib(&content, COMPRESSION))
+}

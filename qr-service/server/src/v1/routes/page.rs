@@ -1,0 +1,85 @@
+//! `/v1/`, the playground; `/v1/docs`, where Swagger UI shows the description; and the files of both. They are part of
+//! the program, and ask no other host.
+
+use axum::body::Body;
+use axum::extract::{Path, Request};
+use axum::response::{IntoResponse, Response};
+use http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+};
+use http::{HeaderValue, Method};
+
+use crate::v1::fault::Refusal;
+
+/// Only files of this server, pictures that the page itself was sent, and the icons within the viewer's style sheet.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+);
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+
+const INDEX: &str = include_str!("../../../../api/page/index.html");
+const DOCS: &str = include_str!("../../../../api/page/docs.html");
+/// Name, media type and content.
+const ASSETS: [(&str, &str, &str); 6] = [
+    ("docs.js", SCRIPT, include_str!("../../../../api/page/docs.js")),
+    ("form.js", SCRIPT, include_str!("../../../../api/page/form.js")),
+    ("icon.svg", "image/svg+xml", include_str!("../../../../api/page/icon.svg")),
+    ("page.css", STYLE, include_str!("../../../../api/page/page.css")),
+    ("playground.js", SCRIPT, include_str!("../../../../api/page/playground.js")),
+    ("snippets.js", SCRIPT, include_str!("../../../../api/page/snippets.js")),
+];
+
+/// The same of Swagger UI, whose files build.rs compressed; they are empty in a program that was built without it.
+const VIEWER: [(&str, &str, &[u8]); 3] = [
+    ("bundle.js", SCRIPT, include_bytes!(concat!(env!("OUT_DIR"), "/bundle.js.gz"))),
+    ("style.css", STYLE, include_bytes!(concat!(env!("OUT_DIR"), "/style.css.gz"))),
+    ("notices.txt", TEXT, include_bytes!(concat!(env!("OUT_DIR"), "/notices.txt.gz"))),
+];
+
+/// Answers `/v1/`.
+pub(super) async fn index(request: Request) -> Response {
+    serve(&request, HTML, INDEX)
+}
+
+/// Answers `/v1/docs`.
+pub(super) async fn docs(request: Request) -> Response {
+    serve(&request, HTML, DOCS)
+}
+
+/// Answers `/v1/assets/NAME`.
+pub(super) async fn asset(Path(name): Path<String>, request: Request) -> Response {
+    match ASSETS.iter().find(|(asset, ..)| *asset == name) {
+        Some((_, media, content)) => serve(&request, media, *content),
+        None => Refusal::NotFound.into_response(),
+    }
+}
+
+/// Answers `/v1/assets/swagger-ui/NAME`.
+pub(super) async fn viewer(Path(name): Path<String>, request: Request) -> Response {
+    let file = VIEWER.iter().find(|(file, _, packed)| *file == name && !packed.is_empty());
+    let Some((_, media, packed)) = file else { return Refusal::NotFound.into_response() };
+    let mut response = serve(&request, media, *packed);
+    if response.status().is_success() {
+        // Unasked, since every browser takes it.
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+/// A page or one of its files.
+pub(super) fn serve(request: &Request, media: &'static str, content: impl Into<Body>) -> Response {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Refusal::Method("GET, HEAD").into_response();
+    }
+    let mut response = Response::new(content.into());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
+}

@@ -1,0 +1,42 @@
+//! `/v1/payload/KIND`: fields in, a symbol out.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use http::Method;
+
+use super::{Api, qr};
+use crate::v1::fault::Refusal;
+use crate::v1::options::{Format, Options};
+use crate::v1::payload::KINDS;
+
+/// Answers `/v1/payload/KIND`, with an extension or without. What holds a secret is taken by POST alone: a
+/// query is in logs and histories.
+pub(super) async fn get(
+    State(api): State<Arc<Api>>,
+    Path(file): Path<String>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let (name, format) = match file.split_once('.') {
+        None => (&*file, None),
+        Some((name, extension)) => {
+            (name, Some(Format::of_extension(extension).ok_or_else(Refusal::no_format)?))
+        }
+    };
+    let mut kinds = KINDS.iter().zip(api.payloads.iter());
+    let (kind, schema) = kinds.find(|(kind, _)| kind.name == name).ok_or_else(|| {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        Refusal::NoSuch("payload", names.join(", "))
+    })?;
+    if kind.is_secret && request.method() != Method::POST {
+        return Err(Refusal::Method("POST"));
+    }
+    let (parts, body) = request.into_parts();
+    let mut faults = Vec::new();
+    let schemas = [schema, &*api.options];
+    let values = qr::read_values(&parts, body, &schemas, &mut faults).await?;
+    let mut options: Options = api.options.read(&values, &mut faults).unwrap_or_default();
+    kind.apply(schema, &values, &mut options, &mut faults);
+    qr::serve(&api, &parts, format, options, faults).await
+}

@@ -1,0 +1,256 @@
+//! `/v1/qr`: a symbol with every option, by `GET` (query) or `POST` (JSON).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, VARY,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method};
+use serde_json::{Map, Value};
+
+use super::Api;
+use super::bodies::read_options;
+use crate::v1::artwork::{Artwork, LogoPixels};
+use crate::v1::described::describe;
+use crate::v1::fault::{Code, Fault, Problem, Refusal};
+use crate::v1::headers::{accepted, disposition, is_known, not_modified, tag};
+use crate::v1::logo;
+use crate::v1::options::{Compression, Format, Options};
+use crate::v1::parameters::{Schema, read_query};
+use crate::v1::picture::{SymbolData, draw};
+use crate::v1::plan::{PicturePlan, Plan, plan_of};
+use crate::v1::symbol::{Encoded, encode};
+use crate::v1::verify;
+
+/// Of pictures that a query asked for.
+pub(super) const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
+pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// An SVG can hold scripts; ours has none, and with this no browser would run them.
+/// A logo is in the SVG itself.
+const SVG_POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; img-src data:; sandbox");
+
+/// The longest content that is encoded on the thread that serves, as `/qrcode` does with its own.
+const SHORT_BYTES: usize = 512;
+/// The most pixels that are decoded there. A check takes some 4 ns for each.
+const QUICK_PX: u64 = 100_000;
+
+/// Answers `/v1/qr`, in the format of the parameter or of `Accept`.
+#[utoipa::path(
+    get, path = "/v1/qr", operation_id = "qr", tag = "qr",
+    responses(
+        (status = 200, description = "The picture", content((Vec<u8> = "image/png"),
+            (String = "image/svg+xml"), (Vec<u8> = "application/pdf"), (String = "application/postscript"),
+            (String = "text/plain"), (SymbolData = "application/json"))),
+        (status = 304, description = "The client has it"),
+        (status = 400, description = "Wrong parameters", body = Problem, content_type = "application/problem+json"),
+        (status = 406, description = "Accept has none of the formats", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The data do not fit, or nobody could read the picture", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "All workers are busy", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn negotiated(
+    State(api): State<Arc<Api>>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    answer(&api, request, None).await
+}
+
+/// Answers `/v1/qr.EXT`, in the extension's format.
+#[utoipa::path(
+    get, path = "/v1/qr.{extension}", operation_id = "qr_file", tag = "qr",
+    params(("extension" = String, Path, description = "The format")),
+    responses(
+        (status = 404, description = "No such format", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn by_extension(
+    State(api): State<Arc<Api>>,
+    Path(path): Path<String>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let extension = path.strip_prefix("qr.").ok_or(Refusal::NotFound)?;
+    let format = Format::of_extension(extension).ok_or_else(Refusal::no_format)?;
+    answer(&api, request, Some(format)).await
+}
+
+async fn answer(api: &Api, request: Request, of_path: Option<Format>) -> Result<Response, Refusal> {
+    let (parts, body) = request.into_parts();
+    let mut faults = Vec::new();
+    let is_get = matches!(parts.method, Method::GET | Method::HEAD);
+    let right = parts.uri.query().filter(|_| is_get).and_then(|it| api.options.read_right(it));
+    let options = match right {
+        Some(options) => options,
+        None => {
+            let values = read_values(&parts, body, &[&*api.options], &mut faults).await?;
+            api.options.read(&values, &mut faults).unwrap_or_default()
+        }
+    };
+    serve(api, &parts, of_path, options, faults).await
+}
+
+/// Reads the parameters of a query, or with POST those of a JSON object or a form.
+pub(super) async fn read_values(
+    parts: &Parts,
+    body: Body,
+    schemas: &[&Schema],
+    faults: &mut Vec<Fault>,
+) -> Result<Map<String, Value>, Refusal> {
+    let values = read_query(parts.uri.query().unwrap_or_default(), schemas, faults);
+    match parts.method {
+        Method::GET | Method::HEAD => Ok(values),
+        Method::POST => {
+            if let Some(name) = values.keys().next() {
+                let detail = "with POST all parameters are in the body";
+                faults.push(Fault::new(name, Code::Contradictory, detail));
+            }
+            read_options(&parts.headers, body, schemas, faults).await
+        }
+        _ => Err(Refusal::Method("GET, HEAD, POST")),
+    }
+}
+
+/// Answers with the picture that the options ask for. `faults` are those found so far.
+pub(super) async fn serve(
+    api: &Api,
+    parts: &Parts,
+    of_path: Option<Format>,
+    options: Options,
+    faults: Vec<Fault>,
+) -> Result<Response, Refusal> {
+    let (plan, about) = asked(options, of_path, &parts.headers, faults)?;
+    let is_post = parts.method == Method::POST;
+    let cache = if is_post { NO_STORE } else { CACHE };
+    if !is_post && is_known(&parts.headers, &about.tag) {
+        let mut response = not_modified(about.tag.clone(), cache);
+        about.put_choice(response.headers_mut());
+        return Ok(response);
+    }
+    let made = make(api, plan).await?;
+    let mut response = Response::new(made.bytes.into());
+    *response.headers_mut() = made.described;
+    about.put_found(cache, response.headers_mut());
+    Ok(response)
+}
+
+/// What the headers of an answer say, besides the symbol.
+struct About {
+    format: Format,
+    tag: HeaderValue,
+    by_accept: bool,
+    filename: Option<String>,
+}
+
+/// The picture that is asked for. `faults` are those found so far.
+///
+/// # Errors
+/// If no format is accepted, or the options are wrong.
+fn asked(
+    options: Options,
+    of_path: Option<Format>,
+    headers: &HeaderMap,
+    faults: Vec<Fault>,
+) -> Result<(Plan, About), Refusal> {
+    let chosen = of_path.or(options.format);
+    let format = chosen.or_else(|| accepted(headers)).ok_or(Refusal::NotAcceptable)?;
+    let filename = options.filename.clone();
+    let plan = plan_of(options, format, faults).map_err(Refusal::Parameters)?;
+    let about = About { format, tag: tag(&plan), by_accept: chosen.is_none(), filename };
+    Ok((plan, about))
+}
+
+impl About {
+    /// The headers of the picture.
+    fn put_found(self, cache: HeaderValue, headers: &mut HeaderMap) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.format.content_type()));
+        headers.insert(CACHE_CONTROL, cache);
+        if self.format == Format::Svg {
+            headers.insert(CONTENT_SECURITY_POLICY, SVG_POLICY);
+        }
+        self.put_choice(headers);
+        headers.insert(ETAG, self.tag);
+    }
+
+    /// The headers that the picture and a 304 have.
+    fn put_choice(&self, headers: &mut HeaderMap) {
+        if let Some(value) = self.filename.as_deref().and_then(disposition) {
+            headers.insert(CONTENT_DISPOSITION, value);
+        }
+        if self.by_accept {
+            headers.insert(VARY, const { HeaderValue::from_static("Accept") });
+        }
+    }
+}
+
+/// A picture, and what its headers say of the symbol.
+pub(super) struct Made {
+    pub(super) bytes: Vec<u8>,
+    pub(super) described: HeaderMap,
+}
+
+/// Makes the picture: on this thread if that takes less than a millisecond, else on a worker.
+async fn make(api: &Api, plan: Plan) -> Result<Made, Refusal> {
+    let made = if is_short(&plan) {
+        catch_unwind(AssertUnwindSafe(|| make_if_quick(&plan))).unwrap_or_else(|_| {
+            tracing::error!("a picture of the API panicked");
+            Some(Err(Refusal::Internal))
+        })
+    } else {
+        None
+    };
+    match made {
+        Some(made) => made,
+        None => api.pool.run(move || make_here(&plan, true)).await?,
+    }
+}
+
+/// Whether its symbol is quick to encode, and all but the check of its picture quick to make.
+fn is_short(plan: &Plan) -> bool {
+    let is_smallest =
+        matches!(plan.picture, PicturePlan::Png { compression: Compression::Smallest, .. });
+    plan.content.as_bytes().len() <= SHORT_BYTES && plan.look.is_plain() && !is_smallest
+}
+
+/// Makes a picture whose check is quick too; `None` for others.
+fn make_if_quick(plan: &Plan) -> Option<Result<Made, Refusal>> {
+    match encode(plan) {
+        Ok(encoded) if verify::checked_px(plan, &encoded.symbol) > QUICK_PX => None,
+        Ok(encoded) => Some(finish(plan, &encoded, None, true)),
+        Err(fault) => Some(Err(unprocessable(fault))),
+    }
+}
+
+/// Makes the picture, and checks it if it `is_new`.
+///
+/// # Errors
+/// Why there is none, or nobody could read it.
+pub(super) fn make_here(plan: &Plan, is_new: bool) -> Result<Made, Refusal> {
+    let logo = plan.look.logo.as_ref().map(|logo| logo::decode(&logo.file)).transpose();
+    let logo = logo.map_err(|fault| Refusal::Parameters(vec![fault]))?;
+    let encoded = encode(plan).map_err(unprocessable)?;
+    finish(plan, &encoded, logo.as_ref().map(|logo| logo as &dyn LogoPixels), is_new)
+}
+
+/// Draws a symbol, and checks the picture if it `is_new`.
+fn finish(
+    plan: &Plan,
+    encoded: &Encoded,
+    logo: Option<&dyn LogoPixels>,
+    is_new: bool,
+) -> Result<Made, Refusal> {
+    let art = Artwork::of(plan, encoded, logo);
+    let bytes = draw(plan, encoded, art.as_ref()).map_err(unprocessable)?;
+    if is_new && verify::is_needed(plan, &encoded.symbol) {
+        verify::check(plan, encoded, art.as_ref()).map_err(unprocessable)?;
+    }
+    Ok(Made { bytes, described: describe(plan, encoded) })
+}
+
+pub(super) fn unprocessable(fault: Fault) -> Refusal {
+    Refusal::Unprocessable(vec![fault])
+}

@@ -1,0 +1,98 @@
+//! Whether what a decoder read is what was asked for.
+
+use encoding_rs::SHIFT_JIS;
+
+use crate::v1::options::Mode;
+use crate::v1::plan::{Plan, SymbolPlan};
+use crate::v1::reader::Found;
+use crate::v1::symbol::Encoded;
+
+/// Whether it is the symbol that was asked for, with its content.
+pub(crate) fn is_same(found: &Found, plan: &Plan, encoded: &Encoded) -> bool {
+    let asked = plan.content.as_bytes();
+    let has_kanji = matches!(plan.symbol.mode(), Mode::Kanji | Mode::AutoKanji);
+    if found.version != encoded.symbol.version() {
+        return false;
+    }
+    let SymbolPlan::Qr { part: Some(part), mode, .. } = plan.symbol else {
+        return if has_kanji {
+            is_part_of_text(asked, &found.bytes, true)
+        } else {
+            found.bytes == asked
+        };
+    };
+    if encoded.parts > 1 {
+        let header = (i32::from(part) - 1, encoded.parts as i32);
+        let parity = parity(asked, mode);
+        if found.part != Some(header) || (parity.is_some() && found.parity != parity) {
+            return false;
+        }
+    }
+    // Where a part begins and ends is the encoder's choice.
+    let is_only = encoded.parts == 1;
+    if has_kanji {
+        is_part_of_text(asked, &found.bytes, is_only)
+    } else if is_only {
+        found.bytes == asked
+    } else {
+        let is_in = |asked: &[u8]| match (part, usize::from(part) == encoded.parts) {
+            (1, _) => asked.starts_with(&found.bytes),
+            (_, true) => asked.ends_with(&found.bytes),
+            _ => asked.windows(found.bytes.len()).any(|it| it == found.bytes),
+        };
+        !found.bytes.is_empty() && is_in(asked)
+    }
+}
+
+/// The XOR of the message's bytes as they are encoded. `None` if only the encoder knows which characters are
+/// Kanji.
+fn parity(asked: &[u8], mode: Mode) -> Option<u8> {
+    let xor = |bytes: &[u8]| bytes.iter().fold(0, |parity, byte| parity ^ byte);
+    match mode {
+        Mode::AutoKanji => None,
+        Mode::Kanji => Some(xor(&SHIFT_JIS.encode(std::str::from_utf8(asked).ok()?).0)),
+        _ => Some(xor(asked)),
+    }
+}
+
+/// Whether `read` has each character of a text, or unless it `is_whole` of a part of it: in UTF-8 or, as Kanji mode has
+/// them, in Shift JIS.
+fn is_part_of_text(asked: &[u8], read: &[u8], is_whole: bool) -> bool {
+    let Ok(text) = std::str::from_utf8(asked) else { return read == asked };
+    let chars: Vec<Forms<'_>> = text.char_indices().map(|(at, c)| forms(text, at, c)).collect();
+    let starts = if is_whole { 1 } else { chars.len() };
+    (0..starts).any(|start| fits(&chars[start..], read, is_whole))
+}
+
+/// A character in UTF-8, and in Shift JIS where that has two bytes, which are what Kanji mode can write.
+type Forms<'a> = (&'a [u8], Option<[u8; 2]>);
+
+fn forms(text: &str, at: usize, char: char) -> Forms<'_> {
+    let utf8 = &text[at..at + char.len_utf8()];
+    let (jis, _, is_foreign) = SHIFT_JIS.encode(utf8);
+    (utf8.as_bytes(), jis.as_ref().try_into().ok().filter(|_| !is_foreign))
+}
+
+/// Whether `read` is these characters: all of them, or else the first ones.
+fn fits(chars: &[Forms<'_>], read: &[u8], has_all: bool) -> bool {
+    // The places in `read` up to which the characters so far fit.
+    let (mut places, mut next) = (vec![0], Vec::new());
+    for (utf8, jis) in chars {
+        for &place in &places {
+            for form in [Some(*utf8), jis.as_ref().map(|it| &it[..])].into_iter().flatten() {
+                let end = place + form.len();
+                if read[place..].starts_with(form) && !next.contains(&end) {
+                    next.push(end);
+                }
+            }
+        }
+        (places, next) = (next, Vec::new());
+        if places.is_empty() || (!has_all && places.contains(&read.len())) {
+            break;
+        }
+    }
+    places.contains(&read.len())
+}
+
+#[cfg(test)]
+mod tests;

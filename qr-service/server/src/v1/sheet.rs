@@ -1,0 +1,293 @@
+//! A sheet of labels: symbols in rows and columns, each with a caption under it or beside it.
+
+mod preset;
+
+use qr_core::{Modules, write_pdf_path};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use utoipa::ToSchema;
+
+use crate::v1::caption::LabelCaption;
+use crate::v1::document::{FONT, put};
+use crate::v1::fault::{Code, Fault};
+use preset::Preset;
+
+/// Points of a millimetre.
+const POINTS: f64 = 72.0 / 25.4;
+/// The least width and height of a symbol with its quiet zone, in millimetres.
+const LEAST_MM: f64 = 5.0;
+/// The shortest and the longest side of a page, in millimetres: A0 is 1189 long.
+const PAGE_MM: std::ops::RangeInclusive<f64> = 10.0..=1200.0;
+/// Height of a caption's line in its size, and what of it is below the letters' base line.
+const LINE: f64 = 1.4;
+const DESCENT: f64 = 0.3;
+/// The most of a label's width that a symbol beside its caption takes, and of its height that a caption takes by default.
+const SYMBOL_SHARE: f64 = 0.6;
+const CAPTION_SHARE: f64 = 0.2;
+/// Sizes of captions by default, in points.
+const CAPTION_PT: (f64, f64) = (4.0, 8.0);
+
+/// The sheet, for all labels.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+pub(crate) struct Sheet {
+    /// Labels as they are sold, by Avery's number, instead of the page, rows, columns, margins and gaps.
+    #[schema(value_type = Option<String>, max_length = 20, example = "L7160",
+        pattern = "^([aA][vV][eE][rR][yY][ -]?)?(3474|5160|5163|5164|5167|[lL]71(59|60|61|62|63|65|73)|[lL]7651)$")]
+    pub(crate) preset: Option<Preset>,
+    /// The label of the first page to begin with, on a sheet of which some are used.
+    #[schema(minimum = 1, maximum = 1200, default = 1)]
+    pub(crate) first_label: Option<usize>,
+    /// Where captions are.
+    #[schema(inline, default = "below")]
+    pub(crate) caption_at: Option<CaptionAt>,
+    /// The page: `a4`, `letter`, or its width and height in millimetres, such as `62x29`.
+    #[schema(value_type = Option<String>, default = "a4", min_length = 2, max_length = 20, example = "letter",
+        pattern = r"^([aA]4|[lL][eE][tT][tT][eE][rR]|[0-9]{1,4}(\.[0-9]+)?x[0-9]{1,4}(\.[0-9]+)?)$")]
+    pub(crate) page: Option<Paper>,
+    /// Labels below each other on a page.
+    #[schema(minimum = 1, maximum = 40, default = 8)]
+    pub(crate) rows: Option<u32>,
+    /// Labels beside each other.
+    #[schema(minimum = 1, maximum = 30, default = 3)]
+    pub(crate) columns: Option<u32>,
+    /// Space at the left and at the right edge of the page, in millimetres.
+    #[schema(minimum = 0, maximum = 200, default = 10)]
+    pub(crate) page_margin_x_mm: Option<f64>,
+    /// Space at the upper and at the lower edge of the page, in millimetres.
+    #[schema(minimum = 0, maximum = 200, default = 10)]
+    pub(crate) page_margin_y_mm: Option<f64>,
+    /// Space between columns, in millimetres.
+    #[schema(minimum = 0, maximum = 200, default = 3)]
+    pub(crate) gap_x_mm: Option<f64>,
+    /// Space between rows, in millimetres.
+    #[schema(minimum = 0, maximum = 200, default = 3)]
+    pub(crate) gap_y_mm: Option<f64>,
+    /// Size of the captions, in points. The default is 8, and less on labels of under 20 mm.
+    #[schema(minimum = 4, maximum = 36)]
+    pub(crate) caption_pt: Option<f64>,
+}
+
+impl Sheet {
+    /// Page, rows and columns, margins and gaps, in millimetres. With a preset, each that is given as well is a fault.
+    fn grid(&self, faults: &mut Vec<Fault>) -> Grid {
+        let Some(preset) = self.preset else {
+            return Grid {
+                page: self.page.unwrap_or(Paper::A4),
+                count: (self.columns.unwrap_or(3), self.rows.unwrap_or(8)),
+                margin: (
+                    self.page_margin_x_mm.unwrap_or(10.0),
+                    self.page_margin_y_mm.unwrap_or(10.0),
+                ),
+                gap: (self.gap_x_mm.unwrap_or(3.0), self.gap_y_mm.unwrap_or(3.0)),
+            };
+        };
+        for (name, is_given) in [
+            ("page", self.page.is_some()),
+            ("rows", self.rows.is_some()),
+            ("columns", self.columns.is_some()),
+            ("page_margin_x_mm", self.page_margin_x_mm.is_some()),
+            ("page_margin_y_mm", self.page_margin_y_mm.is_some()),
+            ("gap_x_mm", self.gap_x_mm.is_some()),
+            ("gap_y_mm", self.gap_y_mm.is_some()),
+        ] {
+            if is_given {
+                faults.push(Fault::new(name, Code::Contradictory, "the preset has it"));
+            }
+        }
+        preset.grid()
+    }
+}
+
+/// Where captions are.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CaptionAt {
+    /// A line under the symbol.
+    #[default]
+    Below,
+    /// Lines to its right.
+    Beside,
+}
+
+/// How a page is divided, in millimetres; the first number is of the x axis.
+struct Grid {
+    page: Paper,
+    count: (u32, u32),
+    margin: (f64, f64),
+    gap: (f64, f64),
+}
+
+/// Width and height of a page, in millimetres.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Paper(f64, f64);
+
+impl Paper {
+    const A4: Paper = Paper(210.0, 297.0);
+    const LETTER: Paper = Paper(215.9, 279.4);
+}
+
+impl<'de> Deserialize<'de> for Paper {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?.to_lowercase();
+        let side = |text: &str| text.parse().ok().filter(|side| PAGE_MM.contains(side));
+        let paper = match (&*text, text.split_once('x')) {
+            ("a4", _) => Some(Paper::A4),
+            ("letter", _) => Some(Paper::LETTER),
+            (_, Some((width, height))) => side(width).zip(side(height)).map(|(w, h)| Paper(w, h)),
+            _ => None,
+        };
+        paper.ok_or_else(|| {
+            let (least, most) = (PAGE_MM.start(), PAGE_MM.end());
+            let sides = format!("width and height in millimetres, {least} to {most}, as 62x29");
+            D::Error::custom(format!("use a4, letter, or {sides}"))
+        })
+    }
+}
+
+/// Where labels are, in points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) page: (f64, f64),
+    rows: usize,
+    columns: usize,
+    margin: (f64, f64),
+    gap: (f64, f64),
+    /// Width and height of a label.
+    label: (f64, f64),
+    /// What a symbol may take of it, from its upper left corner.
+    room: (f64, f64),
+    caption_at: CaptionAt,
+    pub(crate) caption_pt: f64,
+    /// Labels of the first page that are left out.
+    pub(crate) skipped: usize,
+}
+
+impl Layout {
+    /// Divides the page. Every label has room for a caption if any has one. `None` if labels would be too
+    /// small, which is added to `faults`.
+    pub(crate) fn new(sheet: &Sheet, has_captions: bool, faults: &mut Vec<Fault>) -> Option<Self> {
+        let before = faults.len();
+        let Grid { page: Paper(width, height), count, margin, gap } = sheet.grid(faults);
+        let points = |(x, y): (f64, f64)| (x * POINTS, y * POINTS);
+        let (page, margin, gap) = (points((width, height)), points(margin), points(gap));
+        let divide = |length: f64, margin: f64, gap: f64, count: u32| {
+            (length - 2.0 * margin - gap * f64::from(count - 1)) / f64::from(count)
+        };
+        let label =
+            (divide(page.0, margin.0, gap.0, count.0), divide(page.1, margin.1, gap.1, count.1));
+        let usual = (label.1 * CAPTION_SHARE / LINE).clamp(CAPTION_PT.0, CAPTION_PT.1);
+        let caption_pt = sheet.caption_pt.unwrap_or(usual);
+        let caption_at = sheet.caption_at.unwrap_or_default();
+        let room = match caption_at {
+            _ if !has_captions => label,
+            CaptionAt::Below => (label.0, label.1 - LINE * caption_pt),
+            CaptionAt::Beside => (label.1.min(label.0 * SYMBOL_SHARE), label.1),
+        };
+        for (name, length, less) in [
+            ("columns", room.0, "page_margin_x_mm or gap_x_mm"),
+            ("rows", room.1, "page_margin_y_mm or gap_y_mm"),
+        ] {
+            if length < LEAST_MM * POINTS {
+                let millimetres = (length / POINTS).max(0.0);
+                let detail = format!("a symbol would have {millimetres:.1} mm, below {LEAST_MM}");
+                let fault = Fault::new(name, Code::Size, detail);
+                faults.push(fault.suggest(format!("use fewer {name}, or less {less}")));
+            }
+        }
+        let (columns, rows) = (count.0 as usize, count.1 as usize);
+        let skipped = sheet.first_label.map_or(0, |first| first.saturating_sub(1));
+        if skipped >= rows * columns {
+            let detail = format!("a page has {} labels", rows * columns);
+            let fault = Fault::new("first_label", Code::OutOfRange, detail);
+            faults.push(fault.at_most((rows * columns) as u32));
+        }
+        let layout = Layout {
+            page,
+            rows,
+            columns,
+            margin,
+            gap,
+            label,
+            room,
+            caption_at,
+            caption_pt,
+            skipped,
+        };
+        (faults.len() == before).then_some(layout)
+    }
+
+    /// Labels of a page.
+    pub(crate) fn per_page(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    /// The lines of a caption.
+    ///
+    /// # Errors
+    /// If it has characters that the font has not, or has no room.
+    pub(crate) fn caption(&self, text: &str) -> Result<Vec<LabelCaption>, Fault> {
+        match self.caption_at {
+            CaptionAt::Below => {
+                Ok(vec![LabelCaption::new(text, self.caption_pt, Some(self.label.0))?])
+            }
+            CaptionAt::Beside => {
+                let most = (self.label.1 / (LINE * self.caption_pt)) as usize;
+                LabelCaption::lines(text, self.caption_pt, self.label.0 - self.room.0, most)
+            }
+        }
+    }
+
+    /// Points a module of a symbol that fills its room.
+    fn module(&self, modules: Modules<'_>, margin: u32) -> f64 {
+        let (width, height) = sides(modules, margin);
+        (self.room.0 / width).min(self.room.1 / height)
+    }
+
+    /// Width of a symbol with its quiet zone, in millimetres.
+    pub(crate) fn width_mm(&self, modules: Modules<'_>, margin: u32) -> f64 {
+        self.module(modules, margin) * sides(modules, margin).0 / POINTS
+    }
+
+    /// Appends the label at `index` of its page to the page's content, in its middle.
+    pub(crate) fn draw(
+        &self,
+        index: usize,
+        modules: Modules<'_>,
+        margin: u32,
+        caption: &[LabelCaption],
+        content: &mut Vec<u8>,
+    ) {
+        let (row, column) = ((index / self.columns) as f64, (index % self.columns) as f64);
+        let left = self.margin.0 + column * (self.label.0 + self.gap.0);
+        let top = self.page.1 - self.margin.1 - row * (self.label.1 + self.gap.1);
+        let module = self.module(modules, margin);
+        let (width, height) = sides(modules, margin);
+        let (centre, spare) = (left + self.room.0 / 2.0, self.room.1 - module * height);
+        let quiet = module * f64::from(margin);
+        let (x, y) = (centre - module * width / 2.0 + quiet, top - spare / 2.0 - quiet);
+        put(content, format_args!("q {module:.6} 0 0 -{module:.6} {x:.4} {y:.4} cm\n"));
+        write_pdf_path(modules, content);
+        put(content, format_args!("f Q\n"));
+        let line = LINE * self.caption_pt;
+        // The upper edge of the first line.
+        let above = match self.caption_at {
+            CaptionAt::Below => top - spare / 2.0 - module * height,
+            CaptionAt::Beside => top - (self.label.1 - line * caption.len() as f64) / 2.0,
+        };
+        for (index, caption) in caption.iter().enumerate() {
+            let x = match self.caption_at {
+                CaptionAt::Below => centre - caption.width_pt / 2.0,
+                CaptionAt::Beside => left + self.room.0,
+            };
+            let y = above - line * (index + 1) as f64 + DESCENT * self.caption_pt;
+            let (size, text) = (self.caption_pt, caption.hex());
+            put(content, format_args!("BT /{FONT} {size} Tf {x:.4} {y:.4} Td <{text}> Tj ET\n"));
+        }
+    }
+}
+
+/// Width and height of a symbol with its quiet zone, in modules.
+fn sides(modules: Modules<'_>, margin: u32) -> (f64, f64) {
+    let margins = 2.0 * f64::from(margin);
+    (modules.width() as f64 + margins, modules.height() as f64 + margins)
+}

@@ -1,0 +1,291 @@
+//! Checks that a picture can be read at the size at which it is seen, before it is sent.
+//!
+//! Black on white at whole pixels needs no check: the encoder's tests decode such pictures. All else is
+//! drawn as it will be seen, in grey, and decoded. What has no size of its own is checked with
+//! [`ENOUGH_PX`] a module, and print at [`PRINT_DPI`].
+
+use qr_core::{Color, Modules};
+
+use crate::v1::artwork::{Artwork, Pixels};
+use crate::v1::fault::{Code, Fault};
+use crate::v1::options::{FinderShape, Kind, Shape};
+use crate::v1::picture::over_white;
+use crate::v1::plan::{Colors, Fit, PicturePlan, Plan};
+use crate::v1::reader::{self, GreyImage};
+use crate::v1::same::is_same;
+use crate::v1::symbol::{AnySymbol, Encoded};
+
+/// Pixels a module from which more show nothing new to a decoder. Larger pictures are decoded with as
+/// many, so the check takes bounded memory: 0.9 MB for the largest symbol.
+const ENOUGH_PX: f64 = 5.0;
+/// Pixels a side up to which shapes and logos are decoded at their own size as well. Decoders fit lines to the edges
+/// of pixels, so a shape that reads at one scale need not read at the next. It takes 0.6 MB and some milliseconds.
+const MOST_SHAPED_PX: f64 = 800.0;
+/// The fewest pixels a module of a shape: with one, a corner is grey or not as the renderer rounds it, and what one
+/// decoder reads the next does not.
+const MIN_SHAPED_PX: f64 = 2.0;
+/// The fewest pixels a module of Micro QR and rMQR in print, where modules are no whole pixels: with their only finder
+/// pattern, what one decoder reads of fewer depends on where the greys of the edges lie. An SVG whose size is asked for
+/// is seen at that size, and zxing-cpp does not read R13x77 at a quarter of those from 8 to 17 pixels a module: it needs
+/// whole pixels.
+const MIN_UNEVEN_PX: f64 = 3.0;
+/// The fewest pixels a module in print: two dots of an office printer, 0.17 mm. A decoder reads less of a perfect
+/// picture; ink runs, and a phone at reading distance does not.
+const MIN_PRINT_PX: f64 = 2.0;
+/// What an office printer and a phone's camera at reading distance resolve.
+const PRINT_DPI: f64 = 300.0;
+/// The least difference of dark and light in luma, 0 to 255. ISO/IEC 15415 calls a symbol contrast of
+/// 40 % "C", the least that is advised for symbols that strangers scan.
+pub(crate) const MIN_CONTRAST: u8 = 102;
+
+/// Whether the picture has to be checked.
+pub(crate) fn is_needed(plan: &Plan, symbol: &AnySymbol) -> bool {
+    if !plan.look.is_plain() {
+        return true;
+    }
+    match &plan.picture {
+        PicturePlan::Png { colors, .. } => *colors != Colors::PLAIN,
+        PicturePlan::Svg { fit, colors, .. } => {
+            let modules = symbol.modules().width() as u32 + 2 * plan.margin;
+            let is_whole = match fit {
+                None | Some(Fit::Scale(_)) => true,
+                Some(Fit::Size(size)) => size.is_multiple_of(modules),
+            };
+            *colors != Colors::PLAIN || !is_whole
+        }
+        PicturePlan::Pdf { .. } | PicturePlan::Eps { .. } => true,
+        PicturePlan::Txt { .. } | PicturePlan::Json => false,
+    }
+}
+
+/// How many pixels [`check`] decodes of a picture without shapes and logo; 0 if it needs no check.
+pub(crate) fn checked_px(plan: &Plan, symbol: &AnySymbol) -> u64 {
+    if !is_needed(plan, symbol) {
+        return 0;
+    }
+    let modules = symbol.modules();
+    let scale = seen_scale(plan, modules).min(ENOUGH_PX);
+    let side = |modules: usize| ((modules + 8) as f64 * scale).ceil() as u64;
+    side(modules.width()) * side(modules.height())
+}
+
+/// Decodes the picture as it is seen.
+///
+/// # Errors
+/// Why nobody could read it.
+pub(crate) fn check(
+    plan: &Plan,
+    encoded: &Encoded,
+    art: Option<&Artwork<'_>>,
+) -> Result<(), Fault> {
+    let colors = plan.picture.colors();
+    let greys = check_contrast(colors)?;
+    if let Some(dark) = plan.look.finder_color {
+        check_contrast(Colors { dark, ..colors })
+            .map_err(|fault| Fault { parameter: "finder_color".to_owned(), ..fault })?;
+    }
+    let modules = encoded.symbol.modules();
+    let scale = seen_scale(plan, modules);
+    let kind = plan.symbol.kind();
+    let reads_at = |scale: f64| {
+        let picture = match art {
+            Some(art) => render_art(art, modules.width(), scale),
+            None => render(modules, scale, greys, kind),
+        };
+        let found = reader::read(&picture, &[kind], 1);
+        found.first().is_some_and(|found| is_same(found, plan, encoded))
+    };
+    let has_shapes = plan.look.has_shapes();
+    let is_uneven = kind != Kind::Qr && scale.fract() != 0.0;
+    if is_uneven && scale >= MIN_UNEVEN_PX && matches!(plan.picture, PicturePlan::Svg { .. }) {
+        return Err(uneven(plan, modules, scale));
+    }
+    let is_print = matches!(plan.picture, PicturePlan::Pdf { .. } | PicturePlan::Eps { .. });
+    if has_shapes && scale < MIN_SHAPED_PX
+        || is_uneven && scale < MIN_UNEVEN_PX
+        || is_print && scale < MIN_PRINT_PX
+    {
+        return Err(unreadable(plan, modules, scale));
+    }
+    let most = (MOST_SHAPED_PX / (modules.width() + 8) as f64).floor();
+    let shaped = art.map(|_| scale.min(most)).filter(|scale| *scale > ENOUGH_PX);
+    let reads = [Some(scale.min(ENOUGH_PX)), shaped].into_iter().flatten().all(reads_at);
+    if reads { Ok(()) } else { Err(unreadable(plan, modules, scale)) }
+}
+
+/// The greys of dark and light, as a camera sees them on white paper.
+fn check_contrast(colors: Colors) -> Result<(u8, u8), Fault> {
+    let (dark, light) = (luma(over_white(colors.dark)), luma(over_white(colors.light)));
+    if dark >= light {
+        let detail = "dark is not darker than light; many readers cannot read such a symbol";
+        return Err(Fault::new("dark", Code::Contrast, detail).suggest("exchange dark and light"));
+    }
+    let contrast = light - dark;
+    if contrast < MIN_CONTRAST {
+        let percent = f64::from(contrast) / 2.55;
+        let detail = format!("dark and light differ by {percent:.0} % of black and white");
+        let fault = Fault::new("dark", Code::Contrast, detail).at_least(40);
+        return Err(fault.suggest("use a darker dark or a lighter light"));
+    }
+    Ok((dark, light))
+}
+
+/// Luma of a colour (ITU-R BT.601), which is what decoders turn pixels into.
+pub(crate) fn luma(color: Color) -> u8 {
+    let Color { red, green, blue, .. } = color;
+    let sum = 299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue);
+    ((sum + 500) / 1000) as u8
+}
+
+/// Pixels a module at which the picture is seen.
+fn seen_scale(plan: &Plan, modules: Modules<'_>) -> f64 {
+    let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
+    match &plan.picture {
+        PicturePlan::Png { fit: Fit::Size(size), .. } => (f64::from(*size) / width).floor(),
+        PicturePlan::Svg { fit: Some(Fit::Size(size)), .. } => f64::from(*size) / width,
+        PicturePlan::Png { fit: Fit::Scale(scale), .. }
+        | PicturePlan::Svg { fit: Some(Fit::Scale(scale)), .. } => f64::from(*scale),
+        PicturePlan::Pdf { width: mm, .. } | PicturePlan::Eps { width: mm, .. } => {
+            mm.0 / 25.4 * PRINT_DPI / width
+        }
+        _ => ENOUGH_PX,
+    }
+}
+
+/// Draws the symbol with `scale` pixels a module. A pixel on an edge gets the mean of what it covers. The
+/// quiet zone is the standard's: a picture with less is meant for a page of its light colour.
+fn render(modules: Modules<'_>, scale: f64, (dark, light): (u8, u8), kind: Kind) -> GreyImage {
+    let margin = if kind == Kind::Qr { 4 } else { 2 };
+    let columns = spans(modules.width() + 2 * margin, scale);
+    let rows = spans(modules.height() + 2 * margin, scale);
+    let is_dark =
+        |x: usize, y: usize| modules.is_dark(x.wrapping_sub(margin), y.wrapping_sub(margin));
+    // How much of each pixel is dark, if its line covers one row of modules.
+    let line = |y: usize| {
+        let darkness = |column: &Vec<(usize, f32)>| {
+            column.iter().filter(|(x, _)| is_dark(*x, y)).map(|(_, width)| width).sum::<f32>()
+        };
+        columns.iter().map(darkness).collect::<Vec<f32>>()
+    };
+    let lines: Vec<Vec<f32>> = (0..modules.height() + 2 * margin).map(line).collect();
+    let difference = f32::from(light) - f32::from(dark);
+    let width = columns.len();
+    let mut grey: Vec<u8> = Vec::with_capacity(width * rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        // Most lines are as the one above.
+        if index > 0 && rows[index - 1] == *row {
+            grey.extend_from_within(grey.len() - width..);
+            continue;
+        }
+        grey.extend((0..width).map(|x| {
+            let darkness: f32 = row.iter().map(|(y, height)| lines[*y][x] * height).sum();
+            (f32::from(light) - darkness * difference + 0.5) as u8
+        }));
+    }
+    GreyImage { width: width as u32, height: rows.len() as u32, grey }
+}
+
+/// Draws shapes and logo with `scale` pixels a module, over white paper: the very pixels of a PNG, and for
+/// other scales their means.
+fn render_art(art: &Artwork<'_>, size: usize, scale: f64) -> GreyImage {
+    const MARGIN: usize = 4;
+    let whole = scale.ceil().max(1.0);
+    let pixels = Pixels::new(art, whole as usize);
+    let (side, before) = (pixels.side(), MARGIN * whole as usize);
+    let full = side + 2 * before;
+    let (mut steps, mut colors) = (vec![0; side], vec![Color::WHITE; side]);
+    let mut grey = vec![luma(over_white(art.light())); full * full];
+    for y in 0..side {
+        pixels.write_colors(y, &mut steps, &mut colors);
+        let row = &mut grey[(y + before) * full + before..][..side];
+        row.iter_mut().zip(&colors).for_each(|(grey, color)| *grey = luma(over_white(*color)));
+    }
+    if scale == whole {
+        return GreyImage { width: full as u32, height: full as u32, grey };
+    }
+    let spans = spans((size + 2 * MARGIN) * whole as usize, scale / whole);
+    let mut reduced = Vec::with_capacity(spans.len() * spans.len());
+    for row in &spans {
+        for column in &spans {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (y, height) in row {
+                for (x, width) in column {
+                    sum += f32::from(grey[y * full + x]) * height * width;
+                    weight += height * width;
+                }
+            }
+            reduced.push((sum / weight.max(f32::EPSILON)).round() as u8);
+        }
+    }
+    GreyImage { width: spans.len() as u32, height: spans.len() as u32, grey: reduced }
+}
+
+/// For each pixel of a line the modules that it covers, with their shares of it.
+fn spans(modules: usize, scale: f64) -> Vec<Vec<(usize, f32)>> {
+    let pixels = (modules as f64 * scale).ceil().max(1.0) as usize;
+    let span = |px: usize| {
+        let (start, end) = (px as f64 / scale, (px + 1) as f64 / scale);
+        let covered = start as usize..(end.ceil() as usize).min(modules);
+        let share = |module: usize| {
+            let overlap = end.min(module as f64 + 1.0) - start.max(module as f64);
+            (module, (overlap * scale) as f32)
+        };
+        covered.map(share).filter(|(_, share)| *share > 0.0).collect()
+    };
+    (0..pixels).map(span).collect()
+}
+
+/// Why an SVG of Micro QR or rMQR is refused: its modules are no whole pixels.
+fn uneven(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
+    let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
+    let parameter = size_parameter(plan);
+    let whole = scale.floor() * if parameter == "scale" { 1.0 } else { width };
+    let detail = format!(
+        "a module is {scale:.2} pixels wide; decoders need whole pixels for Micro QR and rMQR"
+    );
+    Fault::new(parameter, Code::Unreadable, detail).suggest(format!("use a {parameter} of {whole}"))
+}
+
+/// The parameter that says how large the picture is.
+fn size_parameter(plan: &Plan) -> &'static str {
+    match &plan.picture {
+        PicturePlan::Png { fit: Fit::Scale(_), .. }
+        | PicturePlan::Svg { fit: Some(Fit::Scale(_)), .. } => "scale",
+        PicturePlan::Png { .. } | PicturePlan::Svg { .. } => "size",
+        _ => "width_mm",
+    }
+}
+
+fn unreadable(plan: &Plan, modules: Modules<'_>, scale: f64) -> Fault {
+    let parameter = size_parameter(plan);
+    // Three pixels a module are read by all decoders that we know.
+    let width = modules.width() as f64 + 2.0 * f64::from(plan.margin);
+    let enough = match parameter {
+        "scale" => 3.0,
+        "size" => 3.0 * width,
+        _ => (3.0 * width * 25.4 / PRINT_DPI).ceil(),
+    };
+    if scale >= 3.0 && !plan.look.is_plain() {
+        // There are pixels enough for squares.
+        let (name, suggestion) = match (plan.look.finders, plan.look.shape) {
+            (FinderShape::Square, Shape::Square) if plan.look.logo.is_some() => {
+                ("logo", "use a smaller logo_size")
+            }
+            (FinderShape::Square, Shape::Dots | Shape::Rounded) => {
+                ("shape", "use shape square, or a lower version")
+            }
+            _ => ("finder_shape", "use finder_shape square, or a lower version"),
+        };
+        let detail = "a decoder cannot read the symbol so";
+        return Fault::new(name, Code::Unreadable, detail).suggest(suggestion);
+    }
+    let detail = match parameter {
+        "width_mm" => {
+            let mm = scale / PRINT_DPI * 25.4;
+            format!("a module would be {mm:.2} mm wide, too little to print and read")
+        }
+        _ => format!("a module is {scale:.2} pixels wide, and a decoder cannot read that"),
+    };
+    let fault = Fault::new(parameter, Code::Unreadable, detail).at_least(enough);
+    fault.suggest(format!("use a {parameter} of {enough}, or a lower version"))
+}
