@@ -13,6 +13,7 @@
 #     release.sh sums               write SHA256SUMS over all files, and sign it and install.yaml
 #     release.sh sign               sign the chart, and the images in images.txt, by digest, and attest their SBOMs
 #     release.sh verify             verify all that sums and sign have made
+#     release.sh publish            send the crates and packages to crates.io, npm and PyPI; --dry-run: all but that
 #
 #   DIST          where everything goes; target/dist by default
 #   PROFILE       Cargo's profile of the programs; release by default, plain for a quick rehearsal
@@ -34,7 +35,7 @@ files=$dist/files
 images=$dist/images.txt
 # Name and digest of the pushed chart.
 chart_digest=$dist/chart.txt
-programs=${ONLY:-qr qr-service relay-service relay-home carve}
+programs=${ONLY:-qr-draw qr-service relay-service relay-home carve}
 # Those with a signature of their own: the sums of all, and the one that people apply from its address.
 signed_files=(SHA256SUMS install.yaml)
 
@@ -117,7 +118,7 @@ programs() {
     read -r -a flags <<<"${CARGO_FLAGS-}"
     for program in $programs; do
         # By itself: its options would add features of qr-core to qr-service.
-        if [ "$program" = qr ]; then cargo auditable "${build[@]}" "${flags[@]}" -p qr-cli; continue; fi
+        if [ "$program" = qr-draw ]; then cargo auditable "${build[@]}" "${flags[@]}" -p qr-cli; continue; fi
         together+=(-p "$(crate_of "$program")")
     done
     if [ ${#together[@]} -gt 0 ]; then cargo auditable "${build[@]}" "${flags[@]}" "${together[@]}"; fi
@@ -150,8 +151,8 @@ try() {
         ! readelf --program-headers "$at/$program" | grep -q INTERP || die "$at/$program is not static"
     done
     # The picture is defined to the byte, so each architecture must draw the same.
-    "${run[@]}" "$at/qr" https://example.com/ |
-        cmp - <("$dist/programs/$(own_arch)/qr" https://example.com/) || die "$at/qr draws another picture"
+    "${run[@]}" "$at/qr-draw" https://example.com/ |
+        cmp - <("$dist/programs/$(own_arch)/qr-draw" https://example.com/) || die "$at/qr-draw draws another picture"
 
     log=$(mktemp)
     QR_ADDR=127.0.0.1:0 QR_ADMIN_ADDR=127.0.0.1:0 "${run[@]}" "$at/qr-service" >"$log" 2>&1 &
@@ -199,7 +200,7 @@ archives() {
 
 crate_of() {
     case "$1" in
-    qr) echo qr-cli ;;
+    qr-draw) echo qr-cli ;;
     relay-home) echo relay-service ;;
     *) echo "$1" ;;
     esac
@@ -322,9 +323,9 @@ verify() {
 }
 
 case "${1-}" in
-version | notes | programs | try | archives | packages | sboms | chart | pin | sums | sign | verify) "$@" ;;
+version | notes | programs | try | archives | packages | sboms | chart | pin | sums | sign | verify | publish) "$@" ;;
 *)
-    echo "usage: release.sh version|notes|programs|try|archives|packages|sboms|chart|pin|sums|sign|verify ..." >&2
+    echo "usage: release.sh version|notes|programs|try|archives|packages|sboms|chart|pin|sums|sign|verify|publish ..." >&2
     exit 2
     ;;
 esac

@@ -1,4 +1,4 @@
-// Starts the program qr for each picture.
+// Starts the program qr-draw for each picture.
 package main
 
 import (

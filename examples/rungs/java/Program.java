@@ -1,6 +1,6 @@
 import java.io.IOException;
 
-/** Starts the program qr for each picture. */
+/** Starts the program qr-draw for each picture. */
 final class Program {
     private static final String[] COMMAND = {
         System.getenv("QR_PROGRAM"), "--format", "png", "--keep-newline", "-"
@@ -17,7 +17,7 @@ final class Program {
         }
         byte[] png = process.getInputStream().readAllBytes();
         if (process.waitFor() != 0) {
-            throw new IOException("qr ended with " + process.exitValue());
+            throw new IOException("qr-draw ended with " + process.exitValue());
         }
         return png;
     }

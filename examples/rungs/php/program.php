@@ -1,5 +1,5 @@
 <?php
-// Starts the program qr for each picture.
+// Starts the program qr-draw for each picture.
 
 declare(strict_types=1);
 
@@ -11,5 +11,5 @@ function draw(string $text): string
     fclose($pipes[0]);
     $png = stream_get_contents($pipes[1]);
     $status = proc_close($process);
-    return $status === 0 ? $png : throw new RuntimeException("qr ended with $status");
+    return $status === 0 ? $png : throw new RuntimeException("qr-draw ended with $status");
 }

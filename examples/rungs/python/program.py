@@ -1,4 +1,4 @@
-"""Starts the program `qr` for each picture."""
+"""Starts the program `qr-draw` for each picture."""
 
 import os
 from asyncio import create_subprocess_exec
@@ -11,5 +11,5 @@ async def draw(text):
     process = await create_subprocess_exec(*COMMAND, stdin=PIPE, stdout=PIPE)
     png, _ = await process.communicate(text.encode())
     if process.returncode:
-        raise RuntimeError(f"qr ended with {process.returncode}")
+        raise RuntimeError(f"qr-draw ended with {process.returncode}")
     return png

@@ -115,7 +115,7 @@ fn notes_are_the_part_of_one_version() {
 }
 
 /// The programs that a release has archives of.
-const PROGRAMS: [&str; 5] = ["qr", "qr-service", "relay-service", "relay-home", "carve"];
+const PROGRAMS: [&str; 5] = ["qr-draw", "qr-service", "relay-service", "relay-home", "carve"];
 
 #[test]
 fn archives_hold_programs_and_licences_and_are_the_same_each_time() {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { NotBuiltError } from './not-built-error.js';
 
-/** Starts one `qr` process per picture; it reads the text and writes the PNG. */
+/** Starts one `qr-draw` process per picture; it reads the text and writes the PNG. */
 export function load(file) {
   try {
     accessSync(file, constants.X_OK);
@@ -24,7 +24,7 @@ function run(file, text) {
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (code === 0) return resolve(Buffer.concat(out));
-      reject(new Error(`qr ended with ${signal ?? code}: ${Buffer.concat(errors)}`));
+      reject(new Error(`qr-draw ended with ${signal ?? code}: ${Buffer.concat(errors)}`));
     });
     // A process that exits before it has read everything reports why by its exit code.
     child.stdin.on('error', () => {});

@@ -9,7 +9,7 @@ import { StartupError } from '../../startup-error.js';
 const GENERATORS = {
   node: { importModule: () => import('./node.js') },
   'node-tuned': { importModule: () => import('./node-tuned.js') },
-  cli: { importModule: () => import('./cli.js'), built: 'target/release/qr' },
+  cli: { importModule: () => import('./cli.js'), built: 'target/release/qr-draw' },
   wasm: { importModule: () => import('./wasm.js'), built: 'target/wasm/nodejs/qr_wasm.js' },
   'wasm-raw': { importModule: () => import('./wasm-raw.js'), built: 'target/wasm/qr_raw.wasm' },
   native: {

@@ -1,6 +1,6 @@
 //! The flags that come from the definition of the options, which the service and all bindings share.
 //!
-//! Options that `qr` had before keep the flags in [`OWN`], since scripts rely on their limits, defaults and formats.
+//! Options that `qr-draw` had before keep the flags in [`OWN`], since scripts rely on their limits, defaults and formats.
 //! Each other option has a flag of its name, with the definition's description, limits and values.
 
 use std::sync::LazyLock;
@@ -45,7 +45,7 @@ const NEEDS: [(&str, &str); 3] =
 const EXCLUDES: [(&str, &[&str]); 2] =
     [("shape", &["micro", "rmqr"]), ("finder_shape", &["micro", "rmqr"])];
 
-/// An option that has no flag of `qr`'s own.
+/// An option that has no flag of `qr-draw`'s own.
 struct Flag {
     definition: &'static Definition,
     long: String,

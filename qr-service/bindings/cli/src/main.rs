@@ -1,4 +1,4 @@
-//! `qr`: text to a QR code as PNG, SVG, PDF, EPS, PBM or text.
+//! `qr-draw`: text to a QR code as PNG, SVG, PDF, EPS, PBM or text.
 
 mod definition;
 mod encoding;
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     let task = match service_kit::arguments::parse::<Options>().check() {
         Ok(task) => task,
         Err(error) => {
-            eprintln!("qr: {error}");
+            eprintln!("qr-draw: {error}");
             return ExitCode::from(service_kit::arguments::USAGE);
         }
     };
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if !output::is_closed_pipe(&error) {
-                eprintln!("qr: {error:#}");
+                eprintln!("qr-draw: {error:#}");
             }
             ExitCode::FAILURE
         }

@@ -34,9 +34,9 @@ const EXTENSIONS: &str = ".png, .svg, .txt, .pbm, .pdf or .eps";
 /// Uses the smallest symbol that holds the text at the level. In a PNG every module is a whole
 /// number of pixels wide, and spare pixels widen the margin.
 #[derive(Parser, Debug)]
-#[command(name = "qr", version, after_help = EXIT_CODES)]
+#[command(name = "qr-draw", version, after_help = EXIT_CODES)]
 pub(crate) struct Options {
-    /// The text. Without it, or as -, qr reads standard input and drops one newline at its end.
+    /// The text. Without it, or as -, qr-draw reads standard input and drops one newline at its end.
     /// Write -- before a text that begins with a dash
     #[arg(value_name = "TEXT")]
     text: Option<String>,
@@ -229,7 +229,7 @@ impl Options {
         options.text = Some("x".to_owned());
         options.logo = self.logo.as_ref().map(|_| defined::Logo([].into()));
         self.encoding.add_to(&mut options);
-        // Only for these two the definition draws what `qr` does not.
+        // Only for these two the definition draws what `qr-draw` does not.
         let format = match format {
             Format::Png => defined::Format::Png,
             Format::Svg => defined::Format::Svg,
@@ -299,7 +299,7 @@ fn format_of(file: &Path) -> Result<Format, Mistake> {
 
 pub(crate) fn completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Options::command(), "qr", &mut script);
+    clap_complete::generate(shell, &mut Options::command(), "qr-draw", &mut script);
     script
 }
 

@@ -103,7 +103,7 @@ fn a_failed_write_keeps_the_old_file_and_leaves_nothing_beside_it() {
     // The shell limits files to 0 bytes and ignores SIGXFSZ, so that writing fails with an error.
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" text -o \"$1\""])
-        .args([Path::new(env!("CARGO_BIN_EXE_qr")), &file])
+        .args([Path::new(env!("CARGO_BIN_EXE_qr-draw")), &file])
         .stderr(Stdio::piped())
         .output()
         .unwrap();
@@ -135,7 +135,7 @@ fn on_a_closed_pipe_it_exits_with_1_and_no_message() {
     assert!(output.stderr.is_empty());
 }
 
-/// Runs `qr` on a terminal and returns its output.
+/// Runs `qr-draw` on a terminal and returns its output.
 fn on_terminal(args: &[&str]) -> String {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();

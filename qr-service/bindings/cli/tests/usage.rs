@@ -138,7 +138,7 @@ fn the_error_for_a_small_size_gives_the_least_size() {
 #[test]
 fn the_manual_page_describes_every_flag_and_exit_code() {
     let page = String::from_utf8(written(run(&["--man"]))).expect("is text");
-    assert!(page.contains(".TH qr 1"), "{page}");
+    assert!(page.contains(".TH qr-draw 1"), "{page}");
     for flag in FLAGS {
         assert!(page.contains(&flag.replace('-', "\\-")), "{flag}");
     }
@@ -167,10 +167,10 @@ fn every_shell_gets_completions() {
 fn bash_completes_flags_and_their_values() {
     let script = r#"
         source <("$0" --completions bash)
-        COMP_WORDS=(qr --le) COMP_CWORD=1 && _qr qr --le qr && echo "${COMPREPLY[@]}"
-        COMP_WORDS=(qr --level "") COMP_CWORD=2 && _qr qr "" --level && echo "${COMPREPLY[@]}""#;
+        COMP_WORDS=(qr-draw --le) COMP_CWORD=1 && _qr__draw qr-draw --le qr-draw && echo "${COMPREPLY[@]}"
+        COMP_WORDS=(qr-draw --level "") COMP_CWORD=2 && _qr__draw qr-draw "" --level && echo "${COMPREPLY[@]}""#;
     let mut bash = Command::new("bash");
-    bash.args(["-c", script, env!("CARGO_BIN_EXE_qr")]);
+    bash.args(["-c", script, env!("CARGO_BIN_EXE_qr-draw")]);
     let said = written(bash.output().expect("bash runs"));
     assert_eq!(String::from_utf8_lossy(&said), "--level\nL M Q H\n");
 }

@@ -14,7 +14,7 @@ use resvg::usvg::{Options, Tree};
 const SCALE_PX: usize = 4;
 
 pub(crate) fn qr(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_qr"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qr-draw"));
     command.args(args).stdin(Stdio::null());
     command
 }
@@ -43,7 +43,7 @@ pub(crate) fn refused(output: Output, code: i32) -> String {
     assert!(output.stdout.is_empty());
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said.lines().count(), 1, "{said}");
-    said.strip_prefix("qr: ").expect("begins with the program's name").trim_end().to_owned()
+    said.strip_prefix("qr-draw: ").expect("begins with the program's name").trim_end().to_owned()
 }
 
 #[track_caller]
