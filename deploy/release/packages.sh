@@ -144,3 +144,37 @@ wasm_package() {
 EOF
     npm_pack "$package" "$1" qr-wasm/draw
 }
+
+# publish [--dry-run]: what each registry takes, once all is packed. A dry run does all but the upload; tokens are in the
+# variables that cargo, npm and twine read.
+publish() {
+    local dry=("$@") python_files
+    cargo publish --locked --quiet "${dry[@]}" -p qr-core -p qr-options
+    work=$(mktemp -d)
+    for_all_architectures "$work"
+    npm publish --silent --access public "${dry[@]}" "$work/qr-node"
+    npm publish --silent --access public "${dry[@]}" "$(realpath "$files"/qr-wasm-*.tgz)"
+    rm -r "$work"
+    python_files=("$files"/qr_fast-*)
+    twine check --strict "${python_files[@]}"
+    [ ${#dry[@]} -gt 0 ] || twine upload --non-interactive --skip-existing "${python_files[@]}"
+}
+
+# for_all_architectures FOLDER: one Node package of those that were packed for one architecture each
+for_all_architectures() {
+    local package names=()
+    for package in "$files"/qr-node-*.tgz; do
+        mkdir "$1/one"
+        tar -xzf "$package" -C "$1/one" --strip-components=1
+        names+=("$(node -p 'require(process.argv[1]).cpu[0]' "$1/one/package.json")")
+        mv "$1/one/qr.node" "$1/one/qr-${names[-1]}.node"
+        mkdir -p "$1/qr-node"
+        mv "$1/one"/* "$1/qr-node"
+        rmdir "$1/one"
+    done
+    node -e '
+        const [file, ...cpu] = process.argv.slice(1);
+        require("node:fs").writeFileSync(file, JSON.stringify({ ...require(file), cpu }, null, 2));' \
+        "$1/qr-node/package.json" "${names[@]}"
+    (cd "$1" && node -e 'require("./qr-node").generate("hello")')
+}

@@ -5,7 +5,7 @@
 #
 #   PROFILE=plain  builds the programs in a fraction of the time; what is published has the profile release
 #   SKIP=packages  leaves out the C, Python and npm packages, which take four more release builds
-#   ONLY="..."     only these programs; they must include qr, qr-service and carve
+#   ONLY="..."     only these programs; they must include qr-draw, qr-service and carve
 #   NGINX_IMAGE, NODE_IMAGE  base images in this machine's store for images, in place of those on Docker Hub: then
 #                  carve and legacy-node are pushed too, for the architectures that both bases have
 #   BUILD_FLAGS    passed to the builder of these two, for example --network=host
@@ -182,7 +182,7 @@ verify_with() {
 
 verify_changed_file() {
     local file
-    file=$(find "$DIST/files" -name 'qr-[0-9]*-amd64.tar.gz')
+    file=$(find "$DIST/files" -name 'qr-draw-[0-9]*-amd64.tar.gz')
     cp "$file" "$DIST/kept"
     echo >>"$file"
     verify_with cosign && return
@@ -226,7 +226,10 @@ done
 step "archives" $release archives
 case " ${SKIP-} " in
 *" packages "*) ;;
-*) step "C, Python and npm packages" $release packages ;;
+*)
+    step "C, Python and npm packages" $release packages
+    step "crates and packages as registries take them" $release publish --dry-run
+    ;;
 esac
 step "SBOMs of the programs" $release sboms
 start_registry

@@ -1,8 +1,11 @@
+const { existsSync } = require('node:fs');
 const { writeFile } = require('node:fs/promises');
 
+// The package has one for each architecture, a build of one's own is for this machine.
+const ofThisMachine = `./qr-${process.arch}.node`;
 let native;
 try {
-  native = require('./qr.node');
+  native = require(existsSync(`${__dirname}/${ofThisMachine}`) ? ofThisMachine : './qr.node');
 } catch (cause) {
   const why = cause.code === 'MODULE_NOT_FOUND' ? 'is not built' : 'cannot be loaded';
   throw new Error(`the QR addon ${why}; build it with: ${__dirname}/build.sh`, { cause });
