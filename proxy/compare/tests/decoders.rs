@@ -19,7 +19,7 @@ const LEVELS: [Level; 4] = [Level::L, Level::M, Level::Q, Level::H];
 
 fn png_of(symbol: &Symbol, size_px: u32) -> Vec<u8> {
     let mut png = Vec::new();
-    write_png(symbol, &Raster { size_px, margin_modules: 4 }, &mut png).unwrap();
+    write_png(symbol, &Raster::new(size_px), &mut png).unwrap();
     png
 }
 

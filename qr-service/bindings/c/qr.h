@@ -35,6 +35,9 @@ enum qr_status {
   QR_STATUS_PANIC = 8,
   // The options are wrong, or there is no such picture. The buffer has the faults.
   QR_STATUS_FAULTS = 9,
+  // struct_size is not that of a struct qr_options that this library knows, or a field that it does not know is not
+  // 0: it is older than the header.
+  QR_STATUS_UNKNOWN_OPTIONS = 10,
 };
 
 // Error correction level: the share of the symbol's codewords that can be restored.
@@ -49,8 +52,11 @@ enum qr_level {
   QR_LEVEL_H = 3,
 };
 
-// How the picture looks. No field has a default: set all of them, or pass null for the options.
+// How the picture looks. No field of this version has a default: set all of them, or pass null for the options. Later
+// versions may have more fields, for which 0 is the default; `struct_size` tells the library how many there are.
 struct qr_options {
+  // sizeof(struct qr_options).
+  uint32_t struct_size;
   // Width and height in pixels, up to 16384. Spare pixels widen the margin.
   uint32_t size_px;
   // Least width of the quiet zone in modules; the standard asks for 4.
@@ -76,7 +82,7 @@ extern "C" {
 // bytes behind the picture unchanged.
 //
 // # Safety
-// Every pointer that is not null must be valid for the number of bytes given above.
+// Every pointer that is not null must be valid for the number of bytes given above, `options` for its `struct_size`.
 int32_t qr_png(const uint8_t *text,
                size_t text_len,
                const struct qr_options *options,

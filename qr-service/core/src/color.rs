@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::error::Error;
+
 /// A colour in sRGB with its opacity.
 ///
 /// ```
@@ -67,14 +69,14 @@ impl fmt::Display for Color {
 /// Reads 3, 4, 6 or 8 hexadecimal digits, `#` before them or not; red, green and blue as decimals with dashes
 /// between them; or `transparent`.
 impl FromStr for Color {
-    type Err = ParseColorError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ParseColorError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         if text == "transparent" {
             return Ok(Color::TRANSPARENT);
         }
         let channels = if text.contains('-') { decimals(text) } else { hexadecimals(text) };
-        let [red, green, blue, alpha] = channels.ok_or(ParseColorError)?;
+        let [red, green, blue, alpha] = channels.ok_or(Error::Color)?;
         Ok(Color { red, green, blue, alpha })
     }
 }
@@ -104,26 +106,6 @@ fn hexadecimals(text: &str) -> Option<[u8; 4]> {
     }
     Some(channels)
 }
-
-/// The text is not a [`Color`].
-///
-/// ```
-/// use qr_core::{Color, ParseColorError};
-///
-/// assert_eq!("12345".parse::<Color>(), Err(ParseColorError));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParseColorError;
-
-impl fmt::Display for ParseColorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "use 3, 4, 6 or 8 hexadecimal digits, three decimals up to 255 with dashes, or transparent",
-        )
-    }
-}
-
-impl std::error::Error for ParseColorError {}
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Text to symbol.
 
 use crate::codewords::{interleave, write_codewords};
+use crate::error::Error;
 use crate::level::Level;
 use crate::matrix::{self, Apart, Sizes, Word};
 use crate::segment::{
@@ -9,49 +10,14 @@ use crate::segment::{
 use crate::symbol::{MAX_SIZE, Matrix, ROW_WORDS, Symbol};
 use crate::version::{MAX_TEXT_BYTES, blocks, data_codewords, size_of, total_codewords};
 
-/// Why [`encode`] failed.
-///
-/// ```
-/// use qr_core::{Level, encode};
-///
-/// let error = encode(&"7".repeat(8000), Level::L).unwrap_err();
-/// assert!(error.to_string().ends_with("it needs 26685 bits and has 23648"));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EncodeError {
-    /// The text takes more bits than version 40 holds at this level.
-    TooLong {
-        /// Bits of the text with its headers in version 40; the greatest number for texts of half a gigabyte.
-        needed_bits: u32,
-        /// Bits that version 40 holds at the level.
-        available_bits: u32,
-    },
+/// That no version holds a text. Out of the way of texts that fit.
+#[cold]
+#[inline(never)]
+fn too_long(text: &[u8], level: Level) -> Error {
+    let range = RANGES.len() - 1;
+    let available_bits = 8 * data_codewords(RANGES[range].1, level) as u64;
+    Error::TooLong { needed_bits: least_bits(text, range), available_bits, smallest_version: None }
 }
-
-impl EncodeError {
-    // Out of the way of texts that fit.
-    #[cold]
-    #[inline(never)]
-    fn too_long(text: &[u8], level: Level) -> Self {
-        let needed_bits = u32::try_from(least_bits(text, RANGES.len() - 1)).unwrap_or(u32::MAX);
-        let available_bits = 8 * data_codewords(RANGES[RANGES.len() - 1].1, level) as u32;
-        EncodeError::TooLong { needed_bits, available_bits }
-    }
-}
-
-impl std::fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            EncodeError::TooLong { needed_bits, available_bits } => write!(
-                f,
-                "text does not fit a QR symbol of version 40: it needs {needed_bits} bits and has {available_bits}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {}
 
 /// Draws a message with buffers for all versions up to `$version`, in lines of `$word`.
 macro_rules! draw_up_to {
@@ -66,23 +32,23 @@ macro_rules! draw_up_to {
 /// mask with the lowest penalty. The empty text gives a symbol without segments.
 ///
 /// ```
-/// use qr_core::{EncodeError, Level, encode};
+/// use qr_core::{Error, Level, encode};
 ///
 /// let symbol = encode("https://example.com/", Level::M)?;
 /// assert_eq!((symbol.version(), symbol.size()), (2, 25));
 ///
-/// let Err(EncodeError::TooLong { needed_bits, available_bits }) =
+/// let Err(Error::TooLong { needed_bits, available_bits, .. }) =
 ///     encode(&"a".repeat(2954), Level::L)
 /// else {
 ///     panic!("version 40 has no room for it");
 /// };
 /// assert_eq!((needed_bits, available_bits), (23652, 23648));
-/// # Ok::<(), EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`EncodeError::TooLong`] if version 40 does not hold the text.
-pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
+/// [`Error::TooLong`] if version 40 does not hold the text.
+pub fn encode(text: &str, level: Level) -> Result<Symbol, Error> {
     let text = text.as_bytes();
     let fits =
         |range: usize, bits: u32| bits as usize <= 8 * data_codewords(RANGES[range].1, level);
@@ -98,7 +64,7 @@ pub fn encode(text: &str, level: Level) -> Result<Symbol, EncodeError> {
         Some(&mut long)
     };
     let Some((range, split)) = segment(text, choices, fits) else {
-        return Err(EncodeError::too_long(text, level));
+        return Err(too_long(text, level));
     };
     let (low, high) = RANGES[range];
     let version =

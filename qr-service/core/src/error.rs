@@ -1,51 +1,175 @@
-//! One type for all errors of the crate.
+//! What can be wrong, in one type.
 
 use std::fmt;
+use std::str::FromStr;
 
-/// Defines the type and the way from each error into it.
-macro_rules! errors {
-    ($($(#[$gate:meta])* $name:ident: $of:ty,)+) => {
-        /// Any error of this crate, for who passes them on by `?`. Its text is that of the error within.
-        ///
-        /// ```
-        /// fn modules(text: &str) -> Result<usize, qr_core::Error> {
-        ///     Ok(qr_core::encode(text, "Q".parse()?)?.size())
-        /// }
-        /// assert_eq!(modules("text"), Ok(21));
-        /// ```
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        #[non_exhaustive]
-        #[allow(missing_docs, reason = "each is the error whose name it has")]
-        pub enum Error {
-            $($(#[$gate])* $name($of),)+
-        }
+use crate::level::Level;
+use crate::modes::Modes;
+use crate::version::MAX_SYMBOLS;
 
-        impl fmt::Display for Error {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self {
-                    $($(#[$gate])* Error::$name(error) => error.fmt(f),)+
-                }
-            }
-        }
-
-        $($(#[$gate])* impl From<$of> for Error {
-            fn from(error: $of) -> Self {
-                Error::$name(error)
-            }
-        })+
-    };
+/// Why there is no symbol or no picture, with the numbers that decide it.
+///
+/// ```
+/// fn modules(text: &str) -> Result<usize, qr_core::Error> {
+///     Ok(qr_core::encode(text, "Q".parse()?)?.size())
+/// }
+/// assert_eq!(modules("text"), Ok(21));
+/// let error = modules(&"7".repeat(4000)).unwrap_err();
+/// assert!(error.to_string().ends_with("no version holds it at this level"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// No version allowed holds the message at the level.
+    TooLong {
+        /// Bits of the message with its headers in the highest version allowed.
+        needed_bits: u64,
+        /// Bits that this version holds at the level.
+        available_bits: u64,
+        /// The smallest version that holds the message at the level; `None` if version 40 does not.
+        smallest_version: Option<u8>,
+    },
+    /// None of the versions or sizes allowed has the level: of Micro QR, M1 has none, M2 and M3 have L and M, M4 has
+    /// Q too; rMQR has M and H. Without a level, no size is allowed.
+    NoSuchSymbol {
+        /// The level asked for.
+        level: Option<Level>,
+    },
+    /// The message takes more symbols than structured append can link.
+    TooManySymbols {
+        /// Bytes of the message that the symbols do hold.
+        held_bytes: usize,
+    },
+    /// The modes cannot encode a character.
+    NotInMode {
+        /// The modes asked for.
+        modes: Modes,
+        /// Where in the data the character begins.
+        at_byte: usize,
+    },
+    /// The bounds are not within those of the kind, or the lower one is above the higher one.
+    Versions {
+        /// The highest version of the kind of symbol.
+        most: u8,
+        /// The lower bound.
+        low: u8,
+        /// The higher bound.
+        high: u8,
+    },
+    /// The mask pattern reference is above the highest of the kind.
+    Mask {
+        /// The highest reference of the kind of symbol.
+        most: u8,
+        /// The reference asked for.
+        mask: u8,
+    },
+    /// The ECI assignment number is above 999999, or the data is text that is not ASCII and in another encoding:
+    /// UTF-8, in the modes with Kanji Shift JIS.
+    Eci {
+        /// The number asked for.
+        assignment: u32,
+    },
+    /// The AIM application indicator is neither below 100 nor a letter's value plus 100.
+    ApplicationIndicator {
+        /// The value asked for.
+        indicator: u8,
+    },
+    /// Modules would be smaller than a pixel.
+    SizeTooSmall {
+        /// The smallest size that has room, in pixels a side.
+        least_px: u32,
+    },
+    /// More pixels a side than [`Raster::MAX_SIZE_PX`](crate::Raster::MAX_SIZE_PX).
+    SizeTooLarge {
+        /// The size asked for, in pixels a side; the greatest number for what is larger still.
+        size_px: u32,
+        /// The largest size.
+        most_px: u32,
+    },
+    /// The width in print is not between 1 mm and the largest, `Print::MAX_MM`.
+    Width {
+        /// The width asked for, in millimetres.
+        width_mm: f64,
+        /// The largest width, in millimetres.
+        most_mm: f64,
+    },
+    /// The quiet zone takes nearly all of the width in print.
+    Margin {
+        /// The quiet zone asked for, in modules.
+        margin_modules: u32,
+    },
+    /// The text is not the letter of a [`Level`].
+    Level,
+    /// The text is not a colour.
+    Color,
 }
 
-errors! {
-    Encode: crate::EncodeError,
-    Encoder: crate::EncoderError,
-    Generate: crate::GenerateError,
-    ParseLevel: crate::ParseLevelError,
-    Raster: crate::RasterError,
-    #[cfg(any(feature = "png-color", feature = "svg"))]
-    ParseColor: crate::ParseColorError,
-    #[cfg(any(feature = "eps", feature = "pdf"))]
-    Print: crate::PrintError,
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::TooLong { needed_bits, available_bits, smallest_version } => {
+                write!(f, "the message needs {needed_bits} bits and has {available_bits}; ")?;
+                match smallest_version {
+                    Some(version) => write!(f, "version {version} is the smallest that holds it"),
+                    None => f.write_str("no version holds it at this level"),
+                }
+            }
+            Error::NoSuchSymbol { level: Some(level) } => {
+                write!(f, "none of the versions or sizes allowed has level {level}")
+            }
+            Error::NoSuchSymbol { level: None } => f.write_str("no size is allowed"),
+            Error::TooManySymbols { held_bytes } => {
+                write!(f, "{MAX_SYMBOLS} symbols hold only {held_bytes} bytes of the message")
+            }
+            Error::NotInMode { modes, at_byte } => {
+                write!(f, "modes {modes:?} cannot encode the character at byte {at_byte}")
+            }
+            Error::Versions { low, high, most } => {
+                write!(f, "versions {low} to {high} are not a range within 1 to {most}")
+            }
+            Error::Mask { mask, most } => write!(f, "mask {mask} is not within 0 to {most}"),
+            Error::Eci { assignment } => write!(
+                f,
+                "ECI {assignment} is above 999999, or does not declare the text's encoding, which is UTF-8 (26), or \
+                 Shift JIS (20) in the modes with Kanji"
+            ),
+            Error::ApplicationIndicator { indicator } => write!(
+                f,
+                "application indicator {indicator} is neither below 100 nor a letter's value plus 100"
+            ),
+            Error::SizeTooSmall { least_px } => {
+                write!(f, "the symbol and its margin need at least {least_px} px a side")
+            }
+            Error::SizeTooLarge { size_px, most_px } => {
+                write!(f, "a picture of {size_px} px is above the most, {most_px} px a side")
+            }
+            Error::Width { width_mm, most_mm } => {
+                write!(f, "a width of {width_mm} mm is not within 1 to {most_mm}")
+            }
+            Error::Margin { margin_modules } => {
+                write!(f, "a margin of {margin_modules} modules leaves no room for the symbol")
+            }
+            Error::Level => f.write_str("use L, M, Q or H"),
+            Error::Color => f.write_str(
+                "use 3, 4, 6 or 8 hexadecimal digits, three decimals up to 255 with dashes, or transparent",
+            ),
+        }
+    }
 }
 
 impl std::error::Error for Error {}
+
+/// Reads one letter, in either case. It stands here because no error may know a type that knows errors.
+impl FromStr for Level {
+    type Err = Error;
+
+    fn from_str(letter: &str) -> Result<Self, Self::Err> {
+        match letter {
+            "L" | "l" => Ok(Level::L),
+            "M" | "m" => Ok(Level::M),
+            "Q" | "q" => Ok(Level::Q),
+            "H" | "h" => Ok(Level::H),
+            _ => Err(Error::Level),
+        }
+    }
+}

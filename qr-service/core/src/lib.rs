@@ -5,14 +5,19 @@
 //! quiet zone, and [`write_png`] writes the file (RFC 2083). [`Encoder`] encodes with options. Further
 //! formats and Kanji mode are features.
 //!
-//! Functions that write a format append to the caller's buffer, and leave it as it was after an error.
-//! [`generate`] replaces the content.
+//! Functions that write a format append to the caller's buffer, and leave it as it was after an error; [`generate`]
+//! replaces the content. Each has a brother that returns what it would append: [`to_png`] for [`write_png`].
+//!
+//! [`Error`] is every error. A size in pixels is `size_px`, the width with the quiet zone; in print it is `width_mm`.
 //!
 //! No I/O, no logging, no global state, no `unsafe`.
 
 #[cfg(all(doctest, feature = "formats"))]
 #[doc = include_str!("../README.md")]
 mod readme {}
+
+#[macro_use]
+mod setters;
 
 mod bits;
 mod codewords;
@@ -27,12 +32,22 @@ mod level;
 mod matrix;
 #[cfg(feature = "micro")]
 mod micro;
+mod modes;
 mod modules;
 #[cfg(feature = "pbm")]
 mod pbm;
 mod png;
 mod raster;
 mod reed_solomon;
+#[cfg(any(
+    feature = "eps",
+    feature = "pbm",
+    feature = "pdf",
+    feature = "png-color",
+    feature = "svg",
+    feature = "text"
+))]
+mod returning;
 #[cfg(feature = "rmqr")]
 mod rmqr;
 mod segment;
@@ -53,28 +68,38 @@ mod version;
 pub const OUTPUT_VERSION: u32 = 1;
 
 #[cfg(any(feature = "png-color", feature = "svg"))]
-pub use color::{Color, ParseColorError};
+pub use color::Color;
 pub use damage::BlockDamage;
-pub use encode::{EncodeError, encode};
+pub use encode::encode;
 #[cfg(feature = "micro")]
 pub use encoder::MicroEncoder;
 #[cfg(feature = "rmqr")]
 pub use encoder::RmqrEncoder;
-pub use encoder::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, MAX_SYMBOLS, Modes};
+pub use encoder::{Data, Encoder, Fnc1};
 pub use error::Error;
-pub use generate::{GenerateError, generate};
-pub use level::{Level, ParseLevelError};
+pub use generate::generate;
+pub use level::Level;
 #[cfg(feature = "micro")]
 pub use micro::MicroSymbol;
+pub use modes::{ECI_UTF_8, Modes};
 pub use modules::{Modules, Row};
 #[cfg(feature = "pbm")]
 pub use pbm::write_pbm;
-pub use png::write_png;
 #[cfg(feature = "zopfli")]
 pub use png::write_smallest_png;
 #[cfg(feature = "png-color")]
 pub use png::{Palette, write_palette_png};
-pub use raster::{Raster, RasterError};
+pub use png::{to_png, write_png};
+pub use raster::Raster;
+#[cfg(any(
+    feature = "eps",
+    feature = "pbm",
+    feature = "pdf",
+    feature = "png-color",
+    feature = "svg",
+    feature = "text"
+))]
+pub use returning::*;
 #[cfg(feature = "rmqr")]
 pub use rmqr::RmqrSymbol;
 pub use symbol::Symbol;
@@ -83,9 +108,9 @@ pub use text::{Ink, TextStyle, write_ascii, write_half_blocks};
 #[cfg(feature = "eps")]
 pub use vector::write_eps;
 #[cfg(any(feature = "eps", feature = "pdf"))]
-pub use vector::{Overlay, Print, PrintColor, PrintError};
+pub use vector::{Overlay, Print, PrintColor};
 #[cfg(feature = "svg")]
 pub use vector::{Svg, write_svg};
 #[cfg(feature = "pdf")]
 pub use vector::{write_pdf, write_pdf_path};
-pub use version::MAX_TEXT_BYTES;
+pub use version::{MAX_SYMBOLS, MAX_TEXT_BYTES};

@@ -38,7 +38,7 @@ pub(crate) fn capacity(version: u8, level: Option<Level>) -> Option<usize> {
 ///
 /// let symbol = MicroEncoder::new(Some(Level::Q)).encode("MICRO")?;
 /// assert_eq!((symbol.version(), symbol.modules().width()), (4, 17));
-/// # Ok::<(), qr_core::EncoderError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MicroSymbol {
@@ -56,7 +56,7 @@ impl MicroSymbol {
     /// use qr_core::MicroEncoder;
     ///
     /// assert_eq!(MicroEncoder::new(None).encode("123456")?.version(), 2);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn version(&self) -> u8 {
         self.version
@@ -69,7 +69,7 @@ impl MicroSymbol {
     ///
     /// assert_eq!(MicroEncoder::new(None).encode("12345")?.level(), None);
     /// assert_eq!(MicroEncoder::new(None).encode("123456")?.level(), Some(Level::L));
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn level(&self) -> Option<Level> {
         self.level
@@ -81,7 +81,7 @@ impl MicroSymbol {
     /// use qr_core::MicroEncoder;
     ///
     /// assert!(MicroEncoder::new(None).encode("12345")?.mask() < 4);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn mask(&self) -> u8 {
         self.mask
@@ -93,7 +93,7 @@ impl MicroSymbol {
     /// use qr_core::MicroEncoder;
     ///
     /// assert_eq!(MicroEncoder::new(None).encode("12345")?.modules().width(), 11);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn modules(&self) -> Modules<'_> {
         let size = size_of(self.version);

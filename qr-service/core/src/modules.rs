@@ -17,7 +17,7 @@ pub(crate) const ROW_WORDS: usize = size_of(40).div_ceil(64);
 /// assert_eq!((modules.width(), modules.height()), (21, 21));
 /// let dark = modules.rows().flatten().filter(|dark| *dark).count();
 /// assert!(dark > 21 * 21 / 3);
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Modules<'a> {
@@ -61,7 +61,7 @@ impl<'a> Modules<'a> {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert_eq!(symbol.modules().width(), 21);
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn width(&self) -> usize {
         self.width
@@ -74,7 +74,7 @@ impl<'a> Modules<'a> {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert_eq!(symbol.modules().height(), 21);
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn height(&self) -> usize {
         self.rows.len()
@@ -88,7 +88,7 @@ impl<'a> Modules<'a> {
     /// let symbol = encode("text", Level::M)?;
     /// let modules = symbol.modules();
     /// assert!(modules.is_dark(0, 0) && !modules.is_dark(7, 0) && !modules.is_dark(21, 0));
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
         x < self.width && self.words(y)[x / 64] >> (x % 64) & 1 == 1
@@ -103,7 +103,7 @@ impl<'a> Modules<'a> {
     /// for row in symbol.modules().rows() {
     ///     assert_eq!(row.len(), 21);
     /// }
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'a>> + use<'a> {
         let Modules { rows, width } = *self;
@@ -124,7 +124,7 @@ impl<'a> Modules<'a> {
 /// let symbol = encode("text", Level::M)?;
 /// let first: Option<Row<'_>> = symbol.rows().next();
 /// assert_eq!(first.map(|row| row.take_while(|dark| *dark).count()), Some(7));
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Row<'a> {

@@ -1,5 +1,6 @@
 //! Size and position of the modules in the picture, and lines of pixels.
 
+use crate::error::Error;
 use crate::modules::Modules;
 use crate::symbol::ROW_WORDS;
 
@@ -8,65 +9,20 @@ use crate::symbol::ROW_WORDS;
 /// ```
 /// use qr_core::{Level, Raster, encode, write_png};
 ///
-/// let raster = Raster { size_px: 300, margin_modules: 4 };
+/// let raster = Raster::new(300);
 /// let mut png = Vec::new();
 /// write_png(&encode("text", Level::M)?, &raster, &mut png)?;
 /// assert_eq!(png[16..20], 300_u32.to_be_bytes());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Raster {
-    /// Pixels a side of the square picture.
+    /// Width of the picture in pixels; of a square symbol its height too.
     pub size_px: u32,
     /// Minimum width of the quiet zone on each side, in modules; the standard requires 4.
     pub margin_modules: u32,
 }
-
-/// Why a symbol cannot be drawn.
-///
-/// ```
-/// use qr_core::{Level, Raster, RasterError, encode, write_png};
-///
-/// let symbol = encode("text", Level::M)?;
-/// let refused = |size_px| {
-///     let raster = Raster { size_px, margin_modules: 4 };
-///     write_png(&symbol, &raster, &mut Vec::new()).unwrap_err()
-/// };
-/// assert_eq!(refused(28), RasterError::TooSmall { least_px: 29 });
-/// assert_eq!(refused(20_000), RasterError::TooLarge { size_px: 20_000, most_px: 16_384 });
-/// # Ok::<(), qr_core::EncodeError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RasterError {
-    /// Modules would be smaller than a pixel.
-    TooSmall {
-        /// The smallest size that has room, in pixels a side.
-        least_px: u32,
-    },
-    /// More pixels a side than [`Raster::MAX_SIZE_PX`].
-    TooLarge {
-        /// The size asked for, in pixels a side; the greatest number for what is larger still.
-        size_px: u32,
-        /// The largest size.
-        most_px: u32,
-    },
-}
-
-impl std::fmt::Display for RasterError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            RasterError::TooSmall { least_px } => {
-                write!(f, "the symbol and its margin need at least {least_px} px a side")
-            }
-            RasterError::TooLarge { size_px, most_px } => {
-                write!(f, "a picture of {size_px} px is above the most, {most_px} px a side")
-            }
-        }
-    }
-}
-
-impl std::error::Error for RasterError {}
 
 /// Where a [`Raster`] puts a symbol of a given size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,18 +43,31 @@ impl Raster {
     /// ```
     /// assert_eq!(qr_core::Raster::SERVICE.size_px, 200);
     /// ```
-    pub const SERVICE: Raster = Raster { size_px: 200, margin_modules: 4 };
+    pub const SERVICE: Raster = Raster::new(200);
 
     /// Maximum size of a picture, in pixels a side: 32 MB of pixels at one bit each.
     ///
     /// ```
     /// use qr_core::{Level, Raster, encode, write_png};
     ///
-    /// let raster = Raster { size_px: Raster::MAX_SIZE_PX + 1, margin_modules: 4 };
+    /// let raster = Raster::new(Raster::MAX_SIZE_PX + 1);
     /// assert!(write_png(&encode("text", Level::M)?, &raster, &mut Vec::new()).is_err());
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub const MAX_SIZE_PX: u32 = 16384;
+
+    /// A picture of this width, with the standard's quiet zone of 4 modules.
+    ///
+    /// ```
+    /// assert_eq!(qr_core::Raster::new(200), qr_core::Raster::SERVICE);
+    /// ```
+    pub const fn new(size_px: u32) -> Self {
+        Raster { size_px, margin_modules: 4 }
+    }
+
+    setters! {
+        margin_modules: u32 = "Raster::new(300).margin_modules(2)",
+    }
 
     /// The picture with `scale_px` pixels a module and no pixels to spare.
     ///
@@ -107,7 +76,7 @@ impl Raster {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert_eq!(Raster::of_scale(&symbol, 10, 4).size_px, 10 * (21 + 2 * 4));
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn of_scale<'a>(
         modules: impl Into<Modules<'a>>,
@@ -120,17 +89,15 @@ impl Raster {
     }
 
     /// Centres the symbol, with the largest whole number of pixels a module that fits.
-    pub(crate) fn layout(&self, modules: usize) -> Result<Layout, RasterError> {
+    pub(crate) fn layout(&self, modules: usize) -> Result<Layout, Error> {
         if self.size_px > Self::MAX_SIZE_PX {
             let (size_px, most_px) = (self.size_px, Self::MAX_SIZE_PX);
-            return Err(RasterError::TooLarge { size_px, most_px });
+            return Err(Error::SizeTooLarge { size_px, most_px });
         }
         let least = modules as u64 + 2 * u64::from(self.margin_modules);
         let scale_px = (u64::from(self.size_px) / least) as usize;
         if scale_px == 0 {
-            return Err(RasterError::TooSmall {
-                least_px: u32::try_from(least).unwrap_or(u32::MAX),
-            });
+            return Err(Error::SizeTooSmall { least_px: u32::try_from(least).unwrap_or(u32::MAX) });
         }
         let size_px = self.size_px as usize;
         let symbol_px = modules * scale_px;
@@ -139,6 +106,12 @@ impl Raster {
 }
 
 impl Layout {
+    /// Pixels from the top to the bottom of a symbol with so many rows: the margin is the same on all sides.
+    #[cfg(any(feature = "pbm", feature = "png-color"))]
+    pub(crate) fn height_px(&self, rows: usize) -> usize {
+        rows * self.scale_px + self.size_px - self.symbol_px
+    }
+
     /// Bytes of a line with its filter type.
     pub(crate) fn line_len(&self) -> usize {
         1 + self.size_px.div_ceil(8)

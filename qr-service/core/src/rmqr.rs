@@ -101,7 +101,7 @@ impl Kind {
 ///
 /// let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("RMQR")?;
 /// assert_eq!(symbol.modules().rows().len(), 7);
-/// # Ok::<(), qr_core::EncoderError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RmqrSymbol {
@@ -119,7 +119,7 @@ impl RmqrSymbol {
     ///
     /// let symbol = RmqrEncoder::new(Level::M).heights(17..=17).widths(139..=139).encode("1")?;
     /// assert_eq!(symbol.version(), 32);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn version(&self) -> u8 {
         self.index as u8 + 1
@@ -131,7 +131,7 @@ impl RmqrSymbol {
     /// use qr_core::{Level, RmqrEncoder};
     ///
     /// assert_eq!(RmqrEncoder::new(Level::M).encode("1")?.level(), Level::M);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn level(&self) -> Level {
         self.level
@@ -144,7 +144,7 @@ impl RmqrSymbol {
     ///
     /// let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("1")?;
     /// assert_eq!(symbol.modules().width(), 43);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn modules(&self) -> Modules<'_> {
         let Kind { height, width, .. } = KINDS[self.index];

@@ -15,7 +15,7 @@ pub(crate) const MAX_SIZE: usize = size_of(40);
 ///
 /// let symbol = encode("text", Level::M)?;
 /// assert_eq!((symbol.version(), symbol.level(), symbol.size()), (1, Level::M, 21));
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Symbol {
@@ -44,7 +44,7 @@ impl Symbol {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert_eq!(symbol.version(), 1);
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn version(&self) -> u8 {
         self.version
@@ -57,7 +57,7 @@ impl Symbol {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert_eq!(symbol.level(), Level::M);
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn level(&self) -> Level {
         self.level
@@ -70,7 +70,7 @@ impl Symbol {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert!(symbol.mask() < 8);
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn mask(&self) -> u8 {
         self.mask
@@ -83,7 +83,7 @@ impl Symbol {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert_eq!(symbol.size(), 4 * usize::from(symbol.version()) + 17);
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn size(&self) -> usize {
         size_of(self.version)
@@ -96,7 +96,7 @@ impl Symbol {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert!(symbol.is_dark(0, 0) && !symbol.is_dark(1, 1) && !symbol.is_dark(177, 0));
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn is_dark(&self, x: usize, y: usize) -> bool {
         self.modules().is_dark(x, y)
@@ -109,7 +109,7 @@ impl Symbol {
     ///
     /// let symbol = encode("text", Level::M)?;
     /// assert_eq!(symbol.modules().width(), symbol.size());
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn modules(&self) -> Modules<'_> {
         let size = self.size();
@@ -127,7 +127,7 @@ impl Symbol {
     /// let symbol = encode("text", Level::M)?;
     /// let first: Vec<bool> = symbol.rows().next().into_iter().flatten().collect();
     /// assert_eq!(first[..8], [true, true, true, true, true, true, true, false]);
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         self.modules().rows()

@@ -9,11 +9,12 @@ use crate::modules::Modules;
 ///
 /// let symbol = encode("text", Level::M)?;
 /// let mut text = String::new();
-/// write_ascii(&symbol, &TextStyle { margin_modules: 2, ink: Ink::Dark }, &mut text);
+/// write_ascii(&symbol, &TextStyle::default().margin_modules(2).ink(Ink::Dark), &mut text);
 /// assert_eq!(text.lines().count(), 21 + 2 * 2);
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextStyle {
     /// Width of the quiet zone, in modules.
     pub margin_modules: u32,
@@ -28,6 +29,13 @@ impl Default for TextStyle {
     }
 }
 
+impl TextStyle {
+    setters! {
+        margin_modules: u32 = "TextStyle::default().margin_modules(2)",
+        ink: Ink = "TextStyle::default().ink(Ink::Dark)",
+    }
+}
+
 /// The modules that characters draw.
 ///
 /// ```
@@ -36,11 +44,11 @@ impl Default for TextStyle {
 /// let symbol = encode("text", Level::M)?;
 /// let draw = |ink| {
 ///     let mut text = String::new();
-///     write_half_blocks(&symbol, &TextStyle { margin_modules: 1, ink }, &mut text);
+///     write_half_blocks(&symbol, &TextStyle::default().margin_modules(1).ink(ink), &mut text);
 ///     text.chars().next()
 /// };
 /// assert_eq!((draw(Ink::Light), draw(Ink::Dark)), (Some('█'), Some(' ')));
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ink {
@@ -60,7 +68,7 @@ pub enum Ink {
 /// let mut text = String::new();
 /// write_half_blocks(&symbol, &TextStyle::default(), &mut text);
 /// assert_eq!(text.lines().count(), (21 + 2 * 4_usize).div_ceil(2));
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 pub fn write_half_blocks<'a>(modules: impl Into<Modules<'a>>, style: &TextStyle, out: &mut String) {
     let picture = Picture::new(modules.into(), style);
@@ -85,9 +93,9 @@ pub fn write_half_blocks<'a>(modules: impl Into<Modules<'a>>, style: &TextStyle,
 ///
 /// let symbol = encode("text", Level::M)?;
 /// let mut text = String::new();
-/// write_ascii(&symbol, &TextStyle { margin_modules: 0, ink: Ink::Dark }, &mut text);
+/// write_ascii(&symbol, &TextStyle::default().margin_modules(0).ink(Ink::Dark), &mut text);
 /// assert!(text.starts_with("##############  "));
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 pub fn write_ascii<'a>(modules: impl Into<Modules<'a>>, style: &TextStyle, out: &mut String) {
     let picture = Picture::new(modules.into(), style);

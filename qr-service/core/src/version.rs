@@ -8,9 +8,22 @@ use crate::level::Level;
 /// use qr_core::{Level, MAX_TEXT_BYTES, encode};
 ///
 /// assert_eq!(encode(&"7".repeat(MAX_TEXT_BYTES), Level::L)?.version(), 40);
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 pub const MAX_TEXT_BYTES: usize = 7089;
+
+/// The most symbols that structured append links.
+///
+/// ```
+/// use qr_core::{Encoder, Error, Level, MAX_SYMBOLS};
+///
+/// // 15 bytes a symbol.
+/// let encoder = Encoder::new(Level::L).versions(1..=1);
+/// let symbols = encoder.encode_append(&"a".repeat(15 * MAX_SYMBOLS))?;
+/// assert_eq!(symbols.len(), MAX_SYMBOLS);
+/// # Ok::<(), qr_core::Error>(())
+/// ```
+pub const MAX_SYMBOLS: usize = 16;
 
 /// Error correction codewords per block, by level and version (table 9).
 const EC_PER_BLOCK: [[u8; 40]; 4] = [

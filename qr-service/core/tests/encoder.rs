@@ -5,7 +5,7 @@
 mod zxing;
 
 use proptest::prelude::*;
-use qr_core::{Data, ECI_UTF_8, Encoder, EncoderError, Fnc1, Level, Modes, Symbol, encode};
+use qr_core::{Data, ECI_UTF_8, Encoder, Error, Fnc1, Level, Modes, Symbol, encode};
 use qrcodegen::{Mask, QrCode, QrCodeEcc, QrSegment, Version};
 use zxing::read;
 
@@ -129,7 +129,7 @@ proptest! {
         }
         let symbols = match encoder.encode_append(&text) {
             Ok(symbols) => symbols,
-            Err(EncoderError::TooManySymbols { held_bytes }) => {
+            Err(Error::TooManySymbols { held_bytes }) => {
                 prop_assert!(held_bytes < text.len() && held_bytes > 0);
                 return Ok(());
             }
@@ -162,7 +162,7 @@ fn structured_append_reaches_sixteen_symbols_and_no_more() {
     let encoder = Encoder::new(Level::L).versions(1..=1);
     assert_eq!(encoder.encode_append(&"a".repeat(15 * 16)).unwrap().len(), 16);
     let too_many = encoder.encode_append(&"a".repeat(15 * 16 + 1));
-    assert_eq!(too_many, Err(EncoderError::TooManySymbols { held_bytes: 240 }));
+    assert_eq!(too_many, Err(Error::TooManySymbols { held_bytes: 240 }));
     assert_eq!(encoder.encode_append(&"a".repeat(17)).unwrap().len(), 1);
     assert_eq!(read(&encoder.encode_append("a").unwrap()[0]).sequence_size(), -1);
 }
@@ -185,7 +185,7 @@ fn kanji_takes_no_eci_but_that_of_shift_jis() {
         assert_eq!(read(&encoder(20).encode("東京").unwrap()).text(), "東京");
         for assignment in [0, 3, 26, 29] {
             let refused = encoder(assignment).encode("東京").unwrap_err();
-            assert_eq!(refused, EncoderError::Eci { assignment });
+            assert_eq!(refused, Error::Eci { assignment });
         }
     }
     let ascii = Encoder::new(Level::M).modes(Modes::AutomaticWithKanji).eci(26).encode("ab");
@@ -213,10 +213,10 @@ fn a_message_too_long_says_how_long_and_what_holds_it() {
     let digits = "7".repeat(42);
     let error = Encoder::new(Level::L).versions(1..=1).encode(&digits).unwrap_err();
     let expected =
-        EncoderError::TooLong { needed_bits: 154, available_bits: 152, smallest_version: Some(2) };
+        Error::TooLong { needed_bits: 154, available_bits: 152, smallest_version: Some(2) };
     assert_eq!(error, expected);
     let error = Encoder::new(Level::L).encode(&"a".repeat(2954)).unwrap_err();
-    let expected = EncoderError::TooLong {
+    let expected = Error::TooLong {
         needed_bits: 20 + 8 * 2954,
         available_bits: 8 * 2956,
         smallest_version: None,
@@ -224,7 +224,7 @@ fn a_message_too_long_says_how_long_and_what_holds_it() {
     assert_eq!(error, expected);
     let million = "a".repeat(1_000_000);
     let error = Encoder::new(Level::L).encode(&million).unwrap_err();
-    assert!(matches!(error, EncoderError::TooLong { needed_bits: 8_000_020, .. }), "{error}");
+    assert!(matches!(error, Error::TooLong { needed_bits: 8_000_020, .. }), "{error}");
 }
 
 #[test]
@@ -236,21 +236,21 @@ fn options_out_of_range_are_refused() {
     let ranges = [0..=1, 1..=41, 3..=2];
     for range in ranges {
         let (low, high) = (*range.start(), *range.end());
-        let expected = EncoderError::Versions { low, high, most: 40 };
+        let expected = Error::Versions { low, high, most: 40 };
         assert_eq!(refused(encoder().versions(range), a), expected);
     }
-    assert_eq!(refused(encoder().mask(8), a), EncoderError::Mask { mask: 8, most: 7 });
-    let eci = |assignment| EncoderError::Eci { assignment };
+    assert_eq!(refused(encoder().mask(8), a), Error::Mask { mask: 8, most: 7 });
+    let eci = |assignment| Error::Eci { assignment };
     assert_eq!(refused(encoder().eci(1_000_000), a), eci(1_000_000));
     assert_eq!(refused(encoder().eci(3), Data::Text("é")), eci(3));
     for indicator in [100, 164, 191, 196, 223] {
-        let expected = EncoderError::ApplicationIndicator { indicator };
+        let expected = Error::ApplicationIndicator { indicator };
         assert_eq!(refused(encoder().fnc1(Fnc1::Aim(indicator)), a), expected);
     }
     for (modes, data) in
         [(Modes::Numeric, "1a"), (Modes::Alphanumeric, "Aa"), (Modes::Alphanumeric, "A\u{1d}")]
     {
-        let expected = EncoderError::NotInMode { modes, at_byte: 1 };
+        let expected = Error::NotInMode { modes, at_byte: 1 };
         assert_eq!(refused(encoder().modes(modes), Data::Text(data)), expected);
     }
 }
@@ -302,7 +302,7 @@ mod kanji {
             (Modes::AutomaticWithKanji, "aｱ", 1),
         ] {
             let refused = Encoder::new(Level::L).modes(modes).encode(text);
-            assert_eq!(refused, Err(EncoderError::NotInMode { modes, at_byte }), "{text}");
+            assert_eq!(refused, Err(Error::NotInMode { modes, at_byte }), "{text}");
         }
     }
 

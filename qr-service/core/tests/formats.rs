@@ -7,9 +7,9 @@ mod seams;
 mod zxing;
 
 use qr_core::{
-    Color, Encoder, Ink, Level, Palette, Print, PrintError, Raster, RasterError, Svg, Symbol,
-    TextStyle, encode, write_ascii, write_eps, write_half_blocks, write_palette_png, write_pbm,
-    write_pdf, write_png, write_svg,
+    Color, Encoder, Error, Ink, Level, Palette, Print, Raster, Svg, Symbol, TextStyle, encode,
+    write_ascii, write_eps, write_half_blocks, write_palette_png, write_pbm, write_pdf, write_png,
+    write_svg,
 };
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -44,7 +44,7 @@ fn an_svg_has_the_colours_asked_for_also_where_it_is_transparent() {
     let light: Color = "f0e0d080".parse().unwrap();
     let colour_of = |dark, light, backdrop, x, y| {
         let mut svg = String::new();
-        let options = Svg { dark, light, margin_modules: 2, ..Svg::default() };
+        let options = Svg::default().dark(dark).light(light).margin_modules(2);
         write_svg(&symbol, &options, &mut svg);
         let pixel = render(&svg, 4.0, backdrop).pixel(x, y).unwrap();
         [pixel.red(), pixel.green(), pixel.blue()]
@@ -65,11 +65,7 @@ fn an_svgs_title_is_escaped_and_its_width_is_the_one_asked_for() {
     let symbol = encode(TEXT, Level::M).unwrap();
     let title = "</title><script>\"&amp;\u{0}\u{8}\u{ffff}é\r\n\t";
     let mut svg = String::from("kept: ");
-    write_svg(
-        &symbol,
-        &Svg { title: Some(title), width_px: Some(333), ..Svg::default() },
-        &mut svg,
-    );
+    write_svg(&symbol, &Svg::default().title(title).size_px(333), &mut svg);
     let svg = svg.strip_prefix("kept: ").unwrap();
     let tree = resvg::usvg::roxmltree::Document::parse(svg).unwrap();
     let element = tree.descendants().find(|node| node.has_tag_name("title")).unwrap();
@@ -85,10 +81,10 @@ fn a_palette_png_has_the_colours_asked_for_at_every_pixel() {
         [("#123456", "fff"), ("000", "0000"), ("00000080", "#fedcba40"), ("ff000001", "0f0")];
     for (text, symbol) in symbols() {
         for (dark, light) in palettes {
-            let palette = Palette { dark: dark.parse().unwrap(), light: light.parse().unwrap() };
+            let palette = Palette::new(dark.parse().unwrap(), light.parse().unwrap());
             let modules = symbol.size() as u32 + 8;
             for size_px in [modules, modules * 3 + 1, 1000] {
-                let raster = Raster { size_px, margin_modules: 4 };
+                let raster = Raster::new(size_px);
                 let mut png = vec![7];
                 write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
                 let drawn = rgba(&png[1..]);
@@ -123,15 +119,15 @@ fn rgba(png: &[u8]) -> Vec<[u8; 4]> {
 fn a_palette_png_in_black_on_white_whose_modules_are_bytes_is_the_plain_png() {
     let symbol = encode(TEXT, Level::M).unwrap();
     let raster = Raster::of_scale(&symbol, 8, 4);
-    let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+    let palette = Palette::new(Color::BLACK, Color::WHITE);
     let (mut plain, mut coloured) = (Vec::new(), Vec::new());
     write_png(&symbol, &raster, &mut plain).unwrap();
     write_palette_png(&symbol, &raster, &palette, &mut coloured).unwrap();
     assert!(plain == coloured);
-    let tiny = Raster { size_px: 1, margin_modules: 4 };
-    let dark = Palette { dark: Color::rgb(1, 1, 1), light: Color::WHITE };
+    let tiny = Raster::new(1);
+    let dark = Palette::new(Color::rgb(1, 1, 1), Color::WHITE);
     let refused = write_palette_png(&symbol, &tiny, &dark, &mut coloured);
-    assert_eq!(refused, Err(RasterError::TooSmall { least_px: symbol.size() as u32 + 8 }));
+    assert_eq!(refused, Err(Error::SizeTooSmall { least_px: symbol.size() as u32 + 8 }));
     assert!(plain == coloured, "a refusal leaves the buffer unchanged");
 }
 
@@ -139,7 +135,7 @@ fn a_palette_png_in_black_on_white_whose_modules_are_bytes_is_the_plain_png() {
 fn a_pbm_is_read() {
     for (text, symbol) in symbols() {
         let mut pbm = Vec::new();
-        write_pbm(&symbol, 3, 4, &mut pbm).unwrap();
+        write_pbm(&symbol, &Raster::of_scale(&symbol, 3, 4), &mut pbm).unwrap();
         let side = (symbol.size() + 8) * 3;
         let header = format!("P4\n{side} {side}\n");
         let bytes = pbm.strip_prefix(header.as_bytes()).unwrap();
@@ -156,10 +152,11 @@ fn a_pbm_is_read() {
     }
     let symbol = encode("a", Level::L).unwrap();
     let mut out = Vec::new();
-    let refused =
-        |scale, margin, out: &mut Vec<u8>| write_pbm(&symbol, scale, margin, out).unwrap_err();
-    assert_eq!(refused(0, 4, &mut out), RasterError::TooSmall { least_px: 29 });
-    let too_large = |size_px| RasterError::TooLarge { size_px, most_px: Raster::MAX_SIZE_PX };
+    let refused = |scale, margin, out: &mut Vec<u8>| {
+        write_pbm(&symbol, &Raster::of_scale(&symbol, scale, margin), out).unwrap_err()
+    };
+    assert_eq!(refused(0, 4, &mut out), Error::SizeTooSmall { least_px: 29 });
+    let too_large = |size_px| Error::SizeTooLarge { size_px, most_px: Raster::MAX_SIZE_PX };
     assert_eq!(refused(565, 4, &mut out), too_large(565 * 29));
     assert_eq!(refused(u32::MAX, u32::MAX, &mut out), too_large(u32::MAX));
     assert!(out.is_empty());
@@ -186,7 +183,7 @@ fn picture_of_text(text: &str, halves: impl Fn(char) -> [bool; 2], ink: Ink) -> 
 fn half_blocks_and_ascii_are_read_in_either_ink() {
     for (text, symbol) in symbols() {
         for ink in [Ink::Dark, Ink::Light] {
-            let style = TextStyle { ink, ..TextStyle::default() };
+            let style = TextStyle::default().ink(ink);
             let mut blocks = String::new();
             write_half_blocks(&symbol, &style, &mut blocks);
             let halves = |c| match c {
@@ -213,22 +210,22 @@ fn half_blocks_and_ascii_are_read_in_either_ink() {
 fn a_page_of_any_width_in_range_is_written() {
     let symbol = encode(TEXT, Level::M).unwrap();
     for width_mm in [0.0, 0.9, -1.0, 5080.1, f64::NAN, f64::INFINITY] {
-        let print = Print { width_mm, ..Print::default() };
+        let print = Print::default().width_mm(width_mm);
         let (mut pdf, mut eps) = (Vec::new(), String::new());
         let refused = [write_pdf(&symbol, &print, &mut pdf), write_eps(&symbol, &print, &mut eps)];
-        assert!(refused.iter().all(|it| matches!(it, Err(PrintError::Width { .. }))));
+        assert!(refused.iter().all(|it| matches!(it, Err(Error::Width { .. }))));
         assert!(pdf.is_empty() && eps.is_empty());
     }
     for margin_modules in [100_000_000, u32::MAX] {
-        let print = Print { margin_modules, ..Print::default() };
+        let print = Print::default().margin_modules(margin_modules);
         let (mut pdf, mut eps) = (Vec::new(), String::new());
         let refused = [write_pdf(&symbol, &print, &mut pdf), write_eps(&symbol, &print, &mut eps)];
-        assert_eq!(refused, [Err(PrintError::Margin { margin_modules }); 2]);
+        assert_eq!(refused, [Err(Error::Margin { margin_modules }); 2]);
         assert!(pdf.is_empty() && eps.is_empty());
     }
     // 185 modules at the least width: the scale still has digits.
     let mut eps = String::new();
-    let print = Print { width_mm: 1.0, margin_modules: 100, ..Print::default() };
+    let print = Print::default().width_mm(1.0).margin_modules(100);
     write_eps(&symbol, &print, &mut eps).unwrap();
     assert!(!eps.contains("0.000000"), "{eps}");
 }
@@ -244,7 +241,7 @@ fn an_eps_keeps_the_conventions_for_documents() {
     for (_, symbol) in symbols() {
         for width_mm in [1.0, 25.4, 40.0, 5080.0] {
             let mut eps = String::new();
-            write_eps(&symbol, &Print { width_mm, ..Print::default() }, &mut eps).unwrap();
+            write_eps(&symbol, &Print::default().width_mm(width_mm), &mut eps).unwrap();
             assert!(eps.is_ascii() && eps.lines().all(|line| line.len() <= 255));
             let exact = comment(&eps, "%%HiResBoundingBox:");
             let whole = comment(&eps, "%%BoundingBox:");
@@ -315,7 +312,7 @@ fn the_path_of_an_eps_is_read() {
 fn the_path_of_a_pdf_is_read_and_its_table_has_the_offsets_of_the_objects() {
     for (text, symbol) in symbols() {
         let mut pdf = Vec::new();
-        write_pdf(&symbol, &Print { width_mm: 25.4, ..Print::default() }, &mut pdf).unwrap();
+        write_pdf(&symbol, &Print::default().width_mm(25.4), &mut pdf).unwrap();
         let position = |what: &[u8]| pdf.windows(what.len()).position(|w| w == what).unwrap();
         assert_eq!(position(b"/MediaBox[0 0 72 72]"), position(b"/MediaBox"));
         let (start, end) = (position(b"stream\n") + 7, position(b"\nendstream"));

@@ -9,7 +9,7 @@ use qr_core::{
     write_png, write_smallest_png,
 };
 
-const BLACK_ON_WHITE: Palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+const BLACK_ON_WHITE: Palette = Palette::new(Color::BLACK, Color::WHITE);
 
 /// A decoder that checks the Adler-32 as well, which by default it does not.
 fn decoder(png: &[u8]) -> png::Decoder<std::io::Cursor<&[u8]>> {
@@ -41,7 +41,7 @@ proptest! {
     ) {
         let symbol = Encoder::new(Level::L).versions(version..=40).encode(&text).unwrap();
         let exact = Raster::of_scale(&symbol, scale_px, margin_modules);
-        let raster = Raster { size_px: exact.size_px + spare_px, margin_modules };
+        let raster = Raster::new(exact.size_px + spare_px).margin_modules(margin_modules);
         let (mut plain, mut found) = (Vec::new(), b"before".to_vec());
         write_png(&symbol, &raster, &mut plain).unwrap();
         write_palette_png(&symbol, &raster, &BLACK_ON_WHITE, &mut found).unwrap();
@@ -65,9 +65,9 @@ proptest! {
         // At most 16 megapixels, so that a case takes no second.
         let scale_px = scale_px.min(4000 / (symbol.size() as u32 + 2 * margin_modules));
         let exact = Raster::of_scale(&symbol, scale_px, margin_modules);
-        let raster = Raster { size_px: exact.size_px + spare_px.min(scale_px), margin_modules };
+        let raster = Raster::new(exact.size_px + spare_px.min(scale_px)).margin_modules(margin_modules);
         let color = |[red, green, blue, alpha]: [u8; 4]| Color { red, green, blue, alpha };
-        let palette = Palette { dark: color(dark), light: color(light) };
+        let palette = Palette::new(color(dark), color(light));
         let mut png = Vec::new();
         write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
         let pixels = colors(&png);
@@ -120,10 +120,10 @@ proptest! {
         is_plain in any::<bool>(),
     ) {
         let dark = if is_plain { Color::BLACK } else { Color::rgb(1, 2, 3) };
-        let palette = Palette { dark, light: Color::WHITE };
+        let palette = Palette::new(dark, Color::WHITE);
         let symbol = Encoder::new(Level::L).encode(&text).unwrap();
         let exact = Raster::of_scale(&symbol, scale_px, margin_modules);
-        let raster = Raster { size_px: exact.size_px + spare_px, margin_modules };
+        let raster = Raster::new(exact.size_px + spare_px).margin_modules(margin_modules);
         let [usual, smallest] = usual_and_smallest(&symbol, &raster, &palette);
         prop_assert!(smallest <= usual, "{smallest} {usual}");
         if let Ok(symbol) = RmqrEncoder::new(Level::M).encode(&text) {
@@ -152,8 +152,7 @@ fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
     {
         let symbol = RmqrEncoder::new(Level::M).encode(text).unwrap();
         let modules = symbol.modules();
-        let raster =
-            Raster { size_px: (modules.width() as u32 + 4) * scale_px + 5, margin_modules: 2 };
+        let raster = Raster::new((modules.width() as u32 + 4) * scale_px + 5).margin_modules(2);
         let mut png = Vec::new();
         write_palette_png(modules, &raster, &BLACK_ON_WHITE, &mut png).unwrap();
         let (rows, width) = (rows(&png), raster.size_px as usize);
@@ -173,13 +172,13 @@ fn every_pixel_of_a_symbol_that_is_not_square_is_right() {
 /// Found at random: symbols that end one to three bytes before the line does, so that a repetition may reach beyond them.
 #[test]
 fn a_symbol_near_the_end_of_its_lines_is_drawn() {
-    let palettes = [BLACK_ON_WHITE, Palette { dark: Color::rgb(1, 2, 3), light: Color::WHITE }];
+    let palettes = [BLACK_ON_WHITE, Palette::new(Color::rgb(1, 2, 3), Color::WHITE)];
     for (text, version, size_px, margin_modules) in [
         ("0gcsd1oi9bmnah0ci", 2, 191, 1),
         (r##"#%cylwq#6w4HvKH=G-3(Y>dy2l"q0mg<EI8>?4PFfplD8@"##, 3, 220, 0),
     ] {
         let symbol = Encoder::new(Level::L).versions(version..=40).encode(text).unwrap();
-        let raster = Raster { size_px, margin_modules };
+        let raster = Raster::new(size_px).margin_modules(margin_modules);
         for palette in palettes {
             let (mut plain, mut found) = (Vec::new(), Vec::new());
             write_png(&symbol, &raster, &mut plain).unwrap();
@@ -192,12 +191,11 @@ fn a_symbol_near_the_end_of_its_lines_is_drawn() {
 /// Of pictures of so many letters in so many pixels.
 fn assert_at_most_fifteen_percent_more_bytes_than_zopfli(pictures: &[(usize, u32)]) {
     let text: String = ('a'..='z').cycle().take(512).collect();
-    let palette = Palette { dark: Color::rgb(26, 35, 126), light: Color::rgb(255, 253, 231) };
+    let palette = Palette::new(Color::rgb(26, 35, 126), Color::rgb(255, 253, 231));
     for &(length, size_px) in pictures {
         let symbol = encode(&text[..length], Level::L).unwrap();
         let mut png = Vec::new();
-        write_palette_png(&symbol, &Raster { size_px, margin_modules: 4 }, &palette, &mut png)
-            .unwrap();
+        write_palette_png(&symbol, &Raster::new(size_px), &palette, &mut png).unwrap();
         let mut lines = Vec::new();
         for row in rows(&png).chunks(size_px.div_ceil(8) as usize) {
             lines.push(0);
@@ -235,7 +233,7 @@ mod nightly {
 #[test]
 fn a_picture_too_large_for_zopfli_is_written_as_usual() {
     let symbol = encode("text", Level::M).unwrap();
-    let raster = Raster { size_px: 1000, margin_modules: 4 };
+    let raster = Raster::new(1000);
     let [usual, smallest] = usual_and_smallest(&symbol, &raster, &BLACK_ON_WHITE);
     assert_eq!(usual, smallest);
 }

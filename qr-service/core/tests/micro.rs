@@ -7,8 +7,8 @@ mod zxing;
 
 use proptest::prelude::*;
 use qr_core::{
-    Color, EncoderError, Level, MicroEncoder, MicroSymbol, Modes, Palette, Raster, Svg,
-    write_palette_png, write_svg,
+    Color, Error, Level, MicroEncoder, MicroSymbol, Modes, Palette, Raster, Svg, write_palette_png,
+    write_svg,
 };
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -55,7 +55,7 @@ proptest! {
                 prop_assert!(symbol.version() >= low && mask.is_none_or(|mask| mask == symbol.mask()));
                 prop_assert!(LEVELS[level].is_none_or(|level| Some(level) == symbol.level()));
             }
-            Err(EncoderError::TooLong { needed_bits, available_bits, smallest_version }) => {
+            Err(Error::TooLong { needed_bits, available_bits, smallest_version }) => {
                 prop_assert!(needed_bits > available_bits && smallest_version.is_none());
                 prop_assert!(available_bits > 0);
             }
@@ -132,24 +132,21 @@ fn the_longest_messages_are_those_of_the_standard() {
 fn what_micro_qr_does_not_have_is_refused() {
     let refused = |encoder: MicroEncoder, text: &str| encoder.encode(text).unwrap_err();
     let any = || MicroEncoder::new(None);
-    let too_long = |needed_bits, available_bits, smallest_version| EncoderError::TooLong {
+    let too_long = |needed_bits, available_bits, smallest_version| Error::TooLong {
         needed_bits,
         available_bits,
         smallest_version,
     };
     for (level, most) in [(Level::H, 4), (Level::Q, 3), (Level::L, 1)] {
         let encoder = MicroEncoder::new(Some(level)).versions(1..=most);
-        assert_eq!(refused(encoder, "1"), EncoderError::NoSuchSymbol { level: Some(level) });
+        assert_eq!(refused(encoder, "1"), Error::NoSuchSymbol { level: Some(level) });
     }
     assert_eq!(refused(any().versions(1..=1), "123456"), too_long(23, 20, Some(2)));
     assert_eq!(refused(any().versions(1..=1), "a"), too_long(16, 20, Some(3)));
-    assert_eq!(
-        refused(any().versions(1..=5), "1"),
-        EncoderError::Versions { low: 1, high: 5, most: 4 }
-    );
-    assert_eq!(refused(any().mask(4), "1"), EncoderError::Mask { mask: 4, most: 3 });
+    assert_eq!(refused(any().versions(1..=5), "1"), Error::Versions { low: 1, high: 5, most: 4 });
+    assert_eq!(refused(any().mask(4), "1"), Error::Mask { mask: 4, most: 3 });
     let modes = Modes::Numeric;
-    assert_eq!(refused(any().modes(modes), "1a"), EncoderError::NotInMode { modes, at_byte: 1 });
+    assert_eq!(refused(any().modes(modes), "1a"), Error::NotInMode { modes, at_byte: 1 });
 }
 
 #[test]
@@ -166,14 +163,12 @@ fn every_picture_of_it_is_read() {
         let picture = Picture { width: side, height: side, grey };
         read_picture_as(&picture, BarcodeFormat::MicroQRCode).bytes()
     };
-    let palette = Palette { dark: Color::rgb(0, 0, 99), light: Color::WHITE };
-    for (size_px, palette) in [
-        (200, palette),
-        (1000, palette),
-        (200, Palette { dark: Color::BLACK, light: Color::WHITE }),
-    ] {
+    let palette = Palette::new(Color::rgb(0, 0, 99), Color::WHITE);
+    for (size_px, palette) in
+        [(200, palette), (1000, palette), (200, Palette::new(Color::BLACK, Color::WHITE))]
+    {
         let mut png = Vec::new();
-        let raster = Raster { size_px, margin_modules: 2 };
+        let raster = Raster::new(size_px).margin_modules(2);
         write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
         let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
         decoder.set_transformations(png::Transformations::EXPAND);
@@ -185,7 +180,7 @@ fn every_picture_of_it_is_read() {
         assert_eq!(read(grey, size_px as usize), b"MICRO QR", "{size_px}");
     }
     let mut svg = String::new();
-    let options = Svg { margin_modules: 2, width_px: Some(200), ..Svg::default() };
+    let options = Svg::default().margin_modules(2).size_px(200);
     write_svg(&symbol, &options, &mut svg);
     let tree = Tree::from_str(&svg, &Options::default()).unwrap();
     let mut drawn = Pixmap::new(200, 200).unwrap();

@@ -43,7 +43,7 @@ fn check(reach_px: f64, mut render: impl FnMut(&Symbol, u32) -> Picture) {
 
 fn svg_of(symbol: &Symbol, width_px: Option<u32>) -> String {
     let mut svg = String::new();
-    write_svg(symbol, &Svg { width_px, ..Svg::default() }, &mut svg);
+    write_svg(symbol, &Svg::default().size_px(width_px), &mut svg);
     svg
 }
 
@@ -116,7 +116,7 @@ fn run(command: &mut Command) -> Vec<u8> {
 
 /// A page one inch wide, so that dots per inch are pixels a side.
 fn an_inch() -> Print<'static> {
-    Print { width_mm: 25.4, ..Print::default() }
+    Print::default().width_mm(25.4)
 }
 
 /// Reads a portable graymap with 8 bits.

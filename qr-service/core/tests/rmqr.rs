@@ -7,7 +7,7 @@ mod zxing;
 
 use proptest::prelude::*;
 use qr_core::{
-    Color, ECI_UTF_8, EncoderError, Level, Modes, Palette, Raster, RmqrEncoder, RmqrSymbol, Svg,
+    Color, ECI_UTF_8, Error, Level, Modes, Palette, Raster, RmqrEncoder, RmqrSymbol, Svg,
     write_palette_png, write_svg,
 };
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -100,7 +100,7 @@ proptest! {
                 prop_assert_eq!(read.has_eci(), eci);
                 prop_assert!(symbol.modules().height() > usize::from(2 * height));
             }
-            Err(EncoderError::TooLong { needed_bits, available_bits, smallest_version }) => {
+            Err(Error::TooLong { needed_bits, available_bits, smallest_version }) => {
                 prop_assert!(needed_bits > available_bits && smallest_version.is_none());
             }
             Err(error) => panic!("{error}"),
@@ -119,7 +119,7 @@ fn the_longest_messages_are_those_of_the_standard() {
 #[test]
 fn what_is_not_allowed_is_refused() {
     let refused = |encoder: RmqrEncoder, text: &str| encoder.encode(text).unwrap_err();
-    let too_long = |needed_bits, available_bits, smallest_version| EncoderError::TooLong {
+    let too_long = |needed_bits, available_bits, smallest_version| Error::TooLong {
         needed_bits,
         available_bits,
         smallest_version,
@@ -127,16 +127,16 @@ fn what_is_not_allowed_is_refused() {
     // R7x43-M has 6 data codewords.
     assert_eq!(refused(of_size((7, 43), Level::M), "123456789012345"), too_long(57, 48, Some(17)));
     for level in [Level::L, Level::Q] {
-        let error = EncoderError::NoSuchSymbol { level: Some(level) };
+        let error = Error::NoSuchSymbol { level: Some(level) };
         assert_eq!(refused(of_size((7, 43), level), "1"), error);
     }
     // There is no R7x27.
-    let error = EncoderError::NoSuchSymbol { level: None };
+    let error = Error::NoSuchSymbol { level: None };
     assert_eq!(refused(of_size((7, 27), Level::M), "1"), error);
     let modes = Modes::Numeric;
     let numeric = RmqrEncoder::new(Level::M).modes(modes);
-    assert_eq!(refused(numeric, "1a"), EncoderError::NotInMode { modes, at_byte: 1 });
-    let eci = EncoderError::Eci { assignment: 3 };
+    assert_eq!(refused(numeric, "1a"), Error::NotInMode { modes, at_byte: 1 });
+    let eci = Error::Eci { assignment: 3 };
     assert_eq!(refused(RmqrEncoder::new(Level::M).eci(3), "é"), eci);
 }
 
@@ -145,7 +145,7 @@ fn a_png_and_an_svg_show_the_same_pixels_with_equal_margins() {
     let symbol = of_size((11, 59), Level::M).encode("RECTANGLE").unwrap();
     let raster = Raster::of_scale(&symbol, 5, 2);
     assert_eq!(raster.size_px, 5 * 63);
-    let palette = Palette { dark: Color::rgb(0, 1, 0), light: Color::WHITE };
+    let palette = Palette::new(Color::rgb(0, 1, 0), Color::WHITE);
     let mut png = Vec::new();
     write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
     let mut decoder = png::Decoder::new(std::io::Cursor::new(png));
@@ -157,7 +157,7 @@ fn a_png_and_an_svg_show_the_same_pixels_with_equal_margins() {
     let greens = |rgb: &[u8], step| rgb.iter().skip(1).step_by(step).copied().collect::<Vec<u8>>();
     let mut svg = String::new();
     let dark = palette.dark;
-    let options = Svg { margin_modules: 2, width_px: Some(5 * 63), dark, ..Svg::default() };
+    let options = Svg::default().margin_modules(2).size_px(5 * 63).dark(dark);
     write_svg(&symbol, &options, &mut svg);
     let tree = Tree::from_str(&svg, &Options::default()).unwrap();
     let mut drawn = Pixmap::new(5 * 63, 5 * 15).unwrap();

@@ -94,7 +94,12 @@ mod nightly {
                 for (scale, margin_modules, spare) in [(2, 4, 0), (3, 4, 2), (5, 9, 7)] {
                     let size_px = (modules + 2 * margin_modules) * scale + spare;
                     let mut png = Vec::new();
-                    write_png(&symbol, &Raster { size_px, margin_modules }, &mut png).unwrap();
+                    write_png(
+                        &symbol,
+                        &Raster::new(size_px).margin_modules(margin_modules),
+                        &mut png,
+                    )
+                    .unwrap();
                     let (decoded, pixels) = decode_by_both(&png);
                     assert_eq!((pixels.width, pixels.height), (size_px as usize, size_px as usize));
                     let expected =

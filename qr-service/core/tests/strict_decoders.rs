@@ -34,7 +34,7 @@ fn pictures() -> Pictures {
     };
     for length in (1..=1000).step_by(13) {
         let text = random_text(length);
-        add(&text, &Raster { size_px: 200, margin_modules: 4 });
+        add(&text, &Raster::new(200));
     }
     for (length, size_px, margin_modules) in [
         (1, 21, 0),
@@ -45,7 +45,7 @@ fn pictures() -> Pictures {
         (2953, 177, 0),
         (5, 1024, 50),
     ] {
-        add(&random_text(length), &Raster { size_px, margin_modules });
+        add(&random_text(length), &Raster::new(size_px).margin_modules(margin_modules));
     }
     #[cfg(feature = "zopfli")]
     for (length, scale_px, margin_modules) in [(1, 9, 4), (20, 27, 4), (60, 16, 0), (300, 20, 1)] {
@@ -53,8 +53,8 @@ fn pictures() -> Pictures {
         use qr_core::{Color, Palette, write_palette_png, write_smallest_png};
         let symbol = encode(&random_text(length), Level::L).unwrap();
         let raster = Raster::of_scale(&symbol, scale_px, margin_modules);
-        let raster = Raster { size_px: raster.size_px + 3, ..raster };
-        let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+        let raster = Raster::new(raster.size_px + 3).margin_modules(margin_modules);
+        let palette = Palette::new(Color::BLACK, Color::WHITE);
         let mut png = Vec::new();
         write_palette_png(&symbol, &raster, &palette, &mut png).unwrap();
         add_file(png, &format!("{raster:?} {length}"));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use qr_core::{Color, ParseColorError};
+use qr_core::{Color, Error};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::definition::{any_text, boolean, integer, names, number, one_of, options, text};
@@ -304,9 +304,9 @@ impl From<Color> for Ink {
 
 /// Reads a colour as a screen has it.
 impl FromStr for Ink {
-    type Err = ParseColorError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ParseColorError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         text.parse::<Color>().map(Ink::from)
     }
 }

@@ -60,7 +60,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
                 let written = write_png_of(art, size_px as usize, margin_modules as usize);
                 return written.map_err(|error| Fault::new("size", Code::Size, error.to_string()));
             }
-            let raster = Raster { size_px, margin_modules };
+            let raster = Raster::new(size_px).margin_modules(margin_modules);
             let mut png = Vec::with_capacity(2048);
             let written = encoded.symbol.write_png(&raster, *colors, *compression, &mut png);
             written.map_err(|error| Fault::new("size", Code::Size, error.to_string()))?;
@@ -69,7 +69,12 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
         PicturePlan::Svg { fit, colors, title } => {
             let width_px = fit.map(|fit| size_px(fit, widest)).transpose()?;
             let (dark, light) = (colors.dark, colors.light);
-            let svg = Svg { margin_modules, width_px, dark, light, title: title.as_deref() };
+            let svg = Svg::default()
+                .margin_modules(margin_modules)
+                .size_px(width_px)
+                .dark(dark)
+                .light(light)
+                .title(title.as_deref());
             match art {
                 Some(art) => write_svg_of(art, &svg).into_bytes(),
                 None => text(|out| write_svg(modules, &svg, out)),
@@ -78,7 +83,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
         #[cfg(feature = "pdf")]
         PicturePlan::Pdf { width, inks } => {
             let mut pdf = Vec::new();
-            let print = Print { margin_modules, width_mm: width.0, ..Print::default() };
+            let print = Print::default().margin_modules(margin_modules).width_mm(width.0);
             with_overlays(art, *inks, print, |print| write_pdf(modules, print, &mut pdf))
                 .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
             pdf
@@ -86,7 +91,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
         #[cfg(feature = "eps")]
         PicturePlan::Eps { width, inks } => {
             let mut eps = String::new();
-            let print = Print { margin_modules, width_mm: width.0, ..Print::default() };
+            let print = Print::default().margin_modules(margin_modules).width_mm(width.0);
             with_overlays(art, *inks, print, |print| write_eps(modules, print, &mut eps))
                 .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
             eps.into_bytes()
@@ -96,7 +101,7 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
                 InkedModules::Light => qr_core::Ink::Light,
                 InkedModules::Dark => qr_core::Ink::Dark,
             };
-            let text_style = TextStyle { margin_modules, ink };
+            let text_style = TextStyle::default().margin_modules(margin_modules).ink(ink);
             text(|out| match style {
                 Style::Blocks => write_half_blocks(modules, &text_style, out),
                 Style::Ascii => write_ascii(modules, &text_style, out),

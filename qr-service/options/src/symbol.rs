@@ -1,8 +1,8 @@
 //! The symbol of a plan, and what is wrong if there is none.
 
 use qr_core::{
-    Data, Encoder, EncoderError, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, Palette, Raster,
-    RasterError, RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png, write_smallest_png,
+    Data, Encoder, Error, Fnc1, Level, MicroEncoder, MicroSymbol, Modules, Palette, Raster,
+    RmqrEncoder, RmqrSymbol, Symbol, write_palette_png, write_png, write_smallest_png,
 };
 
 use crate::fault::{Code, Fault};
@@ -67,15 +67,15 @@ impl AnySymbol {
     /// Appends its PNG to `out`, as [`write_palette_png`] or [`write_smallest_png`] does.
     ///
     /// # Errors
-    /// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
+    /// [`Error`] if the symbol does not fit; `out` is then unchanged.
     pub fn write_png(
         &self,
         raster: &Raster,
         colors: Colors,
         compression: Compression,
         out: &mut Vec<u8>,
-    ) -> Result<(), RasterError> {
-        let palette = Palette { dark: colors.dark, light: colors.light };
+    ) -> Result<(), Error> {
+        let palette = Palette::new(colors.dark, colors.light);
         match (self, compression) {
             (_, Compression::Smallest) => write_smallest_png(self.modules(), raster, &palette, out),
             (AnySymbol::Qr(symbol), _) if colors == Colors::PLAIN && raster.size_px <= SMALL_PX => {
@@ -184,33 +184,33 @@ fn qr_encoder(symbol: &SymbolPlan) -> Encoder {
     let SymbolPlan::Qr { level, boost, versions, mask, mode, eci, gs1, .. } = *symbol else {
         return Encoder::new(Level::M);
     };
-    let encoder = Encoder::new(level.into())
+    Encoder::new(level.into())
         .boost(boost)
         .versions(versions.0..=versions.1)
-        .modes(mode.into());
-    let encoder = mask.map_or(encoder.clone(), |mask| encoder.mask(mask));
-    let encoder = eci.map_or(encoder.clone(), |number| encoder.eci(number));
-    if gs1 { encoder.fnc1(Fnc1::Gs1) } else { encoder }
+        .modes(mode.into())
+        .mask(mask)
+        .eci(eci)
+        .fnc1(gs1.then_some(Fnc1::Gs1))
 }
 
 /// Encodes the content of a plan as one symbol, which need not be the plan's.
-fn encode_as(plan: &Plan, symbol: &SymbolPlan) -> Result<AnySymbol, EncoderError> {
+fn encode_as(plan: &Plan, symbol: &SymbolPlan) -> Result<AnySymbol, Error> {
     let data = data(plan);
     Ok(match *symbol {
         SymbolPlan::Qr { .. } => AnySymbol::Qr(Box::new(qr_encoder(symbol).encode(data)?)),
         SymbolPlan::Micro { level, versions, mask, mode } => {
             let encoder = MicroEncoder::new(level.map(Level::from))
                 .versions(versions.0..=versions.1)
-                .modes(mode.into());
-            let encoder = mask.map_or(encoder.clone(), |mask| encoder.mask(mask));
+                .modes(mode.into())
+                .mask(mask);
             AnySymbol::Micro(Box::new(encoder.encode(data)?))
         }
         SymbolPlan::Rmqr { level, height, width, mode, eci } => {
             let encoder = RmqrEncoder::new(level.into())
                 .heights(height.map_or(7..=17, |it| it..=it))
                 .widths(width.map_or(27..=139, |it| it..=it))
-                .modes(mode.into());
-            let encoder = eci.map_or(encoder.clone(), |number| encoder.eci(number));
+                .modes(mode.into())
+                .eci(eci);
             AnySymbol::Rmqr(Box::new(encoder.encode(data)?))
         }
     })
@@ -227,10 +227,10 @@ fn pick(mut symbols: Vec<Symbol>, part: u8) -> Result<Encoded, Fault> {
 }
 
 /// The fault behind an encoder's error, with what would work.
-fn describe(error: EncoderError, plan: &Plan) -> Fault {
+fn describe(error: Error, plan: &Plan) -> Fault {
     let content = plan.content.parameter();
     match error {
-        EncoderError::TooLong { needed_bits, available_bits, smallest_version } => {
+        Error::TooLong { needed_bits, available_bits, smallest_version } => {
             let detail =
                 format!("it takes {needed_bits} bits, and the symbol has {available_bits}");
             let fault = Fault::new(content, Code::TooLong, detail);
@@ -239,22 +239,22 @@ fn describe(error: EncoderError, plan: &Plan) -> Fault {
                 None => fault.suggest("shorten it"),
             }
         }
-        EncoderError::NoSuchSymbol { .. } => {
+        Error::NoSuchSymbol { .. } => {
             let detail = "no version allowed has this level: M2 and M3 have L and M, M4 also Q";
             Fault::new("level", Code::NotAllowed, detail)
                 .suggest("use level L, or raise version_max")
         }
-        EncoderError::TooManySymbols { held_bytes } => {
+        Error::TooManySymbols { held_bytes } => {
             let detail = format!("16 symbols hold only {held_bytes} bytes of it");
             Fault::new(content, Code::TooLong, detail)
                 .at_most(held_bytes as u32)
                 .suggest("raise version_max or lower the level")
         }
-        EncoderError::NotInMode { at_byte, .. } => {
+        Error::NotInMode { at_byte, .. } => {
             let detail = format!("the mode cannot encode the character at byte {at_byte}");
             Fault::new("mode", Code::NotAllowed, detail).suggest("use mode auto or byte")
         }
-        EncoderError::Eci { .. } => {
+        Error::Eci { .. } => {
             let (detail, allowed) = match plan.symbol.mode() {
                 Mode::Kanji | Mode::AutoKanji => ("Kanji are Shift JIS, which is ECI 20", 20),
                 _ => ("a text is UTF-8, which is ECI 26", 26),

@@ -121,7 +121,7 @@ pub(crate) fn png_of(grey: &[u8], size_px: u32) -> Vec<u8> {
 /// A picture of a text.
 pub(crate) fn picture(text: &str, level: Level, size_px: u32) -> Vec<u8> {
     let mut png = Vec::new();
-    let raster = Raster { size_px, margin_modules: 4 };
+    let raster = Raster::new(size_px);
     write_png(&encode(text, level).unwrap(), &raster, &mut png).unwrap();
     png
 }

@@ -298,9 +298,9 @@ fn pdf(text: &str, out: &mut Vec<u8>) {
 }
 
 fn png(text: &str, out: &mut Vec<u8>) {
-    let raster = Raster { size_px: SIZE_PX, margin_modules: MARGIN };
+    let raster = Raster::new(SIZE_PX).margin_modules(MARGIN);
     let color = |[red, green, blue]: [u8; 3]| Color::rgb(red, green, blue);
-    let palette = Palette { dark: color(DARK), light: color(LIGHT) };
+    let palette = Palette::new(color(DARK), color(LIGHT));
     out.clear();
     write_palette_png(&symbol(text), &raster, &palette, out).expect("1000 pixels are enough");
 }
@@ -356,7 +356,7 @@ fn fast_qr_png(text: &str, compression: Compression, out: &mut Vec<u8>) {
 
 /// The shares for one width of modules.
 fn scale_beside_zopfli(scale_px: u32) -> anyhow::Result<Scale> {
-    let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+    let palette = Palette::new(Color::BLACK, Color::WHITE);
     let mut scale = Scale { scale_px, shares: Vec::new() };
     for input in &INPUTS {
         let mut shares = [Vec::new(), Vec::new()];

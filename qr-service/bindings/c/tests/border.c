@@ -155,7 +155,7 @@ static void a_text_that_is_too_long_is_refused_at_each_level(void)
     char *text = (char *)allocate(3000);
     memset(text, 'a', 3000);
     for (int32_t level = QR_LEVEL_L; level <= QR_LEVEL_H; level++) {
-        struct qr_options options = {400, 4, level};
+        struct qr_options options = {sizeof options, 400, 4, level};
         struct answer longest = draw_bytes(text, most[level], &options, 20000);
         CHECK(longest.status == QR_STATUS_OK);
         free(longest.png);
@@ -178,7 +178,7 @@ static void an_impossible_length_is_refused_without_reading(void)
 
 static int32_t status_with(uint32_t size_px, uint32_t margin_modules, int32_t level)
 {
-    struct qr_options options = {size_px, margin_modules, level};
+    struct qr_options options = {sizeof options, size_px, margin_modules, level};
     struct answer answer = draw_bytes("a", 1, &options, 300000);
     CHECK(answer.status == QR_STATUS_OK || answer.len == 0);
     free(answer.png);
@@ -200,10 +200,29 @@ static void options_out_of_range_are_refused(void)
     CHECK(status_with(200, 4, INT32_MIN) == QR_STATUS_UNKNOWN_LEVEL);
 }
 
+static void a_later_struct_of_options_is_taken_if_its_new_fields_have_their_defaults(void)
+{
+    struct {
+        struct qr_options known;
+        uint32_t unknown;
+    } later = {{sizeof later, 200, 4, QR_LEVEL_L}, 0};
+    CHECK(is_same_picture(draw("a"), draw_bytes("a", 1, &later.known, QR_MAX_SERVICE_PNG)));
+    later.unknown = 1;
+    CHECK(is_refused(draw_bytes("a", 1, &later.known, QR_MAX_SERVICE_PNG),
+                     QR_STATUS_UNKNOWN_OPTIONS));
+    later.unknown = 0;
+    const uint32_t wrong[] = {0, sizeof later.known - 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        later.known.struct_size = wrong[i];
+        CHECK(is_refused(draw_bytes("a", 1, &later.known, QR_MAX_SERVICE_PNG),
+                         QR_STATUS_UNKNOWN_OPTIONS));
+    }
+}
+
 static void no_options_are_200_px_margin_4_and_level_l(void)
 {
     const char *text = "https://example.com/";
-    const struct qr_options options = {200, 4, QR_LEVEL_L};
+    const struct qr_options options = {sizeof options, 200, 4, QR_LEVEL_L};
     CHECK(is_same_picture(draw(text),
                           draw_bytes(text, strlen(text), &options, QR_MAX_SERVICE_PNG)));
 }
@@ -250,8 +269,8 @@ static void every_status_has_a_message_and_so_have_unknown_numbers(void)
     const char *unknown = qr_error_message(INT32_MIN);
     CHECK(strlen(unknown) > 0);
     CHECK(strcmp(qr_error_message(-1), unknown) == 0);
-    CHECK(strcmp(qr_error_message(QR_STATUS_FAULTS + 1), unknown) == 0);
-    for (int32_t status = QR_STATUS_OK; status <= QR_STATUS_FAULTS; status++) {
+    CHECK(strcmp(qr_error_message(QR_STATUS_UNKNOWN_OPTIONS + 1), unknown) == 0);
+    for (int32_t status = QR_STATUS_OK; status <= QR_STATUS_UNKNOWN_OPTIONS; status++) {
         const char *message = qr_error_message(status);
         CHECK(strlen(message) > 0);
         CHECK(strcmp(message, unknown) != 0);
@@ -272,7 +291,7 @@ static void the_version_is_that_of_pkg_config(void)
 /* The largest symbol. */
 static struct answer draw_longest(void)
 {
-    const struct qr_options options = {1000, 4, QR_LEVEL_L};
+    const struct qr_options options = {sizeof options, 1000, 4, QR_LEVEL_L};
     char *text = (char *)allocate(2953);
     for (int at = 0; at < 2953; at++)
         text[at] = (char)('!' + at * at % 94);
@@ -332,6 +351,7 @@ int main(int argc, char **argv)
     a_text_that_is_too_long_is_refused_at_each_level();
     an_impossible_length_is_refused_without_reading();
     options_out_of_range_are_refused();
+    a_later_struct_of_options_is_taken_if_its_new_fields_have_their_defaults();
     no_options_are_200_px_margin_4_and_level_l();
     every_status_has_a_message_and_so_have_unknown_numbers();
     the_version_is_that_of_pkg_config();

@@ -5,9 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use qr_core::{
-    Data, Encoder, EncoderError, Fnc1, Level, MAX_SYMBOLS, MicroEncoder, Modes, RmqrEncoder,
-};
+use qr_core::{Data, Encoder, Error, Fnc1, Level, MAX_SYMBOLS, MicroEncoder, Modes, RmqrEncoder};
 use qr_options::options::{Kind, LevelName, Options};
 use qr_options::symbol::AnySymbol;
 
@@ -170,30 +168,27 @@ impl Encoding {
         self.level.unwrap_or(if self.rmqr { Level::M } else { Level::L })
     }
 
-    fn describe(&self, error: EncoderError, bytes: usize) -> anyhow::Error {
+    fn describe(&self, error: Error, bytes: usize) -> anyhow::Error {
         let context = match error {
-            EncoderError::NoSuchSymbol { .. } if self.rmqr => {
+            Error::NoSuchSymbol { .. } if self.rmqr => {
                 return anyhow::anyhow!("--level {}: --rmqr has the levels M and H", self.level());
             }
-            EncoderError::TooLong { .. } => {
+            Error::TooLong { .. } | Error::TooManySymbols { .. } => {
                 format!("the text's {bytes} bytes are too many for level {}", self.level())
             }
-            EncoderError::TooManySymbols { .. } => {
-                format!("the text's {bytes} bytes are too many for level {}", self.level())
-            }
-            EncoderError::NotInMode { .. } => {
+            Error::NotInMode { .. } => {
                 let mode = self.mode.to_possible_value();
                 format!("--mode {}", mode.as_ref().map_or("", |mode| mode.get_name()))
             }
-            EncoderError::Eci { assignment } => {
+            Error::Eci { assignment } => {
                 let encoding = match self.mode {
                     Mode::Kanji | Mode::AutoKanji => "Kanji are Shift JIS, which is 20",
                     _ => "the text is UTF-8, which is 26",
                 };
                 return anyhow::anyhow!("--eci {assignment}: {encoding}");
             }
-            EncoderError::Versions { .. } => "--symbol-version".to_owned(),
-            EncoderError::Mask { .. } => "--mask".to_owned(),
+            Error::Versions { .. } => "--symbol-version".to_owned(),
+            Error::Mask { .. } => "--mask".to_owned(),
             error => return error.into(),
         };
         anyhow::Error::from(error).context(context)
@@ -207,32 +202,21 @@ impl Encoding {
         let versions = self.symbol_version.clone().map_or(1..=4, |Versions(versions)| versions);
         // M1 has no level.
         let level = (*versions.end() > 1).then_some(self.level());
-        let encoder = MicroEncoder::new(level).modes(self.modes()).versions(versions);
-        match self.mask {
-            Some(mask) => encoder.mask(mask),
-            None => encoder,
-        }
+        MicroEncoder::new(level).modes(self.modes()).versions(versions).mask(self.mask)
     }
 
     fn rmqr_encoder(&self) -> RmqrEncoder {
-        let encoder = RmqrEncoder::new(self.level()).modes(self.modes());
-        match self.eci {
-            Some(eci) => encoder.eci(eci),
-            None => encoder,
-        }
+        RmqrEncoder::new(self.level()).modes(self.modes()).eci(self.eci)
     }
 
     fn encoder(&self) -> Encoder {
-        let mut encoder = Encoder::new(self.level()).boost(self.boost).modes(self.modes());
-        if let Some(Versions(versions)) = &self.symbol_version {
-            encoder = encoder.versions(versions.clone());
-        }
-        if let Some(mask) = self.mask {
-            encoder = encoder.mask(mask);
-        }
-        if let Some(eci) = self.eci {
-            encoder = encoder.eci(eci);
-        }
-        if self.gs1 { encoder.fnc1(Fnc1::Gs1) } else { encoder }
+        let versions = self.symbol_version.clone().map_or(1..=40, |Versions(versions)| versions);
+        Encoder::new(self.level())
+            .boost(self.boost)
+            .modes(self.modes())
+            .versions(versions)
+            .mask(self.mask)
+            .eci(self.eci)
+            .fnc1(self.gs1.then_some(Fnc1::Gs1))
     }
 }

@@ -122,7 +122,7 @@ impl Picture {
         let modules = symbol.modules();
         let margin_modules = self.margin_modules();
         let raster = self.raster(modules);
-        let print = Print { margin_modules, width_mm: self.width_mm, ..Print::default() };
+        let print = Print::default().margin_modules(margin_modules).width_mm(self.width_mm);
         let (mut bytes, mut text) = (Vec::new(), String::new());
         match self.format {
             Format::Png => {
@@ -132,18 +132,17 @@ impl Picture {
             }
             Format::Svg => text = self.draw_svg(symbol, &raster),
             Format::Utf8 => {
-                let style = TextStyle { margin_modules, ink: self.ink(Ink::Light) };
+                let style =
+                    TextStyle::default().margin_modules(margin_modules).ink(self.ink(Ink::Light));
                 text = half_blocks::draw(modules, &style, self.coloured);
             }
             Format::Ascii => {
-                let style = TextStyle { margin_modules, ink: self.ink(Ink::Dark) };
+                let style =
+                    TextStyle::default().margin_modules(margin_modules).ink(self.ink(Ink::Dark));
                 write_ascii(modules, &style, &mut text);
             }
             Format::Pbm => {
-                // Exact, because the options give pbm a size by module only.
-                let scale_px = raster.size_px / (modules.width() as u32 + 2 * margin_modules);
-                write_pbm(modules, scale_px, margin_modules, &mut bytes)
-                    .with_context(|| self.fault_of_size())?;
+                write_pbm(modules, &raster, &mut bytes).with_context(|| self.fault_of_size())?;
             }
             Format::Pdf => write_pdf(modules, &print, &mut bytes)?,
             Format::Eps => write_eps(modules, &print, &mut text)?,
@@ -166,7 +165,7 @@ impl Picture {
     fn raster(&self, modules: Modules<'_>) -> Raster {
         let margin_modules = self.margin_modules();
         match self.size {
-            Size::Picture(size_px) => Raster { size_px, margin_modules },
+            Size::Picture(size_px) => Raster::new(size_px).margin_modules(margin_modules),
             Size::Module(scale_px) => Raster::of_scale(modules, scale_px, margin_modules),
         }
     }
@@ -187,13 +186,12 @@ impl Picture {
         if let (AnySymbol::Qr(symbol), Size::Picture(_), None, true) =
             (symbol, self.size, &self.title, self.is_plain())
         {
-            // The document that `qr` has always written.
+            // The document that `qr-draw` has always written.
             return svg::draw(symbol, raster);
         }
         let Picture { dark, light, .. } = *self;
-        let (margin_modules, width_px) = (raster.margin_modules, Some(raster.size_px));
-        let title = self.title.as_deref();
-        let svg = Svg { margin_modules, width_px, dark, light, title };
+        let svg = Svg::default().margin_modules(raster.margin_modules).size_px(raster.size_px);
+        let svg = svg.dark(dark).light(light).title(self.title.as_deref());
         let mut drawn = String::new();
         write_svg(symbol.modules(), &svg, &mut drawn);
         drawn

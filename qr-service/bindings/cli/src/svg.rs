@@ -6,7 +6,7 @@ use qr_core::{Raster, Symbol};
 
 /// Draws the document: its unit is one module, and `raster.size_px` is its width and height.
 pub(crate) fn draw(symbol: &Symbol, raster: &Raster) -> String {
-    let Raster { size_px, margin_modules } = *raster;
+    let Raster { size_px, margin_modules, .. } = *raster;
     let side = symbol.size() + 2 * margin_modules as usize;
     // crispEdges: without it, smoothing leaves seams between modules of fractional pixels.
     format!(

@@ -95,7 +95,7 @@ fn a_logo_is_drawn_at_level_h_and_leaves_the_symbol_readable() {
 fn an_rmqr_has_the_height_and_width_asked_for() {
     let symbol = RmqrEncoder::new(Level::M).heights(7..=7).widths(139..=139).encode(TEXT).unwrap();
     let mut expected = String::new();
-    let style = TextStyle { margin_modules: 2, ink: Ink::Dark };
+    let style = TextStyle::default().margin_modules(2).ink(Ink::Dark);
     write_ascii(symbol.modules(), &style, &mut expected);
     let args = ["--rmqr", "--rmqr-height", "7", "--rmqr-width", "139", "-f", "ascii"];
     assert_eq!(draw(&args), expected.as_bytes());
@@ -107,7 +107,7 @@ fn an_rmqr_has_the_height_and_width_asked_for() {
 #[test]
 fn the_ink_is_the_one_asked_for() {
     let symbol = encode(TEXT, Level::L).unwrap();
-    let style = |ink| TextStyle { ink, ..TextStyle::default() };
+    let style = |ink| TextStyle::default().ink(ink);
     let mut expected = String::new();
     write_half_blocks(&symbol, &style(Ink::Dark), &mut expected);
     assert_eq!(draw(&["-f", "utf8", "--ink", "dark"]), expected.as_bytes());

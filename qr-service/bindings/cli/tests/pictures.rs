@@ -55,8 +55,8 @@ fn without_flags_it_writes_the_png_that_the_service_answers() {
 
 #[test]
 fn a_png_has_the_bytes_of_qr_core() {
-    let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
-    let raster = Raster { size_px: 555, margin_modules: 2 };
+    let palette = Palette::new(Color::BLACK, Color::WHITE);
+    let raster = Raster::new(555).margin_modules(2);
     let symbol = encode(TEXTS[3], Level::Q).unwrap();
     let (mut usual, mut smallest) = (Vec::new(), Vec::new());
     write_palette_png(&symbol, &raster, &palette, &mut usual).unwrap();

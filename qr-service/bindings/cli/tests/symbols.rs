@@ -36,7 +36,7 @@ fn the_symbol_has_the_version_level_and_modules_asked_for() {
     let ascii = |args: &[&str]| draw(&[args, &["--format", "ascii"]].concat());
     let symbol = Encoder::new(Level::L).mask(3).encode(TEXT).unwrap();
     let mut expected = String::new();
-    write_ascii(&symbol, &TextStyle { ink: Ink::Dark, ..TextStyle::default() }, &mut expected);
+    write_ascii(&symbol, &TextStyle::default().ink(Ink::Dark), &mut expected);
     assert_eq!(ascii(&["--mask", "3"]), expected.as_bytes());
     assert_ne!(ascii(&["--mask", "3", "--eci", "26"]), expected.as_bytes());
     assert_ne!(ascii(&["--mask", "3", "--gs1"]), expected.as_bytes());
@@ -80,16 +80,16 @@ fn errors_name_the_flag_or_the_numbers() {
 #[test]
 fn formats_have_the_bytes_of_qr_core() {
     let symbol = encode(TEXT, Level::L).unwrap();
-    let print = Print { margin_modules: 2, width_mm: 33.5, ..Print::default() };
+    let print = Print::default().margin_modules(2).width_mm(33.5);
     let args = |format| draw(&["-f", format, "-m", "2", "--width-mm", "33.5"]);
     let (mut pdf, mut eps, mut pbm) = (Vec::new(), String::new(), Vec::new());
     write_pdf(&symbol, &print, &mut pdf).unwrap();
     write_eps(&symbol, &print, &mut eps).unwrap();
     assert!(args("pdf") == pdf && args("eps") == eps.as_bytes());
-    write_pbm(&symbol, 4, 1, &mut pbm).unwrap();
+    write_pbm(&symbol, &Raster::of_scale(&symbol, 4, 1), &mut pbm).unwrap();
     assert!(draw(&["-f", "pbm", "-m", "1"]) == pbm);
     pbm.clear();
-    write_pbm(&symbol, 7, 4, &mut pbm).unwrap();
+    write_pbm(&symbol, &Raster::of_scale(&symbol, 7, 4), &mut pbm).unwrap();
     assert!(draw(&["-f", "pbm", "--scale", "7"]) == pbm);
 }
 
@@ -111,7 +111,7 @@ fn a_picture_has_the_colours_and_the_title_asked_for() {
     let symbol = encode(TEXT, Level::L).unwrap();
     let mut expected = String::new();
     let (dark, light) = ("003366".parse().unwrap(), "#ffffee".parse().unwrap());
-    let options = Svg { width_px: Some(200), dark, light, title: Some("A & B"), ..Svg::default() };
+    let options = Svg::default().size_px(200).dark(dark).light(light).title("A & B");
     write_svg(&symbol, &options, &mut expected);
     assert_eq!(String::from_utf8(svg).unwrap(), expected);
     let png = draw(&["--dark", "036", "--light", "0000"]);
@@ -188,7 +188,7 @@ fn a_micro_qr_is_drawn_in_every_format() {
     let drawn = |args: &[&str]| written(qr(&["12345", "--micro"]).args(args).output().unwrap());
     let encoder = MicroEncoder::new(Some(Level::L));
     let symbol = encoder.encode("12345").unwrap();
-    let style = TextStyle { margin_modules: 2, ink: Ink::Dark };
+    let style = TextStyle::default().margin_modules(2).ink(Ink::Dark);
     let mut expected = String::new();
     write_ascii(symbol.modules(), &style, &mut expected);
     assert_eq!(drawn(&["-f", "ascii"]), expected.as_bytes());
@@ -221,7 +221,7 @@ fn a_rectangular_micro_qr_has_level_m_or_h() {
     let drawn = |args: &[&str]| written(qr(&["12345", "--rmqr"]).args(args).output().unwrap());
     for (args, level) in [(&[][..], Level::M), (&["--level", "h"], Level::H)] {
         let symbol = RmqrEncoder::new(level).encode("12345").unwrap();
-        let style = TextStyle { margin_modules: 2, ink: Ink::Dark };
+        let style = TextStyle::default().margin_modules(2).ink(Ink::Dark);
         let mut expected = String::new();
         write_ascii(symbol.modules(), &style, &mut expected);
         assert_eq!(drawn(&[args, &["-f", "ascii"]].concat()), expected.as_bytes());

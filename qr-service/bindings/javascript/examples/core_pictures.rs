@@ -23,7 +23,7 @@ fn draw(line: &str) -> Result<String, Box<dyn Error>> {
     };
     let text = (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16));
     let text = String::from_utf8(text.collect::<Result<_, _>>()?)?;
-    let raster = Raster { size_px: size.parse()?, margin_modules: margin.parse()? };
+    let raster = Raster::new(size.parse()?).margin_modules(margin.parse()?);
     let mut png = Vec::new();
     generate(&text, level.parse()?, &raster, &mut png)?;
     Ok(png.iter().fold(String::new(), |mut hex, byte| {

@@ -1,6 +1,6 @@
 //! The errors, and the JavaScript code, class and message of each.
 
-use qr_core::{GenerateError, Raster, RasterError};
+use qr_core::{Error, Raster};
 
 /// Why there is no picture. No message repeats the text, which may be private: errors are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,13 +73,11 @@ impl Mistake {
     }
 }
 
-impl From<GenerateError> for Mistake {
-    fn from(error: GenerateError) -> Self {
+impl From<Error> for Mistake {
+    fn from(error: Error) -> Self {
         match error {
-            GenerateError::Encode(_) => Mistake::TooLong,
-            GenerateError::Raster(RasterError::TooSmall { least_px }) => {
-                Mistake::TooSmall(least_px)
-            }
+            Error::TooLong { .. } => Mistake::TooLong,
+            Error::SizeTooSmall { least_px } => Mistake::TooSmall(least_px),
             _ => Mistake::Range("options.size", 1, Raster::MAX_SIZE_PX),
         }
     }

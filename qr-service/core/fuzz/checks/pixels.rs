@@ -19,7 +19,7 @@ pub(crate) fn check(input: &[u8]) {
         scale => modules * (1 + u32::from(scale % 4)) + u32::from(*margin) % modules.min(64),
     };
     let mut file = Vec::new();
-    let raster = Raster { size_px, margin_modules };
+    let raster = Raster::new(size_px).margin_modules(margin_modules);
     write_png(&symbol, &raster, &mut file).expect("the symbol fits");
 
     let mut reader = png::Decoder::new(Cursor::new(&file)).read_info().expect("a PNG");

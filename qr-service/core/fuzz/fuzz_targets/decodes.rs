@@ -34,14 +34,14 @@ fuzz_target!(|input: &[u8]| {
     let modules = symbol.size() as u32 + 2 * margin_modules;
     let size_px = modules * (2 + u32::from(scale % 5)) + u32::from(*scale) % modules.min(64);
     let mut png = Vec::new();
-    write_png(&symbol, &Raster { size_px, margin_modules }, &mut png).expect("the symbol fits");
+    write_png(&symbol, &Raster::new(size_px).margin_modules(margin_modules), &mut png).expect("the symbol fits");
     let (decoded, pixels) = decode_by_both(&png);
     assert_eq!(decoded.bytes, text.as_bytes());
     assert_eq!(decoded.version, symbol.version());
     assert_eq!((pixels.width, pixels.height), (size_px as usize, size_px as usize));
 
     // A size that leaves less than a pixel per module is refused, and nothing is written.
-    let tight = Raster { size_px: modules - 1, margin_modules };
+    let tight = Raster::new(modules - 1).margin_modules(margin_modules);
     let before = png.len();
     assert!(write_png(&symbol, &tight, &mut png).is_err());
     assert_eq!(png.len(), before);

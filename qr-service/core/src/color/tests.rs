@@ -38,6 +38,6 @@ fn what_is_no_colour_is_refused() {
         "0--0",
         "red",
     ] {
-        assert_eq!(text.parse::<Color>(), Err(ParseColorError), "{text}");
+        assert_eq!(text.parse::<Color>(), Err(Error::Color), "{text}");
     }
 }

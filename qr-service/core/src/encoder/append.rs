@@ -3,8 +3,10 @@
 use super::header::{Header, Part};
 use super::segments::Segments;
 use super::units::{Unit, units};
-use super::{Data, Encoder, EncoderError, MAX_SYMBOLS};
+use super::{Data, Encoder};
+use crate::error::Error;
 use crate::symbol::Symbol;
+use crate::version::MAX_SYMBOLS;
 
 impl Encoder {
     /// Encodes `data` in as few symbols as hold it, all of the same version: the smallest allowed
@@ -16,20 +18,17 @@ impl Encoder {
     ///
     /// let symbols = Encoder::new(Level::M).versions(1..=5).encode_append(&"word ".repeat(50))?;
     /// assert_eq!(symbols.len(), 4);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`EncoderError::TooManySymbols`] if [`MAX_SYMBOLS`] of the highest version allowed do not hold
+    /// [`Error::TooManySymbols`] if [`MAX_SYMBOLS`] of the highest version allowed do not hold
     /// the data; else as [`Encoder::encode`].
-    pub fn encode_append<'a>(
-        &self,
-        data: impl Into<Data<'a>>,
-    ) -> Result<Vec<Symbol>, EncoderError> {
+    pub fn encode_append<'a>(&self, data: impl Into<Data<'a>>) -> Result<Vec<Symbol>, Error> {
         let data = data.into();
         match self.encode(data) {
             Ok(symbol) => return Ok(vec![symbol]),
-            Err(EncoderError::TooLong { .. }) => {}
+            Err(Error::TooLong { .. }) => {}
             Err(error) => return Err(error),
         }
         let units = units(data, self)?;
@@ -58,14 +57,14 @@ impl Encoder {
     }
 
     /// Divides the units into parts that each fill a symbol of `version`.
-    fn divide<'u>(&self, units: &'u [Unit], version: u8) -> Result<Vec<&'u [Unit]>, EncoderError> {
+    fn divide<'u>(&self, units: &'u [Unit], version: u8) -> Result<Vec<&'u [Unit]>, Error> {
         let header = self.header_of(Part { index: 0, total: MAX_SYMBOLS, parity: 0 });
         let mut parts = Vec::new();
         let mut rest = units;
         while let Some(next) = rest.first() {
             let (part, after) = rest.split_at(Segments::most_units(rest, self, &header, version));
             if part.is_empty() || parts.len() == MAX_SYMBOLS {
-                return Err(EncoderError::TooManySymbols { held_bytes: next.at });
+                return Err(Error::TooManySymbols { held_bytes: next.at });
             }
             parts.push(part);
             rest = after;

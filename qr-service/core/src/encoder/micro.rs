@@ -4,10 +4,12 @@ use std::ops::RangeInclusive;
 
 use super::segments::{Mode, NEVER, Path, Segment, split};
 use super::units::{Unit, units};
-use super::{Data, Encoder, EncoderError, Modes};
+use super::{Data, Encoder};
 use crate::bits::BitString;
+use crate::error::Error;
 use crate::level::Level;
 use crate::micro::{self, MicroSymbol};
+use crate::modes::Modes;
 
 /// Encodes text or bytes as Micro QR (ISO/IEC 18004), which has room for up to 35 digits, 21
 /// alphanumeric characters or 15 bytes. It has neither ECI nor FNC1 nor structured append, and its
@@ -19,7 +21,7 @@ use crate::micro::{self, MicroSymbol};
 /// let symbol = MicroEncoder::new(Some(Level::L)).encode("12345")?;
 /// assert_eq!((symbol.version(), symbol.modules().width()), (2, 13));
 /// assert_eq!(MicroEncoder::new(None).encode("12345")?.version(), 1);
-/// # Ok::<(), qr_core::EncoderError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -40,7 +42,7 @@ impl MicroEncoder {
     ///
     /// let any = MicroEncoder::new(None).encode("123")?;
     /// assert_eq!((any.version(), any.level()), (1, None));
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn new(level: Option<Level>) -> Self {
         MicroEncoder { level, versions: (1, 4), mask: None, modes: Modes::Automatic }
@@ -53,23 +55,23 @@ impl MicroEncoder {
     ///
     /// let symbol = MicroEncoder::new(None).versions(4..=4).encode("123")?;
     /// assert_eq!(symbol.version(), 4);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn versions(mut self, versions: RangeInclusive<u8>) -> Self {
         self.versions = (*versions.start(), *versions.end());
         self
     }
 
-    /// The mask pattern reference, 0 to 3, instead of the mask with the best score.
+    /// The mask pattern reference, 0 to 3; `None` is the mask with the best score.
     ///
     /// ```
     /// use qr_core::MicroEncoder;
     ///
     /// assert_eq!(MicroEncoder::new(None).mask(3).encode("123")?.mask(), 3);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
-    pub fn mask(mut self, mask: u8) -> Self {
-        self.mask = Some(mask);
+    pub fn mask(mut self, mask: impl Into<Option<u8>>) -> Self {
+        self.mask = mask.into();
         self
     }
 
@@ -81,7 +83,7 @@ impl MicroEncoder {
     ///
     /// let symbol = MicroEncoder::new(None).modes(Modes::Byte).encode("123")?;
     /// assert_eq!(symbol.version(), 3);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
@@ -95,23 +97,23 @@ impl MicroEncoder {
     ///
     /// let symbol = MicroEncoder::new(Some(Level::M)).encode("MICRO QR")?;
     /// assert_eq!((symbol.version(), symbol.level()), (3, Some(Level::M)));
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`EncoderError`] as by [`Encoder::encode`], and [`EncoderError::NoSuchSymbol`].
-    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<MicroSymbol, EncoderError> {
+    /// [`Error`] as by [`Encoder::encode`], and [`Error::NoSuchSymbol`].
+    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<MicroSymbol, Error> {
         let data = data.into();
         let (low, high) = self.versions;
         if low < 1 || low > high || high > 4 {
-            return Err(EncoderError::Versions { low, high, most: 4 });
+            return Err(Error::Versions { low, high, most: 4 });
         }
         if let Some(mask) = self.mask.filter(|mask| *mask > 3) {
-            return Err(EncoderError::Mask { mask, most: 3 });
+            return Err(Error::Mask { mask, most: 3 });
         }
         // The highest version has every level that a lower one has.
         let Some(capacity) = micro::capacity(high, self.level) else {
-            return Err(EncoderError::NoSuchSymbol { level: self.level });
+            return Err(Error::NoSuchSymbol { level: self.level });
         };
         let units = units(data, &Encoder::new(Level::L).modes(self.modes))?;
         let Some((version, segments)) = self.smallest(&units, low..=high) else {
@@ -120,7 +122,7 @@ impl MicroEncoder {
             let needed_bits = if bits(high) < NEVER / 6 { bits(high) } else { bits(4) };
             let available_bits = capacity as u64;
             let smallest_version = self.smallest(&units, high..=4).map(|(version, _)| version);
-            return Err(EncoderError::TooLong { needed_bits, available_bits, smallest_version });
+            return Err(Error::TooLong { needed_bits, available_bits, smallest_version });
         };
         let mut bits = BitString::with_capacity(16);
         for segment in &segments {

@@ -1,7 +1,6 @@
 //! Encoding with options: [`Encoder`].
 
 mod append;
-mod error;
 mod header;
 #[cfg(feature = "kanji")]
 mod kanji;
@@ -13,7 +12,6 @@ mod segments;
 mod stream;
 mod units;
 
-pub use error::EncoderError;
 #[cfg(feature = "micro")]
 pub use micro::MicroEncoder;
 #[cfg(feature = "rmqr")]
@@ -22,36 +20,14 @@ pub use rmqr::RmqrEncoder;
 use std::ops::RangeInclusive;
 
 use crate::encode::{DataCodewords, encode};
+use crate::error::Error;
 use crate::level::Level;
+use crate::modes::Modes;
 use crate::symbol::Symbol;
 use crate::version::data_codewords;
 use header::Header;
 use segments::Segments;
 use units::{Unit, units};
-
-/// The assignment number of UTF-8 for [`Encoder::eci`].
-///
-/// ```
-/// use qr_core::{ECI_UTF_8, Encoder, Level};
-///
-/// let symbol = Encoder::new(Level::M).eci(ECI_UTF_8).encode("grüße")?;
-/// assert_eq!(symbol.version(), 1);
-/// # Ok::<(), qr_core::EncoderError>(())
-/// ```
-pub const ECI_UTF_8: u32 = 26;
-
-/// The most symbols that structured append links.
-///
-/// ```
-/// use qr_core::{Encoder, EncoderError, Level, MAX_SYMBOLS};
-///
-/// // 15 bytes a symbol.
-/// let encoder = Encoder::new(Level::L).versions(1..=1);
-/// let symbols = encoder.encode_append(&"a".repeat(15 * MAX_SYMBOLS))?;
-/// assert_eq!(symbols.len(), MAX_SYMBOLS);
-/// # Ok::<(), qr_core::EncoderError>(())
-/// ```
-pub const MAX_SYMBOLS: usize = 16;
 
 /// What to encode: text, which is encoded as UTF-8, or bytes, which are encoded as they are.
 ///
@@ -61,7 +37,7 @@ pub const MAX_SYMBOLS: usize = 16;
 /// let (text, bytes) = (Data::from("text"), Data::from(b"text"));
 /// let encoder = Encoder::new(Level::M);
 /// assert!(encoder.encode(text)? == encoder.encode(bytes)?);
-/// # Ok::<(), qr_core::EncoderError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data<'a> {
@@ -110,55 +86,6 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Data<'a> {
     }
 }
 
-/// The modes that an [`Encoder`] may use (ISO/IEC 18004 section 7.4).
-///
-/// ```
-/// use qr_core::{Encoder, Level, Modes};
-///
-/// let version = |modes| Encoder::new(Level::M).modes(modes).encode("0123456789012345678901234567890");
-/// assert_eq!(version(Modes::Automatic)?.version(), 1);
-/// assert_eq!(version(Modes::Byte)?.version(), 3);
-/// # Ok::<(), qr_core::EncoderError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Modes {
-    /// Numeric, alphanumeric and byte mode, split so that the message takes the fewest bits.
-    #[default]
-    Automatic,
-    /// Numeric mode alone: digits.
-    Numeric,
-    /// Alphanumeric mode alone: digits, upper-case letters, space and `$%*+-./:`.
-    Alphanumeric,
-    /// Byte mode alone: anything.
-    Byte,
-    /// Kanji mode alone: the characters of JIS X 0208 that every Shift JIS table reads alike.
-    #[cfg(feature = "kanji")]
-    Kanji,
-    /// As [`Modes::Automatic`], with Kanji mode for Kanji. All other characters must be ASCII: a
-    /// decoder cannot tell UTF-8 from Shift JIS in the same symbol.
-    #[cfg(feature = "kanji")]
-    AutomaticWithKanji,
-}
-
-/// The assignment number of Shift JIS.
-#[cfg(feature = "kanji")]
-const ECI_SHIFT_JIS: u32 = 20;
-
-impl Modes {
-    /// The ECI that declares the encoding of a text that is not ASCII; `None` if these modes have no such text.
-    ///
-    /// Decoders read Kanji segments in the encoding that the ECI declares, not always in Shift JIS.
-    fn eci(self) -> Option<u32> {
-        match self {
-            Modes::Numeric | Modes::Alphanumeric => None,
-            Modes::Automatic | Modes::Byte => Some(ECI_UTF_8),
-            #[cfg(feature = "kanji")]
-            Modes::Kanji | Modes::AutomaticWithKanji => Some(ECI_SHIFT_JIS),
-        }
-    }
-}
-
 /// What the FNC1 indicator says about the data (section 7.4.8).
 ///
 /// ```
@@ -166,7 +93,7 @@ impl Modes {
 ///
 /// let gs1 = Encoder::new(Level::M).fnc1(Fnc1::Gs1);
 /// assert_eq!(gs1.encode("0109501101530003")?.version(), 1);
-/// # Ok::<(), qr_core::EncoderError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -188,7 +115,7 @@ pub enum Fnc1 {
 ///
 /// let symbol = Encoder::new(Level::M).boost(true).eci(ECI_UTF_8).encode("grüße")?;
 /// assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
-/// # Ok::<(), qr_core::EncoderError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -231,7 +158,7 @@ impl Encoder {
     ///
     /// let symbol = Encoder::new(Level::L).boost(true).encode("123")?;
     /// assert_eq!((symbol.version(), symbol.level()), (1, Level::H));
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn boost(mut self, boost: bool) -> Self {
         self.boost = boost;
@@ -241,66 +168,67 @@ impl Encoder {
     /// The versions allowed, within 1 to 40; `n..=n` forces version `n`.
     ///
     /// ```
-    /// use qr_core::{Encoder, EncoderError, Level};
+    /// use qr_core::{Encoder, Error, Level};
     ///
     /// let encoder = Encoder::new(Level::M).versions(1..=2);
-    /// let Err(EncoderError::TooLong { needed_bits, available_bits, smallest_version }) =
+    /// let Err(Error::TooLong { needed_bits, available_bits, smallest_version }) =
     ///     encoder.encode("https://example.com/some/path")
     /// else {
     ///     panic!("version 2 has no room for it");
     /// };
     /// assert_eq!((needed_bits, available_bits, smallest_version), (244, 224, Some(3)));
-    /// # Ok::<(), EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn versions(mut self, versions: RangeInclusive<u8>) -> Self {
         self.versions = (*versions.start(), *versions.end());
         self
     }
 
-    /// The mask pattern reference, 0 to 7, instead of the mask with the lowest penalty.
+    /// The mask pattern reference, 0 to 7; `None` is the mask with the lowest penalty.
     ///
     /// ```
     /// use qr_core::{Encoder, Level};
     ///
     /// assert_eq!(Encoder::new(Level::M).mask(5).encode("text")?.mask(), 5);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
-    pub fn mask(mut self, mask: u8) -> Self {
-        self.mask = Some(mask);
+    pub fn mask(mut self, mask: impl Into<Option<u8>>) -> Self {
+        self.mask = mask.into();
         self
     }
 
     /// The modes to encode in.
     ///
     /// ```
-    /// use qr_core::{Encoder, EncoderError, Level, Modes};
+    /// use qr_core::{Encoder, Error, Level, Modes};
     ///
     /// let encoder = Encoder::new(Level::M).modes(Modes::Numeric);
     /// assert!(encoder.encode("0123").is_ok());
-    /// assert!(matches!(encoder.encode("012A"), Err(EncoderError::NotInMode { at_byte: 3, .. })));
+    /// assert!(matches!(encoder.encode("012A"), Err(Error::NotInMode { at_byte: 3, .. })));
     /// ```
     pub fn modes(mut self, modes: Modes) -> Self {
         self.modes = modes;
         self
     }
 
-    /// The ECI assignment number that declares the encoding of the bytes, 0 to 999999. Text is UTF-8
-    /// and takes [`ECI_UTF_8`], in the modes with Kanji Shift JIS, which is 20. Old readers print the header as text, so there is none by default.
+    /// The ECI assignment number that declares the encoding of the bytes, 0 to 999999, or `None`. Text is UTF-8 and
+    /// takes [`ECI_UTF_8`](crate::ECI_UTF_8), in the modes with Kanji Shift JIS, which is 20. Old readers print the
+    /// header as text, so there is none by default.
     ///
     /// ```
-    /// use qr_core::{Encoder, EncoderError, Level};
+    /// use qr_core::{Encoder, Error, Level};
     ///
     /// // 3 is ISO/IEC 8859-1, which text is not.
     /// let latin = Encoder::new(Level::M).eci(3);
     /// assert!(latin.encode(b"gr\xfc\xdfe").is_ok());
-    /// assert_eq!(latin.encode("grüße"), Err(EncoderError::Eci { assignment: 3 }));
+    /// assert_eq!(latin.encode("grüße"), Err(Error::Eci { assignment: 3 }));
     /// ```
-    pub fn eci(mut self, assignment: u32) -> Self {
-        self.eci = Some(assignment);
+    pub fn eci(mut self, assignment: impl Into<Option<u32>>) -> Self {
+        self.eci = assignment.into();
         self
     }
 
-    /// The FNC1 indicator. The separator in the data is 0x1D.
+    /// The FNC1 indicator, or `None`. The separator in the data is 0x1D.
     ///
     /// ```
     /// use qr_core::{Encoder, Fnc1, Level};
@@ -308,10 +236,10 @@ impl Encoder {
     /// let batch_and_serial = "010950110153000310AB%1\u{1d}21X";
     /// let symbol = Encoder::new(Level::M).fnc1(Fnc1::Gs1).encode(batch_and_serial)?;
     /// assert_eq!(symbol.version(), 2);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
-    pub fn fnc1(mut self, fnc1: Fnc1) -> Self {
-        self.fnc1 = Some(fnc1);
+    pub fn fnc1(mut self, fnc1: impl Into<Option<Fnc1>>) -> Self {
+        self.fnc1 = fnc1.into();
         self
     }
 
@@ -322,13 +250,13 @@ impl Encoder {
     ///
     /// let symbol = Encoder::new(Level::Q).encode(&[0, 255, 13, 10])?;
     /// assert_eq!((symbol.version(), symbol.level()), (1, Level::Q));
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`EncoderError`] if an option is out of range, the modes cannot encode the data, or no version
+    /// [`Error`] if an option is out of range, the modes cannot encode the data, or no version
     /// allowed holds them.
-    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<Symbol, EncoderError> {
+    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<Symbol, Error> {
         let data = data.into();
         if let (Data::Text(text), true) = (data, *self == Encoder::new(self.level)) {
             // The direct way takes no memory and half the time.
@@ -343,25 +271,25 @@ impl Encoder {
     }
 
     /// Checks the options that the builder takes as they come.
-    fn check(&self, data: Data<'_>) -> Result<(), EncoderError> {
+    fn check(&self, data: Data<'_>) -> Result<(), Error> {
         let (low, high) = self.versions;
         if low < 1 || low > high || high > 40 {
-            return Err(EncoderError::Versions { low, high, most: 40 });
+            return Err(Error::Versions { low, high, most: 40 });
         }
         if let Some(mask) = self.mask.filter(|mask| *mask > 7) {
-            return Err(EncoderError::Mask { mask, most: 7 });
+            return Err(Error::Mask { mask, most: 7 });
         }
         if let Some(assignment) = self.eci {
             let mislabelled = self.modes.eci().is_some_and(|eci| eci != assignment)
                 && matches!(data, Data::Text(text) if !text.is_ascii());
             if assignment > 999_999 || mislabelled {
-                return Err(EncoderError::Eci { assignment });
+                return Err(Error::Eci { assignment });
             }
         }
         if let Some(Fnc1::Aim(indicator)) = self.fnc1 {
             let letter = indicator.checked_sub(100).is_some_and(|it| it.is_ascii_alphabetic());
             if indicator > 99 && !letter {
-                return Err(EncoderError::ApplicationIndicator { indicator });
+                return Err(Error::ApplicationIndicator { indicator });
             }
         }
         Ok(())
@@ -373,13 +301,13 @@ impl Encoder {
         data: Data<'_>,
         units: &[Unit],
         header: &Header,
-    ) -> Result<Symbol, EncoderError> {
+    ) -> Result<Symbol, Error> {
         let (low, high) = self.versions;
         let Some((version, segments)) = Segments::smallest(units, self, header, low..=high) else {
             let needed_bits = Segments::least_bits(units, self, header, high);
             // A bound on the work: no version holds more characters.
             let smallest = Segments::smallest(units, self, header, high..=40);
-            return Err(EncoderError::TooLong {
+            return Err(Error::TooLong {
                 needed_bits,
                 available_bits: 8 * data_codewords(high, self.level) as u64,
                 smallest_version: smallest.map(|(version, _)| version),

@@ -4,9 +4,11 @@ use std::ops::RangeInclusive;
 
 use super::segments::{Path, Segment, split};
 use super::units::{Unit, units};
-use super::{Data, Encoder, EncoderError, Modes};
+use super::{Data, Encoder};
 use crate::bits::BitString;
+use crate::error::Error;
 use crate::level::Level;
+use crate::modes::Modes;
 use crate::rmqr::{KINDS, RmqrSymbol};
 
 /// Encodes text or bytes as rectangular Micro QR (rMQR, ISO/IEC 23941), for narrow spaces: up to 361
@@ -17,7 +19,7 @@ use crate::rmqr::{KINDS, RmqrSymbol};
 ///
 /// let symbol = RmqrEncoder::new(Level::M).heights(7..=9).encode("https://example.com")?;
 /// assert_eq!((symbol.modules().width(), symbol.modules().height()), (59, 9));
-/// # Ok::<(), qr_core::EncoderError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -36,7 +38,7 @@ impl RmqrEncoder {
     /// use qr_core::{Level, RmqrEncoder};
     ///
     /// assert_eq!(RmqrEncoder::new(Level::H).encode("123")?.level(), Level::H);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn new(level: Level) -> Self {
         let (heights, widths) = (7..=17, 27..=139);
@@ -50,7 +52,7 @@ impl RmqrEncoder {
     ///
     /// let symbol = RmqrEncoder::new(Level::M).heights(7..=7).encode("123")?;
     /// assert_eq!(symbol.modules().height(), 7);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn heights(mut self, heights: RangeInclusive<u8>) -> Self {
         self.heights = heights;
@@ -64,7 +66,7 @@ impl RmqrEncoder {
     ///
     /// let symbol = RmqrEncoder::new(Level::M).widths(77..=99).encode("123")?;
     /// assert_eq!(symbol.modules().width(), 77);
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn widths(mut self, widths: RangeInclusive<u8>) -> Self {
         self.widths = widths;
@@ -91,8 +93,8 @@ impl RmqrEncoder {
     ///
     /// assert!(RmqrEncoder::new(Level::M).eci(ECI_UTF_8).encode("grüße").is_ok());
     /// ```
-    pub fn eci(mut self, assignment: u32) -> Self {
-        self.eci = Some(assignment);
+    pub fn eci(mut self, assignment: impl Into<Option<u32>>) -> Self {
+        self.eci = assignment.into();
         self
     }
 
@@ -104,25 +106,25 @@ impl RmqrEncoder {
     /// let symbol = RmqrEncoder::new(Level::M).encode("123")?;
     /// let modules = symbol.modules();
     /// assert_eq!((modules.width(), modules.height()), (27, 11));
-    /// # Ok::<(), qr_core::EncoderError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`EncoderError`] as by [`Encoder::encode`], and [`EncoderError::NoSuchSymbol`]. Bits are those of the largest
+    /// [`Error`] as by [`Encoder::encode`], and [`Error::NoSuchSymbol`]. Bits are those of the largest
     /// size allowed.
-    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<RmqrSymbol, EncoderError> {
+    pub fn encode<'a>(&self, data: impl Into<Data<'a>>) -> Result<RmqrSymbol, Error> {
         let data = data.into();
         let mut options = Encoder::new(Level::M).modes(self.modes);
         options.eci = self.eci;
         options.check(data)?;
         let Some(largest) = self.sizes().next_back() else {
             let level = Some(self.level).filter(|level| !matches!(level, Level::M | Level::H));
-            return Err(EncoderError::NoSuchSymbol { level });
+            return Err(Error::NoSuchSymbol { level });
         };
         let units = units(data, &options)?;
         let everywhere = RmqrEncoder { heights: 7..=17, widths: 27..=139, ..self.clone() };
         let Some((index, segments)) = self.smallest(&units) else {
-            return Err(EncoderError::TooLong {
+            return Err(Error::TooLong {
                 needed_bits: self.header_bits() + split(&units, self.modes, path(largest)).0,
                 available_bits: capacity(largest, self.level),
                 smallest_version: everywhere.smallest(&units).map(|(index, _)| index as u8 + 1),

@@ -6,11 +6,12 @@
 
 use std::ops::RangeInclusive;
 
+use super::Encoder;
 use super::header::Header;
 use super::units::Unit;
-use super::{Encoder, Modes};
 #[cfg(any(feature = "micro", feature = "rmqr"))]
 use crate::bits::BitString;
+use crate::modes::Modes;
 #[cfg(any(feature = "micro", feature = "rmqr"))]
 use crate::segment::ALPHANUMERIC_VALUE;
 use crate::segment::RANGES;

@@ -1,6 +1,8 @@
 //! The pieces of the data that are never divided.
 
-use super::{Data, Encoder, EncoderError, Modes};
+use super::{Data, Encoder};
+use crate::error::Error;
+use crate::modes::Modes;
 use crate::segment::class_of;
 
 /// The separator of elements under FNC1.
@@ -22,7 +24,7 @@ pub(super) struct Unit {
 }
 
 /// Divides the data into units and checks that the encoder's modes can encode each of them.
-pub(super) fn units(data: Data<'_>, encoder: &Encoder) -> Result<Vec<Unit>, EncoderError> {
+pub(super) fn units(data: Data<'_>, encoder: &Encoder) -> Result<Vec<Unit>, Error> {
     let Encoder { modes, fnc1, .. } = *encoder;
     let bytes = data.as_bytes();
     let unit = |at: usize, len: usize, kanji| {
@@ -47,7 +49,7 @@ pub(super) fn units(data: Data<'_>, encoder: &Encoder) -> Result<Vec<Unit>, Enco
         Modes::AutomaticWithKanji => unit.kanji.is_some() || unit.first.is_ascii(),
     };
     match units.iter().find(|unit| !fits(unit)) {
-        Some(unit) => Err(EncoderError::NotInMode { modes, at_byte: unit.at }),
+        Some(unit) => Err(Error::NotInMode { modes, at_byte: unit.at }),
         None => Ok(units),
     }
 }

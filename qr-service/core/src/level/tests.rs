@@ -8,6 +8,6 @@ fn a_level_is_read_from_its_letter_in_either_case() {
         assert_eq!(letter.to_lowercase().parse(), Ok(level));
     }
     for text in ["", "X", "LL", " L"] {
-        assert_eq!(text.parse::<Level>(), Err(ParseLevelError));
+        assert_eq!(text.parse::<Level>(), Err(crate::Error::Level));
     }
 }

@@ -9,18 +9,20 @@ use super::huffman::{Codes, Lengths};
 use super::repeats::{self, Repeats};
 use super::{END, LARGE, MIDDLE, SIGNATURE, SMALL, write_chunk};
 use crate::color::Color;
+use crate::error::Error;
 use crate::modules::Modules;
-use crate::raster::{Layout, Line, Raster, RasterError};
+use crate::raster::{Layout, Line, Raster};
 
 /// The colours of a PNG.
 ///
 /// ```
 /// use qr_core::{Color, Palette};
 ///
-/// let palette = Palette { dark: Color::rgb(0, 51, 102), light: Color::TRANSPARENT };
+/// let palette = Palette::new(Color::rgb(0, 51, 102), Color::TRANSPARENT);
 /// assert_eq!(palette.dark.alpha, 255);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Palette {
     /// The dark modules.
     pub dark: Color,
@@ -29,6 +31,17 @@ pub struct Palette {
 }
 
 impl Palette {
+    /// These colours.
+    ///
+    /// ```
+    /// use qr_core::{Color, Palette};
+    ///
+    /// assert_eq!(Palette::new(Color::BLACK, Color::WHITE).light, Color::WHITE);
+    /// ```
+    pub const fn new(dark: Color, light: Color) -> Self {
+        Palette { dark, light }
+    }
+
     /// Whether it is black on white, which needs no palette.
     fn is_black_on_white(&self) -> bool {
         *self == Palette { dark: Color::BLACK, light: Color::WHITE }
@@ -43,21 +56,21 @@ impl Palette {
 /// use qr_core::{Color, Level, Palette, Raster, encode, write_palette_png};
 ///
 /// let symbol = encode("text", Level::M)?;
-/// let palette = Palette { dark: Color::rgb(0, 51, 102), light: Color::TRANSPARENT };
+/// let palette = Palette::new(Color::rgb(0, 51, 102), Color::TRANSPARENT);
 /// let mut png = Vec::new();
 /// write_palette_png(&symbol, &Raster::of_scale(&symbol, 8, 4), &palette, &mut png)?;
 /// assert!(png.starts_with(b"\x89PNG"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
+/// [`Error`] if the symbol does not fit; `out` is then unchanged.
 pub fn write_palette_png<'a>(
     modules: impl Into<Modules<'a>>,
     raster: &Raster,
     palette: &Palette,
     out: &mut Vec<u8>,
-) -> Result<(), RasterError> {
+) -> Result<(), Error> {
     let modules = modules.into();
     // No symbol is higher than it is wide.
     let layout = raster.layout(modules.width())?;
@@ -85,29 +98,29 @@ const ITERATIONS: NonZeroU64 = NonZeroU64::new(5).unwrap();
 /// use qr_core::{Color, Level, Palette, Raster, encode, write_palette_png, write_smallest_png};
 ///
 /// let symbol = encode("text", Level::M)?;
-/// let palette = Palette { dark: Color::BLACK, light: Color::WHITE };
+/// let palette = Palette::new(Color::BLACK, Color::WHITE);
 /// let raster = Raster::of_scale(&symbol, 1, 4);
 /// let (mut usual, mut smallest) = (Vec::new(), Vec::new());
 /// write_palette_png(&symbol, &raster, &palette, &mut usual)?;
 /// write_smallest_png(&symbol, &raster, &palette, &mut smallest)?;
 /// assert!(smallest.len() < usual.len());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
+/// [`Error`] if the symbol does not fit; `out` is then unchanged.
 #[cfg(feature = "zopfli")]
 pub fn write_smallest_png<'a>(
     modules: impl Into<Modules<'a>>,
     raster: &Raster,
     palette: &Palette,
     out: &mut Vec<u8>,
-) -> Result<(), RasterError> {
+) -> Result<(), Error> {
     let modules = modules.into();
     let layout = raster.layout(modules.width())?;
     let start = out.len();
     write_palette_png(modules, raster, palette, out)?;
-    if layout.line_len() * height_px(modules, &layout) > MAX_ZOPFLI_BYTES {
+    if layout.line_len() * layout.height_px(modules.height()) > MAX_ZOPFLI_BYTES {
         return Ok(());
     }
     let mut lines = Inflated(Vec::new());
@@ -191,7 +204,7 @@ fn write_file(
     out.extend_from_slice(&SIGNATURE);
     write_chunk(out, b"IHDR", |out| {
         out.extend_from_slice(&(layout.size_px as u32).to_be_bytes());
-        out.extend_from_slice(&(height_px(modules, layout) as u32).to_be_bytes());
+        out.extend_from_slice(&(layout.height_px(modules.height()) as u32).to_be_bytes());
         // Bit depth 1, grey or palette, deflate, the standard's filters, no interlace.
         out.extend_from_slice(&[1, if is_grey { 0 } else { 3 }, 0, 0, 0]);
     });
@@ -205,11 +218,6 @@ fn write_file(
         out.extend_from_slice(&sum.to_be_bytes());
     });
     out.extend_from_slice(&END);
-}
-
-/// The margin is the same on all sides.
-fn height_px(modules: Modules<'_>, layout: &Layout) -> usize {
-    modules.height() * layout.scale_px + layout.size_px - layout.symbol_px
 }
 
 /// Writes the palette: dark pixels are 0, light ones 1.

@@ -17,7 +17,8 @@ use deflate::{Counts, Limits, LineCoder, MISSING_BYTES, Sink, Writer};
 use huffman::{Codes, Lengths};
 use prepared::CODES;
 
-use crate::raster::{Layout, Line, Raster, RasterError};
+use crate::error::Error;
+use crate::raster::{Layout, Line, Raster};
 use crate::symbol::{ROW_WORDS, Symbol};
 
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
@@ -35,12 +36,12 @@ const END: [u8; 12] = *b"\0\0\0\0IEND\xae\x42\x60\x82";
 /// let mut png = Vec::new();
 /// write_png(&encode("text", Level::M)?, &Raster::SERVICE, &mut png)?;
 /// assert!(png.starts_with(b"\x89PNG"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`RasterError`] if the symbol does not fit; `out` is then unchanged.
-pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), RasterError> {
+/// [`Error`] if the symbol does not fit; `out` is then unchanged.
+pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<(), Error> {
     let layout = raster.layout(symbol.size())?;
     let prepared = (*raster == Raster::SERVICE).then(|| CODES.get(usize::from(symbol.version) - 1));
     match prepared.flatten() {
@@ -51,6 +52,23 @@ pub fn write_png(symbol: &Symbol, raster: &Raster, out: &mut Vec<u8>) -> Result<
         None => write_with_own_codes::<LARGE>(symbol, &layout, out),
     }
     Ok(())
+}
+
+/// Returns what [`write_png`] appends.
+///
+/// ```
+/// use qr_core::{Level, Raster, encode, to_png};
+///
+/// let png = to_png(&encode("text", Level::M)?, &Raster::new(300))?;
+/// assert!(png.starts_with(b"\x89PNG"));
+/// # Ok::<(), qr_core::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`write_png`].
+pub fn to_png(symbol: &Symbol, raster: &Raster) -> Result<Vec<u8>, Error> {
+    let mut png = Vec::new();
+    write_png(symbol, raster, &mut png).map(|()| png)
 }
 
 /// Room for a line of the service's picture, see [`Line`].

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::outline::{Path, trace};
-use super::print::{Decimal, Overlay, Page, Print, PrintError};
+use super::print::{Decimal, Overlay, Page, Print};
+use crate::error::Error;
 use crate::modules::Modules;
 
 /// The longest line, in characters; the conventions for document structure allow 255.
@@ -16,18 +17,18 @@ const MAX_LINE: usize = 255;
 ///
 /// let symbol = encode("https://example.com/", Level::M)?;
 /// let mut eps = String::new();
-/// write_eps(&symbol, &Print { width_mm: 25.4, ..Print::default() }, &mut eps)?;
+/// write_eps(&symbol, &Print::default().width_mm(25.4), &mut eps)?;
 /// assert!(eps.contains("%%BoundingBox: 0 0 72 72\n"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`PrintError`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
+/// [`Error`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
 pub fn write_eps<'a>(
     modules: impl Into<Modules<'a>>,
     print: &Print<'_>,
     out: &mut String,
-) -> Result<(), PrintError> {
+) -> Result<(), Error> {
     let modules = modules.into();
     let page = print.page(&modules)?;
     let (width, height) = (Decimal(page.width), Decimal(page.height));

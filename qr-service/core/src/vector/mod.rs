@@ -16,6 +16,6 @@ pub use eps::write_eps;
 #[cfg(feature = "pdf")]
 pub use pdf::{write_pdf, write_pdf_path};
 #[cfg(any(feature = "eps", feature = "pdf"))]
-pub use print::{Overlay, Print, PrintColor, PrintError};
+pub use print::{Overlay, Print, PrintColor};
 #[cfg(feature = "svg")]
 pub use svg::{Svg, write_svg};

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use super::outline::{Path, trace};
-use super::print::{Decimal, Overlay, Page, Print, PrintError};
+use super::print::{Decimal, Overlay, Page, Print};
+use crate::error::Error;
 use crate::modules::Modules;
 
 /// Appends a PDF of one page to `out`. The same symbol always gives the same bytes: there are no
@@ -14,18 +15,18 @@ use crate::modules::Modules;
 ///
 /// let symbol = encode("https://example.com/", Level::M)?;
 /// let mut pdf = Vec::new();
-/// write_pdf(&symbol, &Print { width_mm: 25.0, ..Print::default() }, &mut pdf)?;
+/// write_pdf(&symbol, &Print::default().width_mm(25.0), &mut pdf)?;
 /// assert!(pdf.starts_with(b"%PDF-1.4"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`PrintError`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
+/// [`Error`] if the width is out of range, or the margin leaves no room; `out` is then unchanged.
 pub fn write_pdf<'a>(
     modules: impl Into<Modules<'a>>,
     print: &Print<'_>,
     out: &mut Vec<u8>,
-) -> Result<(), PrintError> {
+) -> Result<(), Error> {
     let modules = modules.into();
     let page = print.page(&modules)?;
     let content = miniz_oxide::deflate::compress_to_vec_zlib(&content(modules, &page, print), 10);
@@ -70,7 +71,7 @@ const FILL: [&str; 2] = ["k", "rg"];
 /// let mut content = b"q 3 0 0 -3 100 700 cm\n".to_vec();
 /// write_pdf_path(&symbol, &mut content);
 /// content.extend_from_slice(b"f Q\n");
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 pub fn write_pdf_path<'a>(modules: impl Into<Modules<'a>>, out: &mut Vec<u8>) {
     trace(modules.into(), &mut Operators { out, start: (0, 0), at: (0, 0) });

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::error::Error;
 use crate::modules::Modules;
 
 /// How to draw for print: by default black ink alone (K of CMYK), and no background.
@@ -9,10 +10,11 @@ use crate::modules::Modules;
 /// ```
 /// use qr_core::{Print, PrintColor};
 ///
-/// let label = Print { width_mm: 12.5, dark: PrintColor::Cmyk([100, 70, 0, 30]), ..Print::default() };
+/// let label = Print::default().width_mm(12.5).dark(PrintColor::Cmyk([100, 70, 0, 30]));
 /// assert_eq!(label.margin_modules, 4);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Print<'a> {
     /// Width of the quiet zone, in modules.
     pub margin_modules: u32,
@@ -42,6 +44,7 @@ impl Default for Print<'_> {
 /// assert_eq!(PrintColor::BLACK, PrintColor::Cmyk([0, 0, 0, 100]));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PrintColor {
     /// Cyan, magenta, yellow and black ink, in per cent.
     Cmyk([u8; 4]),
@@ -75,10 +78,10 @@ impl PrintColor {
 ///
 /// let corners = &[(11.0, 11.0), (14.0, 11.0), (14.0, 14.0), (11.0, 14.0)];
 /// let red = Overlay::Area { color: PrintColor::Rgb([255, 0, 0]), corners };
-/// let print = Print { overlays: &[red], ..Print::default() };
-/// assert_eq!(print.overlays.len(), 1);
+/// assert_eq!(Print::default().overlays(&[red]).overlays.len(), 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Overlay<'a> {
     /// A polygon.
     Area {
@@ -108,44 +111,6 @@ impl<'a> Overlay<'a> {
     }
 }
 
-/// Why a symbol cannot be drawn for print.
-///
-/// ```
-/// assert_eq!(
-///     qr_core::PrintError::Width { width_mm: 0.5 }.to_string(),
-///     "a width of 0.5 mm is not within 1 to 5080",
-/// );
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum PrintError {
-    /// The width is not between 1 and [`Print::MAX_MM`].
-    Width {
-        /// The width asked for, in millimetres.
-        width_mm: f64,
-    },
-    /// The quiet zone takes nearly all of the width.
-    Margin {
-        /// The quiet zone asked for, in modules.
-        margin_modules: u32,
-    },
-}
-
-impl fmt::Display for PrintError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PrintError::Width { width_mm } => {
-                write!(f, "a width of {width_mm} mm is not within 1 to {}", Print::MAX_MM)
-            }
-            PrintError::Margin { margin_modules } => {
-                write!(f, "a margin of {margin_modules} modules leaves no room for the symbol")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PrintError {}
-
 /// The narrowest module, in points, of which six decimals say enough: 0.35 micrometres.
 const LEAST_MODULE: f64 = 0.001;
 
@@ -160,7 +125,15 @@ pub(super) struct Page {
     pub(super) top: f64,
 }
 
-impl Print<'_> {
+impl<'a> Print<'a> {
+    setters! {
+        margin_modules: u32 = "Print::default().margin_modules(2)",
+        width_mm: f64 = "Print::default().width_mm(25.4)",
+        dark: PrintColor = "Print::default().dark(PrintColor::Rgb([0, 51, 102]))",
+        light: impl Into<Option<PrintColor>> = "Print::default().light(PrintColor::Cmyk([0, 0, 20, 0]))",
+        overlays: &'a [Overlay<'a>] = "Print::default().overlays(&[])",
+    }
+
     /// The widest page, in millimetres: PDF's limit is 14400 points.
     ///
     /// ```
@@ -168,15 +141,15 @@ impl Print<'_> {
     /// ```
     pub const MAX_MM: f64 = 5080.0;
 
-    pub(super) fn page(&self, modules: &Modules<'_>) -> Result<Page, PrintError> {
+    pub(super) fn page(&self, modules: &Modules<'_>) -> Result<Page, Error> {
         if !(1.0..=Self::MAX_MM).contains(&self.width_mm) {
-            return Err(PrintError::Width { width_mm: self.width_mm });
+            return Err(Error::Width { width_mm: self.width_mm, most_mm: Self::MAX_MM });
         }
         let margin = f64::from(self.margin_modules);
         let width = self.width_mm * 72.0 / 25.4;
         let module = width / (modules.width() as f64 + 2.0 * margin);
         if module < LEAST_MODULE {
-            return Err(PrintError::Margin { margin_modules: self.margin_modules });
+            return Err(Error::Margin { margin_modules: self.margin_modules });
         }
         let height = module * (modules.height() as f64 + 2.0 * margin);
         Ok(Page { width, height, module, left: module * margin, top: height - module * margin })

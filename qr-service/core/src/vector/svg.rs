@@ -14,17 +14,18 @@ use crate::modules::Modules;
 /// let symbol = encode("text", Level::M)?;
 /// let mut svg = String::new();
 /// let dark = Color::rgb(0, 51, 102);
-/// write_svg(&symbol, &Svg { dark, light: Color::TRANSPARENT, ..Svg::default() }, &mut svg);
+/// write_svg(&symbol, &Svg::default().dark(dark).light(Color::TRANSPARENT), &mut svg);
 /// assert!(svg.contains("#036") && svg.len() > 500);
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Svg<'a> {
     /// Width of the quiet zone, in modules.
     pub margin_modules: u32,
     /// Width of the picture in CSS pixels; the height follows. `None` leaves both to the page, which
     /// scales the picture to the room it has.
-    pub width_px: Option<u32>,
+    pub size_px: Option<u32>,
     /// The dark modules.
     pub dark: Color,
     /// The background. It is not drawn if it is transparent.
@@ -37,7 +38,7 @@ impl Default for Svg<'_> {
     /// Black on white without size and title, with the standard's quiet zone of 4 modules.
     fn default() -> Self {
         let (dark, light) = (Color::BLACK, Color::WHITE);
-        Svg { margin_modules: 4, width_px: None, dark, light, title: None }
+        Svg { margin_modules: 4, size_px: None, dark, light, title: None }
     }
 }
 
@@ -48,9 +49,9 @@ impl Default for Svg<'_> {
 ///
 /// let symbol = encode("https://example.com/", Level::M)?;
 /// let mut svg = String::new();
-/// write_svg(&symbol, &Svg { title: Some("example.com"), ..Svg::default() }, &mut svg);
+/// write_svg(&symbol, &Svg::default().title("example.com"), &mut svg);
 /// assert!(svg.contains(r#"viewBox="0 0 33 33""#));
-/// # Ok::<(), qr_core::EncodeError>(())
+/// # Ok::<(), qr_core::Error>(())
 /// ```
 pub fn write_svg<'a>(modules: impl Into<Modules<'a>>, svg: &Svg<'_>, out: &mut String) {
     let modules = modules.into();
@@ -66,7 +67,15 @@ pub fn write_svg<'a>(modules: impl Into<Modules<'a>>, svg: &Svg<'_>, out: &mut S
     out.push_str("\"/></svg>\n");
 }
 
-impl Svg<'_> {
+impl<'a> Svg<'a> {
+    setters! {
+        margin_modules: u32 = "Svg::default().margin_modules(2)",
+        size_px: impl Into<Option<u32>> = "Svg::default().size_px(300)",
+        dark: Color = "Svg::default().dark(Color::rgb(0, 51, 102))",
+        light: Color = "Svg::default().light(Color::TRANSPARENT)",
+        title: impl Into<Option<&'a str>> = "Svg::default().title(\"Our menu\")",
+    }
+
     /// Appends all that comes before the dark modules: the document's element, the title and the background. It is
     /// for programs that draw modules of their own, and end the document by `</svg>`.
     ///
@@ -78,16 +87,16 @@ impl Svg<'_> {
     /// Svg::default().write_head(&symbol, &mut svg);
     /// svg.push_str("<!-- 25 modules after a margin of 4 --></svg>");
     /// assert!(svg.contains(r#"viewBox="0 0 33 33""#));
-    /// # Ok::<(), qr_core::EncodeError>(())
+    /// # Ok::<(), qr_core::Error>(())
     /// ```
-    pub fn write_head<'a>(&self, modules: impl Into<Modules<'a>>, out: &mut String) {
+    pub fn write_head<'m>(&self, modules: impl Into<Modules<'m>>, out: &mut String) {
         let modules = modules.into();
         let margins = 2 * u64::from(self.margin_modules);
         let (width, height) = (modules.width() as u64 + margins, modules.height() as u64 + margins);
         out.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
-        if let Some(width_px) = self.width_px {
-            let height_px = f64::from(width_px) * height as f64 / width as f64;
-            put(out, format_args!(" width=\"{width_px}\" height=\"{height_px}\""));
+        if let Some(size_px) = self.size_px {
+            let height_px = f64::from(size_px) * height as f64 / width as f64;
+            put(out, format_args!(" width=\"{size_px}\" height=\"{height_px}\""));
         }
         put(out, format_args!(" viewBox=\"0 0 {width} {height}\" role=\"img\">"));
         if let Some(title) = self.title {

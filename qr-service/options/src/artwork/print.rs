@@ -25,7 +25,7 @@ pub(crate) fn with_overlays<T>(
 ) -> T {
     let light = inks.light.map(print_color);
     let dark = inks.dark.map_or(PrintColor::BLACK, print_color);
-    let print = Print { dark, light, ..print };
+    let print = print.dark(dark).light(light);
     let Some((place, pixels)) = art.and_then(|art| art.logo) else { return write(&print) };
     let color = light.unwrap_or(WHITE);
     let (start, end) = (place.start as f64, (place.start + place.side) as f64);
@@ -46,7 +46,7 @@ pub(crate) fn with_overlays<T>(
         let mut overlays = vec![field];
         overlays
             .extend(areas.iter().map(|(color, corners)| Overlay::Area { color: *color, corners }));
-        return write(&Print { overlays: &overlays, ..print });
+        return write(&print.overlays(&overlays));
     }
     let (wide, high) = pixels.size();
     let longer = wide.max(high).max(1);
@@ -62,7 +62,7 @@ pub(crate) fn with_overlays<T>(
     let size = (module(wide), module(high));
     let at = (middle - size.0 / 2.0, middle - size.1 / 2.0);
     let picture = Overlay::Picture { at, size, pixels: (columns, rows), rgb: &rgb };
-    write(&Print { overlays: &[field, picture], ..print })
+    write(&print.overlays(&[field, picture]))
 }
 
 /// Red, green and blue of each pixel over the page.

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use qr_core::{GenerateError, Level, Raster, RasterError, encode, write_png};
+use qr_core::{Error, Level, Raster, encode, write_png};
 use qr_options::options::Format;
 use qr_options::{Drawn, draw_query};
 
@@ -15,15 +15,16 @@ pub(crate) fn draw(text: &[u8], options: Option<Options>) -> Result<Vec<u8>, Sta
     let text = str::from_utf8(text).map_err(|_| Status::NotUtf8)?;
     let (raster, level) = match options {
         None => (Raster::SERVICE, Level::L),
-        Some(Options { size_px, margin_modules, level }) => {
-            (Raster { size_px, margin_modules }, read_level(level).ok_or(Status::UnknownLevel)?)
-        }
+        Some(Options { size_px, margin_modules, level, .. }) => (
+            Raster::new(size_px).margin_modules(margin_modules),
+            read_level(level).ok_or(Status::UnknownLevel)?,
+        ),
     };
     let mut png = Vec::with_capacity(USUAL_BYTES);
     // Not `qr_core::generate`: compiled, it has the buffers of both steps on the stack at once, which
     // is more than the 96 KB that the README promises.
-    let symbol = encode(text, level).map_err(GenerateError::from)?;
-    write_png(&symbol, &raster, &mut png).map_err(GenerateError::from)?;
+    let symbol = encode(text, level)?;
+    write_png(&symbol, &raster, &mut png)?;
     Ok(png)
 }
 
@@ -56,18 +57,18 @@ fn read_level(number: i32) -> Option<Level> {
     Level::ALL.get(usize::try_from(number).ok()?).copied()
 }
 
-impl From<GenerateError> for Status {
-    fn from(error: GenerateError) -> Self {
+impl From<Error> for Status {
+    fn from(error: Error) -> Self {
         match error {
-            GenerateError::Encode(_) => Status::TextTooLong,
-            GenerateError::Raster(RasterError::TooSmall { .. }) => Status::SizeTooSmall,
+            Error::TooLong { .. } => Status::TextTooLong,
+            Error::SizeTooSmall { .. } => Status::SizeTooSmall,
             _ => Status::SizeTooLarge,
         }
     }
 }
 
 /// Indexed by status.
-const MESSAGES: [&CStr; 10] = [
+const MESSAGES: [&CStr; 11] = [
     c"no error",
     c"a required pointer is null",
     c"the text is not UTF-8",
@@ -78,6 +79,7 @@ const MESSAGES: [&CStr; 10] = [
     c"the picture does not fit the buffer",
     c"the library panicked; this is a bug",
     c"the options are wrong, or there is no such picture; the buffer says why",
+    c"the library does not know these options: struct_size is wrong, or the library is older than the header",
 ];
 
 pub(crate) fn message(status: i32) -> &'static CStr {

@@ -43,6 +43,9 @@ pub enum Status {
     Panic = 8,
     /// The options are wrong, or there is no such picture. The buffer has the faults.
     Faults = 9,
+    /// struct_size is not that of a struct qr_options that this library knows, or a field that it does not know is not
+    /// 0: it is older than the header.
+    UnknownOptions = 10,
 }
 
 /// Error correction level: the share of the symbol's codewords that can be restored.
@@ -59,10 +62,14 @@ pub enum Level {
     H = 3,
 }
 
-/// How the picture looks. No field has a default: set all of them, or pass null for the options.
+/// How the picture looks. No field of this version has a default: set all of them, or pass null for the options. Later
+/// versions may have more fields, for which 0 is the default; `struct_size` tells the library how many there are.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
+    /// sizeof(struct qr_options).
+    // As wide as the others: padding may hold anything, and a later field could take its place.
+    pub struct_size: u32,
     /// Width and height in pixels, up to 16384. Spare pixels widen the margin.
     pub size_px: u32,
     /// Least width of the quiet zone in modules; the standard asks for 4.
@@ -85,7 +92,7 @@ pub struct Options {
 /// bytes behind the picture unchanged.
 ///
 /// # Safety
-/// Every pointer that is not null must be valid for the number of bytes given above.
+/// Every pointer that is not null must be valid for the number of bytes given above, `options` for its `struct_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qr_png(
     text: *const u8,
@@ -113,8 +120,11 @@ pub unsafe extern "C" fn qr_png(
         // SAFETY: it is not null, and the caller guarantees `text_len` bytes.
         _ => unsafe { slice::from_raw_parts(text, text_len) },
     };
-    // SAFETY: it is null or points to the caller's options.
-    let options = unsafe { options.as_ref() }.copied();
+    // SAFETY: it is null or points to as many bytes as it says.
+    let options = match unsafe { read_options(options) } {
+        Ok(options) => options,
+        Err(status) => return status as i32,
+    };
     let png = match stop_panics(move || draw(text, options)) {
         Ok(png) => png,
         Err(status) => return status as i32,
@@ -122,6 +132,32 @@ pub unsafe extern "C" fn qr_png(
     // SAFETY: the caller guarantees what `give` asks for.
     unsafe { give(&png, Status::Ok, out, out_capacity, out_len) }
 }
+
+/// The caller's options, whose struct may be that of a later header.
+///
+/// # Safety
+/// `options` is null or points to `struct_size` bytes, of which the first are `struct_size`.
+unsafe fn read_options(options: *const Options) -> Result<Option<Options>, Status> {
+    if options.is_null() {
+        return Ok(None);
+    }
+    let known = size_of::<Options>();
+    // SAFETY: it is not null, and begins with the size.
+    let size = unsafe { (&raw const (*options).struct_size).read() } as usize;
+    if !(known..=MAX_OPTIONS).contains(&size) {
+        return Err(Status::UnknownOptions);
+    }
+    // SAFETY: the caller guarantees `size` bytes.
+    let bytes = unsafe { slice::from_raw_parts(options.cast::<u8>(), size) };
+    if bytes[known..].iter().any(|byte| *byte != 0) {
+        return Err(Status::UnknownOptions);
+    }
+    // SAFETY: it is not null, and has all fields.
+    Ok(Some(unsafe { options.read() }))
+}
+
+/// No struct of options will be larger: a greater size is no size.
+const MAX_OPTIONS: usize = 4096;
 
 /// The longest query, in bytes. Every text of the largest symbol fits, percent-encoded.
 const MAX_QUERY: usize = 1 << 20;

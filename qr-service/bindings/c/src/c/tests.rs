@@ -132,11 +132,11 @@ fn every_status_has_its_own_message() {
         // SAFETY: it is never null, and static.
         unsafe { CStr::from_ptr(qr_error_message(status)) }
     };
-    let mut messages: Vec<_> = (-1..=Status::Faults as i32).map(message).collect();
+    let mut messages: Vec<_> = (-1..=Status::UnknownOptions as i32).map(message).collect();
     messages.sort();
     messages.dedup();
     assert_eq!(messages.len(), 11);
-    for unknown in [Status::Faults as i32 + 1, i32::MIN, i32::MAX] {
+    for unknown in [Status::UnknownOptions as i32 + 1, i32::MIN, i32::MAX] {
         assert_eq!(message(unknown), message(-1));
     }
 }
@@ -156,7 +156,7 @@ proptest! {
         level in prop_oneof![0..4, any::<i32>()],
         capacity in 0..9000_usize,
     ) {
-        let options = Options { size_px, margin_modules, level };
+        let options = Options { struct_size: 16, size_px, margin_modules, level };
         let mut out = vec![0xa5; capacity];
         let (status, len) = call(&text, Some(options), &mut out);
         prop_assert!((0..8).contains(&status));
@@ -182,7 +182,7 @@ proptest! {
         level in 0..4,
     ) {
         let end = (0..=512.min(text.len())).rfind(|&end| text.is_char_boundary(end)).unwrap();
-        let options = Options { size_px: 200, margin_modules, level };
+        let options = Options { struct_size: 16, size_px: 200, margin_modules, level };
         let (status, _) = call(&text.as_bytes()[..end], Some(options), &mut [0; QR_MAX_SERVICE_PNG]);
         prop_assert_eq!(status, Status::Ok as i32);
     }

@@ -1,6 +1,6 @@
 //! The interface without its pointers.
 
-use qr_core::{GenerateError, Level, Raster, RasterError};
+use qr_core::{Error, Level, Raster};
 
 /// Why there is no picture, as `generate` returns it: the numbers of `qr.h`, negated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,11 @@ pub(crate) enum Failure {
     BufferTooSmall = -7,
 }
 
-impl From<GenerateError> for Failure {
-    fn from(error: GenerateError) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         match error {
-            GenerateError::Encode(_) => Failure::TextTooLong,
-            GenerateError::Raster(RasterError::TooSmall { .. }) => Failure::SizeTooSmall,
+            Error::TooLong { .. } => Failure::TextTooLong,
+            Error::SizeTooSmall { .. } => Failure::SizeTooSmall,
             _ => Failure::SizeTooLarge,
         }
     }

@@ -75,7 +75,7 @@ pub unsafe extern "C" fn generate(
     }
     // SAFETY: it is not null, and the caller guarantees `text_len` bytes.
     let text = unsafe { slice::from_raw_parts(text, text_len) };
-    match draw(text, Raster { size_px, margin_modules }, level) {
+    match draw(text, Raster::new(size_px).margin_modules(margin_modules), level) {
         Ok(png) if png.len() > out_len => Failure::BufferTooSmall as i32,
         Ok(png) => {
             // SAFETY: `out` is not null and has room for `out_len` bytes. This function owns the

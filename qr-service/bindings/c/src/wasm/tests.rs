@@ -6,7 +6,7 @@ use qr_core::{Level, encode};
 use super::*;
 
 fn call(text: &[u8], raster: Raster, level: u32, out: &mut [u8]) -> i32 {
-    let Raster { size_px, margin_modules } = raster;
+    let Raster { size_px, margin_modules, .. } = raster;
     let (out, out_len) = (out.as_mut_ptr(), out.len());
     // SAFETY: both come from references.
     unsafe { generate(text.as_ptr(), text.len(), size_px, margin_modules, level, out, out_len) }
@@ -71,7 +71,7 @@ proptest! {
         let least = symbol.size() as u32 + 2 * margin_modules;
         let size_px = if tight { least + size_px % 16 } else { size_px };
         let mut out = vec![0; max_png_bytes(size_px)];
-        let status = call(text.as_bytes(), Raster { size_px, margin_modules }, level, &mut out);
+        let status = call(text.as_bytes(), Raster::new(size_px).margin_modules(margin_modules), level, &mut out);
         prop_assert_ne!(status, Failure::BufferTooSmall as i32);
         prop_assert_eq!(status == Failure::SizeTooSmall as i32, size_px < least);
     }
@@ -85,7 +85,7 @@ proptest! {
         capacity in 1..9000_usize,
     ) {
         let mut out = vec![0xa5; capacity];
-        let status = call(&text, Raster { size_px, margin_modules }, level, &mut out);
+        let status = call(&text, Raster::new(size_px).margin_modules(margin_modules), level, &mut out);
         let written = usize::try_from(status).unwrap_or(0);
         prop_assert!(status >= -7 && written <= capacity);
         prop_assert!(out[written..].iter().all(|&byte| byte == 0xa5));

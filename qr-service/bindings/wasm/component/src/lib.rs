@@ -16,7 +16,7 @@ impl bindings::Guest for Component {
         let (raster, level) = match look {
             None => (Raster::SERVICE, qr_core::Level::L),
             Some(look) => (
-                Raster { size_px: look.size, margin_modules: look.margin },
+                Raster::new(look.size).margin_modules(look.margin),
                 qr_core::Level::ALL[look.level as usize],
             ),
         };

@@ -137,7 +137,11 @@ pub(super) fn draw_with(
             let seen = Options { size: *width, margin: Some(margin_modules), ..options.clone() };
             check(&plan(&seen, Format::Svg)?, &encoded)?;
             let (dark, light) = (colors.dark, colors.light);
-            let svg = Svg { margin_modules, width_px: *width, dark, light, title: None };
+            let svg = Svg::default()
+                .margin_modules(margin_modules)
+                .size_px(*width)
+                .dark(dark)
+                .light(light);
             let mut out = String::new();
             write_svg(modules, &svg, &mut out);
             Ok(out.into_bytes())
@@ -155,8 +159,12 @@ pub(super) fn draw_with(
             };
             check(&plan(&Options { dark: None, light: None, ..seen }, Format::Eps)?, &encoded)?;
             let mut out = String::new();
-            write_eps(modules, &Print { margin_modules, width_mm, ..Print::default() }, &mut out)
-                .map_err(|error| Wrong::new("size", error.to_string()))?;
+            write_eps(
+                modules,
+                &Print::default().margin_modules(margin_modules).width_mm(width_mm),
+                &mut out,
+            )
+            .map_err(|error| Wrong::new("size", error.to_string()))?;
             Ok(out.into_bytes())
         }
     }

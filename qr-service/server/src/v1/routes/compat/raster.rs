@@ -129,7 +129,7 @@ fn of_core(modules: Modules<'_>, place: Placement) -> Option<Raster> {
     let margin_modules = place.left / place.scale;
     let is_same = place.width / (width + 2 * margin_modules) == place.scale
         && place.left == (place.width - width * place.scale) / 2;
-    is_same.then_some(Raster { size_px: place.width, margin_modules })
+    is_same.then_some(Raster::new(place.width).margin_modules(margin_modules))
 }
 
 /// A picture whose pixels are computed when they are asked for, so it takes no memory.
