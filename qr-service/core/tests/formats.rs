@@ -8,8 +8,8 @@ mod zxing;
 
 use qr_core::{
     Color, Encoder, Error, Ink, Level, Palette, Print, Raster, Svg, Symbol, TextStyle, encode,
-    write_ascii, write_eps, write_half_blocks, write_palette_png, write_pbm, write_pdf, write_png,
-    write_svg,
+    to_half_blocks, write_ascii, write_eps, write_half_blocks, write_palette_png, write_pbm,
+    write_pdf, write_png, write_svg,
 };
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
@@ -160,6 +160,14 @@ fn a_pbm_is_read() {
     assert_eq!(refused(565, 4, &mut out), too_large(565 * 29));
     assert_eq!(refused(u32::MAX, u32::MAX, &mut out), too_large(u32::MAX));
     assert!(out.is_empty());
+}
+
+#[test]
+fn the_readme_shows_the_symbol_that_its_example_makes() {
+    let symbol = encode("https://example.com/", Level::M).unwrap();
+    let drawn = to_half_blocks(&symbol, &TextStyle::default().margin_modules(0).ink(Ink::Dark));
+    let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
+    assert!(include_str!("../README.md").contains(&lines.join("\n")), "{drawn}");
 }
 
 /// Modules as pixels from lines of text, by the halves of each character.
