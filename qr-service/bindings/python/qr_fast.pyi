@@ -13,65 +13,70 @@ def draw(
     text: str | bytes,
     /,
     *,
-    # The kind of symbol.
     kind: Literal["qr", "micro", "rmqr"] | None = None,
-    # Error correction level. The default is M; Micro QR has L, M and Q and by default any, rMQR M and H.
     level: Literal["L", "M", "Q", "H"] | None = None,
-    # Raises the level as far as the version has room. Only for `qr`.
     boost: bool | None = None,
-    # The smallest version allowed: 1 to 40, for Micro QR 1 to 4.
     version_min: int | None = None,
-    # The largest version allowed.
     version_max: int | None = None,
-    # Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is what takes least area.
     rmqr_height: int | None = None,
-    # Width of an rMQR symbol in modules: 27, 43, 59, 77, 99 or 139.
     rmqr_width: int | None = None,
-    # Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score.
     mask: int | None = None,
-    # Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode.
     mode: Literal["auto", "numeric", "alphanumeric", "byte", "kanji", "auto-kanji"] | None = None,
-    # Declares the encoding by an ECI assignment number; UTF-8 is 26, and Shift JIS, which Kanji mode has, is 20.
-    # Old readers print the header.
     eci: int | None = None,
-    # The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`.
     gs1: bool | None = None,
-    # Splits data that are too long for one symbol of `version_max` over up to 16 (structured append),
-    # and draws this one of them, counted from 1. Only for `qr`.
     part: int | None = None,
-    # The format. The path's extension or `Accept` chooses it too; the default is `png`.
     format: Literal["png", "svg", "pdf", "eps", "txt", "json"] | None = None,
-    # Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
     margin: int | None = None,
-    # Width in pixels, for `png` and `svg`. The modules of a PNG are whole pixels, and the symbol is centred.
     size: int | None = None,
-    # Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
-    # size by default and fills the room it gets.
     scale: int | None = None,
-    # How a `png` is compressed: `smallest` is Zopfli's, up to a width of 570 pixels, and takes up to 0.3 s. Not with
-    # shapes or a logo.
     compression: Literal["fast", "smallest"] | None = None,
-    # Width in millimetres with the quiet zone, for `pdf` and `eps`.
     width_mm: float | None = None,
-    # Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
-    # opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
-    # default there is black ink alone.
     dark: str | None = None,
-    # Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
-    # the paper by default.
     light: str | None = None,
-    # Shape of the modules, for `png` and `svg`. Only for `qr`.
     shape: Literal["square", "dots", "rounded"] | None = None,
-    # Shape of the three finder patterns, for `png` and `svg`. Only for `qr`.
     finder_shape: Literal["square", "rounded", "circle"] | None = None,
-    # The characters of `txt`.
     style: Literal["blocks", "ascii"] | None = None,
-    # The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper.
     ink: Literal["light", "dark"] | None = None,
-    # Title for screen readers, for `svg`.
     title: str | None = None,
+    caption: str | None = None,
 ) -> bytes:
-    """Draws a QR code: the picture that qr-service sends for the same options."""
+    """Draws a QR code: the picture that qr-service sends for the same options.
+
+    kind: The kind of symbol.
+    level: Error correction level. The default is M; Micro QR has L, M and Q and by default any, rMQR M and H.
+    boost: Raises the level as far as the version has room. Only for `qr`.
+    version_min: The smallest version allowed: 1 to 40, for Micro QR 1 to 4.
+    version_max: The largest version allowed.
+    rmqr_height: Height of an rMQR symbol in modules: 7, 9, 11, 13, 15 or 17. The default is what takes least area.
+    rmqr_width: Width of an rMQR symbol in modules: 27, 43, 59, 77, 99 or 139.
+    mask: Mask pattern: 0 to 7, for Micro QR 0 to 3. The default is the one with the best score.
+    mode: Mode of the data. `auto` takes the fewest bits; `auto-kanji` adds Kanji mode.
+    eci: Declares the encoding by an ECI assignment number; UTF-8 is 26, and Shift JIS, which Kanji mode has, is 20.
+        Old readers print the header.
+    gs1: The data is GS1 element strings, with the character 0x1D as separator. Only for `qr`.
+    part: Splits data that are too long for one symbol of `version_max` over up to 16 (structured append),
+        and draws this one of them, counted from 1. Only for `qr`.
+    format: The format. The path's extension or `Accept` chooses it too; the default is `png`.
+    margin: Quiet zone in modules. The default is the standard's: 4, for Micro QR and rMQR 2.
+    size: Width in pixels, for `png` and `svg`. The modules of a PNG are whole pixels, and the symbol is centred.
+    scale: Pixels a module instead of `size`, for `png` and `svg`. The default is 8 for `png`; an `svg` has no
+        size by default and fills the room it gets.
+    compression: How a `png` is compressed: `smallest` is Zopfli's, up to a width of 570 pixels, and takes up to 0.3 s. Not with
+        shapes or a logo.
+    width_mm: Width in millimetres with the quiet zone, for `pdf` and `eps`.
+    dark: Colour of the dark modules, but for `txt` and `json`: 3, 4, 6 or 8 hexadecimal digits, the last ones
+        opacity, `#` before them or not. For `pdf` and `eps` also inks in per cent, such as `cmyk(100,70,0,30)`; the
+        default there is black ink alone.
+    light: Colour of the light modules and the quiet zone; `transparent`, or `0000`, draws none. `pdf` and `eps` leave
+        the paper by default.
+    shape: Shape of the modules, but for `txt` and `json`. Only for `qr`.
+    finder_shape: Shape of the three finder patterns, but for `txt` and `json`. Only for `qr`.
+    style: The characters of `txt`.
+    ink: The modules that the characters of `txt` draw: `light` for a dark terminal, `dark` for paper.
+    title: Title for screen readers, for `svg`.
+    caption: A line below the symbol, but for `txt` and `json`. A long one has smaller letters. `pdf` and `eps` have the
+        characters of Windows-1252, those of western Europe; a `png` also Greek and Cyrillic, and only from the service.
+    """
 
 def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:
     """Draws into a file, with the options of draw. Its extension is the format, unless that is given."""

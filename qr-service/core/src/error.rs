@@ -98,6 +98,11 @@ pub enum Error {
         /// The quiet zone asked for, in modules.
         margin_modules: u32,
     },
+    /// A caption in print has a character that `Helvetica` has not.
+    Character {
+        /// The character.
+        character: char,
+    },
     /// The text is not the letter of a [`Level`].
     Level,
     /// The text is not a colour.
@@ -148,6 +153,10 @@ impl fmt::Display for Error {
             }
             Error::Margin { margin_modules } => {
                 write!(f, "a margin of {margin_modules} modules leaves no room for the symbol")
+            }
+            Error::Character { character } => {
+                let code = u32::from(character);
+                write!(f, "a caption cannot have U+{code:04X}, only Windows-1252")
             }
             Error::Level => f.write_str("use L, M, Q or H"),
             Error::Color => f.write_str(

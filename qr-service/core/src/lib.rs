@@ -28,6 +28,8 @@ mod encode;
 mod encoder;
 mod error;
 mod generate;
+#[cfg(any(feature = "eps", feature = "pdf", feature = "svg"))]
+mod helvetica;
 mod level;
 mod matrix;
 #[cfg(feature = "micro")]
@@ -78,6 +80,8 @@ pub use encoder::RmqrEncoder;
 pub use encoder::{Data, Encoder, Fnc1};
 pub use error::Error;
 pub use generate::generate;
+#[cfg(any(feature = "eps", feature = "pdf", feature = "svg"))]
+pub use helvetica::Helvetica;
 pub use level::Level;
 #[cfg(feature = "micro")]
 pub use micro::MicroSymbol;
@@ -108,7 +112,7 @@ pub use text::{Ink, TextStyle, write_ascii, write_half_blocks};
 #[cfg(feature = "eps")]
 pub use vector::write_eps;
 #[cfg(any(feature = "eps", feature = "pdf"))]
-pub use vector::{Overlay, Print, PrintColor};
+pub use vector::{Overlay, Print, PrintColor, Step};
 #[cfg(feature = "svg")]
 pub use vector::{Svg, write_svg};
 #[cfg(feature = "pdf")]

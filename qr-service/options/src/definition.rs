@@ -106,6 +106,11 @@ impl Definition {
         }
     }
 
+    /// Whether it is any text.
+    pub fn is_text(&self) -> bool {
+        matches!(self.of, Of::Text(..) | Of::AnyText)
+    }
+
     /// Its default, if that is always the same.
     pub fn default_value(&self) -> Option<&'static str> {
         self.default

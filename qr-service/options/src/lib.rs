@@ -97,6 +97,11 @@ fn draw_values(values: &Map<String, Value>, mut faults: Vec<Fault>) -> Result<Dr
     }
     let options: Options = SCHEMA.read(values, &mut faults).unwrap_or_default();
     let format = options.format.unwrap_or(Format::Png);
+    if options.caption.is_some() && format == Format::Png {
+        let fault =
+            Fault::new("caption", Code::NotAllowed, "only the service draws letters in a PNG");
+        faults.push(fault.suggest("use format svg, pdf or eps"));
+    }
     let plan = plan::plan_of(options, format, faults)?;
     let encoded = symbol::encode(&plan).map_err(|fault| vec![fault])?;
     let art = Artwork::of(&plan, &encoded, None);

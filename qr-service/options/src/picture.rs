@@ -3,10 +3,10 @@
 #[cfg(any(feature = "eps", feature = "pdf"))]
 use qr_core::Print;
 #[cfg(feature = "eps")]
-use qr_core::write_eps;
+use qr_core::to_eps;
 #[cfg(feature = "pdf")]
-use qr_core::write_pdf;
-use qr_core::{Color, Raster, Svg, TextStyle, write_ascii, write_half_blocks, write_svg};
+use qr_core::to_pdf;
+use qr_core::{Color, Raster, Svg, TextStyle, to_ascii, to_half_blocks, to_svg};
 use serde::Serialize;
 
 #[cfg(any(feature = "eps", feature = "pdf"))]
@@ -52,6 +52,8 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
     let modules = encoded.symbol.modules();
     let margin_modules = plan.margin;
     let widest = (modules.width() as u32) + 2 * margin_modules;
+    #[cfg(any(feature = "eps", feature = "pdf"))]
+    let print = Print::default().margin_modules(margin_modules).caption(plan.caption.as_deref());
     Ok(match &plan.picture {
         PicturePlan::Png { fit, colors, compression } => {
             let size_px = size_px(*fit, widest)?;
@@ -67,34 +69,25 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
             png
         }
         PicturePlan::Svg { fit, colors, title } => {
-            let width_px = fit.map(|fit| size_px(fit, widest)).transpose()?;
-            let (dark, light) = (colors.dark, colors.light);
-            let svg = Svg::default()
-                .margin_modules(margin_modules)
-                .size_px(width_px)
-                .dark(dark)
-                .light(light)
-                .title(title.as_deref());
+            let size_px = fit.map(|fit| size_px(fit, widest)).transpose()?;
+            let svg = Svg::default().margin_modules(margin_modules).size_px(size_px);
+            let svg = svg.dark(colors.dark).light(colors.light).title(title.as_deref());
+            let svg = svg.caption(plan.caption.as_deref());
             match art {
                 Some(art) => write_svg_of(art, &svg).into_bytes(),
-                None => text(|out| write_svg(modules, &svg, out)),
+                None => to_svg(modules, &svg).into_bytes(),
             }
         }
         #[cfg(feature = "pdf")]
         PicturePlan::Pdf { width, inks } => {
-            let mut pdf = Vec::new();
-            let print = Print::default().margin_modules(margin_modules).width_mm(width.0);
-            with_overlays(art, *inks, print, |print| write_pdf(modules, print, &mut pdf))
-                .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
-            pdf
+            with_overlays(art, *inks, print.width_mm(width.0), |print| to_pdf(modules, print))
+                .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?
         }
         #[cfg(feature = "eps")]
         PicturePlan::Eps { width, inks } => {
-            let mut eps = String::new();
-            let print = Print::default().margin_modules(margin_modules).width_mm(width.0);
-            with_overlays(art, *inks, print, |print| write_eps(modules, print, &mut eps))
-                .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?;
-            eps.into_bytes()
+            with_overlays(art, *inks, print.width_mm(width.0), |print| to_eps(modules, print))
+                .map_err(|error| Fault::new("width_mm", Code::OutOfRange, error.to_string()))?
+                .into_bytes()
         }
         PicturePlan::Txt { style, ink } => {
             let ink = match ink {
@@ -102,10 +95,11 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
                 InkedModules::Dark => qr_core::Ink::Dark,
             };
             let text_style = TextStyle::default().margin_modules(margin_modules).ink(ink);
-            text(|out| match style {
-                Style::Blocks => write_half_blocks(modules, &text_style, out),
-                Style::Ascii => write_ascii(modules, &text_style, out),
-            })
+            let text = match style {
+                Style::Blocks => to_half_blocks(modules, &text_style),
+                Style::Ascii => to_ascii(modules, &text_style),
+            };
+            text.into_bytes()
         }
         // No plan asks for a format that this build lacks.
         #[cfg(not(all(feature = "eps", feature = "pdf")))]
@@ -113,12 +107,6 @@ pub fn draw(plan: &Plan, encoded: &Encoded, art: Option<&Artwork<'_>>) -> Result
         // Strings and numbers always serialise.
         PicturePlan::Json => serde_json::to_vec(&describe(plan, encoded)).unwrap_or_default(),
     })
-}
-
-fn text(write: impl FnOnce(&mut String)) -> Vec<u8> {
-    let mut out = String::new();
-    write(&mut out);
-    out.into_bytes()
 }
 
 /// Width of a picture whose symbol and margin are `modules` wide.

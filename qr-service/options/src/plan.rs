@@ -30,6 +30,8 @@ pub struct Plan {
     pub symbol: SymbolPlan,
     /// The quiet zone in modules.
     pub margin: u32,
+    /// The line below it.
+    pub caption: Option<String>,
     /// The picture to draw.
     pub picture: PicturePlan,
     /// Shapes and logo.
@@ -315,6 +317,7 @@ impl Plan {
             },
             Format::Json => PicturePlan::Json,
         };
+        let caption = options.caption;
         let content = match (options.text, options.data) {
             (Some(text), None) => Some(Content::Text(text)),
             (None, Some(data)) if data.0.is_empty() => {
@@ -335,7 +338,7 @@ impl Plan {
         };
         match content {
             Some(content) if faults.is_empty() => {
-                Ok(Plan { content, symbol, margin, picture, look })
+                Ok(Plan { content, symbol, margin, caption, picture, look })
             }
             _ => Err(faults),
         }

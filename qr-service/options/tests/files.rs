@@ -137,17 +137,21 @@ fn types_of_python_are_up_to_date() {
          def draw(\n    text: str | bytes,\n    /,\n    *,\n",
     );
     let of_call = |it: &&(&Definition, Value)| !matches!(it.0.name, "text" | "data");
+    let mut about = String::new();
     for (definition, schema) in definitions().iter().filter(of_call) {
-        for line in definition.description {
-            writeln!(made, "    # {}", line.trim()).unwrap();
-        }
+        let lines: Vec<&str> = definition.description.iter().map(|line| line.trim()).collect();
+        writeln!(about, "    {}: {}", definition.name, lines.join("\n        ")).unwrap();
         let of = type_in(definition, schema, ["float", "int", "bool", "str"], |names| {
             format!("Literal[\"{}\"]", names.join("\", \""))
         });
         writeln!(made, "    {}: {of} | None = None,", definition.name).unwrap();
     }
     made.push_str(
-        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\"\"\"\n\n\
+        ") -> bytes:\n    \"\"\"Draws a QR code: the picture that qr-service sends for the same options.\n\n",
+    );
+    made.push_str(&about);
+    made.push_str(
+        "    \"\"\"\n\n\
          def save(text: str | bytes, path: str | PathLike[str], /, **options: Any) -> None:\n    \
          \"\"\"Draws into a file, with the options of draw. Its extension is the format, unless that is given.\"\"\"\n\n\
          def matrix(text: str | bytes, /, **options: Any) -> list[list[bool]]:\n    \

@@ -128,7 +128,8 @@ fn argument(flag: &'static Flag) -> Arg {
         argument = argument.conflicts_with_all(*excluded);
     }
     if names.is_empty() {
-        argument.value_name("NUMBER").value_parser(move |value: &str| {
+        let value = if flag.definition.is_text() { "TEXT" } else { "NUMBER" };
+        argument.value_name(value).value_parser(move |value: &str| {
             check_value(name, value)
                 .map(|()| value.to_owned())
                 .map_err(|fault| fault.detail.into_string())

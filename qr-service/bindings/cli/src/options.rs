@@ -229,19 +229,23 @@ impl Options {
         options.text = Some("x".to_owned());
         options.logo = self.logo.as_ref().map(|_| defined::Logo([].into()));
         self.encoding.add_to(&mut options);
-        // Only for these two the definition draws what `qr-draw` does not.
+        // Only for these the definition draws what `qr-draw` does not.
         let format = match format {
             Format::Png => defined::Format::Png,
             Format::Svg => defined::Format::Svg,
+            Format::Pdf => defined::Format::Pdf,
+            Format::Eps => defined::Format::Eps,
             _ => {
                 options.ink = None;
                 let plan = Plan::new(options, defined::Format::Json);
                 return plan.map(Some).map_err(Mistake::Contradictions);
             }
         };
-        let default_size = self.scale.is_none().then_some(Raster::SERVICE.size_px);
-        options.size = self.size.or(default_size);
+        let has_pixels = matches!(format, defined::Format::Png | defined::Format::Svg);
+        let default_size = has_pixels && self.scale.is_none();
+        options.size = self.size.or(default_size.then_some(Raster::SERVICE.size_px));
         options.scale = self.scale;
+        options.width_mm = self.width_mm;
         options.margin = self.margin;
         options.dark = self.dark.map(defined::Ink::from);
         options.light = self.light.map(defined::Ink::from);
@@ -252,7 +256,7 @@ impl Options {
     /// Refuses flags that the format has no use for.
     fn check_format(&self, format: Format, named: &defined::Options) -> Result<(), Mistake> {
         use Format::{Ascii, Eps, Pbm, Pdf, Png, Svg, Utf8};
-        let shapes = (&[Png, Svg][..], "shapes", "png or svg");
+        let shapes = (&[Png, Svg, Pdf, Eps][..], "shapes", "png, svg, pdf or eps");
         let colours = (&[Png, Svg][..], "colours", "png or svg");
         let flags = [
             ("--size", self.size.is_some(), (&[Png, Svg][..], "size in pixels", "png or svg")),
@@ -262,7 +266,12 @@ impl Options {
             ("--light", self.light.is_some(), colours),
             ("--compression", named.compression.is_some(), (&[Png][..], "compression", "png")),
             ("--title", self.title.is_some(), (&[Svg][..], "title", "svg")),
-            ("--logo", self.logo.is_some(), (&[Png, Svg][..], "logo", "png or svg")),
+            ("--logo", self.logo.is_some(), (shapes.0, "logo", shapes.2)),
+            (
+                "--caption",
+                named.caption.is_some(),
+                (&[Svg, Pdf, Eps][..], "caption", "svg, pdf or eps"),
+            ),
             ("--shape", named.shape.is_some(), shapes),
             ("--finder-shape", named.finder_shape.is_some(), shapes),
             ("--ink", named.ink.is_some(), (&[Utf8, Ascii][..], "ink", "utf8 or ascii")),

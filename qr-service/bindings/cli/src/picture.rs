@@ -105,8 +105,8 @@ impl Picture {
             let encoded = symbol::encode(&plan).map_err(fault)?;
             let pixels = logo.as_ref().map(|logo| logo as &dyn LogoPixels);
             let picture = match Artwork::of(&plan, &encoded, pixels) {
-                art @ Some(_) => qr_options::picture::draw(&plan, &encoded, art.as_ref()),
-                None => Ok(self.draw_symbol(&encoded.symbol)?),
+                None if plan.caption.is_none() => Ok(self.draw_symbol(&encoded.symbol)?),
+                art => qr_options::picture::draw(&plan, &encoded, art.as_ref()),
             };
             pictures.push(picture.map_err(fault)?);
             match &mut plan.symbol {

@@ -50,6 +50,12 @@ fn shapes_are_those_of_the_definition() {
         let default = draw(&["--shape", "rounded", "-f", format]);
         assert_eq!(read(&default).width, 200, "{format}");
     }
+    for format in ["pdf", "eps"] {
+        let args = ["--shape", "dots", "--caption", "Our menu", "--width-mm", "25", "-f", format];
+        let query = "shape=dots&caption=Our+menu&width_mm=25&level=L&text=https://example.com/";
+        let expected = qr_options::draw_query(&format!("{query}&format={format}")).unwrap().bytes;
+        assert!(draw(&args) == expected, "{format}");
+    }
 }
 
 #[test]
@@ -138,9 +144,9 @@ fn errors_are_in_words_of_the_command_line() {
         ),
         (&["--rmqr", "--level", "L", "--rmqr-height", "7"], 2, "--level: rmqr has no level L"),
         (
-            &["-f", "pdf", "--shape", "dots"],
+            &["-f", "pbm", "--shape", "dots"],
             2,
-            "--shape: pdf has no shapes; give --format png or svg",
+            "--shape: pbm has no shapes; give --format png, svg, pdf or eps",
         ),
         (&["--ink", "dark"], 2, "--ink: png has no ink; give --format utf8 or ascii"),
         (&["--shape", "dots", "--size", "20"], 1, "--size: the symbol and its margin need 33 px"),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::outline::{Path, trace};
-use super::print::{Decimal, Overlay, Page, Print};
+use super::print::{Decimal, Overlay, Page, Print, Step};
 use crate::error::Error;
 use crate::modules::Modules;
 
@@ -55,13 +55,36 @@ pub fn write_eps<'a>(
          {dark} 0 0 moveto\n",
         background = background(print, &page),
     );
-    let mut operators = Operators { line_start: out.len(), out };
-    trace(modules, &mut operators);
-    out.push_str("\nfill");
+    match print.outline {
+        Some(outline) => fill(outline, out),
+        None => {
+            trace(modules, &mut Operators { line_start: out.len(), out });
+            out.push_str("\nfill");
+        }
+    }
     print.overlays.iter().for_each(|overlay| put_overlay(overlay, out));
+    if let Some(caption) = &page.caption {
+        let (size, x, y) = (Decimal(caption.size), Decimal(caption.at.0), Decimal(caption.at.1));
+        let _ = write!(out, "\n{FONT}{dark} {x} {y} moveto 1 -1 scale /F {size} selectfont\n<");
+        for line in caption.hex.as_bytes().chunks(MAX_LINE - 1) {
+            out.extend(line.iter().map(|digit| char::from(*digit)));
+            out.push('\n');
+        }
+        out.push_str("> show");
+    }
     out.push_str(" end restore\n%%EOF\n");
     Ok(())
 }
+
+/// Defines F: Helvetica with the characters of Windows-1252.
+const FONT: &str = "\
+/Helvetica findfont dup length dict begin {1 index /FID ne {def} {pop pop} ifelse} forall
+/Encoding ISOLatin1Encoding 256 array copy dup 39 /quotesingle put dup 45 /hyphen put dup 96 /grave put
+dup 128 [/Euro /.notdef /quotesinglbase /florin /quotedblbase /ellipsis /dagger /daggerdbl /circumflex /perthousand
+/Scaron /guilsinglleft /OE /.notdef /Zcaron /.notdef /.notdef /quoteleft /quoteright /quotedblleft /quotedblright
+/bullet /endash /emdash /tilde /trademark /scaron /guilsinglright /oe /.notdef /zcaron /Ydieresis] putinterval def
+currentdict end /F exch definefont pop
+";
 
 /// What sets the colour of areas, in CMYK and in RGB.
 const FILL: [&str; 2] = ["setcmykcolor", "setrgbcolor"];
@@ -74,14 +97,10 @@ fn background(print: &Print<'_>, page: &Page) -> String {
 
 fn put_overlay(overlay: &Overlay<'_>, out: &mut String) {
     match overlay {
-        Overlay::Area { color, corners } => {
+        Overlay::Area { color, outline } => {
             out.push('\n');
             out.push_str(&color.operator(FILL));
-            for (index, (x, y)) in corners.iter().enumerate() {
-                let operator = if index == 0 { "moveto" } else { "lineto" };
-                let _ = write!(out, "\n{} {} {operator}", Decimal(*x), Decimal(*y));
-            }
-            out.push_str(" closepath fill");
+            fill(outline, out);
         }
         Overlay::Picture { at, size, .. } => {
             let Some(((wide, high), compressed)) = overlay.compressed() else { return };
@@ -102,6 +121,15 @@ fn put_overlay(overlay: &Overlay<'_>, out: &mut String) {
             out.push_str(">\ngrestore");
         }
     }
+}
+
+/// Fills an outline.
+fn fill(outline: &[Step], out: &mut String) {
+    for step in outline {
+        let (numbers, operator) = step.written(["moveto", "lineto", "curveto"]);
+        let _ = write!(out, "\n{numbers}{operator}");
+    }
+    out.push_str(" eofill");
 }
 
 /// The outline in the operators defined above. After `closepath` the current point is the beginning

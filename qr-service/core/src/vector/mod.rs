@@ -3,6 +3,7 @@
 
 #[cfg(feature = "eps")]
 mod eps;
+mod line;
 mod outline;
 #[cfg(feature = "pdf")]
 mod pdf;
@@ -16,6 +17,6 @@ pub use eps::write_eps;
 #[cfg(feature = "pdf")]
 pub use pdf::{write_pdf, write_pdf_path};
 #[cfg(any(feature = "eps", feature = "pdf"))]
-pub use print::{Overlay, Print, PrintColor};
+pub use print::{Overlay, Print, PrintColor, Step};
 #[cfg(feature = "svg")]
 pub use svg::{Svg, write_svg};

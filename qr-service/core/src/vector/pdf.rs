@@ -1,9 +1,10 @@
 //! PDF 1.4 (ISO 32000-1): one page with one fill.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
 use super::outline::{Path, trace};
-use super::print::{Decimal, Overlay, Page, Print};
+use super::print::{Decimal, Overlay, Page, Print, Step};
 use crate::error::Error;
 use crate::modules::Modules;
 
@@ -39,7 +40,10 @@ pub fn write_pdf<'a>(
     let pictures: Vec<_> = print.overlays.iter().filter_map(Overlay::compressed).collect();
     let names = (FIRST_PICTURE..).take(pictures.len()).map(|it| format!("/I{it} {it} 0 R"));
     let names: String = names.collect();
-    let resources = if names.is_empty() { names } else { format!("/XObject<<{names}>>") };
+    let mut resources = if names.is_empty() { names } else { format!("/XObject<<{names}>>") };
+    if page.caption.is_some() {
+        let _ = write!(resources, "/Font<</F {} 0 R>>", FIRST_PICTURE + pictures.len());
+    }
     pdf.object(format_args!(
         "<</Type/Page/Parent 2 0 R/MediaBox[0 0 {width} {height}]/Resources<<{resources}>>/Contents 4 0 R>>"
     ));
@@ -49,6 +53,11 @@ pub fn write_pdf<'a>(
             "/Type/XObject/Subtype/Image/Width {width}/Height {height}/ColorSpace/DeviceRGB/BitsPerComponent 8"
         );
         pdf.stream(about, pixels);
+    }
+    if page.caption.is_some() {
+        pdf.object(format_args!(
+            "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>"
+        ));
     }
     pdf.finish();
     Ok(())
@@ -90,18 +99,19 @@ fn content(modules: Modules<'_>, page: &Page, print: &Print<'_>) -> Vec<u8> {
     let (dark, module) = (print.dark.operator(FILL), page.module);
     put(&mut content, format_args!("{dark} {module:.6} 0 0 -{module:.6} "));
     put(&mut content, format_args!("{} {} cm\n", Decimal(page.left), Decimal(page.top)));
-    write_pdf_path(modules, &mut content);
-    content.extend_from_slice(b"f\n");
+    match print.outline {
+        Some(outline) => fill(outline, &mut content),
+        None => {
+            write_pdf_path(modules, &mut content);
+            content.extend_from_slice(b"f\n");
+        }
+    }
     let mut picture = FIRST_PICTURE;
     for overlay in print.overlays {
         match overlay {
-            Overlay::Area { color, corners } => {
+            Overlay::Area { color, outline } => {
                 put(&mut content, format_args!("{}\n", color.operator(FILL)));
-                for (index, (x, y)) in corners.iter().enumerate() {
-                    let operator = if index == 0 { 'm' } else { 'l' };
-                    put(&mut content, format_args!("{} {} {operator}\n", Decimal(*x), Decimal(*y)));
-                }
-                content.extend_from_slice(b"f\n");
+                fill(outline, &mut content);
             }
             Overlay::Picture { at, size, .. } => {
                 // Its unit square has y up.
@@ -113,7 +123,24 @@ fn content(modules: Modules<'_>, page: &Page, print: &Print<'_>) -> Vec<u8> {
             }
         }
     }
+    if let Some(caption) = &page.caption {
+        let (size, (x, y)) = (Decimal(caption.size), caption.at);
+        let (x, y, dark) = (Decimal(x), Decimal(y), print.dark.operator(FILL));
+        // The page's y goes down, letters go up.
+        let line =
+            format_args!("{dark} BT /F {size} Tf 1 0 0 -1 {x} {y} Tm <{}> Tj ET\n", caption.hex);
+        put(&mut content, line);
+    }
     content
+}
+
+/// Fills an outline.
+fn fill(outline: &[Step], content: &mut Vec<u8>) {
+    for step in outline {
+        let (numbers, operator) = step.written(["m", "l", "c"]);
+        put(content, format_args!("{numbers}{operator}\n"));
+    }
+    content.extend_from_slice(b"f*\n");
 }
 
 fn put(out: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use super::line::Line;
 use crate::error::Error;
+use crate::helvetica::Helvetica;
 use crate::modules::Modules;
 
 /// How to draw for print: by default black ink alone (K of CMYK), and no background.
@@ -24,15 +26,28 @@ pub struct Print<'a> {
     pub dark: PrintColor,
     /// The page behind them; `None` leaves the paper.
     pub light: Option<PrintColor>,
+    /// What is filled in the dark colour instead of the modules' own outline; even-odd, so that an outline within another
+    /// is a hole.
+    pub outline: Option<&'a [Step]>,
     /// What is drawn over the symbol, in this order.
     pub overlays: &'a [Overlay<'a>],
+    /// A line of Helvetica below the quiet zone, in the dark colour; a long one is smaller.
+    pub caption: Option<&'a str>,
 }
 
 impl Default for Print<'_> {
     /// 40 mm with the standard's quiet zone of 4 modules, in black.
     fn default() -> Self {
         let dark = PrintColor::BLACK;
-        Print { margin_modules: 4, width_mm: 40.0, dark, light: None, overlays: &[] }
+        Print {
+            margin_modules: 4,
+            width_mm: 40.0,
+            dark,
+            light: None,
+            outline: None,
+            overlays: &[],
+            caption: None,
+        }
     }
 }
 
@@ -71,24 +86,55 @@ impl PrintColor {
     }
 }
 
+/// A step of an outline: in modules from the symbol's upper left corner, y down. Each part of it is closed by itself.
+///
+/// ```
+/// use qr_core::{Print, Step};
+///
+/// let triangle = [Step::Move(0.0, 0.0), Step::Line(21.0, 0.0), Step::Line(0.0, 21.0)];
+/// assert!(Print::default().outline(&triangle[..]).outline.is_some());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Begins a part here.
+    Move(f64, f64),
+    /// A line to here.
+    Line(f64, f64),
+    /// A cubic Bézier curve with two control points, and its end.
+    Curve([(f64, f64); 3]),
+}
+
+impl Step {
+    /// Its numbers, and of three operators the one that draws it.
+    pub(super) fn written<'o>(&self, [begin, line, curve]: [&'o str; 3]) -> (String, &'o str) {
+        let point = |(x, y): &(f64, f64)| format!("{} {} ", Decimal(*x), Decimal(*y));
+        match self {
+            Step::Move(x, y) => (point(&(*x, *y)), begin),
+            Step::Line(x, y) => (point(&(*x, *y)), line),
+            Step::Curve(points) => (points.iter().map(point).collect(), curve),
+        }
+    }
+}
+
 /// What is drawn over a symbol: in modules from its upper left corner, y down.
 ///
 /// ```
-/// use qr_core::{Overlay, Print, PrintColor};
+/// use qr_core::{Overlay, Print, PrintColor, Step};
 ///
-/// let corners = &[(11.0, 11.0), (14.0, 11.0), (14.0, 14.0), (11.0, 14.0)];
-/// let red = Overlay::Area { color: PrintColor::Rgb([255, 0, 0]), corners };
+/// let outline = &[Step::Move(11.0, 11.0), Step::Line(14.0, 11.0), Step::Line(11.0, 14.0)];
+/// let red = Overlay::Area { color: PrintColor::Rgb([255, 0, 0]), outline };
 /// assert_eq!(Print::default().overlays(&[red]).overlays.len(), 1);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Overlay<'a> {
-    /// A polygon.
+    /// An area.
     Area {
         /// Its colour.
         color: PrintColor,
-        /// Its corners.
-        corners: &'a [(f64, f64)],
+        /// Its edge, filled even-odd.
+        outline: &'a [Step],
     },
     /// A picture.
     Picture {
@@ -123,6 +169,7 @@ pub(super) struct Page {
     /// The left and the upper edge of the symbol.
     pub(super) left: f64,
     pub(super) top: f64,
+    pub(super) caption: Option<Caption>,
 }
 
 impl<'a> Print<'a> {
@@ -131,7 +178,9 @@ impl<'a> Print<'a> {
         width_mm: f64 = "Print::default().width_mm(25.4)",
         dark: PrintColor = "Print::default().dark(PrintColor::Rgb([0, 51, 102]))",
         light: impl Into<Option<PrintColor>> = "Print::default().light(PrintColor::Cmyk([0, 0, 20, 0]))",
+        outline: impl Into<Option<&'a [Step]>> = "Print::default().outline(None)",
         overlays: &'a [Overlay<'a>] = "Print::default().overlays(&[])",
+        caption: impl Into<Option<&'a str>> = "Print::default().caption(\"Our menu\")",
     }
 
     /// The widest page, in millimetres: PDF's limit is 14400 points.
@@ -151,8 +200,14 @@ impl<'a> Print<'a> {
         if module < LEAST_MODULE {
             return Err(Error::Margin { margin_modules: self.margin_modules });
         }
-        let height = module * (modules.height() as f64 + 2.0 * margin);
-        Ok(Page { width, height, module, left: module * margin, top: height - module * margin })
+        let caption = match self.caption {
+            Some(text) => Some(Caption::new(text, modules, self.margin_modules)?),
+            None => None,
+        };
+        let below = caption.as_ref().map_or(0.0, |caption| caption.height);
+        let height = module * (modules.height() as f64 + 2.0 * margin + below);
+        let (left, top) = (module * margin, height - module * margin);
+        Ok(Page { width, height, module, left, top, caption })
     }
 }
 
@@ -164,5 +219,30 @@ impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = format!("{:.4}", self.0);
         f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// A caption in print: in modules from the symbol's upper left corner.
+pub(super) struct Caption {
+    /// Its characters as [`Helvetica::encode`] has them, in hexadecimal digits.
+    pub(super) hex: String,
+    pub(super) size: f64,
+    /// Where its first letter begins, on the base line.
+    pub(super) at: (f64, f64),
+    /// What it adds to the page.
+    height: f64,
+}
+
+impl Caption {
+    fn new(text: &str, modules: &Modules<'_>, margin_modules: u32) -> Result<Self, Error> {
+        let bytes = Helvetica::encode(text)?;
+        let line = Line::new(Helvetica::width_em(text), modules, margin_modules);
+        let left = (modules.width() as f64 - Helvetica::width_em(text) * line.size) / 2.0;
+        Ok(Caption {
+            hex: bytes.iter().map(|byte| format!("{byte:02X}")).collect(),
+            size: line.size,
+            at: (left, line.base - f64::from(margin_modules)),
+            height: line.height,
+        })
     }
 }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use super::line::Line;
 use super::outline::{Path, trace};
 use crate::color::Color;
+use crate::helvetica::Helvetica;
 use crate::modules::Modules;
 
 /// How to draw an SVG.
@@ -32,13 +34,15 @@ pub struct Svg<'a> {
     pub light: Color,
     /// What a screen reader says and a mouse pointer shows.
     pub title: Option<&'a str>,
+    /// A line below the quiet zone, in the dark colour; a long one is smaller.
+    pub caption: Option<&'a str>,
 }
 
 impl Default for Svg<'_> {
     /// Black on white without size and title, with the standard's quiet zone of 4 modules.
     fn default() -> Self {
         let (dark, light) = (Color::BLACK, Color::WHITE);
-        Svg { margin_modules: 4, size_px: None, dark, light, title: None }
+        Svg { margin_modules: 4, size_px: None, dark, light, title: None, caption: None }
     }
 }
 
@@ -64,7 +68,8 @@ pub fn write_svg<'a>(modules: impl Into<Modules<'a>>, svg: &Svg<'_>, out: &mut S
     }
     out.push_str(" d=\"");
     trace(modules, &mut Data { out, offset: Some(i64::from(svg.margin_modules)) });
-    out.push_str("\"/></svg>\n");
+    out.push_str("\"/>");
+    svg.write_tail(modules, out);
 }
 
 impl<'a> Svg<'a> {
@@ -74,10 +79,11 @@ impl<'a> Svg<'a> {
         dark: Color = "Svg::default().dark(Color::rgb(0, 51, 102))",
         light: Color = "Svg::default().light(Color::TRANSPARENT)",
         title: impl Into<Option<&'a str>> = "Svg::default().title(\"Our menu\")",
+        caption: impl Into<Option<&'a str>> = "Svg::default().caption(\"Our menu\")",
     }
 
     /// Appends all that comes before the dark modules: the document's element, the title and the background. It is
-    /// for programs that draw modules of their own, and end the document by `</svg>`.
+    /// for programs that draw modules of their own; [`write_tail`](Self::write_tail) ends the document.
     ///
     /// ```
     /// use qr_core::{Level, Svg, encode};
@@ -85,17 +91,19 @@ impl<'a> Svg<'a> {
     /// let symbol = encode("https://example.com/", Level::M)?;
     /// let mut svg = String::new();
     /// Svg::default().write_head(&symbol, &mut svg);
-    /// svg.push_str("<!-- 25 modules after a margin of 4 --></svg>");
+    /// svg.push_str("<!-- 25 modules after a margin of 4 -->");
     /// assert!(svg.contains(r#"viewBox="0 0 33 33""#));
     /// # Ok::<(), qr_core::Error>(())
     /// ```
     pub fn write_head<'m>(&self, modules: impl Into<Modules<'m>>, out: &mut String) {
         let modules = modules.into();
         let margins = 2 * u64::from(self.margin_modules);
-        let (width, height) = (modules.width() as u64 + margins, modules.height() as u64 + margins);
+        let below = self.line(&modules).map_or(0.0, |(_, line)| line.height);
+        let width = modules.width() as u64 + margins;
+        let height = (modules.height() as u64 + margins) as f64 + below;
         out.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
         if let Some(size_px) = self.size_px {
-            let height_px = f64::from(size_px) * height as f64 / width as f64;
+            let height_px = f64::from(size_px) * height / width as f64;
             put(out, format_args!(" width=\"{size_px}\" height=\"{height_px}\""));
         }
         put(out, format_args!(" viewBox=\"0 0 {width} {height}\" role=\"img\">"));
@@ -109,6 +117,38 @@ impl<'a> Svg<'a> {
             put_fill(out, self.light);
             put(out, format_args!(" d=\"M0 0h{width}v{height}H0z\"/>"));
         }
+    }
+}
+
+impl Svg<'_> {
+    /// Appends all that comes after the dark modules: the caption, and the end of the document.
+    ///
+    /// ```
+    /// use qr_core::{Level, Svg, encode};
+    ///
+    /// let mut svg = String::new();
+    /// Svg::default().caption("Our menu").write_tail(&encode("text", Level::M)?, &mut svg);
+    /// assert!(svg.ends_with(">Our menu</text></svg>\n"));
+    /// # Ok::<(), qr_core::Error>(())
+    /// ```
+    pub fn write_tail<'m>(&self, modules: impl Into<Modules<'m>>, out: &mut String) {
+        let modules = modules.into();
+        if let Some((caption, Line { size, base, .. })) = self.line(&modules) {
+            let middle = modules.width() as f64 / 2.0 + f64::from(self.margin_modules);
+            put(out, format_args!("<text x=\"{middle}\" y=\"{base:.3}\" font-size=\"{size:.3}\""));
+            out.push_str(" text-anchor=\"middle\" font-family=\"Helvetica,Arial,sans-serif\"");
+            put_fill(out, self.dark);
+            out.push('>');
+            put_escaped(out, caption);
+            out.push_str("</text>");
+        }
+        out.push_str("</svg>\n");
+    }
+
+    /// The caption, and where it stands.
+    fn line(&self, modules: &Modules<'_>) -> Option<(&str, Line)> {
+        let caption = self.caption?;
+        Some((caption, Line::new(Helvetica::width_em(caption), modules, self.margin_modules)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pictures of other shapes than squares, and with a logo.
 //!
-//! `crate::place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, and `vector`
-//! draws the same shapes as SVG. Lengths are in modules; the origin is the symbol's top left corner.
+//! `crate::place` finds room for a logo, `pixels` draws rows of pixels for PNG and for the check, `vector` draws the same
+//! shapes as SVG, and `print` for PDF and EPS. Lengths are in modules; the origin is the symbol's top left corner.
 
 #[cfg(feature = "shapes")]
 mod file;
@@ -103,6 +103,57 @@ impl<'a> Artwork<'a> {
     fn is_finder(&self, x: usize, y: usize) -> bool {
         let far = self.size() - FINDER;
         (x < FINDER && (y < FINDER || y >= far)) || (x >= far && y < FINDER)
+    }
+
+    /// Whether it is more than the modules' squares in one colour, but for the logo.
+    #[cfg(any(feature = "eps", feature = "pdf"))]
+    fn has_shapes(&self) -> bool {
+        let squares = [self.finders, self.finder_cores].iter().all(|it| *it == FinderShape::Square);
+        self.shape != Shape::Square || !squares || self.finder_color.is_some()
+    }
+
+    /// Calls `each` with the rectangles of the dark modules besides finders and logo: where, how large, and the radii of
+    /// the corners: top left, top right, bottom right, bottom left.
+    fn each_module(&self, mut each: impl FnMut((f64, f64), (f64, f64), [f64; 4])) {
+        for y in 0..self.size() {
+            let mut x = 0;
+            while x < self.size() {
+                let start = x;
+                // A dot is by itself; other modules of a row that touch are one rectangle.
+                while self.is_dark(x, y) && (self.shape != Shape::Dots || x == start) {
+                    x += 1;
+                }
+                if x == start {
+                    x += 1;
+                    continue;
+                }
+                let (at, size) = ((start as f64, y as f64), ((x - start) as f64, 1.0));
+                match self.shape {
+                    Shape::Dots => {
+                        let inset = (1.0 - DOT) / 2.0;
+                        each((at.0 + inset, at.1 + inset), (DOT, DOT), [DOT / 2.0; 4]);
+                    }
+                    Shape::Square => each(at, size, [0.0; 4]),
+                    Shape::Rounded => {
+                        let (first, last) =
+                            (self.round_corners(start, y), self.round_corners(x - 1, y));
+                        let round = [first[0], last[1], last[2], first[3]];
+                        each(at, size, round.map(|round| if round { 0.5 } else { 0.0 }));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same of the finder patterns: an outer edge, the hole in it, and the core, which are filled even-odd.
+    fn each_finder(&self, mut each: impl FnMut((f64, f64), (f64, f64), [f64; 4])) {
+        let [outer, ring, core] = self.finder_radii();
+        for (x, y) in self.finder_corners() {
+            for (inset, radius) in [(0.0, outer), (1.0, ring), (2.0, core)] {
+                let side = FINDER as f64 - 2.0 * inset;
+                each((x as f64 + inset, y as f64 + inset), (side, side), [radius; 4]);
+            }
+        }
     }
 
     fn is_logo(&self, x: usize, y: usize) -> bool {

@@ -1,8 +1,8 @@
-//! Logos in PDF and EPS.
+//! Shapes and logos in PDF and EPS.
 
-use qr_core::{Color, Overlay, Print, PrintColor};
+use qr_core::{Color, Overlay, Print, PrintColor, Step};
 
-use super::{Artwork, LogoPixels, over};
+use super::{Artwork, LogoField, LogoPixels, over};
 use crate::options::Ink;
 use crate::plan::Inks;
 
@@ -10,13 +10,15 @@ use crate::plan::Inks;
 const WHITE: PrintColor = PrintColor::Cmyk([0; 4]);
 /// The most pixels a side of a logo in print: 600 dpi at a width of 20 mm.
 const MAX_SIDE: u32 = 512;
+/// How far a Bézier curve's control points are from the ends of a quarter of a circle, in radii.
+const ROUND: f64 = 0.5523;
 
 /// The colour as the printer gets it.
 fn print_color(Ink(color, inks): Ink) -> PrintColor {
     inks.map_or(PrintColor::Rgb([color.red, color.green, color.blue]), PrintColor::Cmyk)
 }
 
-/// Gives `write` how to print a symbol, with the logo over it.
+/// Gives `write` how to print a symbol, with its shapes, and with the logo over it.
 pub(crate) fn with_overlays<T>(
     art: Option<&Artwork<'_>>,
     inks: Inks,
@@ -24,45 +26,112 @@ pub(crate) fn with_overlays<T>(
     write: impl FnOnce(&Print<'_>) -> T,
 ) -> T {
     let light = inks.light.map(print_color);
-    let dark = inks.dark.map_or(PrintColor::BLACK, print_color);
-    let print = print.dark(dark).light(light);
-    let Some((place, pixels)) = art.and_then(|art| art.logo) else { return write(&print) };
-    let color = light.unwrap_or(WHITE);
-    let (start, end) = (place.start as f64, (place.start + place.side) as f64);
-    let field = [(start, start), (end, start), (end, end), (start, end)];
-    let middle = (start + end) / 2.0;
-    let field = Overlay::Area { color, corners: &field };
-    if let Some(areas) = pixels.areas() {
-        let left = middle - place.picture / 2.0;
-        let placed = |(x, y): &(f64, f64)| (left + x * place.picture, left + y * place.picture);
-        let areas: Vec<(bool, Vec<(f64, f64)>)> = areas
-            .iter()
-            .map(|(is_black, at)| (*is_black, at.iter().map(placed).collect()))
-            .collect();
-        let area = |(is_black, corners): &'_ (bool, Vec<(f64, f64)>)| {
-            (if *is_black { PrintColor::BLACK } else { WHITE }, corners.clone())
-        };
-        let areas: Vec<_> = areas.iter().map(area).collect();
-        let mut overlays = vec![field];
-        overlays
-            .extend(areas.iter().map(|(color, corners)| Overlay::Area { color: *color, corners }));
-        return write(&print.overlays(&overlays));
+    let print = print.dark(inks.dark.map_or(PrintColor::BLACK, print_color)).light(light);
+    let Some(art) = art else { return write(&print) };
+    let mut shapes = Vec::new();
+    let mut areas: Vec<(PrintColor, Vec<Step>)> = Vec::new();
+    if art.has_shapes() {
+        art.each_module(|at, size, radii| add_rectangle(&mut shapes, at, size, radii));
+        let mut finders = Vec::new();
+        art.each_finder(|at, size, radii| add_rectangle(&mut finders, at, size, radii));
+        match art.finder_color {
+            Some(color) => areas.push((print_color(color.into()), finders)),
+            None => shapes.append(&mut finders),
+        }
     }
-    let (wide, high) = pixels.size();
-    let longer = wide.max(high).max(1);
-    let fit = |length: u32| {
-        (u64::from(length) * u64::from(MAX_SIDE.min(longer)) / u64::from(longer)).max(1)
+    let mut picture = None;
+    if let Some((place, pixels)) = art.logo {
+        let field = place.start as f64;
+        let mut outline = Vec::new();
+        add_rectangle(
+            &mut outline,
+            (field, field),
+            (place.side as f64, place.side as f64),
+            [0.0; 4],
+        );
+        areas.push((light.unwrap_or(WHITE), outline));
+        match pixels.areas() {
+            Some(drawn) => areas.extend(drawn.iter().map(|(is_black, corners)| {
+                (if *is_black { PrintColor::BLACK } else { WHITE }, polygon(corners, &place))
+            })),
+            None => picture = Some(Picture::new(pixels, &place, inks.seen().light)),
+        }
+    }
+    let overlays = areas.iter().map(|(color, outline)| Overlay::Area { color: *color, outline });
+    let overlays: Vec<_> = overlays.chain(picture.as_ref().map(Picture::overlay)).collect();
+    let outline = (!shapes.is_empty()).then_some(&shapes[..]);
+    write(&print.outline(outline).overlays(&overlays))
+}
+
+/// A rectangle with these radii at its corners: top left, top right, bottom right, bottom left.
+fn add_rectangle(
+    outline: &mut Vec<Step>,
+    (x, y): (f64, f64),
+    (width, height): (f64, f64),
+    radii: [f64; 4],
+) {
+    // Each corner, with the ways to it and away from it.
+    let corners = [
+        ((x, y), (0.0, -1.0), (1.0, 0.0)),
+        ((x + width, y), (1.0, 0.0), (0.0, 1.0)),
+        ((x + width, y + height), (0.0, 1.0), (-1.0, 0.0)),
+        ((x, y + height), (-1.0, 0.0), (0.0, -1.0)),
+    ];
+    for (index, ((corner, to, away), radius)) in corners.into_iter().zip(radii).enumerate() {
+        let before = |far: f64| (corner.0 - to.0 * far, corner.1 - to.1 * far);
+        let after = |far: f64| (corner.0 + away.0 * far, corner.1 + away.1 * far);
+        let (from, rest) = (before(radius), radius * (1.0 - ROUND));
+        outline.push(match index {
+            0 => Step::Move(from.0, from.1),
+            _ => Step::Line(from.0, from.1),
+        });
+        if radius > 0.0 {
+            outline.push(Step::Curve([before(rest), after(rest), after(radius)]));
+        }
+    }
+}
+
+/// A polygon of a square of side 1, in the logo's place.
+fn polygon(corners: &[(f64, f64)], place: &LogoField) -> Vec<Step> {
+    let left = place.start as f64 + (place.side as f64 - place.picture) / 2.0;
+    let placed = |at: f64| left + at * place.picture;
+    let step = |(index, (x, y)): (usize, &(f64, f64))| match index {
+        0 => Step::Move(placed(*x), placed(*y)),
+        _ => Step::Line(placed(*x), placed(*y)),
     };
-    let (columns, rows) = (fit(wide) as u32, fit(high) as u32);
-    let reduced = (longer > MAX_SIDE).then(|| pixels.reduced(columns, rows));
-    // It is opaque.
-    let below = inks.seen().light;
-    let rgb = rgb_of(reduced.as_deref().unwrap_or(pixels), (columns, rows), below);
-    let module = |length: u32| place.picture * f64::from(length) / f64::from(longer);
-    let size = (module(wide), module(high));
-    let at = (middle - size.0 / 2.0, middle - size.1 / 2.0);
-    let picture = Overlay::Picture { at, size, pixels: (columns, rows), rgb: &rgb };
-    write(&print.overlays(&[field, picture]))
+    corners.iter().enumerate().map(step).collect()
+}
+
+/// A logo's pixels, reduced to what a printer shows.
+struct Picture {
+    at: (f64, f64),
+    size: (f64, f64),
+    pixels: (u32, u32),
+    rgb: Vec<u8>,
+}
+
+impl Picture {
+    /// The picture over the page, since it is opaque.
+    fn new(pixels: &dyn LogoPixels, place: &LogoField, below: Color) -> Self {
+        let (wide, high) = pixels.size();
+        let longer = wide.max(high).max(1);
+        let fit = |length: u32| {
+            (u64::from(length) * u64::from(MAX_SIDE.min(longer)) / u64::from(longer)).max(1) as u32
+        };
+        let (columns, rows) = (fit(wide), fit(high));
+        let reduced = (longer > MAX_SIDE).then(|| pixels.reduced(columns, rows));
+        let rgb = rgb_of(reduced.as_deref().unwrap_or(pixels), (columns, rows), below);
+        let module = |length: u32| place.picture * f64::from(length) / f64::from(longer);
+        let (size, middle) =
+            ((module(wide), module(high)), place.start as f64 + place.side as f64 / 2.0);
+        let at = (middle - size.0 / 2.0, middle - size.1 / 2.0);
+        Picture { at, size, pixels: (columns, rows), rgb }
+    }
+
+    fn overlay(&self) -> Overlay<'_> {
+        let Picture { at, size, pixels, rgb } = self;
+        Overlay::Picture { at: *at, size: *size, pixels: *pixels, rgb }
+    }
 }
 
 /// Red, green and blue of each pixel over the page.

@@ -8,8 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use qr_core::{Color, Svg};
 
-use super::{Artwork, DOT, FINDER, LogoField, LogoPixels};
-use crate::options::Shape;
+use super::{Artwork, LogoField, LogoPixels};
 
 /// The most pixels a side of a logo within an SVG; a larger one is reduced.
 const MAX_LOGO_SIDE: u32 = 512;
@@ -21,67 +20,24 @@ pub(crate) fn write_svg(art: &Artwork<'_>, svg: &Svg<'_>) -> String {
     let margin = svg.margin_modules;
     put(&mut out, format_args!("<g transform=\"translate({margin} {margin})\""));
     put(&mut out, format_args!("{}><path d=\"", Fill(svg.dark)));
-    put_modules(&mut out, art);
+    art.each_module(|at, size, radii| put_rectangle(&mut out, at, size, radii));
     out.push_str("\"/><path fill-rule=\"evenodd\"");
     if let Some(color) = art.finder_color {
         put(&mut out, format_args!("{}", Fill(color)));
     }
     out.push_str(" d=\"");
-    let [outer, ring, core] = art.finder_radii();
-    for (x, y) in art.finder_corners() {
-        for (inset, radius) in [(0.0, outer), (1.0, ring), (2.0, core)] {
-            let side = FINDER as f64 - 2.0 * inset;
-            put_rectangle(
-                &mut out,
-                (x as f64 + inset, y as f64 + inset),
-                (side, side),
-                [radius; 4],
-            );
-        }
-    }
+    art.each_finder(|at, size, radii| put_rectangle(&mut out, at, size, radii));
     out.push_str("\"/></g>");
     if let Some((place, pixels)) = &art.logo {
         put_logo(&mut out, place, *pixels, margin);
     }
-    out.push_str("</svg>\n");
+    svg.write_tail(art.modules, &mut out);
     out
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     // Writing to a string cannot fail.
     let _ = out.write_fmt(text);
-}
-
-fn put_modules(out: &mut String, art: &Artwork<'_>) {
-    for y in 0..art.size() {
-        let mut x = 0;
-        while x < art.size() {
-            let start = x;
-            // A dot is by itself; other modules of a row that touch are one rectangle.
-            while art.is_dark(x, y) && (art.shape != Shape::Dots || x == start) {
-                x += 1;
-            }
-            if x == start {
-                x += 1;
-                continue;
-            }
-            let at = (start as f64, y as f64);
-            match art.shape {
-                Shape::Dots => {
-                    let inset = (1.0 - DOT) / 2.0;
-                    let at = (at.0 + inset, at.1 + inset);
-                    put_rectangle(out, at, (DOT, DOT), [DOT / 2.0; 4]);
-                }
-                Shape::Square => put_rectangle(out, at, ((x - start) as f64, 1.0), [0.0; 4]),
-                Shape::Rounded => {
-                    let (first, last) = (art.round_corners(start, y), art.round_corners(x - 1, y));
-                    let round = [first[0], last[1], last[2], first[3]];
-                    let radii = round.map(|round| if round { 0.5 } else { 0.0 });
-                    put_rectangle(out, at, ((x - start) as f64, 1.0), radii);
-                }
-            }
-        }
-    }
 }
 
 /// A rectangle with these radii at its corners: top left, top right, bottom right, bottom left.

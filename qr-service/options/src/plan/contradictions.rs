@@ -1,5 +1,7 @@
 //! Options that contradict each other, or that the kind of symbol, the format or this build does not have.
 
+use qr_core::Helvetica;
+
 use super::Look;
 use crate::fault::{Code, Fault};
 use crate::options::{Compression, Format, Ink, Kind, LevelName, Mode, Options};
@@ -18,8 +20,10 @@ pub(crate) fn contradictions_of(options: &Options, format: Format) -> Vec<Fault>
         let detail = "data are bytes, which have no Kanji";
         faults.push(contradiction("mode", detail).suggest("give text, or use mode byte"));
     }
-    if options.compression == Some(Compression::Smallest) && !Look::of(options).is_plain() {
-        faults.push(contradiction("compression", "only pictures of squares are compressed so"));
+    let is_more = options.caption.is_some() || !Look::of(options).is_plain();
+    if options.compression == Some(Compression::Smallest) && is_more {
+        faults
+            .push(contradiction("compression", "only pictures of squares alone are compressed so"));
     }
     if options.size.is_some() && options.scale.is_some() {
         faults.push(contradiction("scale", "size is given too; one of them decides"));
@@ -55,9 +59,9 @@ fn check_build(options: &Options, format: Format, faults: &mut Vec<Fault>) {
 /// Options that only some formats have.
 fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     use Format::{Eps, Pdf, Png, Svg, Txt};
-    let of: [(&str, bool, &[Format]); 14] = [
-        ("shape", options.shape.is_some(), &[Png, Svg]),
-        ("finder_shape", options.finder_shape.is_some(), &[Png, Svg]),
+    let of: [(&str, bool, &[Format]); 15] = [
+        ("shape", options.shape.is_some(), &[Png, Svg, Pdf, Eps]),
+        ("finder_shape", options.finder_shape.is_some(), &[Png, Svg, Pdf, Eps]),
         ("logo", options.logo.is_some(), &[Png, Svg, Pdf, Eps]),
         ("logo_size", options.logo_size.is_some(), &[Png, Svg, Pdf, Eps]),
         ("size", options.size.is_some(), &[Png, Svg]),
@@ -67,6 +71,7 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
         ("compression", options.compression.is_some(), &[Png]),
         ("width_mm", options.width_mm.is_some(), &[Pdf, Eps]),
         ("title", options.title.is_some(), &[Svg]),
+        ("caption", options.caption.is_some(), &[Png, Svg, Pdf, Eps]),
         ("style", options.style.is_some(), &[Txt]),
         ("ink", options.ink.is_some(), &[Txt]),
         ("margin", options.margin.is_some(), &[Png, Svg, Pdf, Eps, Txt]),
@@ -91,6 +96,9 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
                 .push(contradiction(name, "print has no opacity").suggest("use an opaque colour"));
         }
     }
+    if let Some(caption) = &options.caption {
+        check_caption(caption, is_print, faults);
+    }
     if let Some(asked) = options.format.filter(|asked| *asked != format) {
         let detail =
             format!("it is {}, and the path ends with {}", asked.as_str(), format.as_str());
@@ -101,6 +109,20 @@ fn check_formats(options: &Options, format: Format, faults: &mut Vec<Fault>) {
     {
         let detail = "a file name has no slash, quotation mark or control character";
         faults.push(Fault::new("filename", Code::Malformed, detail));
+    }
+}
+
+/// The widest caption, in sizes of its letters: on a symbol of 40 mm they are 0.9 mm high.
+const MOST_EM: f64 = 40.0;
+
+fn check_caption(caption: &str, is_print: bool, faults: &mut Vec<Fault>) {
+    if let (true, Err(error)) = (is_print, Helvetica::encode(caption)) {
+        faults.push(Fault::new("caption", Code::NotAllowed, error.to_string()));
+    } else if caption.contains(char::is_control) {
+        faults.push(Fault::new("caption", Code::NotAllowed, "a caption is one line"));
+    } else if Helvetica::width_em(caption) > MOST_EM {
+        let detail = "its letters would be less than a fortieth of the picture wide";
+        faults.push(Fault::new("caption", Code::TooLong, detail).suggest("shorten it"));
     }
 }
 

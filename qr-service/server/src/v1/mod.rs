@@ -12,6 +12,7 @@ mod document;
 mod fault;
 mod headers;
 mod items;
+mod letters;
 mod logo;
 mod payload;
 mod pool;

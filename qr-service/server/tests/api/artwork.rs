@@ -183,7 +183,7 @@ fn addresses_bombs_and_damaged_logos_are_refused() {
         assert_eq!((answer.status, answer.faults()), (400, vec!["logo malformed".to_owned()]));
         assert!(!answer.text().contains("passwd"), "{}", answer.text());
     }
-    for (path, fault) in [("pdf", "shape contradictory"), ("png", "shape contradictory")] {
+    for (path, fault) in [("txt", "shape contradictory"), ("png", "shape contradictory")] {
         let kind = if path == "png" { "micro" } else { "qr" };
         let body = json!({"text": "1", "shape": "dots", "kind": kind});
         let answer = post_json(service.addr, &format!("/v1/qr.{path}"), &body);

@@ -25,7 +25,7 @@ fn post(addr: SocketAddr, query: &str, items: &[Value]) -> Answer {
 }
 
 /// What a program of poppler makes of a PDF on its standard input. It repairs what it can, and says so.
-fn poppler(program: &str, args: &[&str], pdf: &[u8]) -> Vec<u8> {
+pub(crate) fn poppler(program: &str, args: &[&str], pdf: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .args(args)
         .args(["-", "-"].iter().take(if program == "pdftotext" { 2 } else { 1 }))
@@ -301,6 +301,7 @@ fn wrong_sheets_and_labels_are_refused_by_name() {
         ("", json!({"text": "a", "rows": 2}), 400, vec!["items[0].rows unknown"]),
         ("", json!({"text": "a", "margin": 1}), 400, vec!["items[0].margin out-of-range"]),
         ("", json!({"text": "a", "dark": "036"}), 400, vec!["items[0].dark contradictory"]),
+        ("", json!({"text": "a", "shape": "dots"}), 400, vec!["items[0].shape contradictory"]),
         (
             "?rows=40&columns=30&page=62x29&nothing=1",
             json!({"text": "a", "width_mm": 20, "filename": "a", "format": "png"}),
@@ -365,8 +366,8 @@ fn the_description_has_the_sheet_with_the_limits_that_hold() {
     let document = get(service.addr, "/v1/openapi.json").json();
     let post_of = &document["paths"]["/v1/labels"]["post"];
     let body = &post_of["requestBody"]["content"]["application/json"]["schema"]["items"];
-    assert_eq!(body["$ref"], "#/components/schemas/Label");
-    let label = &document["components"]["schemas"]["Label"]["properties"];
+    assert_eq!(body["$ref"], "#/components/schemas/Options");
+    let label = &document["components"]["schemas"]["Options"]["properties"];
     assert!(label["caption"].is_object() && label["text"].is_object(), "{label}");
     let parameters = post_of["parameters"].as_array().unwrap();
     for name in [

@@ -1,9 +1,12 @@
 //! Colours, logos and the Swiss cross in PDF and EPS, drawn by poppler and Ghostscript.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::artwork::{get, logo, post_json, uri};
-use crate::support::{Picture, of_png, of_print, of_svg, padded, read, start};
+use crate::labels::poppler;
+use crate::support::{Picture, encode, of_png, of_print, of_svg, padded, read, start};
 
 #[test]
 fn a_symbol_in_colour_with_a_logo_is_read_in_print() {
@@ -36,6 +39,75 @@ fn a_symbol_in_colour_with_a_logo_is_read_in_print() {
     }
 }
 
+#[test]
+fn shapes_are_read_in_print() {
+    let service = start(&[]);
+    let text = "https://example.com/in/print";
+    for extension in ["pdf", "eps"] {
+        // Outside of the finder pattern's round corner, 4 modules from the edge.
+        for (shape, finders, corner) in [("dots", "circle", 255), ("rounded", "square", 0)] {
+            let query = format!("text={text}&shape={shape}&finder_shape={finders}&width_mm=37");
+            let answer = get(service.addr, &format!("/v1/qr.{extension}?{query}"));
+            assert_eq!(answer.status, 200, "{query} {}", answer.text());
+            let picture = of_print(&answer.body, extension, 300.0);
+            assert_eq!(read(&picture, "qr").unwrap().text(), text, "{extension} {query}");
+            assert_eq!(at(&picture, 37.0, 4.2, 4.2), corner, "{extension} {query}");
+            // Its ring and its core.
+            let ring_and_core = [at(&picture, 37.0, 5.5, 7.5), at(&picture, 37.0, 7.5, 7.5)];
+            assert_eq!(ring_and_core, [255, 0], "{extension} {query}");
+        }
+    }
+}
+
+#[test]
+fn a_caption_is_a_line_below_the_quiet_zone() {
+    let service = start(&[]);
+    let caption = "Größe – 5 € (a)";
+    for extension in ["svg", "pdf", "eps", "png"] {
+        let ask = |more: &str| {
+            get(service.addr, &format!("/v1/qr.{extension}?text=https://example.com/{more}"))
+        };
+        let answer = ask(&format!("&caption={}", encode(caption)));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        if extension == "svg" {
+            // 33 modules, and one and a half times letters of a sixteenth.
+            assert!(answer.text().contains("viewBox=\"0 0 33 36.09375\""), "{}", answer.text());
+            assert!(answer.text().ends_with(&format!(">{caption}</text></svg>\n")));
+            continue;
+        }
+        let (with, without) = [&answer, &ask("")]
+            .map(|answer| match extension {
+                "png" => of_png(&answer.body),
+                _ => of_print(&answer.body, extension, 300.0),
+            })
+            .into();
+        assert_eq!(read(&with, "qr").unwrap().text(), "https://example.com/", "{extension}");
+        assert_eq!(with.width, without.width);
+        let higher = f64::from(with.height) / f64::from(without.height);
+        assert!((1.08..1.15).contains(&higher), "{extension} {higher}");
+        let below = &with.grey[(without.height * without.width) as usize..];
+        assert!(below.iter().any(|grey| *grey < 100), "{extension}");
+        if extension == "png" {
+            continue;
+        }
+        let shown = match extension {
+            "pdf" => poppler("pdftotext", &[], &answer.body),
+            _ => text_of_eps(&answer.body),
+        };
+        assert_eq!(String::from_utf8_lossy(&shown).trim(), caption, "{extension}");
+        let long = ask(&format!("&caption={}", "Wide".repeat(40)));
+        assert_eq!((long.status, long.faults()), (400, vec!["caption too-long".to_owned()]));
+    }
+}
+
+/// The text that Ghostscript finds.
+fn text_of_eps(eps: &[u8]) -> Vec<u8> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, eps).unwrap();
+    let options = ["-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-sDEVICE=txtwrite", "-o", "-"];
+    Command::new("gs").args(options).arg(file.path()).output().unwrap().stdout
+}
+
 /// The grey of a point of a picture that is `wide` millimetres wide.
 fn at(picture: &Picture, wide: f64, x: f64, y: f64) -> u8 {
     let px = |mm: f64| (mm / wide * f64::from(picture.width)) as usize;
@@ -53,7 +125,10 @@ fn what_print_has_not_is_refused() {
         ("qr.pdf?text=a&dark=cmyk(0,0,0)", 400, "dark malformed"),
         ("qr.pdf?text=a&dark=ff0", 422, "dark contrast"),
         ("qr.eps?text=a&dark=fff&light=000", 422, "dark contrast"),
-        ("qr.pdf?text=a&shape=dots", 400, "shape contradictory"),
+        ("qr.txt?text=a&caption=a", 400, "caption contradictory"),
+        ("qr.png?text=a&caption=%E6%BC%A2", 422, "caption not-allowed"),
+        ("qr.pdf?text=a&caption=%E6%BC%A2", 400, "caption not-allowed"),
+        ("qr.svg?text=a&caption=a%0Ab", 400, "caption not-allowed"),
     ] {
         let answer = get(service.addr, &format!("/v1/{target}"));
         assert_eq!((answer.status, answer.faults()), (status, vec![fault.to_owned()]), "{target}");

@@ -16,7 +16,7 @@ use super::many::{
     stream,
 };
 use super::qr::unprocessable;
-use crate::v1::caption::{LabelCaption, LabelText};
+use crate::v1::caption::LabelCaption;
 use crate::v1::document::Document;
 use crate::v1::fault::{Code, Fault, Refusal};
 use crate::v1::options::{Format, Kind, Options};
@@ -67,8 +67,8 @@ async fn read_labels(
     parts: &Parts,
     body: Body,
 ) -> Result<(Layout, Vec<Label>), Refusal> {
-    let of_query = [&*api.options, &*api.label, &*api.sheet];
-    let asked = read_asked(parts, body, &of_query, &of_query[..2]).await?;
+    let of_query = [&*api.options, &*api.sheet];
+    let asked = read_asked(parts, body, &of_query, &of_query[..1]).await?;
     let ItemsRequest { common, items, mut faults, mut of_items } = asked;
     let sheet: Sheet = api.sheet.read(&common, &mut faults).unwrap_or_default();
     let has_captions = [&common].into_iter().chain(&items).any(|it| it.contains_key("caption"));
@@ -95,8 +95,7 @@ fn read_label(
     layout: Option<&Layout>,
 ) -> Result<Label, Vec<Fault>> {
     let mut faults = Vec::new();
-    let label: LabelText = api.label.read(values, &mut faults).unwrap_or_default();
-    let options: Options = api.options.read(values, &mut faults).unwrap_or_default();
+    let mut options: Options = api.options.read(values, &mut faults).unwrap_or_default();
     for (name, is_given) in [
         ("width_mm", options.width_mm.is_some()),
         ("filename", options.filename.is_some()),
@@ -111,9 +110,11 @@ fn read_label(
         ("dark", options.dark.is_some()),
         ("light", options.light.is_some()),
         ("logo", options.logo.is_some()),
+        ("shape", options.shape.is_some()),
+        ("finder_shape", options.finder_shape.is_some()),
     ] {
         if is_given {
-            let detail = "labels are black on their paper, without logos";
+            let detail = "labels are black squares on their paper, without logos";
             faults.push(Fault::new(name, Code::Contradictory, detail));
         }
     }
@@ -123,7 +124,8 @@ fn read_label(
         let detail = "a label needs the quiet zone of the standard";
         faults.push(Fault::new("margin", Code::OutOfRange, detail).at_least(least));
     }
-    let caption = label.caption.zip(layout).map(|(text, layout)| layout.caption(&text));
+    // The sheet draws it, where it has room.
+    let caption = options.caption.take().zip(layout).map(|(text, layout)| layout.caption(&text));
     let caption = caption.transpose().unwrap_or_else(|fault| {
         faults.push(fault);
         None

@@ -45,8 +45,7 @@ pub(crate) struct Api {
     pub(crate) batches: Arc<Semaphore>,
     /// Made when the first request needs it.
     pub(crate) options: LazyLock<Schema>,
-    /// Of a label besides its symbol, and of a sheet of labels.
-    pub(crate) label: LazyLock<Schema>,
+    /// Of a sheet of labels.
     pub(crate) sheet: LazyLock<Schema>,
     /// Of the fields of each of [`crate::v1::payload::KINDS`].
     pub(crate) payloads: LazyLock<Vec<Schema>>,
@@ -88,7 +87,6 @@ pub(crate) fn start(settings: &Settings) -> std::io::Result<Routes> {
         decoding: Arc::new(Semaphore::new(upload::MAX_BYTES / 1024)),
         batches: Arc::new(Semaphore::new(MAX_BATCHES)),
         options: LazyLock::new(|| Schema::new(&crate::v1::options::Options::schema())),
-        label: LazyLock::new(schema_of::<crate::v1::caption::LabelText>),
         sheet: LazyLock::new(schema_of::<crate::v1::sheet::Sheet>),
         payloads: LazyLock::new(|| {
             crate::v1::payload::KINDS.iter().map(|kind| (kind.schema)()).collect()

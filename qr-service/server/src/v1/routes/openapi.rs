@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use utoipa::{OpenApi, PartialSchema};
 
 use super::{batch, decode, labels, page, qr};
-use crate::v1::caption::LabelText;
 use crate::v1::items::MAX_ITEMS;
 use crate::v1::options::{Format, Options};
 use crate::v1::payload::{KINDS, Kind};
@@ -42,9 +41,7 @@ fn document() -> Value {
         document["paths"][format!("/v1/payload/{}", kind.name)] = path;
         schemas.insert(format!("Payload_{}", kind.name), schema);
     }
-    let label = merged(&[&options, &properties_of::<LabelText>()]);
-    let of_sheet = merged(&[&properties_of::<Sheet>(), &label]);
-    schemas.insert("Label".to_owned(), json!({"type": "object", "properties": label}));
+    let of_sheet = merged(&[&properties_of::<Sheet>(), &options]);
     for schema in schemas.values_mut() {
         schema["additionalProperties"] = false.into();
     }
@@ -76,10 +73,7 @@ fn document() -> Value {
         }
     }
     paths["/v1/batch"]["post"]["parameters"] = Value::Array(query_of(&options, &Value::Null));
-    let post = &mut paths["/v1/labels"]["post"];
-    post["parameters"] = Value::Array(query_of(&of_sheet, &Value::Null));
-    post["requestBody"]["content"]["application/json"]["schema"]["items"] =
-        json!({"$ref": "#/components/schemas/Label"});
+    paths["/v1/labels"]["post"]["parameters"] = Value::Array(query_of(&of_sheet, &Value::Null));
     for path in ["/v1/batch", "/v1/labels"] {
         let items =
             &mut paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"];

@@ -1,203 +1,38 @@
-//! QuickChart's caption: words below the picture, as pixels.
+//! QuickChart's caption.
 
-use std::io::{Cursor, Write};
-
-use ab_glyph::{Font, FontRef, Glyph, PxScaleFont, ScaleFont, point};
-use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Transformations};
 use qr_core::Color;
 
 use super::drawing::Wrong;
 use super::fields::{Fields, text};
-use crate::v1::artwork::over;
+use crate::v1::letters::Letters;
 
 const DEFAULT_SIZE_PX: f32 = 10.0;
 const SIZES_PX: std::ops::RangeInclusive<f32> = 1.0..=200.0;
 const MOST_CHARACTERS: usize = 500;
-/// A CSS pixel in points.
-const POINTS: f32 = 0.75;
-/// In sizes of the font: the height of a line, and what is free above the first, below the last and beside all.
-const LINE: f32 = 1.25;
-const FREE: f32 = 0.5;
 
-/// Words to draw below a picture. They have the same font whatever family is asked for.
-pub(super) struct Caption {
-    words: String,
-    color: Color,
-    font: PxScaleFont<FontRef<'static>>,
-    size_px: f32,
-}
-
-impl Caption {
-    /// What is asked for; `None` if it has no words.
-    ///
-    /// # Errors
-    /// If there are too many or the font lacks some of their characters, or if size or colour are none.
-    pub(super) fn read(asked: &Fields) -> Result<Option<Self>, Wrong> {
-        let of = |name: &str| asked.first(name).map(text).filter(|value| !value.trim().is_empty());
-        let Some(words) = of("caption") else { return Ok(None) };
-        if words.chars().count() > MOST_CHARACTERS {
-            let detail = format!("it has more than {MOST_CHARACTERS} characters");
-            return Err(Wrong::new("caption", detail));
-        }
-        let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT);
-        let font = font.map_err(|error| Wrong::new("caption", error.to_string()))?;
-        let is_unknown = |c: &char| !c.is_whitespace() && font.glyph_id(*c).0 == 0;
-        if let Some(unknown) = words.chars().find(is_unknown) {
-            let detail = format!("the font has no U+{:04X}", u32::from(unknown));
-            return Err(Wrong::new("caption", detail));
-        }
-        // As for all numbers there, what is none is the default.
-        let size_px = of("captionFontSize").and_then(|size| size.parse().ok());
-        let size_px = size_px.unwrap_or(DEFAULT_SIZE_PX);
-        let scale = font.pt_to_px_scale(size_px * POINTS).filter(|_| SIZES_PX.contains(&size_px));
-        let Some(scale) = scale else {
-            let detail = format!("use {} to {} pixels", SIZES_PX.start(), SIZES_PX.end());
-            return Err(Wrong::new("captionFontSize", detail));
-        };
-        let [red, green, blue, alpha] = match of("captionFontColor") {
-            Some(color) => csscolorparser::parse(color)
-                .map_err(|_| Wrong::new("captionFontColor", "use a colour as CSS has them"))?
-                .to_rgba8(),
-            None => [0, 0, 0, 255],
-        };
-        let (words, color) = (words.to_owned(), Color { red, green, blue, alpha });
-        Ok(Some(Caption { words, color, font: font.into_scaled(scale), size_px }))
+/// What is asked for; `None` if it has no words. It has the same font whatever family is asked for.
+///
+/// # Errors
+/// If there are too many words or the font lacks some of their characters, or if size or colour are none.
+pub(super) fn read(asked: &Fields) -> Result<Option<Letters>, Wrong> {
+    let of = |name: &str| asked.first(name).map(text).filter(|value| !value.trim().is_empty());
+    let Some(words) = of("caption") else { return Ok(None) };
+    if words.chars().count() > MOST_CHARACTERS {
+        let detail = format!("it has more than {MOST_CHARACTERS} characters");
+        return Err(Wrong::new("caption", detail));
     }
-
-    /// The picture, a PNG, with the words below it, `quiet_px` away. What they do not cover is `light`.
-    ///
-    /// # Errors
-    /// If a word is wider than the picture, or all are higher.
-    pub(super) fn below(&self, png: &[u8], light: Color, quiet_px: u32) -> Result<Vec<u8>, Wrong> {
-        let mut decoder = Decoder::new(Cursor::new(png));
-        decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
-        let failed = |error: &dyn std::fmt::Display| Wrong::new("caption", error.to_string());
-        let mut reader = decoder.read_info().map_err(|error| failed(&error))?;
-        let (width, height) = reader.info().size();
-        let strip = self.strip(width, quiet_px)?;
-        let mut file = Vec::with_capacity(png.len() + 4096);
-        let mut encoder = Encoder::new(&mut file, width, height + strip.height());
-        encoder.set_color(ColorType::Rgba);
-        encoder.set_depth(BitDepth::Eight);
-        encoder.set_compression(Compression::Balanced);
-        let mut writer = encoder.write_header().map_err(|error| failed(&error))?;
-        // Row by row: the largest picture would take 36 MB.
-        let mut stream = writer.stream_writer().map_err(|error| failed(&error))?;
-        let mut line = Vec::with_capacity(4 * width as usize);
-        while let Some(row) = reader.next_row().map_err(|error| failed(&error))? {
-            line.clear();
-            if row.data().len() == 2 * width as usize {
-                let greys = row.data().as_chunks().0.iter();
-                line.extend(greys.flat_map(|&[grey, alpha]| [grey, grey, grey, alpha]));
-            } else {
-                line.extend_from_slice(row.data());
-            }
-            stream.write_all(&line).map_err(|error| failed(&error))?;
-        }
-        for row in strip.coverage.chunks(width as usize) {
-            line.clear();
-            for covered in row {
-                let alpha = (f32::from(self.color.alpha) * covered).round() as u8;
-                let Color { red, green, blue, alpha } = over(Color { alpha, ..self.color }, light);
-                line.extend([red, green, blue, alpha]);
-            }
-            stream.write_all(&line).map_err(|error| failed(&error))?;
-        }
-        stream.finish().map_err(|error| failed(&error))?;
-        drop(writer);
-        Ok(file)
+    // As for all numbers there, what is none is the default.
+    let size_px = of("captionFontSize").and_then(|size| size.parse().ok());
+    let size_px = size_px.unwrap_or(DEFAULT_SIZE_PX);
+    if !SIZES_PX.contains(&size_px) {
+        let detail = format!("use {} to {} pixels", SIZES_PX.start(), SIZES_PX.end());
+        return Err(Wrong::new("captionFontSize", detail));
     }
-
-    /// The pixels below a picture of this width.
-    fn strip(&self, width: u32, quiet_px: u32) -> Result<Strip, Wrong> {
-        let free = FREE * self.size_px;
-        let lines = self.lines(width as f32 - 2.0 * free)?;
-        let above = quiet_px as f32 + free;
-        let height = (above + LINE * self.size_px * lines.len() as f32 + free).ceil();
-        if height > width as f32 {
-            let detail = "it would be higher than the picture; use a smaller captionFontSize";
-            return Err(Wrong::new("caption", detail));
-        }
-        let width = width as usize;
-        let mut strip = Strip { width, coverage: vec![0.0; width * height as usize] };
-        for (i, words) in lines.iter().enumerate() {
-            let left = (width as f32 - self.width(words)) / 2.0;
-            let middle = above + LINE * self.size_px * (i as f32 + 0.5);
-            let base = middle + (self.font.ascent() + self.font.descent()) / 2.0;
-            self.glyphs(words, |mut glyph, x| {
-                glyph.position = point(left + x, base);
-                strip.draw(&self.font, glyph);
-            });
-        }
-        Ok(strip)
-    }
-
-    /// The lines that have room in so many pixels.
-    fn lines(&self, room: f32) -> Result<Vec<String>, Wrong> {
-        let mut lines = Vec::new();
-        for paragraph in self.words.lines() {
-            let mut line = String::new();
-            for word in paragraph.split_whitespace() {
-                let width = self.width(word);
-                if width > room {
-                    let detail = format!(
-                        "{word:?} needs {width:.0} pixels of {:.0}; use a larger size or a smaller captionFontSize",
-                        room.max(0.0)
-                    );
-                    return Err(Wrong::new("caption", detail));
-                }
-                let longer =
-                    if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
-                if self.width(&longer) <= room {
-                    line = longer;
-                } else {
-                    lines.push(std::mem::replace(&mut line, word.to_owned()));
-                }
-            }
-            lines.push(line);
-        }
-        Ok(lines)
-    }
-
-    /// Calls `each` with the glyphs of a line and their distance to its beginning; returns its width.
-    fn glyphs(&self, line: &str, mut each: impl FnMut(Glyph, f32)) -> f32 {
-        let (mut x, mut last) = (0.0, None);
-        for c in line.chars() {
-            let glyph = self.font.scaled_glyph(c);
-            let id = glyph.id;
-            x += last.map_or(0.0, |last| self.font.kern(last, id));
-            each(glyph, x);
-            x += self.font.h_advance(id);
-            last = Some(id);
-        }
-        x
-    }
-
-    fn width(&self, line: &str) -> f32 {
-        self.glyphs(line, |_, _| ())
-    }
-}
-
-/// Rows of pixels, each with the part of it that words cover, from 0 to 1.
-struct Strip {
-    width: usize,
-    coverage: Vec<f32>,
-}
-
-impl Strip {
-    fn height(&self) -> u32 {
-        (self.coverage.len() / self.width) as u32
-    }
-
-    fn draw(&mut self, font: &PxScaleFont<FontRef<'_>>, glyph: Glyph) {
-        let Some(outline) = font.outline_glyph(glyph) else { return };
-        let origin = outline.px_bounds().min;
-        outline.draw(|x, y, covered| {
-            let (x, y) = (origin.x + x as f32, origin.y + y as f32);
-            if x >= 0.0 && y >= 0.0 && (x as usize) < self.width {
-                let pixel = self.coverage.get_mut(y as usize * self.width + x as usize);
-                pixel.into_iter().for_each(|pixel| *pixel = (*pixel + covered).min(1.0));
-            }
-        });
-    }
+    let [red, green, blue, alpha] = match of("captionFontColor") {
+        Some(color) => csscolorparser::parse(color)
+            .map_err(|_| Wrong::new("captionFontColor", "use a colour as CSS has them"))?
+            .to_rgba8(),
+        None => [0, 0, 0, 255],
+    };
+    Ok(Some(Letters::new(words, size_px, Color { red, green, blue, alpha })?))
 }

@@ -12,15 +12,15 @@ use serde_json::{Map, Value};
 
 use super::super::Api;
 use super::super::bodies::{MAX_OPTIONS_BYTES, in_time, place_for_long, read_whole};
-use super::caption::Caption;
 use super::drawing::{
     Drawing, Finders, MAX_SIZE_PX, Wrong, check_styled, converted, draw_with, symbol,
 };
 use super::fields::{Fields, Plus, base64, text};
 use super::looks::{read_center_image, read_styles};
 use super::raster::{CROSS, PixelFormat, Placement};
-use super::{Client, uncached};
+use super::{Client, caption, uncached};
 use crate::v1::fault::Refusal;
+use crate::v1::letters::Letters;
 use crate::v1::options::{Ink, LevelName, Mode, Options};
 use crate::v1::plan::Colors;
 
@@ -154,7 +154,7 @@ pub(super) struct Code {
     finders: Finders,
     picture: Drawing,
     /// What is drawn below the picture, which is a PNG then, and the format that this becomes.
-    caption: Option<(Caption, PixelFormat)>,
+    caption: Option<(Letters, PixelFormat)>,
 }
 
 impl Code {
@@ -226,7 +226,7 @@ pub(super) fn read(asked: &Fields) -> Result<Code, Wrong> {
         Some(b"jpg" | b"jpeg") => Some(PixelFormat::Jpeg),
         _ => Some(PixelFormat::Png),
     };
-    let caption = match Caption::read(asked)? {
+    let caption = match caption::read(asked)? {
         Some(caption) => {
             // The code without it would look right and lack something.
             let format = pixels.ok_or_else(|| Wrong::new("caption", "use png or jpg, not svg"))?;

@@ -1,0 +1,33 @@
+//! The line of a caption, below the quiet zone, which is there as the standard asks for it.
+
+use crate::modules::Modules;
+
+/// The size of letters as a share of the picture's width, and the most of the width that they take: a longer line has
+/// smaller letters.
+const SIZE: f64 = 1.0 / 16.0;
+const MOST: f64 = 0.94;
+/// Height of the line, and where its base line is, in sizes of the letters.
+const HEIGHT: f64 = 1.5;
+const BASE: f64 = 1.0;
+
+/// Lengths in modules from the picture's upper left corner.
+pub(super) struct Line {
+    pub(super) size: f64,
+    pub(super) base: f64,
+    pub(super) height: f64,
+}
+
+impl Line {
+    /// The line for letters that are `width_em` of their size wide.
+    pub(super) fn new(width_em: f64, modules: &Modules<'_>, margin_modules: u32) -> Self {
+        let with_margins = |side: usize| side as f64 + 2.0 * f64::from(margin_modules);
+        let width = with_margins(modules.width());
+        let size = (width * SIZE).min(width * MOST / width_em);
+        // Of Micro QR and rMQR it has 2 modules.
+        let is_qr = modules.width() >= 21 && modules.width() == modules.height();
+        let quiet = if is_qr { 4_u32 } else { 2 };
+        let gap = f64::from(quiet.saturating_sub(margin_modules));
+        let base = with_margins(modules.height()) + gap + BASE * size;
+        Line { size, base, height: gap + HEIGHT * size }
+    }
+}
