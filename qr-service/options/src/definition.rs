@@ -226,6 +226,11 @@ macro_rules! names {
                 names: &Self::NAMES,
             };
 
+            /// The one of this name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|it| it.as_str() == name)
+            }
+
             /// Its name.
             pub fn as_str(self) -> &'static str {
                 match self {

@@ -71,58 +71,40 @@ impl Refusal {
         Refusal::NoSuch("format", Format::NAMES.join(", "))
     }
 
-    /// The status, where the kind of problem is described, its title, and what exactly is wrong.
-    fn described(&self) -> (StatusCode, &'static str, &'static str, String) {
-        use StatusCode as Status;
+    /// The status, where the kind of problem is described, and its title.
+    fn kind(&self) -> (u16, &'static str, &'static str) {
         match self {
-            Refusal::Parameters(faults) => {
-                let kind = "/v1/docs#invalid-parameters";
-                (Status::BAD_REQUEST, kind, "Invalid parameters", summary(faults))
-            }
-            Refusal::Unprocessable(faults) => {
-                let kind = "/v1/docs#no-such-picture";
-                (Status::UNPROCESSABLE_ENTITY, kind, "No such picture", summary(faults))
-            }
-            Refusal::Method(allowed) => {
-                let detail = format!("use {allowed}");
-                (Status::METHOD_NOT_ALLOWED, "/v1/docs#method", "Method not allowed", detail)
-            }
+            Refusal::Parameters(_) => (400, "/v1/docs#invalid-parameters", "Invalid parameters"),
+            Refusal::Unprocessable(_) => (422, "/v1/docs#no-such-picture", "No such picture"),
+            Refusal::Method(_) => (405, "/v1/docs#method", "Method not allowed"),
+            Refusal::NotAcceptable => (406, "/v1/docs#not-acceptable", "Not acceptable"),
+            Refusal::SlowBody => (408, "/v1/docs#body", "The body took too long"),
+            Refusal::LongBody { .. } => (413, "/v1/docs#body", "The body is too long"),
+            Refusal::MediaType(_) => (415, "/v1/docs#body", "Unsupported media type"),
+            Refusal::Body(_) => (400, "/v1/docs#body", "The body cannot be read"),
+            Refusal::NotFound | Refusal::NoSuch(..) => (404, "/v1/docs#not-found", "Not found"),
+            Refusal::Busy => (503, "/v1/docs#busy", "Busy"),
+            Refusal::Internal => (500, "/v1/docs#internal", "Internal error"),
+        }
+    }
+
+    /// What exactly is wrong.
+    fn detail(&self) -> String {
+        match self {
+            Refusal::Parameters(faults) | Refusal::Unprocessable(faults) => summary(faults),
+            Refusal::Method(allowed) => format!("use {allowed}"),
             Refusal::NotAcceptable => {
                 let types = Format::ALL.map(|format| format.content_type());
-                let detail = format!("Accept allows none of {}", types.join(", "));
-                (Status::NOT_ACCEPTABLE, "/v1/docs#not-acceptable", "Not acceptable", detail)
+                format!("Accept allows none of {}", types.join(", "))
             }
-            Refusal::SlowBody => {
-                let detail = "the body did not arrive in time".to_owned();
-                (Status::REQUEST_TIMEOUT, "/v1/docs#body", "The body took too long", detail)
-            }
-            Refusal::LongBody { limit } => {
-                let detail = format!("the body has more than {limit} bytes");
-                (Status::PAYLOAD_TOO_LARGE, "/v1/docs#body", "The body is too long", detail)
-            }
-            Refusal::MediaType(allowed) => {
-                let detail = format!("send {allowed}");
-                (Status::UNSUPPORTED_MEDIA_TYPE, "/v1/docs#body", "Unsupported media type", detail)
-            }
-            Refusal::Body(detail) => {
-                (Status::BAD_REQUEST, "/v1/docs#body", "The body cannot be read", detail.clone())
-            }
-            Refusal::NotFound => {
-                let detail = "there is no such path; /v1/openapi.json lists all".to_owned();
-                (Status::NOT_FOUND, "/v1/docs#not-found", "Not found", detail)
-            }
-            Refusal::NoSuch(what, known) => {
-                let detail = format!("there is no such {what}; use {known}");
-                (Status::NOT_FOUND, "/v1/docs#not-found", "Not found", detail)
-            }
-            Refusal::Busy => {
-                let detail = "all workers are busy; try again in a second".to_owned();
-                (Status::SERVICE_UNAVAILABLE, "/v1/docs#busy", "Busy", detail)
-            }
-            Refusal::Internal => {
-                let detail = "the picture could not be made".to_owned();
-                (Status::INTERNAL_SERVER_ERROR, "/v1/docs#internal", "Internal error", detail)
-            }
+            Refusal::SlowBody => "the body did not arrive in time".to_owned(),
+            Refusal::LongBody { limit } => format!("the body has more than {limit} bytes"),
+            Refusal::MediaType(allowed) => format!("send {allowed}"),
+            Refusal::Body(detail) => detail.clone(),
+            Refusal::NotFound => "there is no such path; /v1/openapi.json lists all".to_owned(),
+            Refusal::NoSuch(what, known) => format!("there is no such {what}; use {known}"),
+            Refusal::Busy => "all workers are busy; try again in a second".to_owned(),
+            Refusal::Internal => "the picture could not be made".to_owned(),
         }
     }
 }
@@ -136,18 +118,19 @@ fn summary(faults: &[Fault]) -> String {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (status, kind, title, detail) = self.described();
+        let ((status, kind, title), detail) = (self.kind(), self.detail());
         let allow = if let Refusal::Method(allowed) = self { Some(allowed) } else { None };
         let is_busy = self == Refusal::Busy;
         let faults = match self {
             Refusal::Parameters(faults) | Refusal::Unprocessable(faults) => faults,
             _ => Vec::new(),
         };
-        let problem = Problem { kind, title, status: status.as_u16(), detail, faults };
+        let problem = Problem { kind, title, status, detail, faults };
         // A struct of strings and numbers always serialises.
         let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = Response::new(body.into());
-        *response.status_mut() = status;
+        *response.status_mut() =
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

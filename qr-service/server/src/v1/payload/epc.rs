@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Payload, check_line};
+use super::{Payload, amount, check_line};
 use crate::v1::fault::{Code, Fault};
 
 /// The most bytes of the whole text.
@@ -82,29 +82,15 @@ impl Payload for Epc {
             let detail = "a reference that begins with RF has two check digits by ISO 11649, and these are wrong";
             faults.push(Fault::new("reference", Code::Malformed, detail));
         }
-        let amount = self.amount.as_deref().map(|amount| {
-            cents(amount).map(|cents| format!("EUR{}.{:02}", cents / 100, cents % 100))
-        });
-        if amount == Some(None) {
-            let detail =
-                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
-            faults.push(
-                Fault::new("amount", Code::OutOfRange, detail)
-                    .at_least(0.01)
-                    .at_most(999_999_999.99),
-            );
-        }
+        let amount = amount(self.amount.as_deref(), faults);
         if self.reference.is_some() && self.remittance.is_some() {
             let detail = "reference is given too, and a payment has one of them";
             faults.push(Fault::new("remittance", Code::Contradictory, detail));
         }
         let purpose = self.purpose.as_deref().unwrap_or_default().to_ascii_uppercase();
         if !purpose.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            faults.push(Fault::new(
-                "purpose",
-                Code::Malformed,
-                "use up to four letters and digits",
-            ));
+            let detail = "use up to four letters and digits";
+            faults.push(Fault::new("purpose", Code::Malformed, detail));
         }
         for (name, text) in [
             ("beneficiary", Some(&*self.beneficiary)),
@@ -124,7 +110,7 @@ impl Payload for Epc {
             bic,
             self.beneficiary.clone(),
             iban,
-            amount.flatten().unwrap_or_default(),
+            amount.map(|amount| format!("EUR{amount}")).unwrap_or_default(),
             purpose,
             reference.flatten().unwrap_or_default(),
             text(&self.remittance),

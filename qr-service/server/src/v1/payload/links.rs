@@ -4,8 +4,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::contact::check_email;
-use super::epc::cents;
-use super::{Payload, bare_phone, check_line, check_phone, percent};
+use super::{Payload, amount, bare_phone, check_line, check_phone, percent, query_of};
 use crate::v1::fault::{Code, Fault};
 
 /// A text message, as SMSTO, which both Android and iOS read.
@@ -54,19 +53,13 @@ impl Payload for Mail {
         let message =
             self.message.as_deref().map(|text| text.replace("\r\n", "\n").replace('\n', "\r\n"));
         let address = |text: &str| percent(text).replace("%40", "@");
-        let mut uri = format!("mailto:{}", address(&self.to));
-        let mut separator = '?';
-        for (name, value) in [
+        let query = query_of([
             ("cc", self.cc.as_deref().map(address)),
             ("subject", self.subject.as_deref().map(percent)),
             ("body", message.as_deref().map(percent)),
-        ] {
-            if let Some(value) = value {
-                uri.push_str(&format!("{separator}{name}={value}"));
-                separator = '&';
-            }
-        }
-        uri
+        ]);
+        let uri = format!("mailto:{}?{query}", address(&self.to));
+        uri.trim_end_matches('?').to_owned()
     }
 }
 
@@ -144,30 +137,22 @@ impl Payload for Upi {
         {
             faults.push(Fault::new("payee", Code::Malformed, "use an address such as name@bank"));
         }
-        let amount = self.amount.as_deref().map(cents);
-        if amount == Some(None) {
-            let detail =
-                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
-            faults.push(Fault::new("amount", Code::OutOfRange, detail).at_least(0.01));
-        }
+        let amount = amount(self.amount.as_deref(), faults);
         if self.merchant_code.as_ref().is_some_and(|code| !code.bytes().all(|b| b.is_ascii_digit()))
         {
             faults.push(Fault::new("merchant_code", Code::Malformed, "use four digits"));
         }
         check_line("name", Some(&self.name), faults);
-        let mut uri = format!("upi://pay?pa={}&pn={}", self.payee, percent(&self.name));
-        for (name, value) in [
-            ("am", amount.flatten().map(|cents| format!("{}.{:02}", cents / 100, cents % 100))),
+        let query = query_of([
+            ("pa", Some(self.payee.clone())),
+            ("pn", Some(percent(&self.name))),
+            ("am", amount),
             ("cu", Some("INR".to_owned())),
             ("tn", self.note.as_deref().map(percent)),
             ("tr", self.reference.as_deref().map(percent)),
             ("mc", self.merchant_code.clone()),
-        ] {
-            if let Some(value) = value {
-                uri.push_str(&format!("&{name}={value}"));
-            }
-        }
-        uri
+        ]);
+        format!("upi://pay?{query}")
     }
 }
 

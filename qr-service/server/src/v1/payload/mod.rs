@@ -225,6 +225,25 @@ fn preset_payment(options: &mut Options, faults: &mut Vec<Fault>, most: u8) {
     (options.level, options.mode) = (Some(LevelName::M), Some(Mode::Byte));
 }
 
+/// The amount of money that a field has, with two decimals.
+fn amount(text: Option<&str>, faults: &mut Vec<Fault>) -> Option<String> {
+    let cents = epc::cents(text?);
+    if cents.is_none() {
+        let detail =
+            "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
+        let fault = Fault::new("amount", Code::OutOfRange, detail);
+        faults.push(fault.at_least(0.01).at_most(999_999_999.99));
+    }
+    cents.map(|cents| format!("{}.{:02}", cents / 100, cents % 100))
+}
+
+/// The parameters of a URI that are given, as they are.
+fn query_of<const N: usize>(parameters: [(&str, Option<String>); N]) -> String {
+    let given =
+        parameters.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+    given.collect::<Vec<_>>().join("&")
+}
+
 /// Escapes each of `special` in `text` with a backslash.
 fn escape(text: &str, special: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

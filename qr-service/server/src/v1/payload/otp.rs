@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Payload, percent};
+use super::{Payload, percent, query_of};
 use crate::v1::fault::{Code, Fault};
 
 /// A key for one-time passwords.
@@ -84,19 +84,15 @@ impl Payload for Otp {
         let issuer = self.issuer.as_deref().map(percent);
         let name = if method == Method::Totp { "totp" } else { "hotp" };
         let label = issuer.as_ref().map(|issuer| format!("{issuer}:")).unwrap_or_default();
-        let mut uri = format!("otpauth://{name}/{label}{}?secret={secret}", percent(&self.account));
         // Some apps read the label, others the parameter.
-        for (name, value) in [
+        let query = query_of([
+            ("secret", Some(secret)),
             ("issuer", issuer),
             ("algorithm", self.algorithm.map(|it| format!("{it:?}").to_ascii_uppercase())),
             ("digits", self.digits.map(|it| it.to_string())),
             ("period", self.period.map(|it| it.to_string())),
             ("counter", self.counter.map(|it| it.to_string())),
-        ] {
-            if let Some(value) = value {
-                uri.push_str(&format!("&{name}={value}"));
-            }
-        }
-        uri
+        ]);
+        format!("otpauth://{name}/{label}{}?{query}", percent(&self.account))
     }
 }

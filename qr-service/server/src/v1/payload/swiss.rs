@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::epc::{cents, has_check_digits, is_iban, reference};
-use super::{Payload, check_line};
+use super::epc::{has_check_digits, is_iban, reference};
+use super::{Payload, amount, check_line};
 use crate::v1::fault::{Code, Fault};
 
 /// The most characters of the message and the bill's information together (section 4.2.2).
@@ -98,26 +98,12 @@ impl Payload for Swiss {
             let detail = "it is no IBAN of Switzerland or Liechtenstein: its length, characters or check digits are wrong";
             faults.push(Fault::new("iban", Code::Malformed, detail));
         }
-        let amount = self.amount.as_deref().map(cents);
-        if amount == Some(None) {
-            let detail =
-                "use 0.01 to 999999999.99, with at most two decimals and nothing between thousands";
-            let fault = Fault::new("amount", Code::OutOfRange, detail);
-            faults.push(fault.at_least(0.01).at_most(999_999_999.99));
-        }
-        let amount = amount.flatten().map(|cents| format!("{}.{:02}", cents / 100, cents % 100));
+        let amount = amount(self.amount.as_deref(), faults);
         let (kind, reference) = self.reference(&iban, faults);
         self.check_texts(faults);
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let mut lines = vec!["SPC".to_owned(), "0200".to_owned(), "1".to_owned(), iban];
-        lines.extend(address([
-            Some(self.creditor_name.clone()),
-            self.creditor_street.clone(),
-            self.creditor_house_number.clone(),
-            Some(self.creditor_postcode.clone()),
-            Some(self.creditor_town.clone()),
-            self.creditor_country.clone(),
-        ]));
+        lines.extend(address(self.creditor()));
         // The ultimate creditor is for later.
         lines.extend(address([const { None }; 6]));
         let currency = self.currency.unwrap_or(Currency::Chf);
@@ -131,6 +117,17 @@ impl Payload for Swiss {
 }
 
 impl Swiss {
+    fn creditor(&self) -> [Option<String>; 6] {
+        [
+            Some(self.creditor_name.clone()),
+            self.creditor_street.clone(),
+            self.creditor_house_number.clone(),
+            Some(self.creditor_postcode.clone()),
+            Some(self.creditor_town.clone()),
+            self.creditor_country.clone(),
+        ]
+    }
+
     fn debtor(&self) -> [Option<String>; 6] {
         let fields = [
             &self.debtor_name,
@@ -181,11 +178,8 @@ impl Swiss {
         let names = ["debtor_name", "", "", "debtor_postcode", "debtor_town"];
         for (name, field) in names.into_iter().zip(&debtor).filter(|(name, _)| !name.is_empty()) {
             if is_given && field.is_none() {
-                faults.push(Fault::new(
-                    name,
-                    Code::Missing,
-                    "an address has a name, a postal code and a town",
-                ));
+                let detail = "an address has a name, a postal code and a town";
+                faults.push(Fault::new(name, Code::Missing, detail));
             }
         }
         let characters = |text: &Option<String>| text.as_ref().map_or(0, |it| it.chars().count());
@@ -195,33 +189,35 @@ impl Swiss {
             let fault = Fault::new("message", Code::TooLong, detail);
             faults.push(fault.at_most(MAX_INFORMATION as u32).suggest("shorten one of them"));
         }
+        let of = |whose, fields: [Option<String>; 6]| {
+            let name = move |name: &&str| format!("{whose}_{name}");
+            ADDRESS.iter().map(name).zip(fields).collect::<Vec<_>>()
+        };
+        for (name, text) in of("creditor", self.creditor()).iter().chain(&of("debtor", debtor)) {
+            check_text(name, text.as_deref(), faults);
+        }
         for (name, text) in [
-            ("creditor_name", Some(&self.creditor_name)),
-            ("creditor_street", self.creditor_street.as_ref()),
-            ("creditor_house_number", self.creditor_house_number.as_ref()),
-            ("creditor_postcode", Some(&self.creditor_postcode)),
-            ("creditor_town", Some(&self.creditor_town)),
-            ("debtor_name", self.debtor_name.as_ref()),
-            ("debtor_street", self.debtor_street.as_ref()),
-            ("debtor_house_number", self.debtor_house_number.as_ref()),
-            ("debtor_postcode", self.debtor_postcode.as_ref()),
-            ("debtor_town", self.debtor_town.as_ref()),
             ("message", self.message.as_ref()),
             ("bill_information", self.bill_information.as_ref()),
             ("procedure_1", self.procedure_1.as_ref()),
             ("procedure_2", self.procedure_2.as_ref()),
         ] {
-            check_line(name, text.map(String::as_str), faults);
-            let foreign =
-                text.and_then(|text| text.chars().find(|c| !is_allowed(*c) && !c.is_control()));
-            if let Some(char) = foreign {
-                let detail = format!(
-                    "a bill cannot have U+{:04X}, only Latin letters, digits and signs",
-                    u32::from(char)
-                );
-                faults.push(Fault::new(name, Code::NotAllowed, detail));
-            }
+            check_text(name, text.map(String::as_str), faults);
         }
+    }
+}
+
+/// The fields of an address, after `creditor_` or `debtor_`.
+const ADDRESS: [&str; 6] = ["name", "street", "house_number", "postcode", "town", "country"];
+
+fn check_text(name: &str, text: Option<&str>, faults: &mut Vec<Fault>) {
+    check_line(name, text, faults);
+    let is_foreign = |c: &char| !is_allowed(*c) && !c.is_control();
+    if let Some(char) = text.and_then(|text| text.chars().find(is_foreign)) {
+        let code = u32::from(char);
+        let detail =
+            format!("a bill cannot have U+{code:04X}, only Latin letters, digits and signs");
+        faults.push(Fault::new(name, Code::NotAllowed, detail));
     }
 }
 

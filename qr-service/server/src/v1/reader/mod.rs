@@ -5,11 +5,7 @@
 //! them also with dark and light exchanged.
 
 mod binary;
-#[cfg(test)]
-mod camera;
 mod fourth;
-#[cfg(test)]
-mod nightly;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -1,11 +1,14 @@
+mod camera;
+mod nightly;
+
 use std::f64::consts::PI;
 
 use encoding_rs::{EUC_KR, GBK, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
 use fastrand::Rng;
 
-use super::camera::{Camera, symbol};
 use super::{GreyImage, Reading, read, read_photo, text};
 use crate::v1::options::Kind;
+use camera::{Camera, symbol};
 
 const KINDS: [Kind; 3] = [Kind::Qr, Kind::Micro, Kind::Rmqr];
 

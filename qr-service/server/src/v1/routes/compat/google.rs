@@ -109,13 +109,8 @@ fn level_and_margin(chld: &str) -> Result<(LevelName, u32), Wrong> {
         )
     };
     let (level, margin) = chld.split_once('|').unwrap_or((chld, ""));
-    let level = match level {
-        "" | "L" => LevelName::L,
-        "M" => LevelName::M,
-        "Q" => LevelName::Q,
-        "H" => LevelName::H,
-        _ => return Err(wrong()),
-    };
+    let level = if level.is_empty() { "L" } else { level };
+    let level = LevelName::named(level).ok_or_else(wrong)?;
     let margin = match margin {
         "" => Some(4),
         margin => margin.parse().ok().filter(|margin| *margin <= MOST_MARGIN),

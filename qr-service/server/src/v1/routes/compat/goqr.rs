@@ -71,14 +71,9 @@ pub(super) async fn asked(
 
 fn read(asked: &Fields) -> Result<(Options, Drawing), Wrong> {
     let of = |name: &str| asked.last(name).map(text).filter(|value| !value.is_empty());
+    let level = LevelName::named(&of("ecc").unwrap_or("L").to_ascii_uppercase());
     let mut options = Options {
-        level: Some(match of("ecc") {
-            None | Some("L" | "l") => LevelName::L,
-            Some("M" | "m") => LevelName::M,
-            Some("Q" | "q") => LevelName::Q,
-            Some("H" | "h") => LevelName::H,
-            Some(_) => return Err(Wrong::new("ecc", "use L, M, Q or H")),
-        }),
+        level: Some(level.ok_or_else(|| Wrong::new("ecc", "use L, M, Q or H"))?),
         dark: of("color").map(|value| color("color", value)).transpose()?,
         light: of("bgcolor").map(|value| color("bgcolor", value)).transpose()?,
         ..Options::default()

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{ACCEPT, CONTENT_SECURITY_POLICY, VARY};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use qr_core::Modules;
+use qr_core::{Ink, Modules, TextStyle, to_ascii};
 
 use super::super::Api;
 use super::super::bodies::{in_time, read_whole};
@@ -144,14 +144,10 @@ fn read(headers: &HeaderMap, content: Vec<u8>, format: Format) -> Result<(Option
         Some("false") => false,
         Some(_) => return Err(Wrong::new("x-qr-quiet-zone", "use true or false")),
     };
-    let level = match first(headers, "x-qr-ec-level") {
-        None => None,
-        Some("L") => Some(LevelName::L),
-        Some("M") => Some(LevelName::M),
-        Some("Q") => Some(LevelName::Q),
-        Some("H") => Some(LevelName::H),
-        Some(_) => return Err(Wrong::new("x-qr-ec-level", "use L, M, Q or H")),
-    };
+    let level = first(headers, "x-qr-ec-level").map(|name| {
+        LevelName::named(name).ok_or_else(|| Wrong::new("x-qr-ec-level", "use L, M, Q or H"))
+    });
+    let level = level.transpose()?;
     let ink = |name: &str| {
         let ink = first(headers, name).map(|value| value.parse::<options::Ink>());
         ink.transpose().map_err(|_| Wrong::new(name, "use 3 or 6 hexadecimal digits"))
@@ -214,7 +210,11 @@ fn draw_as(format: Format, options: &Options, side: u32) -> Result<Response, Wro
             let encoded = symbol(options)?;
             let modules = encoded.symbol.modules();
             let out = match format {
-                Format::Text => full_blocks(modules, margin as usize),
+                // Two full blocks for a dark module, two spaces for a light one.
+                Format::Text => {
+                    let style = TextStyle::default().margin_modules(margin).ink(Ink::Dark);
+                    to_ascii(modules, &style).replace('#', "█")
+                }
                 _ => {
                     let scale = scale(modules.width() as u32) as usize;
                     half_blocks(modules, margin as usize, scale)
@@ -240,19 +240,6 @@ fn half_blocks(modules: Modules<'_>, margin: usize, scale: usize) -> String {
             (false, true) => '▄',
             (false, false) => ' ',
         }));
-        out.push('\n');
-    }
-    out
-}
-
-/// Two full blocks for a dark module, two spaces for a light one.
-fn full_blocks(modules: Modules<'_>, margin: usize) -> String {
-    let mut out = String::new();
-    for y in 0..modules.height() + 2 * margin {
-        for x in 0..modules.width() + 2 * margin {
-            let is_dark = modules.is_dark(x.wrapping_sub(margin), y.wrapping_sub(margin));
-            out.push_str(if is_dark { "██" } else { "  " });
-        }
         out.push('\n');
     }
     out

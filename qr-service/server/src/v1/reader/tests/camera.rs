@@ -4,9 +4,9 @@ use fastrand::Rng;
 use image::codecs::jpeg::JpegEncoder;
 use image::{GrayImage, ImageFormat};
 
-use super::GreyImage;
 use crate::v1::options::{Format, Kind, Options};
 use crate::v1::plan::Plan;
+use crate::v1::reader::GreyImage;
 use crate::v1::symbol::{AnySymbol, encode};
 
 pub(super) fn symbol(text: &str, kind: Kind) -> AnySymbol {

@@ -9,8 +9,8 @@ use fastrand::Rng;
 use zxingcpp::{BarcodeFormat, ImageFormat, ImageView};
 
 use super::camera::{Camera, symbol};
-use super::{GreyImage, read_photo};
 use crate::v1::options::Kind;
+use crate::v1::reader::{GreyImage, read_photo};
 
 /// Pictures of each way to be hard.
 const EACH: usize = 15;
