@@ -8,7 +8,6 @@ mod logo;
 mod options;
 mod output;
 mod picture;
-mod svg;
 
 use std::process::ExitCode;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::ValueEnum;
 use qr_core::{
-    Color, Data, Ink, Modules, Print, Raster, Svg, TextStyle, write_ascii, write_eps, write_pbm,
-    write_pdf, write_svg,
+    Color, Data, Ink, Modules, Print, Raster, Svg, TextStyle, to_ascii, to_eps, to_pbm, to_pdf,
+    to_svg,
 };
 use qr_options::artwork::{Artwork, LogoPixels};
 use qr_options::options::{Compression, InkedModules};
@@ -15,8 +15,7 @@ use qr_options::symbol::{self, AnySymbol};
 
 use crate::definition::describe;
 use crate::encoding::Encoding;
-use crate::logo;
-use crate::{half_blocks, svg};
+use crate::{half_blocks, logo};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -123,31 +122,28 @@ impl Picture {
         let margin_modules = self.margin_modules();
         let raster = self.raster(modules);
         let print = Print::default().margin_modules(margin_modules).width_mm(self.width_mm);
-        let (mut bytes, mut text) = (Vec::new(), String::new());
-        match self.format {
+        let style = |ink| TextStyle::default().margin_modules(margin_modules).ink(self.ink(ink));
+        Ok(match self.format {
             Format::Png => {
                 let colors = Colors { dark: self.dark, light: self.light };
-                let drawn = symbol.write_png(&raster, colors, self.compression, &mut bytes);
+                let mut png = Vec::new();
+                let drawn = symbol.write_png(&raster, colors, self.compression, &mut png);
                 drawn.with_context(|| self.fault_of_size())?;
+                png
             }
-            Format::Svg => text = self.draw_svg(symbol, &raster),
+            Format::Svg => {
+                let svg = Svg::default().margin_modules(margin_modules).size_px(raster.size_px);
+                let svg = svg.dark(self.dark).light(self.light).title(self.title.as_deref());
+                to_svg(modules, &svg).into_bytes()
+            }
             Format::Utf8 => {
-                let style =
-                    TextStyle::default().margin_modules(margin_modules).ink(self.ink(Ink::Light));
-                text = half_blocks::draw(modules, &style, self.coloured);
+                half_blocks::draw(modules, &style(Ink::Light), self.coloured).into_bytes()
             }
-            Format::Ascii => {
-                let style =
-                    TextStyle::default().margin_modules(margin_modules).ink(self.ink(Ink::Dark));
-                write_ascii(modules, &style, &mut text);
-            }
-            Format::Pbm => {
-                write_pbm(modules, &raster, &mut bytes).with_context(|| self.fault_of_size())?;
-            }
-            Format::Pdf => write_pdf(modules, &print, &mut bytes)?,
-            Format::Eps => write_eps(modules, &print, &mut text)?,
-        }
-        Ok(if text.is_empty() { bytes } else { text.into_bytes() })
+            Format::Ascii => to_ascii(modules, &style(Ink::Dark)).into_bytes(),
+            Format::Pbm => to_pbm(modules, &raster).with_context(|| self.fault_of_size())?,
+            Format::Pdf => to_pdf(modules, &print)?,
+            Format::Eps => to_eps(modules, &print)?.into_bytes(),
+        })
     }
 
     fn ink(&self, of_format: Ink) -> Ink {
@@ -170,30 +166,10 @@ impl Picture {
         }
     }
 
-    /// Whether the colours are black and white.
-    fn is_plain(&self) -> bool {
-        self.dark == Color::BLACK && self.light == Color::WHITE
-    }
-
     fn fault_of_size(&self) -> String {
         match self.size {
             Size::Picture(size_px) => format!("--size {size_px} is too small"),
             Size::Module(scale_px) => format!("--scale {scale_px} is too large"),
         }
-    }
-
-    fn draw_svg(&self, symbol: &AnySymbol, raster: &Raster) -> String {
-        if let (AnySymbol::Qr(symbol), Size::Picture(_), None, true) =
-            (symbol, self.size, &self.title, self.is_plain())
-        {
-            // The document that `qr-draw` has always written.
-            return svg::draw(symbol, raster);
-        }
-        let Picture { dark, light, .. } = *self;
-        let svg = Svg::default().margin_modules(raster.margin_modules).size_px(raster.size_px);
-        let svg = svg.dark(dark).light(light).title(self.title.as_deref());
-        let mut drawn = String::new();
-        write_svg(symbol.modules(), &svg, &mut drawn);
-        drawn
     }
 }

@@ -6,7 +6,7 @@ mod support;
 
 use contract::decode::Pixels;
 use qr_core::{
-    Encoder, Ink, Level, MicroEncoder, Modes, Print, RmqrEncoder, Svg, TextStyle, encode,
+    Encoder, Ink, Level, MicroEncoder, Modes, Print, Raster, RmqrEncoder, Svg, TextStyle, encode,
     write_ascii, write_eps, write_pbm, write_pdf, write_svg,
 };
 use support::{decode, pixels_of_svg, qr, refused, written};
