@@ -41,7 +41,10 @@ impl Part {
             block.least =
                 (2.0 * (self.new.events + self.old.events) / self.blocks.max(1.0)).max(1.0);
         }
-        self.blocks += 1.0;
+        // One that only the shadow has counted is none of the edge's.
+        if block.new.requests + block.old.requests > 0.0 {
+            self.blocks += 1.0;
+        }
         self.new.add(block.new);
         self.old.add(block.old);
         if !block.compares() {
@@ -104,13 +107,14 @@ impl Evidence {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     evidence: BTreeMap<String, Evidence>,
-    /// The block that is not full yet, and when it began.
+    /// The block that is not full yet, and when its first interval ended.
     open: Option<(f64, Interval)>,
     moved: Option<f64>,
     asked: f64,
     answers: Answers,
-    /// How long it has been collecting, in seconds.
+    /// How long it has been collecting, in seconds, and until when.
     seconds: f64,
+    until: f64,
     steps: usize,
     assigned: Assigned,
 }
@@ -157,15 +161,15 @@ impl Trial {
         self.assigned = assigned;
         self.asked += interval.new.requests + interval.pairs;
         self.answers.add(&interval);
-        let (since, open) = self.open.get_or_insert((began, Interval::default()));
-        open.add(&interval);
-        // Scrapes are not apart to the millisecond.
-        if interval.end - *since >= 0.9 * gates.block.as_secs_f64() {
-            self.seconds += interval.end - *since;
-            let block = *open;
-            self.open = None;
+        self.seconds += (interval.end - began.max(self.until)).max(0.0);
+        self.until = self.until.max(interval.end);
+        // What several proxies and the shadow count at the same time is one block. Scrapes are not apart to the
+        // millisecond.
+        let length = 0.9 * gates.block.as_secs_f64();
+        if let Some((_, block)) = self.open.take_if(|(first, _)| interval.end - *first >= length) {
             self.close(&block, gates);
         }
+        self.open.get_or_insert((interval.end, Interval::default())).1.add(&interval);
     }
 
     fn close(&mut self, block: &Interval, gates: &Gates) {

@@ -247,7 +247,7 @@ fn each_gate_passes_fails_or_waits_as_configured() {
         (Traffic { new: 20.0, ..fine }, 4, "would wait: requests ("),
         (Traffic { matches: 20.0, ..fine }, 4, "comparisons ("),
         (Traffic { mismatches: 1.0, ..Traffic::NONE }, 3, "would roll back: mismatches ("),
-        (Traffic { fallbacks: 20.0, ..fine }, 3, "would roll back: failures ("),
+        (Traffic { new: 100.0, fallbacks: 20.0, ..fine }, 3, "would roll back: failures ("),
         (Traffic { fallbacks: 20.0, old_errors: 20.0, ..fine }, 0, "pass"),
         (Traffic { new_errors: 90.0, ..fine }, 3, "would roll back: failures ("),
         (Traffic { new_alone: 20.0, ..fine }, 3, "would roll back: pair-failures ("),

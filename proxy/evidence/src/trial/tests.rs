@@ -1,7 +1,7 @@
 use route::Route;
 
 use super::*;
-use crate::interval::Arm;
+use crate::interval::{Alone, Arm};
 
 fn gates() -> Gates {
     Gates::of(&Route::parse("report", "path = \"/report\"\n").expect("a route")).expect("valid")
@@ -70,7 +70,54 @@ fn what_fails_within_a_block_weighs_once_however_often_it_is_scraped() {
             scraped[1].add(&of_five, &gates, Assigned::ByRequest);
         }
     }
-    assert_eq!(scraped[0], scraped[1]);
+    assert!(scraped[0].evidence == scraped[1].evidence);
+}
+
+#[test]
+fn several_proxies_and_the_shadow_count_a_block_together() {
+    let half = Arm { requests: 50.0, failures: 10.0, ..Arm::default() };
+    let whole = Arm { requests: 100.0, failures: 20.0, ..Arm::default() };
+    let (gates, mut counted) = (gates(), [Trial::new(&gates(), 1), Trial::new(&gates(), 1)]);
+    for block in 1..=20 {
+        let end = f64::from(block) * 5.0;
+        let shadow = Interval { pairs: 10.0, ..interval(end, Arm::default(), Arm::default()) };
+        counted[0].add(
+            &Interval { pairs: 10.0, ..interval(end, whole, whole) },
+            &gates,
+            Assigned::ByRequest,
+        );
+        for part in [interval(end, half, half), interval(end + 1.0, half, half), shadow] {
+            counted[1].add(&part, &gates, Assigned::ByRequest);
+        }
+    }
+    for test in ["failures", "pair-failures"] {
+        assert_eq!(counted[0].evidence[test], counted[1].evidence[test]);
+    }
+    assert_eq!(counted.map(|trial| trial.seconds), [100.0, 101.0]);
+}
+
+#[test]
+fn a_side_that_takes_twice_as_long_is_not_done_while_hardly_a_pair_was_compared() {
+    let (gates, mut trial) = (gates(), Trial::new(&gates(), 1));
+    let compared = |end, slower: f64| {
+        let alone = [(slower, 1.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)];
+        let slower = alone.map(|(new, old)| Alone { new, old });
+        Interval { pairs: 10.0, slower, ..interval(end, Arm::default(), Arm::default()) }
+    };
+    let missing = |trial: &Trial| {
+        let readings = trial.readings(&gates);
+        let reading = readings.iter().find(|reading| reading.gate == "pair-latency");
+        reading.is_some_and(|reading| reading.verdict == Verdict::Inconclusive)
+    };
+    for block in 1..=10 {
+        trial.add(&compared(f64::from(block) * 5.0, 4.0), &gates, Assigned::ByRequest);
+        assert!(missing(&trial), "{block}");
+    }
+    let mut trial = Trial::new(&gates, 1);
+    for block in 1..=60 {
+        trial.add(&compared(f64::from(block) * 5.0, 1.0), &gates, Assigned::ByRequest);
+    }
+    assert!(!missing(&trial));
 }
 
 #[test]
