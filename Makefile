@@ -83,7 +83,7 @@ endef
 
 up: ## start everything; ROUTES=folder OLD=url NEW=url: only the edge, around your servers
 	@$(SETUP) $(if $(OLD),around,run)
-	$(CARGO) build --profile plain --no-default-features $(if $(OLD),,-p qr-service -p relay-service --features qr-service/api) -p carve
+	$(CARGO) build --profile plain $(if $(OLD),,--no-default-features -p qr-service -p relay-service --features qr-service/api) -p carve
 	$(BUILD_LOAD)
 	$(CARVE) up $(if $(ROUTES),'$(ROUTES)') $(if $(OLD),--old '$(OLD)') $(if $(NEW),--new '$(NEW)')
 

@@ -1,24 +1,31 @@
 //! The HTTP client. It asks both sides over kept connections, so both are timed from one place.
 
 use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{HOST, USER_AGENT};
+use http::header::{HOST, LOCATION, USER_AGENT};
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client as HttpClient;
+#[cfg(feature = "tls")]
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{Client as HttpClient, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use route::SideUrl;
+use route::{FarUrl, SideUrl};
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 use tokio::time::timeout;
 
 use crate::asked::{Asked, REQUEST_ID, SHADOW_MARK};
 use crate::content::{Collector, Content, Limits, TooLong, Undecoded, decoded};
+use crate::routes::Watched;
+#[cfg(feature = "tls")]
+use crate::tls;
 use crate::unix::{self, UnixConnector};
 
 /// Longest head of an answer that is read.
@@ -112,11 +119,18 @@ impl Reply {
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
+    /// If a side is behind TLS.
+    #[cfg(feature = "tls")]
+    tls: Option<HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>>,
     unix: HttpClient<UnixConnector, Full<Bytes>>,
 }
 
 impl Client {
-    pub(crate) fn new() -> Self {
+    /// For the sides of these routes. Fails if one is behind TLS, and the authorities cannot be read or this program was
+    /// built without TLS.
+    #[cfg_attr(not(feature = "tls"), expect(unused_variables, reason = "for TLS alone"))]
+    pub(crate) fn new(authorities: &Path, routes: &[Arc<Watched>]) -> anyhow::Result<Self> {
+        let needs_tls = routes.iter().any(|it| is_tls(&it.old) || is_tls(&it.new));
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let mut builder = HttpClient::builder(TokioExecutor::new());
@@ -124,8 +138,27 @@ impl Client {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
             .http1_max_buf_size(MAX_HEAD_BYTES);
-        let (http, unix) = (builder.build(connector), builder.build(unix::connector()));
-        Client { http, unix }
+        #[cfg(feature = "tls")]
+        let tls = needs_tls.then(|| tls::connector(authorities, connector.clone())).transpose()?;
+        #[cfg(not(feature = "tls"))]
+        anyhow::ensure!(!needs_tls, "a side is https://, which this program is built without");
+        Ok(Client {
+            http: builder.build(connector),
+            #[cfg(feature = "tls")]
+            tls: tls.map(|connector| builder.build(connector)),
+            unix: builder.build(unix::connector()),
+        })
+    }
+
+    fn send(&self, base: &SideUrl, request: Request<Full<Bytes>>) -> ResponseFuture {
+        #[cfg(feature = "tls")]
+        if let (Some(tls), true) = (&self.tls, is_tls(base)) {
+            return tls.request(request);
+        }
+        match base {
+            SideUrl::Tcp(_) | SideUrl::Far(_) => self.http.request(request),
+            SideUrl::Unix(_) => self.unix.request(request),
+        }
     }
 
     /// Sends `asked` to the side at `base` and measures the time.
@@ -146,20 +179,15 @@ impl Client {
         limits: &Limits,
     ) -> Result<Answer, Failure> {
         let request = request_to(base, asked).map_err(|error| failure(Reason::Broken, &error))?;
-        let response = match base {
-            SideUrl::Far(url) if url.is_tls => {
-                let detail = format!("{url}: nginx asks a side behind TLS, under `carve up`");
-                return Err(Failure { reason: Reason::Connect, detail, status: None });
-            }
-            SideUrl::Tcp(_) | SideUrl::Far(_) => self.http.request(request),
-            SideUrl::Unix(_) => self.unix.request(request),
-        };
-        let response = response.await.map_err(|error| {
+        let response = self.send(base, request).await.map_err(|error| {
             let reason = if error.is_connect() { Reason::Connect } else { Reason::Broken };
             failure(reason, &error)
         })?;
         let (head, mut body) = response.into_parts();
-        let (status, headers) = (head.status, head.headers);
+        let (status, mut headers) = (head.status, head.headers);
+        if let Some(far) = base.far() {
+            tell_as_nginx_does(far, &mut headers);
+        }
         // A body that announces too many bytes is not read at all.
         if body.size_hint().lower() > limits.max_bytes {
             return Err(too_large(status, limits));
@@ -179,10 +207,24 @@ impl Client {
     }
 }
 
+fn is_tls(url: &SideUrl) -> bool {
+    url.far().is_some_and(|far| far.is_tls)
+}
+
+/// Takes the path that a side has the app below out of redirects, since clients know nothing of it.
+fn tell_as_nginx_does(far: &FarUrl, headers: &mut HeaderMap) {
+    let location = headers.get(LOCATION).and_then(|location| location.to_str().ok());
+    let outside = location.and_then(|location| far.outside(location)?.parse().ok());
+    if let Some(outside) = outside {
+        headers.insert(LOCATION, outside);
+    }
+}
+
 /// The URL of a path and query on a side.
 fn url(base: &SideUrl, target: PathAndQuery) -> Result<Uri, http::Error> {
     let path_and_query = target.as_str().to_owned();
-    let uri = Uri::builder().scheme(Scheme::HTTP).path_and_query(target);
+    let scheme = if is_tls(base) { Scheme::HTTPS } else { Scheme::HTTP };
+    let uri = Uri::builder().scheme(scheme).path_and_query(target);
     match base {
         SideUrl::Tcp(url) => uri.authority(url.authority()),
         SideUrl::Unix(path) => uri.authority(unix::authority(path)),

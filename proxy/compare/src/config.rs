@@ -11,6 +11,7 @@ use route::SideUrl;
 use service_kit::Serving;
 use service_kit::arguments::{check_listeners, time, timeout};
 
+use crate::client::Client;
 use crate::queue::Pace;
 use crate::routes::{self, Watched};
 
@@ -84,6 +85,7 @@ pub struct Arguments {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub(crate) settings: Arguments,
+    pub(crate) client: Client,
     pub(crate) routes: Vec<Arc<Watched>>,
 }
 
@@ -91,9 +93,13 @@ impl Arguments {
     /// Checks what concerns several settings, and reads the routes; an error names the flag and the variable.
     pub fn check(self) -> Result<Config, String> {
         check_listeners("SHADOW_", &[self.addr.into()], self.admin_addr)?;
-        let routes = routes::load(&self.routes, &self.new_url, &self.old_url, self.request_timeout)
-            .map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
-        Ok(Config { settings: self, routes })
+        let loaded = routes::load(&self.routes, &self.new_url, &self.old_url, self.request_timeout)
+            .and_then(|(carve, routes)| {
+                Ok((Client::new(carve.app.authorities_file(), &routes)?, routes))
+            });
+        let (client, routes) =
+            loaded.map_err(|error| format!("--routes (SHADOW_ROUTES): {error:#}"))?;
+        Ok(Config { settings: self, client, routes })
     }
 
     pub(crate) fn pace(&self) -> Pace {

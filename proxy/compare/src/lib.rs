@@ -21,6 +21,8 @@ mod record;
 mod routes;
 mod service;
 mod side;
+#[cfg(feature = "tls")]
+pub mod tls;
 mod unix;
 mod verdict;
 
@@ -37,8 +39,8 @@ pub fn run(config: Config) -> anyhow::Result<()> {
 
 /// Compares the answers to each request of a file, one after the other.
 pub fn compare(options: &Options) -> anyhow::Result<Report> {
-    let (lines, skipped) = options.read()?;
-    Ok(runtime(1)?.block_on(offline::compare(options, &lines, skipped)))
+    let (client, lines, skipped) = options.read()?;
+    Ok(runtime(1)?.block_on(offline::compare(options, &client, &lines, skipped)))
 }
 
 /// One thread sends requests and measures times; each comparison under way decodes on a thread of

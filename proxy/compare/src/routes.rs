@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::judge::Judge;
 use anyhow::Context;
 use http::{HeaderName, Request};
-use route::{Route, SideUrl};
+use route::{CarveFile, Route, SideUrl};
 
 use crate::content::Limits;
 
@@ -59,15 +59,17 @@ impl Watched {
     }
 }
 
-/// The routes of a folder whose requests are mirrored: all but those of sessions.
+/// `carve.toml` of a folder, and its routes whose requests are mirrored: all but those of sessions.
 pub(crate) fn load(
     folder: &Path,
     new: &SideUrl,
     old: &SideUrl,
     timeout: Duration,
-) -> anyhow::Result<Vec<Arc<Watched>>> {
-    let mirrored = route::load(folder)?.into_iter().filter(|route| !route.is_session());
-    mirrored.map(|route| Watched::of(route, new, old, timeout).map(Arc::new)).collect()
+) -> anyhow::Result<(CarveFile, Vec<Arc<Watched>>)> {
+    let (carve, routes) = route::load(folder)?;
+    let mirrored = routes.into_iter().filter(|route| !route.is_session());
+    let watched = mirrored.map(|route| Watched::of(route, new, old, timeout).map(Arc::new));
+    Ok((carve, watched.collect::<anyhow::Result<_>>()?))
 }
 
 /// A request's route: the one that nginx names, or else the one of its path.

@@ -20,7 +20,7 @@ use crate::verdict::Outcome;
 
 /// Takes and compares requests until SIGTERM or SIGINT. After the signal, the requests that are
 /// still queued are compared within the drain timeout.
-pub(crate) async fn run(Config { settings, routes }: Config) -> anyhow::Result<()> {
+pub(crate) async fn run(Config { settings, client, routes }: Config) -> anyhow::Result<()> {
     let admin_listener = Listener::bind(settings.admin_addr, "SHADOW_ADMIN_ADDR")?;
     let public = Listener::bind(settings.addr, "SHADOW_ADDR")?;
     let _logging = telemetry::init("shadow", settings.log_level)?;
@@ -39,7 +39,7 @@ pub(crate) async fn run(Config { settings, routes }: Config) -> anyhow::Result<(
     let (queue, queued) = queue(settings.queue_length as usize, &routes, &metrics);
     let fields = Arc::new(AllFields::default());
     let worker = Arc::new(Worker {
-        client: Client::new(),
+        client,
         metrics: Arc::clone(&metrics),
         kept: Arc::clone(&kept),
         fields: Arc::clone(&fields),

@@ -4,19 +4,20 @@
 
 mod support;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Write as _;
-use std::process::{Output, Stdio};
+use std::net::TcpStream;
+use std::process::{Command, Output, Stdio};
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 
 use contract::case;
 use qr_core::Level;
 use serde_json::Value;
-use service_kit::testing::eventually;
+use service_kit::testing::{Process, certificate, eventually};
 use support::{
     Fake, Reply, command, compared, kept, legacy_node, metric, mirror, picture, png_answer,
-    qr_service, qr_service_on, start, text_of,
+    qr_service, qr_service_on, routes, start, text_of,
 };
 
 /// Runs `carve compare` with a request for each line of `texts` on standard input.
@@ -157,6 +158,49 @@ fn a_side_may_be_a_unix_socket() {
     drop(service);
     let output = compare(&socket, &port, b"one", &["--json"]);
     assert!(printed(&output).contains("connect"), "{}", printed(&output));
+}
+
+#[test]
+fn a_side_may_be_behind_tls_and_below_a_path_with_a_certificate_that_is_believed() {
+    let folder = routes(&[("report", "path = \"/report\""), ("moved", "path = \"/moved\"")]);
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("base")).unwrap();
+    fs::create_dir_all(at("other")).unwrap();
+    certificate(folder.path(), "localhost");
+    certificate(&at("other"), "localhost");
+    // As `openssl s_server -HTTP` sends them.
+    let answer = |first: &str, body: &str| {
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {first}\r\nContent-Type: a/b\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+    };
+    fs::write(at("base/report"), answer("200 OK", "42")).unwrap();
+    fs::write(at("base/moved"), answer("302 Found\r\nLocation: https://x/base/a", "")).unwrap();
+    let addr = service_kit::free_address().unwrap();
+    let mut server = Command::new("openssl");
+    server.args(["s_server", "-quiet", "-HTTP", "-cert", "cert.pem", "-key", "key.pem", "-accept"]);
+    let _server = Process::start(server.arg(addr.to_string()).current_dir(folder.path()));
+    eventually("it listens", || TcpStream::connect(addr).is_ok());
+
+    let near = Fake::start(move |head| match head.starts_with("GET /moved") {
+        true => Reply::Close(answer("302 Found\r\nLocation: /a", "").into()),
+        false => Reply::Close(answer("200 OK", "42").into()),
+    });
+    let far = format!("https://localhost:{}/base", addr.port());
+    fs::write(at("requests"), "/report\n/moved\n").unwrap();
+    for (authorities, code, results) in
+        [("cert.pem", 0, "2 match"), ("other/cert.pem", 1, "2 old_error")]
+    {
+        fs::write(at("carve.toml"), format!("app.authorities = \"{authorities}\"")).unwrap();
+        let mut command = command("compare", &[("SHADOW_ROUTES", folder.path().to_str().unwrap())]);
+        command.arg(at("requests")).args(["--new", &near.url(), "--old", &far]);
+        let output = command.output().unwrap();
+        let said = printed(&output);
+        assert_eq!(output.status.code(), Some(code), "{said} {output:?}");
+        assert!(said.ends_with(&format!("2 requests: {results}\n")), "{said}");
+        assert_eq!(said.contains("certificate"), code == 1, "{said}");
+    }
 }
 
 /// Only `make test-all` runs these.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use compare::judge::{Answer, Asked, Failure, Judge, Verdict};
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE};
-use route::{ExecSettings, JudgeSettings};
+use route::{ExecSettings, JudgeSettings, Time};
 use strum::VariantArray;
 
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ fn settings<const N: usize>(command: [&str; N]) -> ExecSettings {
     let mut settings = ExecSettings::new(command);
     let file = settings.command.get_mut(1).unwrap();
     *file = format!("{}/tests/programs/{file}", env!("CARGO_MANIFEST_DIR"));
-    ExecSettings { timeout: TIMEOUT, start_timeout: Duration::from_secs(20), ..settings }
+    ExecSettings { timeout: Time(TIMEOUT), start_timeout: Time::seconds(20), ..settings }
 }
 
 fn judge_of(settings: ExecSettings) -> Judge {
@@ -235,7 +235,7 @@ fn a_wrong_hello_is_refused() {
 #[test]
 fn a_program_that_never_says_hello_is_killed() {
     let settings = ExecSettings {
-        start_timeout: Duration::from_millis(1500),
+        start_timeout: Time(Duration::from_millis(1500)),
         ..settings(["sh", "silent.sh"])
     };
     let judge = judge_of(settings);
@@ -311,7 +311,8 @@ fn memory_beyond_the_limit_is_refused() {
 #[test]
 fn threads_share_the_program_and_wait_for_it_up_to_the_limit() {
     let timeout = Duration::from_secs(2);
-    let judge = judge_of(ExecSettings { timeout, ..settings(["python3", "moody.py"]) });
+    let judge =
+        judge_of(ExecSettings { timeout: Time(timeout), ..settings(["python3", "moody.py"]) });
     judge.start().unwrap();
     let ask = |body: &str| {
         std::thread::scope(|scope| {

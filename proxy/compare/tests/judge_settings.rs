@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use compare::judge::Judge;
-use route::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSettings};
+use route::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSettings, Time};
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -47,8 +47,8 @@ fn settings_are_a_name_or_a_table() {
             JudgeSettings::Exec(exec.clone())),
         (r#"{ kind = "exec", command = ["./judge.py", "--strict"], timeout = "250ms", start_timeout = "10s", max_memory_mib = 64 }"#,
             JudgeSettings::Exec(ExecSettings {
-                timeout: Duration::from_millis(250),
-                start_timeout: Duration::from_secs(10),
+                timeout: Time(Duration::from_millis(250)),
+                start_timeout: Time::seconds(10),
                 max_memory_mib: Some(64),
                 ..exec
             })),
@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_named() {
         (r#"{ kind = "image", tolerance = 256 }"#, "invalid value: integer `256`, expected u8"),
         (r#""exec""#, "missing field `command`"),
         (r#"{ kind = "exec", command = "./judge.py" }"#, "expected a sequence"),
-        (r#"{ kind = "exec", command = ["a"], timeout = "soon" }"#, "`soon` is not a duration"),
+        (r#"{ kind = "exec", command = ["a"], timeout = "soon" }"#, "\"soon\": must be a time such as 1s"),
         ("1", "expected the name of a judge, or a table with the name as `kind`"),
     ];
     for (text, why) in rows {
@@ -99,7 +99,7 @@ fn values_out_of_range_are_named() {
         (r#"{ kind = "image", tolerance = 255 }"#, "tolerance = 255 would accept any pixel"),
         (r#"{ kind = "image", share = 1 }"#, "share = 1 is not from 0 to below 1"),
         (r#"{ kind = "exec", command = [] }"#, "command names no program"),
-        (r#"{ kind = "exec", command = ["a"], timeout = "0s" }"#, "timeout is 0ns; it must be from 1ms to 60s"),
+        (r#"{ kind = "exec", command = ["a"], timeout = "61s" }"#, "timeout is 61s; it must be at most 60s"),
         (r#"{ kind = "exec", command = ["a"], start_timeout = "2min" }"#, "start_timeout is 120s"),
         (r#"{ kind = "exec", command = ["a"], max_memory_mib = 0 }"#, "max_memory_mib is 0"),
     ];

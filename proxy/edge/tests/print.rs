@@ -193,7 +193,7 @@ const JSON: &str = r#"
 
 fn both_logs(addr: SocketAddr) -> String {
     let ids = part_of_nginx_conf("map $http_x_request_id $checked_request_id", "# Each location");
-    let log = part_of_nginx_conf("map $uri $route", "access_log edge");
+    let log = part_of_nginx_conf("map \"$server_name$uri\" $route", "access_log edge");
     let log = log.replace("include paths.conf;", r#""~^/l/[^/]+$" /l/:id;"#);
     format!(
         r#"

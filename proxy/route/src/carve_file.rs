@@ -14,7 +14,8 @@ use serde::Deserialize;
 
 use crate::key::Key;
 use crate::parse::{is_header, parse};
-use crate::units::{Network, Size, Time};
+use crate::side::SideUrl;
+use crate::units::{HostName, Network, Size, Time};
 
 /// The file's name in a folder of route files.
 pub const CARVE_FILE: &str = "carve.toml";
@@ -28,11 +29,29 @@ pub struct CarveFile {
     pub front: Front,
     /// How everything that no route has is passed on to the app.
     pub app: App,
+    /// Hosts that have another app, or a certificate of their own.
+    pub hosts: Vec<Host>,
     /// Headers that are added or taken away, of routes too.
     pub headers: Headers,
     /// The file's text.
     #[serde(skip)]
     pub text: String,
+}
+
+/// Hosts with an app of their own. Every host that has none here is that of the app that `carve up` was given.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Their names, such as app.example, or *.app.example for every name below that; without a port. Of two that a
+    /// request's host matches, the more exact one counts.
+    #[schemars(with = "Vec<String>", length(min = 1))]
+    pub names: Vec<HostName>,
+    /// The app, as the address of a side: http://HOST:PORT, https://, each with a path if it has one, or unix:/PATH.
+    #[schemars(with = "String")]
+    pub app: SideUrl,
+    /// The certificate for these names, in place of `front.tls`.
+    #[serde(default)]
+    pub tls: Option<Tls>,
 }
 
 /// Headers by name, each with the value that it gets in place of its own; with "" it is taken away.
@@ -201,6 +220,16 @@ pub struct App {
     pub buffering: bool,
 }
 
+/// Debian's, and where the image has them.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
+
+impl App {
+    /// The file of the authorities that the certificates of sides are checked by.
+    pub fn authorities_file(&self) -> &Path {
+        self.authorities.as_deref().unwrap_or(Path::new(AUTHORITIES))
+    }
+}
+
 impl Default for App {
     fn default() -> Self {
         App {
@@ -253,7 +282,8 @@ impl CarveFile {
         let mut file: CarveFile = parse(text)?;
         let mistakes = file.mistakes();
         ensure!(mistakes.is_empty(), "{}", mistakes.join("\n"));
-        if let Some(tls) = &mut file.front.tls {
+        let of_hosts = file.hosts.iter_mut().filter_map(|host| host.tls.as_mut());
+        for tls in file.front.tls.iter_mut().chain(of_hosts) {
             tls.certificate = folder.join(&tls.certificate);
             tls.key = folder.join(&tls.key);
         }
@@ -266,7 +296,8 @@ impl CarveFile {
 
     /// The files that nginx reads besides its own.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        let tls = self.front.tls.iter();
+        let of_hosts = self.hosts.iter().filter_map(|host| host.tls.as_ref());
+        let tls = self.front.tls.iter().chain(of_hosts);
         let tls = tls.flat_map(|tls| [tls.certificate.as_path(), tls.key.as_path()]);
         tls.chain(self.app.authorities.as_deref())
     }
@@ -291,6 +322,18 @@ impl CarveFile {
             }
             if *redirect && (*tls || !listen.iter().any(|other| other.tls)) {
                 mistake("redirect leads from a listener without TLS to one with it");
+            }
+        }
+        let mut names: Vec<&HostName> = Vec::new();
+        for host in &self.hosts {
+            if host.names.is_empty() {
+                mistakes.push(format!("hosts: {} has no names", host.app));
+            }
+            for name in &host.names {
+                if names.contains(&name) {
+                    mistakes.push(format!("hosts: {name}: it is there twice"));
+                }
+                names.push(name);
             }
         }
         let is_plain = |c: char| !c.is_control() && !"\"\\$".contains(c);

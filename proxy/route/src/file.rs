@@ -18,7 +18,7 @@ use crate::parse::{is_header, parse};
 use crate::path::{Methods, Path};
 use crate::share::Share;
 use crate::side::Side;
-use crate::units::{Size, Time};
+use crate::units::{HostName, Size, Time};
 pub use session::Home;
 pub use shadow::{Shadow, Slower};
 
@@ -34,6 +34,11 @@ pub struct RouteFile {
     /// place of *.
     #[schemars(with = "String")]
     pub path: Path,
+    /// The hosts of the route, such as app.example or *.app.example, without a port. By default every host of the app
+    /// that `carve up` was given: those to which carve.toml gives no other app.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub hosts: Vec<HostName>,
     /// The methods that are carved out, or ["any"]; the old side answers the others.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
@@ -286,6 +291,12 @@ impl Route {
                  side only"
             )
         })
+    }
+
+    /// Its hosts, if it names any, and its path.
+    pub fn where_it_is(&self) -> String {
+        let hosts: Vec<&str> = self.file.hosts.iter().map(HostName::as_str).collect();
+        format!("{}{}", hosts.join(","), self.file.path)
     }
 
     /// The name in nginx' variables, which have no hyphens.

@@ -3,16 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 
 use crate::carve_file::{CARVE_FILE, CarveFile};
 use crate::file::Route;
+use crate::hosts::settle;
 
 /// Reads every route file of a folder, sorted by name: all `*.toml` but `carve.toml`.
-///
-/// # Errors
-/// One line for each file that is invalid or has the path of another one; or a folder without a route.
-pub fn load(folder: &Path) -> anyhow::Result<Vec<Route>> {
+fn routes(folder: &Path) -> anyhow::Result<Vec<Route>> {
     let shown = folder.display();
     let entries = fs::read_dir(folder).with_context(|| shown.to_string())?;
     let mut files = Vec::new();
@@ -28,7 +26,7 @@ pub fn load(folder: &Path) -> anyhow::Result<Vec<Route>> {
     let mut routes: Vec<Route> = Vec::new();
     let mut mistakes = Vec::new();
     for file in &files {
-        match Route::read(file).and_then(|route| differs(&route, &routes, file).map(|()| route)) {
+        match Route::read(file) {
             Ok(route) => routes.push(route),
             Err(error) => mistakes.push(format!("{error:#}")),
         }
@@ -37,35 +35,22 @@ pub fn load(folder: &Path) -> anyhow::Result<Vec<Route>> {
     Ok(routes)
 }
 
-/// Reads the whole folder: `carve.toml` and every route file.
+/// Reads the whole folder: `carve.toml` and every route file, sorted by name.
 ///
 /// # Errors
-/// One line for each mistake of all files.
-pub fn load_all(folder: &Path) -> anyhow::Result<(CarveFile, Vec<Route>)> {
-    match (CarveFile::of(folder), load(folder)) {
-        (Ok(carve), Ok(routes)) => Ok((carve, routes)),
-        (Err(mistakes), Err(more)) => anyhow::bail!("{mistakes:#}\n{more:#}"),
-        (Err(mistakes), _) | (_, Err(mistakes)) => Err(mistakes),
-    }
-}
-
-/// Checks that a route is another one than these.
-fn differs(route: &Route, others: &[Route], file: &Path) -> anyhow::Result<()> {
-    let shown = file.display();
-    for other in others {
-        ensure!(
-            other.file.path != route.file.path,
-            "{shown} and {}.toml have the same path, {}",
-            other.name,
-            route.file.path
-        );
-        ensure!(
-            other.variable() != route.variable(),
-            "{shown} and {}.toml differ only in hyphens",
-            other.name
-        );
-    }
-    Ok(())
+/// One line for each mistake of all files; or a folder without a route.
+pub fn load(folder: &Path) -> anyhow::Result<(CarveFile, Vec<Route>)> {
+    let (carve, mut routes) = match (CarveFile::of(folder), routes(folder)) {
+        (Ok(carve), Ok(routes)) => (carve, routes),
+        (Err(mistakes), Err(more)) => bail!("{mistakes:#}\n{more:#}"),
+        (Err(mistakes), _) | (_, Err(mistakes)) => return Err(mistakes),
+    };
+    settle(&carve, &mut routes).map_err(|mistakes| {
+        let lines = mistakes.to_string();
+        let lines: Vec<_> = lines.lines().map(|it| folder.join(it).display().to_string()).collect();
+        anyhow::anyhow!(lines.join("\n"))
+    })?;
+    Ok((carve, routes))
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+
+use crate::units::Time;
 
 /// Which judge compares the bodies, with its settings.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,13 +80,13 @@ pub struct ExecSettings {
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// How long the program may take for one pair of answers.
-    #[serde(default = "one_second", with = "duration_text")]
+    #[serde(default = "one_second")]
     #[schemars(with = "String")]
-    pub timeout: Duration,
+    pub timeout: Time,
     /// How long the program may take from its start to its hello.
-    #[serde(default = "five_seconds", with = "duration_text")]
+    #[serde(default = "five_seconds")]
     #[schemars(with = "String")]
-    pub start_timeout: Duration,
+    pub start_timeout: Time,
     /// The memory that each process of the program may allocate, in MiB. Linux only.
     #[serde(default)]
     #[schemars(range(min = 1))]
@@ -104,12 +105,12 @@ impl ExecSettings {
     }
 }
 
-fn one_second() -> Duration {
-    Duration::from_secs(1)
+fn one_second() -> Time {
+    Time::seconds(1)
 }
 
-fn five_seconds() -> Duration {
-    Duration::from_secs(5)
+fn five_seconds() -> Time {
+    Time::seconds(5)
 }
 
 /// [`JudgeSettings`] as a table.
@@ -180,24 +181,5 @@ impl JsonSchema for JudgeSettings {
             "description": "Which judge compares the bodies: its name, or a table with its settings.",
             "anyOf": [{ "enum": ["bytes", "text", "json", "qr", "image", "session"] }, table],
         })
-    }
-}
-
-/// Durations written as `1s` or `500ms`.
-mod duration_text {
-    use std::time::Duration;
-
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    /// The schema shows defaults as they are written.
-    pub(super) fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&humantime::format_duration(*duration))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        let text = String::deserialize(from)?;
-        humantime::parse_duration(&text)
-            .map_err(|error| D::Error::custom(format!("`{text}` is not a duration: {error}")))
     }
 }

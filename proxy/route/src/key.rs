@@ -6,6 +6,8 @@ use std::str::FromStr;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
 
+use crate::units::as_text;
+
 /// The value that nginx hashes to choose a side. Requests with the same value go to the same side.
 ///
 /// The address of the client stands in for a parameter, header or cookie that a request lacks.
@@ -85,19 +87,7 @@ impl fmt::Display for Key {
     }
 }
 
-impl From<Key> for String {
-    fn from(key: Key) -> String {
-        key.to_string()
-    }
-}
-
-impl TryFrom<String> for Key {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> anyhow::Result<Self> {
-        text.parse()
-    }
-}
+as_text!(Key);
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 mod carve_file;
 mod file;
 mod folder;
+mod hosts;
 mod judge;
 mod key;
 mod parse;
@@ -16,13 +17,14 @@ mod side;
 mod units;
 
 pub use carve_file::{
-    App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, Headers, Listener, Tls, carve_schema,
+    App, CARVE_FILE, CarveFile, Choose, ChooseBy, Front, Headers, Host, Listener, Tls, carve_schema,
 };
 pub use file::{Body, Fallback, Home, OnLost, Ramp, Route, RouteFile, Shadow, Slower, schema};
-pub use folder::{load, load_all};
+pub use folder::load;
+pub use hosts::settle;
 pub use judge::{ExecSettings, ImageSettings, JsonSettings, JudgeSettings, TextSettings};
 pub use key::Key;
 pub use path::{Methods, Path};
 pub use share::Share;
 pub use side::{FarUrl, Side, SideUrl};
-pub use units::{BaseUrl, Network, Size, Time};
+pub use units::{BaseUrl, HostName, Network, Size, Time};

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use anyhow::{bail, ensure};
 use serde::{Deserialize, Serialize};
 
+use crate::units::as_text;
+
 /// The path that is carved out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -92,14 +94,14 @@ impl Path {
         match self {
             Path::Exact(path) => format!("= {path}"),
             Path::Prefix(path) => format!("^~ {path}"),
-            Path::Segments(_) => format!("~ \"{}\"", self.decoded()),
+            Path::Segments(_) => format!("~ \"^{}\"", self.decoded()),
         }
     }
 
-    /// A regular expression for the path without its query.
+    /// A regular expression, without an anchor at its beginning, for the path without its query.
     pub(crate) fn decoded(&self) -> String {
         let end = if self.has_more() { "" } else { "$" };
-        format!("^{}{end}", self.escaped("[^/]+"))
+        format!("{}{end}", self.escaped("[^/]+"))
     }
 
     /// Whether everything below is of the route too.
@@ -134,19 +136,7 @@ impl fmt::Display for Path {
     }
 }
 
-impl From<Path> for String {
-    fn from(path: Path) -> String {
-        path.to_string()
-    }
-}
-
-impl TryFrom<String> for Path {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> anyhow::Result<Self> {
-        text.parse()
-    }
-}
+as_text!(Path);
 
 /// The methods that are carved out. The old side answers requests with any other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

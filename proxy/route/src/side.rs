@@ -52,6 +52,14 @@ impl FarUrl {
         Some(FarUrl { is_tls, server, prefix: prefix.to_owned() })
     }
 
+    /// A `Location` of the side without the path, if it has it: clients know nothing of that.
+    pub fn outside<'a>(&self, location: &'a str) -> Option<&'a str> {
+        let server = location.strip_prefix("https://").or(location.strip_prefix("http://"));
+        let path = server.map_or(Some(location), |it| it.find('/').map(|at| &it[at..]));
+        let outside = path?.strip_prefix(&*self.prefix)?;
+        (outside.starts_with('/') && !self.prefix.is_empty()).then_some(outside)
+    }
+
     /// The host's name or address.
     pub fn host(&self) -> &str {
         self.server.authority().rsplit_once(':').map_or("", |(host, _)| host)

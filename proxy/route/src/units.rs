@@ -128,6 +128,50 @@ impl fmt::Display for Network {
     }
 }
 
+/// The name of a host, such as `app.example`, or `*.app.example` for every name below that; without a port.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HostName(String);
+
+as_text!(HostName);
+
+impl HostName {
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// If a request for the host `name` is for this one: how much of the name it says. The more exact one counts.
+    pub(crate) fn covers(&self, name: &str) -> Option<usize> {
+        match self.0.strip_prefix('*') {
+            Some(end) => name.ends_with(end).then_some(end.len()),
+            None => (name == self.0).then_some(name.len()),
+        }
+    }
+}
+
+impl FromStr for HostName {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
+        let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_part);
+        let name = text.strip_prefix("*.").unwrap_or(text);
+        ensure!(
+            text.len() <= 253 && name.split('.').all(is_label),
+            "{text:?}: must be the name of a host such as app.example or *.app.example, in small letters, \
+             without a port"
+        );
+        Ok(HostName(text.to_owned()))
+    }
+}
+
+impl fmt::Display for HostName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// The address of a server: `http://HOST:PORT`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

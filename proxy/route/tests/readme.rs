@@ -51,9 +51,9 @@ fn the_examples_of_the_reference_are_valid() {
     let readme = readme();
     let examples = readme.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let examples: Vec<&str> = examples.collect();
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 5);
     for example in examples {
-        if example.contains("[front]") {
+        if example.contains("[front]") || example.contains("[[hosts]]") {
             route::CarveFile::parse(example).unwrap();
             continue;
         }

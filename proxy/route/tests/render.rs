@@ -48,6 +48,7 @@ fn routes() -> Vec<Route> {
              old.url = \"http://127.0.0.1:7\"\nnew.url = \"http://[::1]:8\"\n\
              homes = [{ url = \"http://127.0.0.1:9\", admin = \"http://127.0.0.1:10\" }]\n",
         ),
+        ("shop", "path = \"/shop/*\"\nhosts = [\"shop.example\", \"*.shop.example\"]"),
     ]
     .map(|(name, text)| Route::parse(name, text).unwrap())
     .into()
@@ -93,6 +94,12 @@ fn nginx_accepts_every_setting() {
     let strict = include_str!("../../routes/carve.toml");
     let strict = strict.replace("[front]", "[front]\ndrain = \"10s\"");
     accepted(&CarveFile::parse(&strict).unwrap());
+    let hosts = "front.listen = [{ address = \"127.0.0.1:9\", http2 = true }]\n\
+                 hosts = [{ names = [\"*.shop.example\"], app = \"https://127.0.0.1:11/base\" },\n\
+                 { names = [\"LONG\"], app = \"unix:/run/app\" }]";
+    let label = ["a"; 60].concat();
+    let long = [label.as_str(); 4].join(".");
+    accepted(&CarveFile::parse(&hosts.replace("LONG", &long)).unwrap());
 }
 
 /// Streams would be cut after each reload.

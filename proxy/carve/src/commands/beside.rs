@@ -35,7 +35,7 @@ pub(crate) struct Prepare {
 impl Prepare {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let dir = self.place.dir()?;
-        let routes = route::load(&self.routes)?;
+        let (_, routes) = route::load(&self.routes)?;
         let before = rollout::prepared(&dir);
         let mut splits = Vec::new();
         for route in routes.iter().filter(|route| !before.contains(&route.name)) {
@@ -110,7 +110,7 @@ impl Copy {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let signals = Signals::watch()?;
         let (dir, cluster) = (self.place.dir()?, self.place.cluster()?);
-        rollout::prepare(&dir, &route::load(&self.routes)?, &Wanted::default())?;
+        rollout::prepare(&dir, &route::load(&self.routes)?.1, &Wanted::default())?;
         rollout::copy(&dir, &self.file, &cluster, &signals.received)
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Compare {
     /// The old side, of routes that do not name their own [default: likewise]
     #[arg(long, env = "SHADOW_OLD_URL", value_name = "URL")]
     old: Option<SideUrl>,
-    /// The host that both sides are asked for, where the file does not say [default: the old side's address]
+    /// The host that both sides are asked for, where the file does not say [default: the route's, or the old side's address]
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
     /// Ask the old side twice more, and say which fields differ in its own answers

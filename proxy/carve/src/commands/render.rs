@@ -23,10 +23,13 @@ pub(crate) struct Check {
 
 impl Check {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let (_, routes) = route::load_all(&self.routes)?;
+        let (_, routes) = route::load(&self.routes)?;
         if self.json {
             let said = |route: &Route| {
                 let mut said = json!({ "route": route.name, "path": route.file.path.to_string() });
+                if !route.file.hosts.is_empty() {
+                    said["hosts"] = json!(route.file.hosts);
+                }
                 if let Some(warning) = route.warning() {
                     said["warning"] = warning.into();
                 }
@@ -36,7 +39,7 @@ impl Check {
             return Ok(());
         }
         for route in routes {
-            println!("{:<20} {}", route.name, route.file.path);
+            println!("{:<20} {}", route.name, route.where_it_is());
             if let Some(warning) = route.warning() {
                 println!("  warning: {warning}");
             }
@@ -106,7 +109,7 @@ pub(crate) struct Render {
 
 impl Render {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let (mut carve, mut routes) = route::load_all(&self.routes)?;
+        let (mut carve, mut routes) = route::load(&self.routes)?;
         if !self.trusted_proxies.is_empty() {
             carve.front.trusted_proxies = self.trusted_proxies;
         }
@@ -119,20 +122,15 @@ impl Render {
                 *route = Route::parse(&route.name, &route.text.replace(here, there))?;
             }
         }
+        route::settle(&carve, &mut routes)?;
         let Render { old, new, shadow, prometheus, resolved, to, only, check, .. } = self;
         for url in &resolved {
             let is_it = |side: &SideUrl| side.tcp() == Some(url);
-            let has = |route: &Route| {
-                [&route.file.old, &route.file.new]
-                    .iter()
-                    .any(|side| side.url.as_ref().is_some_and(is_it))
-            };
-            ensure!(
-                is_it(&old)
-                    || is_it(&new)
-                    || routes.iter().any(|route| !route.is_session() && has(route)),
-                "--resolve {url}: no side has it"
-            );
+            let of_hosts = carve.hosts.iter().map(|host| &host.app);
+            let of_routes = routes.iter().filter(|route| !route.is_session());
+            let of_routes = of_routes.flat_map(|it| [&it.file.old.url, &it.file.new.url]).flatten();
+            let mut sides = [&old, &new].into_iter().chain(of_hosts).chain(of_routes);
+            ensure!(sides.any(is_it), "--resolve {url}: no side has it");
         }
         let files = render::all(
             &carve,

@@ -246,7 +246,7 @@ fn print_shares(settings: &Settings) {
     for name in rollout::prepared(&settings.nginx_dir()) {
         let nginx = settings.nginx(&name);
         if let (Ok(split), Ok(route)) = (rollout::current(&nginx.route_dir()), nginx.route_file()) {
-            let (share, path) = (split.share_percent, &route.file.path);
+            let (share, path) = (split.share_percent, route.where_it_is());
             // A stop keeps the share, which says nothing meanwhile.
             let goes = match rollout::in_force(&nginx) {
                 Ok(Some(stop)) => format!("{}; all of {path} goes to the old side", stop.said()),

@@ -27,8 +27,8 @@ pub fn apply(settings: &Settings) -> anyhow::Result<Exchanged> {
     ensure!(supervisor.pid().is_some(), "nothing runs in {}", settings.run_dir.display());
     let (carve, routes) = render::routes(settings)?;
     let exchanged = exchange(settings, &carve, &routes)?;
-    if !exchanged.keeps_routes() {
-        render::shadow_routes(settings, &routes)?;
+    // It reads carve.toml too.
+    if !exchanged.keeps_routes() || exchanged.others {
         supervisor.stop_part(Part::Shadow)?;
         supervisor.start_part(Part::Shadow)?;
         readiness::wait(settings, &supervisor, &[Part::Shadow])?;
@@ -52,7 +52,7 @@ impl Seen {
     fn now(sides: &Sides, carve: &CarveFile, routes: &[Route]) -> Self {
         let changed = |file| fs::metadata(file).and_then(|file| file.modified()).ok();
         Seen {
-            names: names::lookup(render::urls(sides, routes)),
+            names: names::lookup(render::urls(sides, carve, routes)),
             certificates: carve.files().map(changed).collect(),
         }
     }

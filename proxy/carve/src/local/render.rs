@@ -87,9 +87,14 @@ fn sides(settings: &Settings) -> anyhow::Result<Sides> {
 }
 
 /// The addresses of all sides that nginx asks.
-pub(crate) fn urls<'a>(sides: &'a Sides, routes: &'a [Route]) -> impl Iterator<Item = &'a SideUrl> {
+pub(crate) fn urls<'a>(
+    sides: &'a Sides,
+    carve: &'a CarveFile,
+    routes: &'a [Route],
+) -> impl Iterator<Item = &'a SideUrl> {
+    let of_hosts = carve.hosts.iter().map(|host| &host.app);
     let of_routes = routes.iter().flat_map(|route| [&route.file.old.url, &route.file.new.url]);
-    [&sides.old, &sides.new].into_iter().chain(of_routes.flatten())
+    [&sides.old, &sides.new].into_iter().chain(of_hosts).chain(of_routes.flatten())
 }
 
 /// What nginx includes for these routes: the names and texts of its files.
@@ -98,16 +103,20 @@ pub(crate) fn included(
     carve: &CarveFile,
     routes: &[Route],
 ) -> anyhow::Result<Vec<(String, String)>> {
-    let upstreams = upstreams(settings, routes)?;
+    let upstreams = upstreams(settings, carve, routes)?;
     let files = route::render::all(carve, routes, &upstreams);
     let files = files.into_iter().map(|(name, text)| (name.to_owned(), text));
     Ok(files.chain([(CARVE_FILE.to_owned(), carve.text.clone())]).collect())
 }
 
-fn upstreams(settings: &Settings, routes: &[Route]) -> anyhow::Result<Upstreams> {
+fn upstreams(
+    settings: &Settings,
+    carve: &CarveFile,
+    routes: &[Route],
+) -> anyhow::Result<Upstreams> {
     let here = |address: &SocketAddr| format!("http://{address}").parse::<BaseUrl>();
     let (at, sides) = (&settings.addresses, sides(settings)?);
-    let names = names::that_answer(names::lookup(urls(&sides, routes)));
+    let names = names::that_answer(names::lookup(urls(&sides, carve, routes)));
     // nginx alone uses the socket, which costs less processor time than a port (ADR 15).
     let socket = settings.sides.is_none().then(|| settings.new_socket().ok()).flatten();
     Ok(Upstreams {
@@ -120,28 +129,20 @@ fn upstreams(settings: &Settings, routes: &[Route]) -> anyhow::Result<Upstreams>
     })
 }
 
-/// Where the shadow finds the sides that nginx asks for it: of a route, or of all.
-fn for_shadow(
-    settings: &Settings,
-    routes: &[Route],
-) -> anyhow::Result<Vec<(Option<String>, &'static str, String)>> {
-    let admin = settings.addresses.proxy_admin;
-    let asked = route::render::asked_by_nginx(routes, &upstreams(settings, routes)?).into_iter();
-    Ok(asked.map(|it| (it.route, it.which, format!("http://{admin}{}", it.path))).collect())
-}
-
 /// What nginx was last made to follow: `carve.toml`, and the routes.
 pub(crate) fn applied(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
     let dir = settings.nginx_dir();
     let carve = CarveFile::parse_in(&read(&dir.join(CARVE_FILE))?, &settings.routes)?;
     let routes = rollout::prepared(&dir).into_iter();
     let routes = routes.map(|route| settings.nginx(&route).route_file());
-    Ok((carve, routes.collect::<anyhow::Result<_>>()?))
+    let mut routes = routes.collect::<anyhow::Result<Vec<_>>>()?;
+    route::settle(&carve, &mut routes)?;
+    Ok((carve, routes))
 }
 
 /// What `carve.toml` says, and the routes, with the addresses of this stack instead of the default ones.
 pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Route>)> {
-    let (carve, mut routes) = route::load_all(&settings.routes)?;
+    let (carve, mut routes) = route::load(&settings.routes)?;
     if settings.has_relay() {
         let addresses: Vec<(String, String)> = settings
             .addresses
@@ -154,32 +155,6 @@ pub(crate) fn routes(settings: &Settings) -> anyhow::Result<(CarveFile, Vec<Rout
         }
     }
     Ok((carve, routes))
-}
-
-/// The folder of route files that the shadow reads: copies with the addresses of this stack, if it has a relay, or a
-/// route with a side that nginx asks for the shadow.
-pub(crate) fn shadow_routes(settings: &Settings, routes: &[Route]) -> anyhow::Result<PathBuf> {
-    let asked = for_shadow(settings, routes)?;
-    if !settings.has_relay() && asked.iter().all(|(route, ..)| route.is_none()) {
-        return Ok(settings.routes.clone());
-    }
-    let folder = settings.run_dir.join("routes");
-    if folder.exists() {
-        fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    }
-    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-    for route in routes {
-        let mut text = route.text.clone();
-        for (_, which, url) in asked.iter().filter(|it| it.0.as_ref() == Some(&route.name)) {
-            let mut table: toml::Table = toml::from_str(&text)?;
-            if let Some(side) = table.get_mut(*which).and_then(toml::Value::as_table_mut) {
-                side.insert("url".to_owned(), url.clone().into());
-            }
-            text = toml::to_string(&table)?;
-        }
-        write(&folder.join(format!("{}.toml", route.name)), &text)?;
-    }
-    Ok(folder)
 }
 
 /// What a stack was started with: `started.json` in the run folder.
@@ -267,11 +242,6 @@ fn parts(
     routes: &[Route],
     (old_url, new_url): (&SideUrl, &SideUrl),
 ) -> anyhow::Result<Parts> {
-    let asked = for_shadow(settings, routes)?;
-    let of_all = |which: &str, url: &SideUrl| {
-        let here = asked.iter().find(|it| it.0.is_none() && it.1 == which);
-        here.map_or_else(|| url.to_string(), |(_, _, url)| url.clone())
-    };
     let names: Vec<&str> = routes.iter().map(|route| route.name.as_str()).collect();
     let at = &settings.addresses;
     let path = |path: &Path| path.to_string_lossy().into_owned();
@@ -286,10 +256,10 @@ fn parts(
         ("carve_program", path(&settings.carve)),
         ("relay_service_program", path(&settings.relay_service)),
         ("relay_home_program", path(&settings.relay_home)),
-        ("routes", path(&shadow_routes(settings, routes)?)),
+        ("routes", path(&settings.routes)),
         ("route_names", names.join(",")),
-        ("old_url", of_all("old", old_url)),
-        ("new_url", of_all("new", new_url)),
+        ("old_url", old_url.to_string()),
+        ("new_url", new_url.to_string()),
         ("requests_log", path(&settings.requests_log())),
         ("log_share", settings.log_share.to_string()),
         ("engine", settings.engine.clone().unwrap_or_default()),

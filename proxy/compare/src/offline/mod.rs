@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use http::header::HOST;
+use http::uri::Authority;
 use http::{HeaderName, HeaderValue};
 use indicatif::{ProgressBar, ProgressStyle};
-use route::SideUrl;
+use route::{CarveFile, HostName, SideUrl};
 
 use crate::asked::Asked;
 use crate::client::Client;
@@ -41,7 +42,8 @@ pub struct Options {
     pub old: SideUrl,
     /// Longest wait for an answer, of routes that do not say.
     pub request_timeout: Duration,
-    /// The host that both sides are asked for, where the file does not say; `None` for the old side's address.
+    /// The host that both sides are asked for, where the file does not say; `None` for the route's, or else the old
+    /// side's address.
     pub host: Option<String>,
     /// Whether the old side is compared with itself too.
     pub noise: bool,
@@ -58,9 +60,10 @@ pub(crate) struct Line {
 
 impl Options {
     /// Reads the file and the routes. The error is the file, the line, and what is wrong with it.
-    pub(crate) fn read(&self) -> anyhow::Result<(Vec<Line>, Skipped)> {
-        let mut routes = routes::load(&self.routes, &self.new, &self.old, self.request_timeout)
-            .context("--routes")?;
+    pub(crate) fn read(&self) -> anyhow::Result<(Client, Vec<Line>, Skipped)> {
+        let (carve, mut routes) =
+            routes::load(&self.routes, &self.new, &self.old, self.request_timeout)
+                .context("--routes")?;
         if let Some(name) = &self.route {
             let names: Vec<String> = routes.iter().map(|route| route.name().to_owned()).collect();
             routes.retain(|route| route.name() == name);
@@ -70,6 +73,7 @@ impl Options {
                 names.join(", ")
             );
         }
+        let client = Client::new(carve.app.authorities_file(), &routes)?;
         let host = self.host.as_ref().map(|host| host.parse().context("--host")).transpose()?;
         let name = self.file.display();
         let content = if self.file == Path::new("-") {
@@ -80,21 +84,22 @@ impl Options {
         };
         let content = content.with_context(|| name.to_string())?;
         let parsed = formats::parse(&content).with_context(|| name.to_string())?;
-        let (lines, skipped) = lines(parsed, &routes, host.as_ref());
+        let (lines, skipped) = lines(parsed, &carve, &routes, host.as_ref());
         ensure!(!lines.is_empty() || !skipped.is_empty(), "{name}: no request in it");
-        let paths: Vec<String> = routes.iter().map(|one| one.route.file.path.to_string()).collect();
+        let paths: Vec<String> = routes.iter().map(|one| one.route.where_it_is()).collect();
         ensure!(
             !lines.is_empty(),
             "{name}: nothing to compare: skipped {skipped}; the routes' paths are {}",
             paths.join(", ")
         );
-        Ok((lines, skipped))
+        Ok((client, lines, skipped))
     }
 }
 
 /// The requests that can be asked of both sides, and why the others cannot.
 fn lines(
     parsed: Parsed,
+    carve: &CarveFile,
     routes: &[Arc<Watched>],
     host: Option<&HeaderValue>,
 ) -> (Vec<Line>, Skipped) {
@@ -106,7 +111,12 @@ fn lines(
     for given in parsed.given {
         let number = given.number;
         let path = given.target.path();
-        let Some(watched) = routes.iter().find(|one| one.route.file.path.matches(path)) else {
+        let name = given.headers.get(HOST).or(host).and_then(host_name);
+        let is_it = |one: &&Arc<Watched>| {
+            let has = |name: &str| carve.has(name, &one.route);
+            one.route.file.path.matches(path) && name.as_deref().is_none_or(has)
+        };
+        let Some(watched) = routes.iter().find(is_it) else {
             skipped.add("of no route", number);
             continue;
         };
@@ -126,6 +136,12 @@ fn lines(
     (lines, skipped)
 }
 
+/// The host without its port.
+fn host_name(host: &HeaderValue) -> Option<String> {
+    let authority = Authority::try_from(host.as_bytes()).ok()?;
+    Some(authority.host().to_ascii_lowercase())
+}
+
 /// The request to both sides. Of a browser's own headers they get only what the route lets the shadow send.
 fn asked(given: Given, watched: &Watched, host: Option<&HeaderValue>) -> Asked {
     let Given { method, target, headers, body, is_recorded, .. } = given;
@@ -141,15 +157,21 @@ fn asked(given: Given, watched: &Watched, host: Option<&HeaderValue>) -> Asked {
     }
     let address = || {
         let authority = watched.old.tcp().map_or("localhost", |url| url.authority());
-        HeaderValue::from_str(authority).ok()
+        let mut its_own = watched.route.file.hosts.iter().map(HostName::as_str);
+        let name = its_own.find(|name| !name.starts_with('*')).unwrap_or(authority);
+        HeaderValue::from_str(name).ok()
     };
     asked.host = headers.get(HOST).or(host).cloned().or_else(address);
     asked
 }
 
 /// Compares the answers to all lines.
-pub(crate) async fn compare(options: &Options, lines: &[Line], skipped: Skipped) -> Report {
-    let client = Client::new();
+pub(crate) async fn compare(
+    options: &Options,
+    client: &Client,
+    lines: &[Line],
+    skipped: Skipped,
+) -> Report {
     let bar = progress_bar(lines.len());
     let mut report = Report::new(skipped);
     for line in lines {

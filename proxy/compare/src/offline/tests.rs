@@ -15,7 +15,7 @@ fn routes() -> Vec<Arc<Watched>> {
 }
 
 fn lines_of(content: &str, host: Option<&HeaderValue>) -> (Vec<Line>, Skipped) {
-    lines(formats::parse(content.as_bytes()).unwrap(), &routes(), host)
+    lines(formats::parse(content.as_bytes()).unwrap(), &CarveFile::default(), &routes(), host)
 }
 
 #[test]
@@ -33,6 +33,30 @@ fn what_cannot_be_asked_is_skipped_with_its_reason() {
     ] {
         assert!(skipped.contains(why), "{skipped}");
     }
+}
+
+#[test]
+fn a_request_is_of_the_route_of_its_host() {
+    let hosts = [("main", ""), ("shop", "hosts = [\"*.shop.example\", \"shop.example\"]")];
+    let side = "http://127.0.0.1:1".parse().unwrap();
+    let routes = hosts.map(|(name, hosts)| {
+        let route = route::Route::parse(name, &format!("path = \"/report\"\n{hosts}")).unwrap();
+        Arc::new(Watched::of(route, &side, &side, Duration::from_secs(1)).unwrap())
+    });
+    let carve = "hosts = [{ names = [\"shop.example\", \"*.shop.example\"], app = \"http://127.0.0.1:1\" }]";
+    let carve = CarveFile::parse(carve).unwrap();
+    for (host, route) in
+        [("SHOP.example:80", "shop"), ("a.shop.example", "shop"), ("other.example", "main")]
+    {
+        let content = format!("{{\"path\":\"/report\",\"headers\":{{\"host\":\"{host}\"}}}}");
+        let parsed = formats::parse(content.as_bytes()).unwrap();
+        let (lines, _) = lines(parsed, &carve, &routes, None);
+        assert_eq!(lines[0].watched.name(), route, "{host}");
+        assert_eq!(lines[0].asked.host.as_ref().unwrap(), host);
+    }
+    let parsed = formats::parse(b"/report").unwrap();
+    let (lines, _) = lines(parsed, &carve, &routes[1..], None);
+    assert_eq!(lines[0].asked.host.as_ref().unwrap(), "shop.example");
 }
 
 #[test]

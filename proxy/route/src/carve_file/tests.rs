@@ -25,6 +25,15 @@ fn every_mistake_has_a_line_with_the_file_and_the_key() {
             "line 2: trusted_proxies: \"10.0.0.0/33\": must be",
         ),
         ("[front]\nchoose.by = \"client\"", "line 2: choose.by: \"client\": must be header:NAME"),
+        (
+            "[[hosts]]\nnames = [\"a.example:80\"]\napp = \"http://a\"",
+            "line 2: names: \"a.example:80\": must be the name of a host such as",
+        ),
+        ("[[hosts]]\nnames = []\napp = \"http://a\"", "hosts: http://a:80 has no names"),
+        (
+            "hosts = [{ names = [\"a\", \"*.b\"], app = \"http://a\" }, { names = [\"a\"], app = \"http://b\" }]",
+            "hosts: a: it is there twice",
+        ),
         ("[app]\nwebsocket = 1", "line 2: websocket: invalid type: integer `1`"),
     ] {
         let error = said(text);

@@ -22,6 +22,10 @@ fn a_mistake_is_one_line_that_names_line_and_field() {
         ("path = \"/*\"", "line 1: path: \"/*\": this is the whole app"),
         ("path = \"/a\"\npth = 1", "line 2: unknown field `pth`, expected one of `path`"),
         ("path = \"/a\"\nkey = \"cookie\"", "line 2: key: \"cookie\": must be request, client"),
+        (
+            "path = \"/a\"\nhosts = [\"A.example\"]",
+            "line 2: hosts: \"A.example\": must be the name",
+        ),
         ("path = \"/a\"\nmethods = [\"get\"]", "line 2: methods: \"get\": methods are in capitals"),
         ("path = \"/a\"\njudge = \"jsn\"", "line 2: judge: unknown variant `jsn`, expected one of"),
         ("path = \"/a\"\nfallback = \"yes\"", "line 2: fallback: unknown variant `yes`"),

@@ -11,14 +11,14 @@ fn a_folder_has_one_route_per_path() {
     write("README.md", "no route");
     write(CARVE_FILE, "[app]\nmax_body = \"1m\"");
     let names: Vec<String> =
-        load(folder.path()).expect("valid").into_iter().map(|route| route.name).collect();
+        load(folder.path()).expect("valid").1.into_iter().map(|route| route.name).collect();
     assert_eq!(names, ["a", "b"]);
     write("c.toml", "path = \"/b\"");
     assert!(error(folder.path()).contains("c.toml and b.toml have the same path, /b"));
     write("c.toml", "path = \"/c\"\nkey = \"\"");
     assert!(error(folder.path()).contains("c.toml: line 2: key: \"\""));
     write(CARVE_FILE, "[app]\nmax = \"1m\"");
-    let all = format!("{:#}", load_all(folder.path()).expect_err("two mistakes"));
+    let all = format!("{:#}", load(folder.path()).expect_err("two mistakes"));
     let lines: Vec<&str> = all.lines().collect();
     assert!(lines[0].contains("carve.toml: line 2: unknown field `max`"), "{all}");
     assert!(lines[1].contains("c.toml: line 2: key") && lines.len() == 2, "{all}");

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{HEAD, Upstreams, clients, pass};
 use crate::carve_file::{CarveFile, Listener};
 use crate::file::Route;
+use crate::side::SideUrl;
 use crate::units::Time;
 
 /// A time that no request reaches, where nginx needs one.
@@ -154,22 +155,22 @@ pub(super) fn has_grpc(carve: &CarveFile) -> bool {
     carve.app.grpc && carve.front.listen.iter().any(http2)
 }
 
-/// The location of the app's gRPC, in the public server.
-pub(super) fn grpc(carve: &CarveFile, upstreams: &Upstreams) -> String {
+/// The location of an app's gRPC.
+pub(super) fn grpc(carve: &CarveFile, group: &str, url: &SideUrl) -> String {
     if !has_grpc(carve) {
-        return HEAD.to_owned();
+        return String::new();
     }
     let app = &carve.app;
     let silence = time(app.timeout);
-    let far = upstreams.old.far().filter(|far| far.is_tls);
+    let far = url.far().filter(|far| far.is_tls);
     let tls = far.map_or_else(String::new, |far| pass::tls(app, far, "grpc", "    "));
     let scheme = if tls.is_empty() { "grpc" } else { "grpcs" };
     format!(
-        "{HEAD}location @grpc {{\n    error_page 597 = @too_many;\n    set $side old;\n    \
+        "location @grpc {{\n    error_page 597 = @too_many;\n    set $side old;\n    \
          client_max_body_size {};\n    grpc_connect_timeout {};\n    grpc_read_timeout {silence};\n    \
          grpc_send_timeout {silence};\n    grpc_next_upstream off;\n    grpc_socket_keepalive on;\n    \
          grpc_hide_header X-Request-Id;\n    grpc_set_header Host $sent_host;\n{}{tls}    \
-         grpc_pass {scheme}://old_grpc;\n}}\n",
+         grpc_pass {scheme}://{group}_grpc;\n}}\n",
         app.max_body,
         app.connect_timeout,
         grpc_headers(carve)
@@ -191,17 +192,16 @@ fn with_underscores(header: &str) -> Vec<String> {
     spellings
 }
 
-/// A location of the app.
-pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams) -> String {
+/// What a location of an app has.
+pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams, group: &str, url: &SideUrl) -> String {
     let CarveFile { front, app, .. } = carve;
-    let mut text = format!(
-        "{HEAD}#\n# The location of everything that no route has.\n\
-         include page-errors.conf;\nset $side old;\nproxy_socket_keepalive on; # a dead peer is noticed\n"
-    );
+    let mut text = "include page-errors.conf;\nset $side old;\n\
+                    proxy_socket_keepalive on; # a dead peer is noticed\n"
+        .to_owned();
     if has_grpc(carve) {
         text += "error_page 593 = @grpc;\nif ($is_grpc) {\n    return 593;\n}\n";
     }
-    if let Some(tries) = upstreams.tries(&upstreams.old) {
+    if let Some(tries) = upstreams.tries(url) {
         let _ = writeln!(text, "proxy_next_upstream_tries {tries};");
     }
     if !app.buffering {
@@ -219,7 +219,7 @@ pub(super) fn rest(carve: &CarveFile, upstreams: &Upstreams) -> String {
         text += "include headers.conf;\nproxy_set_header Upgrade $passed_upgrade;\n\
                  proxy_set_header Connection $passed_connection;\n";
     }
-    text + &pass::to(app, &upstreams.old, "old", "")
+    text + &pass::to(app, url, group, "")
 }
 
 /// What an answer's head may have in nginx by itself.

@@ -3,17 +3,17 @@
 use std::fmt::Write;
 
 use super::HEAD;
-use crate::carve_file::Front;
+use crate::carve_file::{Front, Tls};
 
-/// In the public server.
-pub(super) fn listeners(front: &Front) -> String {
-    let mut text = HEAD.to_owned();
+/// In a public server with this certificate.
+pub(super) fn listens(front: &Front, tls: Option<&Tls>) -> String {
+    let mut text = String::new();
     for listener in front.listen.iter().filter(|listener| !listener.redirect) {
         let tls = if listener.tls { " ssl" } else { "" };
         let http2 = if listener.http2.unwrap_or(listener.tls) { " http2" } else { "" };
         let _ = writeln!(text, "listen {}{tls}{http2};", listener.address);
     }
-    if let Some(tls) = &front.tls {
+    if let Some(tls) = tls {
         let _ = writeln!(
             text,
             "ssl_certificate \"{}\";\nssl_certificate_key \"{}\";\nssl_session_cache shared:tls:4m;\n\

@@ -7,6 +7,7 @@
 //! | `front.conf` | http | what clients may send, and how long they and the app may take |
 //! | `headers.conf` | http, and `rest.conf` | what a side gets with each request |
 //! | `listeners.conf` | the public server | where clients connect too |
+//! | `hosts.conf` | http | the public servers of hosts that files name |
 //! | `redirects.conf` | http | servers that lead to a listener with TLS |
 //! | `grpc.conf` | the public server | the location of the app's gRPC |
 //! | `rest.conf` | the locations of the app | how everything that no route has is passed on |
@@ -14,7 +15,6 @@
 //! | `routes.conf` | http | for each route, the side of a request and whether it is mirrored |
 //! | `paths.conf` | http, in the map `$route` | the routes' names in the access log |
 //! | `locations.conf` | the public server | the way of a request |
-//! | `sides-admin.conf` | the admin server | sides that nginx asks for the shadow |
 //! | `routes-admin.conf` | the admin server | `/split`, `/split/NAME`, `/stop/NAME`, `/routes.json` |
 //!
 //! A route of sessions has no split that nginx knows: `session.rs` renders its way.
@@ -24,6 +24,7 @@
 
 mod clients;
 mod front;
+mod hosts;
 mod listeners;
 mod pass;
 mod session;
@@ -38,6 +39,7 @@ use serde_json::json;
 
 use crate::carve_file::{App, CarveFile};
 use crate::file::{Body, Fallback, Route};
+use crate::hosts::{Site, sites};
 use crate::path::Path;
 use crate::side::{Side, SideUrl};
 use crate::units::BaseUrl;
@@ -102,60 +104,34 @@ pub fn all(
     routes: &[Route],
     upstreams: &Upstreams,
 ) -> Vec<(&'static str, String)> {
+    let sites = sites(carve, routes);
+    let (first, others) = (&sites[0], &sites[1..]);
+    let here = "include rest.conf;\n";
     vec![
         ("workers.conf", front::workers(carve, routes)),
         ("clients.conf", clients::clients(&carve.front)),
         ("front.conf", front::front(carve)),
         ("headers.conf", front::headers(carve)),
-        ("listeners.conf", listeners::listeners(&carve.front)),
+        (
+            "listeners.conf",
+            HEAD.to_owned() + &listeners::listens(&carve.front, carve.front.tls.as_ref()),
+        ),
+        ("hosts.conf", hosts::servers(carve, others, upstreams)),
         ("redirects.conf", listeners::redirects(&carve.front)),
-        ("sides-admin.conf", sides(carve, routes, upstreams)),
-        ("grpc.conf", front::grpc(carve, upstreams)),
-        ("rest.conf", front::rest(carve, upstreams)),
+        ("grpc.conf", HEAD.to_owned() + &front::grpc(carve, "old", &upstreams.old)),
+        (
+            "rest.conf",
+            format!("{HEAD}{REST}{}", front::rest(carve, upstreams, "old", &upstreams.old)),
+        ),
         ("upstreams.conf", upstreams::groups(carve, routes, upstreams)),
         ("routes.conf", maps(&carve.app, routes)),
-        ("paths.conf", paths(routes)),
-        ("locations.conf", locations(carve, routes, upstreams)),
+        ("paths.conf", HEAD.to_owned() + &sites.iter().map(paths).collect::<String>()),
+        (
+            "locations.conf",
+            format!("{HEAD}{LOCATIONS}{}", locations(carve, &first.routes, upstreams, here)),
+        ),
         ("routes-admin.conf", admin(routes)),
     ]
-}
-
-/// The sides that the shadow cannot ask by itself, and where it finds them at nginx' admin listener: the route, or none
-/// for that of all routes, which side, and its path.
-pub fn asked_by_nginx(routes: &[Route], upstreams: &Upstreams) -> Vec<AskedByNginx> {
-    let of = |route: Option<&Route>, which: &'static str, url: &SideUrl| {
-        url.far()?;
-        let name = route.map_or(which.to_owned(), |route| format!("{}-{which}", route.name));
-        let group = name.replace('-', "_");
-        Some(AskedByNginx {
-            route: route.map(|route| route.name.clone()),
-            which,
-            path: format!("/.side/{name}"),
-            url: url.clone(),
-            name,
-            group,
-        })
-    };
-    let of_routes = routes.iter().flat_map(|route| {
-        let sides = [("old", &route.file.old.url), ("new", &route.file.new.url)];
-        sides.into_iter().filter_map(move |(which, url)| of(Some(route), which, url.as_ref()?))
-    });
-    let of_all = [("old", &upstreams.old), ("new", &upstreams.new)];
-    of_all.into_iter().filter_map(|(which, url)| of(None, which, url)).chain(of_routes).collect()
-}
-
-/// A side behind TLS or below a path, which nginx asks for the shadow.
-#[derive(Clone, Debug)]
-pub struct AskedByNginx {
-    /// The route that has it for itself.
-    pub route: Option<String>,
-    /// `old` or `new`.
-    pub which: &'static str,
-    /// Its path at the admin listener.
-    pub path: String,
-    url: SideUrl,
-    name: String,
-    group: String,
 }
 
 /// A route's own file, for other servers than those it was written for: without the line that names its schema,
@@ -163,12 +139,6 @@ pub struct AskedByNginx {
 pub fn route_file(route: &Route) -> String {
     let lines = route.text.lines().filter(|line| !line.starts_with("#:schema"));
     format!("{HEAD}{}\n", lines.collect::<Vec<_>>().join("\n"))
-}
-
-fn sides(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
-    let asked = asked_by_nginx(routes, upstreams);
-    let each = asked.iter().map(|it| pass::side(&carve.app, &it.name, &it.url, &it.group));
-    HEAD.to_owned() + &each.collect::<String>()
 }
 
 /// Matches the rest of a `Cache-Control` with a time of more than 59 s.
@@ -241,13 +211,12 @@ fn mirrored_routes(routes: &[Route]) -> String {
     )
 }
 
-fn paths(routes: &[Route]) -> String {
-    let mut text = HEAD.to_owned();
-    for route in routes {
-        let path = &route.file.path;
-        let _ = writeln!(text, "\"~{}\" \"{path}\";", path.decoded());
-    }
-    text
+/// The names of a server's paths in the access log. nginx calls a server by the first of its names.
+fn paths(site: &Site<'_>) -> String {
+    let server = site.names.first().map_or("", |name| name.as_str());
+    let server = server.replace('.', "\\.").replace('*', "\\*");
+    let paths = site.routes.iter().map(|route| &route.file.path);
+    paths.map(|path| format!("\"~^{server}{}\" \"{path}\";\n", path.decoded())).collect()
 }
 
 const LOCATIONS: &str = "#
@@ -274,8 +243,11 @@ const LOCATIONS: &str = "#
 # move of the share, is part of the key, so what was kept before a rollback is never served after it.
 ";
 
-fn locations(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> String {
-    let mut text = format!("{HEAD}{LOCATIONS}");
+const REST: &str = "#\n# The location of everything that no route has.\n";
+
+/// The locations of a server's routes. `rest` is what the location of everything else has.
+fn locations(carve: &CarveFile, routes: &[&Route], upstreams: &Upstreams, rest: &str) -> String {
+    let mut text = String::new();
     for route in routes {
         let _ = write!(text, "\n# --- {}: {}\n\n", route.name, route.file.path);
         text += &if route.is_session() {
@@ -285,10 +257,10 @@ fn locations(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams) -> Stri
         };
         if let Path::Prefix(path) = &route.file.path {
             let bare = path.trim_end_matches('/');
-            let is_bare = |other: &Route| other.file.path == Path::Exact(bare.to_owned());
+            let is_bare = |other: &&Route| other.file.path == Path::Exact(bare.to_owned());
             if !routes.iter().any(is_bare) {
                 // nginx itself would answer this path with a redirect to the one with the slash.
-                let _ = write!(text, "\nlocation = {bare} {{\n    include rest.conf;\n}}\n");
+                let _ = write!(text, "\nlocation = {bare} {{\n    {rest}}}\n");
             }
         }
     }
@@ -474,7 +446,7 @@ fn for_screens(route: &Route) -> serde_json::Value {
     let called = |side: &Side, which: &str| side.name.clone().unwrap_or_else(|| which.to_owned());
     let mut shown = json!({
         "name": route.name,
-        "path": route.file.path.to_string(),
+        "path": route.where_it_is(),
         "old": called(&route.file.old, "old"),
         "new": called(&route.file.new, "new"),
     });

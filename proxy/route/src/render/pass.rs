@@ -5,25 +5,10 @@ use std::fmt::Write;
 use crate::carve_file::App;
 use crate::side::{FarUrl, SideUrl};
 
-/// Debian's, and where the image has them.
-const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
-
 /// The lines of a location that passes requests to this group of a side's servers.
 pub(super) fn to(app: &App, url: &SideUrl, group: &str, indent: &str) -> String {
-    to_target(app, url, group, "$request_uri", indent)
-}
-
-/// Likewise, with a variable that has the path and query.
-pub(super) fn to_target(
-    app: &App,
-    url: &SideUrl,
-    group: &str,
-    target: &str,
-    indent: &str,
-) -> String {
     let Some(far) = url.far() else {
-        let target = if target == "$request_uri" { "" } else { target };
-        return format!("{indent}proxy_pass http://{group}{target};\n");
+        return format!("{indent}proxy_pass http://{group};\n");
     };
     let FarUrl { is_tls, prefix, .. } = far;
     let mut text = String::new();
@@ -41,33 +26,18 @@ pub(super) fn to_target(
         );
     }
     let scheme = if *is_tls { "https" } else { "http" };
-    let target = match prefix.is_empty() && target == "$request_uri" {
-        true => String::new(),
-        false => format!("{prefix}{target}"),
-    };
-    text + &format!("{indent}proxy_pass {scheme}://{group}{target};\n")
+    let target = if prefix.is_empty() { "" } else { "$request_uri" };
+    text + &format!("{indent}proxy_pass {scheme}://{group}{prefix}{target};\n")
 }
 
 /// How the certificate of a side is checked, by this module of nginx.
 pub(super) fn tls(app: &App, far: &FarUrl, module: &str, indent: &str) -> String {
-    let authorities = app.authorities.as_ref().map(|file| file.display().to_string());
-    let authorities = authorities.as_deref().unwrap_or(AUTHORITIES);
     let lines = [
         "server_name on".to_owned(),
         format!("name {}", far.host()),
         "verify on".to_owned(),
         "verify_depth 4".to_owned(),
-        format!("trusted_certificate \"{authorities}\""),
+        format!("trusted_certificate \"{}\"", app.authorities_file().display()),
     ];
     lines.iter().map(|line| format!("{indent}{module}_ssl_{line};\n")).collect()
-}
-
-/// A location of the admin server that passes requests below `/.side/NAME` on to a side, for who speaks no TLS: the
-/// shadow.
-pub(super) fn side(app: &App, name: &str, url: &SideUrl, group: &str) -> String {
-    format!(
-        "location ^~ /.side/{name}/ {{\n    set $side_target /;\n    \
-         if ($request_uri ~ \"^/\\.side/{name}(/.*)$\") {{\n        set $side_target $1;\n    }}\n{}}}\n",
-        to_target(app, url, group, "$side_target", "    ")
-    )
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{HEAD, Upstreams, front, session};
+use super::{HEAD, Upstreams, front, hosts, session};
 use crate::carve_file::CarveFile;
 use crate::file::{Fallback, Route};
 use crate::side::SideUrl;
@@ -46,10 +46,13 @@ pub(super) fn groups(carve: &CarveFile, routes: &[Route], upstreams: &Upstreams)
     let keep_alive = carve.app.keep_alive;
     let mut groups = Groups { upstreams, keep_alive, text: format!("{HEAD}{ABOUT}{about}") };
     groups.watched("new", &upstreams.new, ROUTE_PAUSE, KEPT);
-    groups.watched("old", &upstreams.old, APP_PAUSE, KEPT);
-    // Connections that speak HTTP/2 are not kept among others.
-    if front::has_grpc(carve) {
-        groups.group("old_grpc", &upstreams.old, &["max_fails=0"], 32);
+    let of_hosts = (1..).zip(&carve.hosts).map(|(number, host)| (hosts::group(number), &host.app));
+    for (name, app) in [("old".to_owned(), &upstreams.old)].into_iter().chain(of_hosts) {
+        groups.watched(&name, app, APP_PAUSE, KEPT);
+        // Connections that speak HTTP/2 are not kept among others.
+        if front::has_grpc(carve) {
+            groups.group(&format!("{name}_grpc"), app, &["max_fails=0"], 32);
+        }
     }
     groups.watched("shadow", &upstreams.shadow.clone().into(), SHADOW_PAUSE, 16);
     let prometheus = upstreams.prometheus.authority();

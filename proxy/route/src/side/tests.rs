@@ -26,3 +26,19 @@ fn a_side_is_a_port_or_a_socket() {
         assert!(error.contains(problem), "{error}");
     }
 }
+
+#[test]
+fn a_location_below_the_path_of_a_side_is_told_without_it() {
+    for (url, location, outside) in [
+        ("https://a:1/base", "https://a/base/b?c=d", Some("/b?c=d")),
+        ("https://a:1/base", "/base/b", Some("/b")),
+        ("https://a:1/base", "/base", None),
+        ("https://a:1/base", "/basement", None),
+        ("https://a:1/base", "/other/?to=https://a/base/", None),
+        ("https://a:1/base", "https://a", None),
+        ("https://a:1", "https://a/b", None),
+    ] {
+        let url: SideUrl = url.parse().expect(url);
+        assert_eq!(url.far().and_then(|far| far.outside(location)), outside, "{location}");
+    }
+}

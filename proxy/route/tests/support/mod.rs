@@ -172,9 +172,8 @@ pub(crate) fn ask(addr: SocketAddr, line: &str, headers: &str, body: &[u8]) -> A
         0 => String::new(),
         length => format!("Content-Length: {length}\r\n"),
     };
-    let head = format!(
-        "{line} HTTP/1.1\r\nHost: app.example\r\nConnection: close\r\n{length}{headers}\r\n"
-    );
+    let host = if headers.starts_with("Host: ") { "" } else { "Host: app.example\r\n" };
+    let head = format!("{line} HTTP/1.1\r\n{host}Connection: close\r\n{length}{headers}\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     // A refused body is not read.
     let _ = stream.write_all(body);

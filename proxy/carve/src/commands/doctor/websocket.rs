@@ -129,20 +129,10 @@ impl Sides {
     /// What trusts the certificates of `--ca`; the usual ones without.
     #[cfg(feature = "tls")]
     fn connector(&self) -> Result<Option<tungstenite::Connector>, Error> {
-        use rustls::pki_types::{CertificateDer, pem::PemObject};
         if self.ca.is_empty() {
             return Ok(None);
         }
-        let mut roots = rustls::RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(&self.ca).flatten() {
-            roots.add(certificate).map_err(io::Error::other)?;
-        }
-        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(io::Error::other)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let config = ::compare::tls::config(&self.ca).map_err(io::Error::other)?;
         Ok(Some(tungstenite::Connector::Rustls(std::sync::Arc::new(config))))
     }
 }

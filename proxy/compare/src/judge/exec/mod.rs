@@ -23,13 +23,13 @@ use crate::judge::difference::Kind;
 use crate::judge::verdict::Verdict;
 use crate::judge::{Answer, Asked};
 use program::Program;
-use route::ExecSettings;
+use route::{ExecSettings, Time};
 use stats::{Counters, Trouble, add_one};
 pub use stats::{Failure, Stats};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
+const LONGEST_TIMEOUT: Time = Time::seconds(60);
 
 /// Asks the user's program.
 #[derive(Debug)]
@@ -83,8 +83,8 @@ impl Exec {
         );
         for (name, limit) in [("timeout", timeout), ("start_timeout", start_timeout)] {
             ensure!(
-                (Duration::from_millis(1)..=LONGEST_TIMEOUT).contains(limit),
-                "{name} is {limit:?}; it must be from 1ms to {LONGEST_TIMEOUT:?}"
+                *limit <= LONGEST_TIMEOUT,
+                "{name} is {limit}; it must be at most {LONGEST_TIMEOUT}"
             );
         }
         ensure!(*max_memory_mib != Some(0), "max_memory_mib is 0; it must be at least 1");
@@ -103,7 +103,7 @@ impl Exec {
 
     /// Starts the program, if it does not run, and waits for its hello.
     pub(crate) fn start(&self) -> anyhow::Result<()> {
-        let deadline = Instant::now() + self.settings.start_timeout;
+        let deadline = Instant::now() + self.settings.start_timeout.0;
         let Some(mut lease) = self.lease(deadline) else { bail!("the program is busy") };
         match self.ready(lease.runner(), deadline) {
             Ok(_) => Ok(()),
@@ -113,7 +113,7 @@ impl Exec {
 
     /// Asks the program for its verdict.
     pub(crate) fn compare(&self, asked: &Asked<'_>, old: &Answer<'_>, new: &Answer<'_>) -> Verdict {
-        let timeout = self.settings.timeout;
+        let timeout = self.settings.timeout.0;
         let deadline = Instant::now() + timeout;
         let Some(mut lease) = self.lease(deadline) else {
             add_one(&self.counters.busy);
@@ -184,7 +184,7 @@ impl Exec {
         running: &mut Running,
         deadline: Instant,
     ) -> Result<BTreeSet<Arc<str>>, Refused> {
-        let limit = self.settings.start_timeout;
+        let limit = self.settings.start_timeout.0;
         let line = running.program.listen(deadline.min(running.since + limit))?;
         let Some(line) = line else {
             return Err(match running.since.elapsed() >= limit {

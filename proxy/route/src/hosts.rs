@@ -1,0 +1,95 @@
+//! Which app a host has, and which routes.
+
+use anyhow::ensure;
+
+use crate::carve_file::{CarveFile, Host};
+use crate::file::Route;
+use crate::units::HostName;
+
+impl CarveFile {
+    /// What the file says of this host; nothing if it has the app of `carve up`.
+    fn host(&self, name: &str) -> Option<&Host> {
+        let exactness = |host: &Host| host.names.iter().filter_map(|it| it.covers(name)).max();
+        let hosts = self.hosts.iter().filter_map(|host| Some((exactness(host)?, host)));
+        hosts.max_by_key(|(exactness, _)| *exactness).map(|(_, host)| host)
+    }
+
+    /// Whether requests for this host, named without its port, can be of the route.
+    pub fn has(&self, host: &str, route: &Route) -> bool {
+        match &route.file.hosts[..] {
+            [] => self.host(host).is_none(),
+            hosts => hosts.iter().any(|name| name.covers(host).is_some()),
+        }
+    }
+}
+
+/// Hosts with the same app and the same routes: a server of nginx.
+pub(crate) struct Site<'a> {
+    /// Empty for every host that no file names.
+    pub(crate) names: Vec<&'a HostName>,
+    pub(crate) host: Option<&'a Host>,
+    pub(crate) routes: Vec<&'a Route>,
+}
+
+/// The servers of nginx. The first one is that of every host that no file names.
+pub(crate) fn sites<'a>(carve: &'a CarveFile, routes: &'a [Route]) -> Vec<Site<'a>> {
+    let of_apps = carve.hosts.iter().flat_map(|host| &host.names);
+    let of_routes = routes.iter().flat_map(|route| &route.file.hosts);
+    let mut names: Vec<_> = of_apps.chain(of_routes).collect();
+    names.sort();
+    names.dedup();
+    let everywhere = routes.iter().filter(|route| route.file.hosts.is_empty()).collect();
+    let mut sites = vec![Site { names: Vec::new(), host: None, routes: everywhere }];
+    for name in names {
+        let host = carve.host(name.as_str());
+        let here: Vec<_> = routes.iter().filter(|it| carve.has(name.as_str(), it)).collect();
+        match sites[1..].iter_mut().find(|site| site.host == host && site.routes == here) {
+            Some(site) => site.names.push(name),
+            None => sites.push(Site { names: vec![name], host, routes: here }),
+        }
+    }
+    sites
+}
+
+/// Gives each route with hosts, and without an old side of its own, the app of its hosts.
+///
+/// # Errors
+/// One line for each two routes with the same path at one host, or with names that nginx takes for the same, and for each
+/// route whose hosts have several apps.
+pub fn settle(carve: &CarveFile, routes: &mut [Route]) -> anyhow::Result<()> {
+    let sites = sites(carve, routes);
+    let mut mistakes = Vec::new();
+    let mut apps = Vec::new();
+    for (at, route) in routes.iter().enumerate() {
+        for other in &routes[..at] {
+            let mut mistake = |what: &str| {
+                mistakes.push(format!("{}.toml and {}.toml {what}", route.name, other.name));
+            };
+            let path = &route.file.path;
+            let have_both =
+                |site: &Site<'_>| [route, other].iter().all(|it| site.routes.contains(it));
+            if other.file.path == *path && sites.iter().any(have_both) {
+                mistake(&format!("have the same path, {path}"));
+            }
+            if other.variable() == route.variable() {
+                mistake("differ only in hyphens");
+            }
+        }
+        let here = sites.iter().filter(|site| site.routes.contains(&route));
+        let here: Vec<_> = here.map(|site| site.host.map(|host| &host.app)).collect();
+        if route.file.old.url.is_none() && here.iter().any(|app| *app != here[0]) {
+            mistakes
+                .push(format!("{}.toml: hosts: they have several apps, name old.url", route.name));
+        }
+        apps.push(here.first().copied().flatten().cloned());
+    }
+    ensure!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+    for (route, app) in routes.iter_mut().zip(apps) {
+        let url = &mut route.file.old.url;
+        *url = url.take().or(app);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
