@@ -135,7 +135,7 @@ fn every_status_has_its_own_message() {
     let mut messages: Vec<_> = (-1..=Status::UnknownOptions as i32).map(message).collect();
     messages.sort();
     messages.dedup();
-    assert_eq!(messages.len(), 11);
+    assert_eq!(messages.len(), 12);
     for unknown in [Status::UnknownOptions as i32 + 1, i32::MIN, i32::MAX] {
         assert_eq!(message(unknown), message(-1));
     }
