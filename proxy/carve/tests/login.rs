@@ -104,7 +104,7 @@ fn a_run_waits_for_a_shadow_that_may_log_in() {
         assert!(holds_within(Duration::from_secs(60), waits), "{}", place.status());
         // Every other gate has passed.
         let alone = || place.status().matches("\n  inconclusive").count() == 1;
-        assert!(holds_within(Duration::from_secs(60), alone), "{}", place.status());
+        assert!(holds_within(Duration::from_secs(110), alone), "{}", place.status());
         assert!(run.try_wait().unwrap().is_none(), "{}", place.status());
         assert!(place.carve(&["abort", "report"]).output().unwrap().status.success());
         assert_eq!(run.wait().unwrap().code(), Some(5));

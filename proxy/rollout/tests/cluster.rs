@@ -123,8 +123,8 @@ fn a_cluster_stops_a_route_by_hand() {
     // A run that goes back is no stop, until somebody stops the route as well.
     let metrics = |braked: u32, stopped: u32| {
         let (text, label) = (place.read("ramp.prom"), "{route=\"qrcode\"}");
-        text.contains(&format!("ramp_braked{label} {braked}\n"))
-            && text.contains(&format!("ramp_stopped{label} {stopped}\n"))
+        text.contains(&format!("ramp_braked{label} {braked}.0\n"))
+            && text.contains(&format!("ramp_stopped{label} {stopped}.0\n"))
     };
     assert!(eventually(|| metrics(0, 0)));
     set(&json!({ "time": "", "reason": "mismatches", "is_brake": true }).to_string());

@@ -97,9 +97,9 @@ fn a_run_whose_gates_pass_reaches_100_percent() {
     for line in [
         "ramp_share_percent{route=\"qrcode\"} 100.0",
         "ramp_step{route=\"qrcode\"} 3.0",
-        "ramp_phase{route=\"qrcode\",phase=\"done\"} 1",
-        "ramp_verdict{route=\"qrcode\",verdict=\"pass\"} 1",
-        "ramp_gate_verdict{route=\"qrcode\",gate=\"mismatches\",verdict=\"pass\"} 1",
+        "ramp_phase{route=\"qrcode\",phase=\"done\"} 1.0",
+        "ramp_verdict{route=\"qrcode\",verdict=\"pass\"} 1.0",
+        "ramp_gate_verdict{route=\"qrcode\",gate=\"mismatches\",verdict=\"pass\"} 1.0",
         "ramp_gate_value{route=\"qrcode\",gate=\"mismatches\"} 0.0",
     ] {
         assert!(figures.lines().any(|found| found == line), "{line}: {figures}");

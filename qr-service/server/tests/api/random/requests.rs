@@ -34,8 +34,11 @@ const VALUES: [(&str, u8, &[&str]); 25] = [
     ("style", 12, &["blocks", "ascii"]),
     ("ink", 12, &["light", "dark"]),
 ];
-const WORDS: [(&str, u8, &[&str]); 2] =
-    [("title", 16, &["A title", "<é> & \"x\""]), ("filename", 16, &["code", "grüße.bin"])];
+const WORDS: [(&str, u8, &[&str]); 3] = [
+    ("title", 16, &["A title", "<é> & \"x\""]),
+    ("filename", 16, &["code", "grüße.bin"]),
+    ("caption", 8, &["Scan me", "größer"]),
+];
 const WRONG: [(&str, &str); 8] = [
     ("level", "X"),
     ("margin", "101"),
